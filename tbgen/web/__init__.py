@@ -1,1 +1,1 @@
-"""Looking positions up by HTTP: the JSON API of docs/web.md, as an ASGI application and as a server."""
+"""The HTTP API of docs/web.md and the explorer's page, as an ASGI application and as a server."""

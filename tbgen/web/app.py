@@ -44,28 +44,28 @@ from tbgen.web.solving import Solving
 from tbgen.web.stock import Stock
 
 _NO_REPORT: Final = "this server shows no report: tbgen serve --report DIR does"
-_NOT_OFFERED: Final = {
+_NOT_OFFERED_SENTENCES: Final = {
     "/live": "this server shows no event: tbgen serve --live EVENT.pgn does",
     "/report": _NO_REPORT,
     "/report/{name:path}": _NO_REPORT,
 }
-"""What is said at the addresses of pages that the operator has not chosen."""
-_OF_PAGES: Final = ("not_found", "not_offered")
-"""Refusals that a browser gets as a page."""
+"""Refusals at the addresses of pages that the operator has not enabled, by path."""
+_CODES_WITH_PAGE: Final = ("not_found", "not_offered")
+"""Codes of refusals that a browser gets as a page."""
 _SWITCH_SECONDS: Final = 0.001
-"""Time after which a thread that computes gives way to others, such as the one that answers."""
+"""Time after which a computing thread yields the interpreter lock to others, such as the event loop."""
 
 
 def make_app(settings: Settings) -> ASGIApp:
-    """Return the application; :mod:`tbgen.web.server` serves it, and so does any server for ASGI.
+    """Return the application; :mod:`tbgen.web.server` serves it, as can any other ASGI server.
 
-    :raises UsageError: if there is no such directory.
+    :raises UsageError: if a directory does not exist.
     """
     return _Service(settings).app()
 
 
 class _Service:
-    """The tables, and what stands between them and the clients."""
+    """The tables, and the thread pools, limits and pages through which clients reach them."""
 
     def __init__(self, settings: Settings) -> None:
         self._eager = settings.eager
@@ -127,13 +127,13 @@ class _Service:
             stock.tables.close()
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
-        """Begin what ends with the server, if not before."""
+        """Start a task that is cancelled when the server ends."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     def _routes(self) -> Iterator[Route]:
-        """Yield the routes of the API, and then those of pages, which are not described."""
+        """Yield the routes of the API, then those of pages, which OpenAPI does not describe."""
         for each in ENDPOINTS:
             yield Route(each.path, self._handler(each), methods=[each.method])
         yield Route(SOLVE_PATH, self._solving.answer)
@@ -142,67 +142,65 @@ class _Service:
         yield Route(DOCUMENT_PATH, self._answer_openapi)
         for path, handler in self._pages.items():
             yield Route(path, handler, include_in_schema=False)
-        for path, sentence in _NOT_OFFERED.items():
+        for path, sentence in _NOT_OFFERED_SENTENCES.items():
             yield Route(path, partial(_refuse_offer, sentence), include_in_schema=False)
 
     def _handler(self, endpoint: Endpoint) -> Handler:
-        """Return what answers at an endpoint, by work in a pool that is charged to the client."""
+        """Return the handler of an endpoint, which works in a thread pool and charges the client."""
         find = partial(endpoint.find, *(self._stocks[variant] for variant in endpoint.variants))
         pool = self._quick if endpoint.quick else self._slow
         parameters = endpoint.parameters
 
         async def handler(request: Request) -> Response:
             with self._limiter.charged(client_of(request)) as bill:
-                given: dict[str, Any] = parameters_of(request, parameters)
+                values: dict[str, Any] = parameters_of(request, parameters)
                 if endpoint.body is not None:
-                    given["body"] = await body_of(request, endpoint.body.most)
+                    values["body"] = await body_of(request, endpoint.body.most)
                 async with self._queue.turn(request) if endpoint.queued else nullcontext():
-                    found = await pool.run(partial(find, **given), bill)
+                    found = await pool.run(partial(find, **values), bill)
                 return answer(request, found, endpoint.caching)
 
         return handler
 
-    async def _made_of_address(
-        self, make: Callable[..., Result], request: Request, pool: WorkerPool
-    ) -> Result:
-        """Return what a function of previews makes of an address of the page; the client pays for it."""
+    async def _preview(self, make: Callable[..., Result], request: Request, pool: WorkerPool) -> Result:
+        """Return the result of a function of previews for an address of the page; the client is charged."""
         with self._limiter.charged(client_of(request)) as bill:
             query = dict(request.query_params)
             return await pool.run(partial(make, *self._stocks.values(), query=query), bill)
 
     async def _introduction(self, request: Request) -> tuple[str, Caption]:
-        """Return what the page says at once, with tags for its head; nothing if its address shows nothing."""
+        """Return tags for the page's head, and its first text; both are empty for an invalid address."""
         try:
-            said = await self._made_of_address(caption, request, self._quick)
+            text = await self._preview(caption, request, self._quick)
         except (TbgenError, Refusal, KernelsMissingError):
             return "", Caption("", "")
-        return tags_of(request, said), said
+        return tags_of(request, text), text
 
     def _drawing(self, draw: Callable[..., bytes], media_type: str) -> Handler:
-        """Return what answers with a picture of what an address shows."""
+        """Return a handler that answers with a picture of the position or line at an address."""
 
         async def handler(request: Request) -> Response:
-            content = await self._made_of_address(draw, request, self._slow)
+            content = await self._preview(draw, request, self._slow)
             return answer_content(request, content, media_type, {"Cache-Control": KEPT})
 
         return handler
 
-    async def _refuse(self, asked: Request, error: Exception) -> Response:
-        """Answer a request with what is wrong, and compile if that is what it waits for."""
+    async def _refuse(self, request: Request, error: Exception) -> Response:
+        """Answer a request with its error; if the error is that kernels are missing, compile them."""
         if isinstance(error, KernelsMissingError):
             self._compile()
         refusal = refusal_of(error)
         return refusal_answer(
-            refusal, refusal.code in _OF_PAGES and "text/html" in asked.headers.get("accept", "")
+            refusal, refusal.code in _CODES_WITH_PAGE and "text/html" in request.headers.get("accept", "")
         )
 
     def _compile(self) -> None:
-        """Compile the kernels that the tables take, unless that is under way."""
+        """Start compiling the kernels that the tables need, unless that has been started."""
         if not self._compiler.pending:
             self._begin(self._compile_all())
 
     async def _compile_all(self) -> None:
-        with suppress(TbgenError, Refusal):  # a client that asks again hears of it
+        with suppress(TbgenError, Refusal):  # reported to the next client that needs the kernels
             for stock in self._stocks.values():
                 await self._compiler.run(stock.prepare, Bill())
 

@@ -1,4 +1,4 @@
-"""Connections of a server process: how many there may be, and how long one may take to ask."""
+"""Connections of a server process: their maximum number, and the time that a request may take to arrive."""
 
 from asyncio import TimerHandle, Transport
 from typing import Final
@@ -8,32 +8,32 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from tbgen.system.processes import may_open
 
 ACCEPTED_TOGETHER: Final = 128
-"""Connections that one turn of the event loop accepts, before those that are too many are closed."""
-_MOST: Final = 2048
+"""Maximum number of connections accepted in one turn of the event loop, before surplus ones are closed."""
+_MAX_CONNECTIONS: Final = 2048
 _HEAD_SECONDS: Final = 10.0
-"""How long the head of a request may take to arrive, and a new connection to begin with one."""
+"""Maximum time for the head of a request to arrive, on a new connection too."""
 
 
 def most_connections() -> int:
-    """Return how many connections a process may have: as many as half of its files, for tables and
-    connections that are being closed take some too.
+    """Return the maximum number of connections of a process: half the number of files that it may open.
 
-    The process may have as many files as that needs, if the system lets it.
+    The other half is for tables and for connections that are being closed. The system's limit on open files
+    is raised as far as possible.
     """
-    return min(_MOST, may_open(2 * _MOST) // 2)
+    return min(_MAX_CONNECTIONS, may_open(2 * _MAX_CONNECTIONS) // 2)
 
 
 class Connection(H11Protocol):
-    """uvicorn's protocol in Python, but a connection waits for the head of a request for a while only.
+    """uvicorn's protocol in pure Python, with a time limit for the head of a request.
 
-    Where there are too many connections, the one that has been waiting for longest makes room. So idle
-    connections shut nobody out, whether they come from one client or through a proxy.
+    If there are too many connections, the one that has been idle for longest is closed. Idle connections
+    therefore shut nobody out, whether they come from one client or through a proxy.
     """
 
     _deadline: TimerHandle
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
-        """Wait for the first request, and make room if need be."""
+        """Wait for the first request; if there are too many connections, close the longest idle one."""
         super().connection_made(transport)
         self._wait()
         if len(self.connections) >= (self.limit_concurrency or 0):
@@ -49,18 +49,18 @@ class Connection(H11Protocol):
         self._wait()
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Wait no longer."""
+        """Stop waiting for a request."""
         super().connection_lost(error)
         self._deadline.cancel()
 
     def waits(self) -> bool:
-        """Whether no request is under way."""
+        """Return whether no request is being answered."""
         return self.cycle is None or bool(self.cycle.response_complete)
 
     def _wait(self) -> None:
         self._deadline = self.loop.call_later(_HEAD_SECONDS, self._end, self.cycle)
 
     def _end(self, last: object) -> None:
-        """End the connection if there has been no request since the last one."""
+        """Close the connection if no request has come since ``last``."""
         if self.cycle is last and self.waits():
             self.transport.close()

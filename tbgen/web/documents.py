@@ -1,4 +1,4 @@
-"""The answers of the server, and what it is asked, as documents; docs/web.md says what their fields mean."""
+"""The server's answers and requests as documents; docs/web.md explains their fields."""
 
 from enum import StrEnum
 from typing import Annotated, Any, Final, TypeAlias
@@ -28,7 +28,7 @@ class PositionMovesDocument(PositionDocument):
 
 
 class Level(StrEnum):
-    """How hard a position is to solve or to play."""
+    """Difficulty of a position to solve or to play."""
 
     EASY = "easy"
     MEDIUM = "medium"
@@ -36,8 +36,8 @@ class Level(StrEnum):
 
 
 class PuzzleDocument(PositionMovesDocument, kw_only=True):
-    """A position in which the first of the moves alone keeps the value; in UCI's notation, the wrong ones
-    that tempt."""
+    """A position in which only the first of the moves keeps the value; ``tempting`` has wrong moves in UCI
+    notation."""
 
     level: Level
     tempting: list[str]
@@ -50,7 +50,7 @@ class MainlineDocument(PositionDocument):
 
 
 class StateDocument(Document, kw_only=True):
-    """Any position with what has accrued there, and null for what is not known of its worth."""
+    """Any position with its accrued score; value, depth, points and category are null if unavailable."""
 
     fen: str
     accrued: ScoreText
@@ -61,7 +61,7 @@ class StateDocument(Document, kw_only=True):
 
 
 class LegalMoveDocument(StateDocument, kw_only=True):
-    """A legal move of any position, with null for what is not known of the position that it leads to."""
+    """A legal move of any position, with the state that it leads to."""
 
     uci: str
     san: str
@@ -71,7 +71,7 @@ class LegalMoveDocument(StateDocument, kw_only=True):
 
 
 class LegalMovesDocument(StateDocument, kw_only=True):
-    """Any position with its legal moves, and null for what is not known of it."""
+    """Any position with its legal moves; ``refusal`` says why tables do not determine its value."""
 
     rules: Variant
     checkmate: bool
@@ -83,7 +83,7 @@ class LegalMovesDocument(StateDocument, kw_only=True):
 
 
 class AccruedScoreDocument(Document):
-    """What a position is worth with one accrued score."""
+    """The value of a position for one accrued score."""
 
     accrued: ScoreText
     value: ScoreText
@@ -92,7 +92,7 @@ class AccruedScoreDocument(Document):
 
 
 class AccruedScoresDocument(Document):
-    """What a position is worth with every accrued score, best for White first."""
+    """The values of a position for all its accrued scores, best for White first."""
 
     fen: str
     material: str
@@ -108,14 +108,14 @@ class TablesDocument(Document):
 
 
 class BatchRequest(Document):
-    """Positions to look up, with their moves or without."""
+    """Positions to look up, with or without their moves."""
 
     fens: Annotated[list[str], Meta(extra_json_schema={"maxItems": MOST_BATCH})]
     moves: bool = True
 
 
 class BatchRefusalDocument(Document):
-    """A position of a batch that has no answer, as it was sent, and why."""
+    """A position of a batch that has no answer, as it was sent, with the reason."""
 
     fen: str
     code: str
@@ -131,14 +131,14 @@ FenText: TypeAlias = Annotated[
         "spaces; described men are in brackets",
     ),
 ]
-_GivenScore: TypeAlias = Annotated[
+_ScoreParameter: TypeAlias = Annotated[
     str, Meta(pattern=r"^[-mM]?[Gg][0-9]{1,3}(\.[05])?$", examples=["G3.5", "-G3.5"])
 ]
 AccruedText: TypeAlias = Annotated[
-    _GivenScore, Meta(description="The accrued score; it counts whatever the FEN says")
+    _ScoreParameter, Meta(description="The accrued score; it overrides that of the FEN")
 ]
 ValueText: TypeAlias = Annotated[
-    _GivenScore, Meta(description="The fresh value that the position is to have")
+    _ScoreParameter, Meta(description="The required fresh value of the position")
 ]
 MaterialText: TypeAlias = Annotated[
     str,
@@ -149,13 +149,13 @@ MaterialText: TypeAlias = Annotated[
 LevelText: TypeAlias = Annotated[str, Meta(extra_json_schema={"enum": list(Level)})]
 DayText: TypeAlias = Annotated[
     str,
-    Meta(max_length=10, examples=["2026-11-25"], description="The day whose puzzle it is, the same for all"),
+    Meta(max_length=10, examples=["2026-11-25"], description="The day whose puzzle is drawn, one for all"),
 ]
 SideText: TypeAlias = Annotated[SideName, Meta(description="The side to move")]
 
 
 SCHEMAS: Final = "#/components/schemas/"
-"""Where OpenAPI keeps the descriptions of documents."""
+"""The path of document schemas in OpenAPI."""
 _ITEMS: Final = (PositionMovesDocument, PositionDocument, BatchRefusalDocument)
 _Item: TypeAlias = Annotated[
     Any, Meta(extra_json_schema={"anyOf": [{"$ref": SCHEMAS + item.__name__} for item in _ITEMS]})
@@ -170,8 +170,8 @@ class BatchDocument(Document):
 
 
 class GamePlyDocument(StateDocument, kw_only=True):
-    """A position of a game with the move that led to it, what is said of it in the text, and null for what no
-    table says."""
+    """A position of a game with the move that led to it and the text's comment and glyphs; value, depth,
+    points and category are null if no table has them."""
 
     ply: Count
     uci: str | None
@@ -183,14 +183,14 @@ class GamePlyDocument(StateDocument, kw_only=True):
 
 
 class ReplyDocument(Document):
-    """A move in answer to a game."""
+    """The engine's move in a game."""
 
     uci: str
     san: str
 
 
 class OutcomeDocument(Document):
-    """What a game is worth."""
+    """The outcome of a game."""
 
     value: ScoreText
     holder: SideName
@@ -202,14 +202,14 @@ class OutcomeDocument(Document):
 
 
 class VariationPlyDocument(GamePlyDocument, kw_only=True):
-    """A position of a variation, with the number of the one before it: those of ``plies`` are counted first,
-    then those of ``variations``."""
+    """A position of a variation, with the number of the position before it; the positions of ``plies`` are
+    numbered first, then those of ``variations``."""
 
     after: Count
 
 
 class GameDocument(Document):
-    """A game ply by ply, refereed."""
+    """A refereed game, ply by ply."""
 
     rules: Variant
     fifty_move_rule: FiftyMoveRule
@@ -221,8 +221,7 @@ class GameDocument(Document):
 
 
 class ListedGameDocument(Document):
-    """A game of many: its tags, its last comment, the classical result, and what it comes to; or else what is
-    wrong with it."""
+    """One of many games: its tags, last comment and classical result, and either its outcome or its error."""
 
     number: Count
     tags: dict[str, str]
@@ -235,7 +234,7 @@ class ListedGameDocument(Document):
 
 
 class GamesDocument(Document):
-    """Games, refereed."""
+    """Refereed games."""
 
     rules: Variant
     games: list[ListedGameDocument]

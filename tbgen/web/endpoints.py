@@ -1,7 +1,7 @@
 """The endpoints that answer with documents, and the description of the API in OpenAPI 3.1.
 
-Whatever stands in :data:`ENDPOINTS` is served by :mod:`tbgen.web.app` and described here. What an endpoint is
-asked, and what it answers, is what its function takes and returns.
+The endpoints in :data:`ENDPOINTS` are served by :mod:`tbgen.web.app` and described here. The parameters and
+the answer of an endpoint are those of its function.
 """
 
 from collections.abc import Callable, Iterable
@@ -28,39 +28,39 @@ from tbgen.web.settings import DOCUMENT_PATH, MOST_BODY_BYTES, MOST_GAMES_BYTES,
 
 
 class Body(NamedTuple):
-    """What is posted."""
+    """The body of a POST request."""
 
     media_type: str
     type: Any
-    """As which msgspec describes it."""
+    """The type that msgspec describes in the schema."""
     most: int = MOST_BODY_BYTES
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """An address with its answer."""
+    """A path of the API and the function that answers there."""
 
     path: str
     summary: str
     find: Callable[..., Document]
-    """Makes the answer; it takes the stocks of the variants, and then either texts, which are parameters of
-    the request by their names, or the body as ``body``."""
+    """The function that makes the answer. Its arguments are the stocks of the variants, followed by the
+    request's parameters by name, or by the body as ``body``."""
     variants: tuple[Variant, ...] = tuple(Variant)
-    """Those whose tables it takes."""
+    """The variants whose tables the function needs."""
     body: Body | None = None
-    """None if it is asked by GET."""
+    """The body of the request, None for GET."""
     quick: bool = False
-    """Whether it takes so little time that it shall not wait for what takes longer."""
+    """Whether the answer takes so little time that it must not wait for slow ones."""
     queued: bool = False
-    """Whether a client may wait for few answers at a time, since each takes long."""
+    """Whether requests wait in a queue with few places for each client, because answers take long."""
     caching: str = KEPT
-    """The header ``Cache-Control``."""
+    """Value of the header ``Cache-Control``."""
     missing: bool = True
-    """Whether tables may not say the answer."""
+    """Whether the tables may lack the answer."""
 
     @property
     def method(self) -> str:
-        """The method by which it is asked."""
+        """The HTTP method."""
         return "GET" if self.body is None else "POST"
 
     @cached_property
@@ -69,13 +69,13 @@ class Endpoint:
 
     @property
     def answer(self) -> type[Document]:
-        """The type of the document that it answers."""
+        """The type of the answer's document."""
         found: type[Document] = self._signature.return_annotation
         return found
 
     @cached_property
     def parameters(self) -> list[Parameter]:
-        """The parameters of its requests; one that may be None need not be given."""
+        """The parameters of requests; those that may be None are optional."""
         return [
             Parameter(name, *_type_of(each.annotation), in_path=f"{{{name}}}" in self.path)
             for name, each in self._signature.parameters.items()
@@ -89,15 +89,15 @@ def _type_of(hint: Any) -> tuple[Any, bool]:
     return (possible[0], False) if NoneType in possible else (hint, True)
 
 
-_VIEWS: Final = {
+_VIEW_LABELS: Final = {
     View.CLASSICAL: "classical chess without the 50-move rule",
     View.STALEMATE_WINS: "chess in which stalemate wins",
     View.LASKER: "chess in which stalemating gets 3/4 of the point",
 }
 _BATCH: Final = Body("application/json", BatchRequest)
 _PGN: Final = Body(PGN, str)
-_PGN_OF_MANY: Final = Body(PGN, str, MOST_GAMES_BYTES)
-_OF_VARIANT: Final = (
+_PGN_OF_GAMES: Final = Body(PGN, str, MOST_GAMES_BYTES)
+_VARIANT_ENDPOINTS: Final = (
     Endpoint("/{}", "A position in {}", lookups.position, quick=True),
     Endpoint("/{}/moves", "The legal moves of any position in {}", legal_moves, quick=True, missing=False),
     Endpoint("/{}/mainline", "Best play in {}", lookups.line),
@@ -107,12 +107,12 @@ _OF_VARIANT: Final = (
         "/{}/puzzle", "A puzzle in {}: only one move keeps the value", puzzle, queued=True, caching=NOT_KEPT
     ),
     Endpoint("/{}/challenge", "A random position to play in {}", challenge, caching=NOT_KEPT),
-    Endpoint("/{}/stats/{{material}}", "What a table for {} holds", lookups.statistics, caching=ASKED_AGAIN),
+    Endpoint("/{}/stats/{{material}}", "Counts of a table for {}", lookups.statistics, caching=ASKED_AGAIN),
     Endpoint("/{}/batch", "Many positions in {}", lookups.batch, body=_BATCH, caching=NOT_KEPT),
     Endpoint("/{}/game", "A game, refereed by {}", game, body=_PGN, caching=NOT_KEPT),
-    Endpoint("/{}/games", "Results of many games by {}", games, body=_PGN_OF_MANY, caching=NOT_KEPT),
+    Endpoint("/{}/games", "Results of many games by {}", games, body=_PGN_OF_GAMES, caching=NOT_KEPT),
 )
-"""Those that every variant has, with a place for its name."""
+"""The endpoints that every variant has; ``{}`` stands for the variant."""
 
 
 def _of_variant(endpoint: Endpoint, rules: Variant) -> Endpoint:
@@ -122,17 +122,19 @@ def _of_variant(endpoint: Endpoint, rules: Variant) -> Endpoint:
 
 def _of_view(view: View) -> Endpoint:
     find = partial(lookups.view_position, view)
-    return Endpoint(f"/{view}", f"A position in {_VIEWS[view]}", find, (Variant.R_MOBILITY,), quick=True)
+    return Endpoint(
+        f"/{view}", f"A position in {_VIEW_LABELS[view]}", find, (Variant.R_MOBILITY,), quick=True
+    )
 
 
 ENDPOINTS: Final = (
-    *(_of_variant(endpoint, rules) for rules in Variant for endpoint in _OF_VARIANT),
+    *(_of_variant(endpoint, rules) for rules in Variant for endpoint in _VARIANT_ENDPOINTS),
     *map(_of_view, View),
     Endpoint("/tables", "The tables of the server", lookups.tables, caching=ASKED_AGAIN, missing=False),
 )
-"""All of them."""
+"""All endpoints that answer with documents."""
 STATE: Final = ENDPOINTS[0].parameters
-"""A position, maybe with an accrued score."""
+"""The parameters that name a position and, optionally, an accrued score."""
 
 _Schema: TypeAlias = dict[str, Any]
 _EVENTS: Final = (
@@ -151,19 +153,19 @@ def _response(text: str, media_type: str, schema: _Schema) -> _Schema:
 
 
 _REFUSALS: Final = {
-    400: "The request means nothing",
-    404: "No table here says it (if one is missing, by which command to build it), or it is not offered",
+    400: "The request is invalid",
+    404: "The tables lack the answer (the message says how to build a missing one), or it is not offered",
     408: "The body did not arrive in time",
-    413: "It is too large",
-    429: "The client has taken more processor time than it may",
-    500: "A table cannot be used, or the server has made a mistake",
-    503: "The server has too much to do, or compiles what the answer takes",
+    413: "The request is too large",
+    429: "The client has used more processor time than allowed",
+    500: "A table cannot be used, or the server has failed",
+    503: "The server is overloaded, or is compiling code that the answer needs",
 }
-_ANYWHERE: Final = (429, 500, 503)
+_COMMON_STATUSES: Final = (429, 500, 503)
 _RESPONSES: Final = {
     status: _response(text, JSON, _ref(RefusalDocument)) for status, text in _REFUSALS.items()
-} | {304: {"description": "The answer with the ETag that was given still holds"}}
-"""Other than the answer, by their statuses."""
+} | {304: {"description": "The answer with the sent ETag is still valid"}}
+"""The responses other than the answer, by status."""
 _TEXT: Final[_Schema] = {"type": "string"}
 
 
@@ -171,15 +173,15 @@ def openapi(version: str) -> dict[str, Any]:
     """Return the document for a version of tbgen."""
     paths = {each.path: {each.method.lower(): _of_endpoint(each)} for each in ENDPOINTS}
     solution = _operation(
-        "What a position of any number of men is worth, or an interval that narrows",
+        "The value of a position of any number of men, or an interval that narrows",
         _response(_EVENTS, EVENTS, _TEXT),
-        (400, 404, *_ANYWHERE),
+        (400, 404, *_COMMON_STATUSES),
         parameters=_parameters(STATE),
     )
     reply = _operation(
         "A move in a game of r-mobility, of any number of men",
         _response("The answer", JSON, _ref(ReplyDocument)),
-        (400, 404, 408, 413, *_ANYWHERE),
+        (400, 404, 408, 413, *_COMMON_STATUSES),
         requestBody=_body(_PGN),
     )
     figures = _response("Figures", MEDIA_TYPE, _TEXT)
@@ -187,7 +189,7 @@ def openapi(version: str) -> dict[str, Any]:
     paths |= {
         SOLVE_PATH: {"get": solution},
         REPLY_PATH: {"post": reply},
-        "/monitor": {"get": _operation("What the process has done so far, for Prometheus", figures)},
+        "/monitor": {"get": _operation("Metrics of the process, for Prometheus", figures)},
         DOCUMENT_PATH: {"get": _operation("This document", document, [304])},
     }
     return {
@@ -195,7 +197,7 @@ def openapi(version: str) -> dict[str, Any]:
         "info": {
             "title": "tbgen",
             "version": version,
-            "description": "Endgame tables of r-mobility chess. docs/web.md says what the fields mean.",
+            "description": "Endgame tables of r-mobility chess. docs/web.md explains the fields.",
             "license": {"name": "GPL-3.0-or-later", "identifier": "GPL-3.0-or-later"},
         },
         "paths": paths,
@@ -205,7 +207,7 @@ def openapi(version: str) -> dict[str, Any]:
 
 def _of_endpoint(endpoint: Endpoint) -> _Schema:
     details: _Schema = {}
-    statuses = [*_ANYWHERE]
+    statuses = [*_COMMON_STATUSES]
     if endpoint.parameters:
         details["parameters"] = _parameters(endpoint.parameters)
     if endpoint.body is not None:
@@ -223,9 +225,10 @@ def _of_endpoint(endpoint: Endpoint) -> _Schema:
 
 
 def _operation(summary: str, answer: _Schema, statuses: Iterable[int] = (), **details: Any) -> _Schema:
-    """Return what is asked, in details, and answered.
+    """Return the description of an operation.
 
-    :param statuses: of other responses.
+    :param statuses: statuses of the responses other than the answer.
+    :param details: parameters and body of the request.
     """
     others = {str(status): _RESPONSES[status] for status in statuses}
     return {"summary": summary, **details, "responses": {"200": answer, **others}}
@@ -249,7 +252,7 @@ def _parameters(parameters: Iterable[Parameter]) -> list[_Schema]:
 
 
 def _schemas() -> dict[str, Any]:
-    """Return the description of every document; answers leave nothing out."""
+    """Return the schema of every document; fields without a default are required."""
     types = [PositionDocument, BatchRefusalDocument, RefusalDocument, ReplyDocument, BatchRequest]
     types += dict.fromkeys(endpoint.answer for endpoint in ENDPOINTS)
     _, components = msgspec.json.schema_components(types, ref_template=_REF)

@@ -1,4 +1,4 @@
-"""What all answers have around them, headers for safety and for other sites, and the monitor of them."""
+"""The headers of all answers, for security and for other sites, and the monitor that counts answers."""
 
 import os
 import time
@@ -15,8 +15,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tbgen.web.exchange import Refusal, refusal_answer
 from tbgen.web.limits import WorkerPool
 
-_BUCKETS: Final = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
-"""Upper bounds in seconds."""
+_BUCKET_SECONDS: Final = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+"""Upper bounds of the histogram's buckets."""
 
 MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 """Prometheus's text format [1].
@@ -26,23 +26,23 @@ MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Monitor:
-    """Counts requests; used from one thread."""
+    """Counts requests; not thread-safe."""
 
     def __init__(self, version: str) -> None:
         self._version = version
         self._start = time.time()
         self._requests: Counter[tuple[str, int]] = Counter()
-        self._buckets = [0] * (len(_BUCKETS) + 1)
+        self._buckets = [0] * (len(_BUCKET_SECONDS) + 1)
         self._seconds = 0.0
 
     def request(self, endpoint: str, status: int, seconds: float) -> None:
-        """Count a request that was answered in some seconds."""
+        """Count a request answered in ``seconds``."""
         self._requests[endpoint, status] += 1
-        self._buckets[bisect_left(_BUCKETS, seconds)] += 1
+        self._buckets[bisect_left(_BUCKET_SECONDS, seconds)] += 1
         self._seconds += seconds
 
     def text(self, pools: Iterable[WorkerPool]) -> str:
-        """Return all figures, each with the number of the process: several share one address."""
+        """Return all metrics, labelled with the process, since several processes share one address."""
         return "".join(f"{line}\n" for line in self._lines(pools))
 
     def _lines(self, pools: Iterable[WorkerPool]) -> Iterator[str]:
@@ -55,7 +55,7 @@ class Monitor:
         for (endpoint, status), number in sorted(self._requests.items()):
             yield (f'tbgen_requests_total{{{process},endpoint="{endpoint}",status="{status}"}} {number}')
         yield "# HELP tbgen_request_seconds Time to an answer.\n# TYPE tbgen_request_seconds histogram"
-        bounds = [*map(str, _BUCKETS), "+Inf"]
+        bounds = [*map(str, _BUCKET_SECONDS), "+Inf"]
         for bound, number in zip(bounds, accumulate(self._buckets), strict=True):
             yield f'tbgen_request_seconds_bucket{{{process},le="{bound}"}} {number}'
         yield f"tbgen_request_seconds_sum{{{process}}} {self._seconds:.6f}"
@@ -66,7 +66,7 @@ class Monitor:
 
 
 _OTHER: Final = "other"
-"""What the monitor calls all that no endpoint answers."""
+"""The monitor's name for requests that reach no endpoint."""
 
 _HEADERS: Final = {
     "Content-Security-Policy": (
@@ -81,7 +81,7 @@ _CORS: Final = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Heade
 
 
 class Envelope:
-    """An application around another one."""
+    """An application that wraps another one, adds headers to its answers and counts them."""
 
     def __init__(self, app: ASGIApp, monitor: Monitor) -> None:
         self._app, self._monitor = app, monitor
@@ -100,7 +100,7 @@ class Envelope:
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
                 if headers["Content-Security-Policy"].endswith("frame-ancestors *"):
-                    del headers["X-Frame-Options"]  # it has no word for all
+                    del headers["X-Frame-Options"]  # it cannot allow all sites
                 if scope["method"] in ("GET", "HEAD"):
                     headers.update(_CORS)
                 path = scope["route"].path.removesuffix("/{name:path}") if "route" in scope else _OTHER
@@ -111,8 +111,7 @@ class Envelope:
 
 
 def _is_framed_twice(scope: Scope) -> bool:
-    """Tell whether a request says by two headers how long it is, and a proxy may have believed the other
-    one [1].
+    """Return whether a request has two headers for its length, of which a proxy may have used the other [1].
 
     [1] RFC 9112, section 6.1.
     """
@@ -120,6 +119,6 @@ def _is_framed_twice(scope: Scope) -> bool:
 
 
 async def _refuse_framing(scope: Scope, receive: Receive, send: Send) -> None:
-    """Refuse such a request, and end the connection: nobody knows where the next one begins."""
+    """Refuse a request framed twice, and close the connection, since the next request's start is unclear."""
     sentence = "the request has both Content-Length and Transfer-Encoding: send one of them"
     await refusal_answer(Refusal(400, "bad_input", sentence, {"Connection": "close"}))(scope, receive, send)

@@ -1,4 +1,4 @@
-"""Reading requests within bounds, and writing answers: documents, refusals, and events as they come.
+"""Reading requests within limits, and writing answers: documents, refusals and server-sent events.
 
 Server-sent events are those of the WHATWG, *HTML Living Standard*, section 9.2.
 """
@@ -28,12 +28,12 @@ _logger = logging.getLogger(__name__)
 
 
 class Refusal(HTTPException):
-    """A request that gets no answer but a sentence.
+    """The refusal of a request, answered with a sentence.
 
-    :param status: of HTTP.
-    :param code: what it is, for programs.
-    :param sentence: what it is and what to do, for people; it names no file of the server.
-    :param headers: more headers of the answer.
+    :param status: the HTTP status.
+    :param code: the reason, for programs.
+    :param sentence: the reason and what to do, for people; it names no file of the server.
+    :param headers: additional headers of the answer.
     """
 
     def __init__(
@@ -44,14 +44,14 @@ class Refusal(HTTPException):
 
     @property
     def document(self) -> RefusalDocument:
-        """What JSON answers say."""
+        """The refusal as a document."""
         return RefusalDocument(self.code, self.detail)
 
 
 def refusal_of(error: Exception) -> Refusal:
-    """Return the answer to a client about an error; what only concerns the operator goes into the log.
+    """Return the answer to a client about an error; details that concern only the operator are logged.
 
-    Errors that are not expected are logged by the server that runs the application.
+    Unexpected errors are logged by the server that runs the application.
     """
     match error:
         case Refusal():
@@ -60,7 +60,7 @@ def refusal_of(error: Exception) -> Refusal:
             plain = MissingTableError(error.material, rules=error.rules)  # without the directories
             return Refusal(404, error.code, str(plain))
         case MissingLayerError():
-            sentence = "the table here does not store the depths of accrued scores that this takes"
+            sentence = "the table here does not store the depths of accrued scores that the answer needs"
             return Refusal(404, error.code, sentence)
         case UsageError():
             return Refusal(400, error.code, str(error))
@@ -70,19 +70,20 @@ def refusal_of(error: Exception) -> Refusal:
         case KernelsMissingError():
             return Refusal(503, "compiling", f"{error}; ask again then", {"Retry-After": "10"})
         case HTTPException(status_code=405):
-            sentence = f"nothing here is asked for by this method; {DOCUMENT_PATH} says what is"
+            sentence = f"this method is not allowed here; {DOCUMENT_PATH} lists the methods"
             return Refusal(405, "method_not_allowed", sentence, error.headers)
         case HTTPException():
-            sentence = f"there is nothing here; {DOCUMENT_PATH} says what there is"
+            sentence = f"there is nothing here; {DOCUMENT_PATH} lists all addresses"
             return Refusal(error.status_code, "not_found", sentence)
-    return Refusal(500, "fault", "the server has made a mistake; its log says which")
+    return Refusal(500, "fault", "the server has failed; its log says why")
 
 
 KEPT: Final = "public, max-age=3600"
-"""For answers that other tables alone would change."""
+"""``Cache-Control`` of answers that change only if a table is replaced."""
 ASKED_AGAIN: Final = "no-cache"
-"""For answers that new tables change: caches ask whether theirs still holds."""
+"""``Cache-Control`` of answers that new tables change: caches ask whether theirs are still valid."""
 NOT_KEPT: Final = "no-store"
+"""``Cache-Control`` of answers that differ each time."""
 
 _PAGE: Final = (
     '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>Nothing here - tbgen</title>\n'
@@ -103,13 +104,13 @@ _TYPES: Final = {
 
 
 Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
-"""Answers a request."""
+"""A coroutine function that answers a request."""
 Endpoints: TypeAlias = Mapping[str, Handler]
-"""Handlers by the paths that they answer at."""
+"""Handlers by path."""
 
 
 class Parameter(NamedTuple):
-    """What an endpoint is asked in its query or path."""
+    """A parameter of an endpoint, in its query or path."""
 
     name: str
     type: Any
@@ -118,22 +119,22 @@ class Parameter(NamedTuple):
 
 
 def parameters_of(request: Request, parameters: Iterable[Parameter]) -> dict[str, str | None]:
-    """Return the parameters of a request, None for those that are not there.
+    """Return the parameters of a request, None for absent ones.
 
-    :raises Refusal: if one is required.
+    :raises Refusal: if a required one is absent.
     """
-    given = {**request.query_params, **request.path_params}
+    values = {**request.query_params, **request.path_params}
     for name in (parameter.name for parameter in parameters if parameter.required):
-        if not given.get(name):
-            raise Refusal(400, "bad_input", f"there is no {name}: give it as ?{name}=...")
-    return {parameter.name: given.get(parameter.name) for parameter in parameters}
+        if not values.get(name):
+            raise Refusal(400, "bad_input", f"the parameter {name} is missing: add ?{name}=...")
+    return {parameter.name: values.get(parameter.name) for parameter in parameters}
 
 
 async def body_of(request: Request, most: int = MOST_BODY_BYTES) -> bytes:
     """Return the body of a request.
 
-    :param most: the bytes that it may have.
-    :raises Refusal: if it is too large, or takes too long to arrive.
+    :param most: the maximum size in bytes.
+    :raises Refusal: if the body is too large, or takes too long to arrive.
     """
     too_large = Refusal(413, "too_large", f"the body is larger than {most >> 10} KiB")
     length = request.headers.get("content-length", "")
@@ -154,57 +155,57 @@ async def body_of(request: Request, most: int = MOST_BODY_BYTES) -> bytes:
 
 
 def answer(request: Request, document: Document | dict[str, Any], caching: str) -> Response:
-    """Return a document as the answer to a request, or that the client has it already.
+    """Return a document as the answer to a request, or status 304 if the client has it already.
 
-    :param caching: what ``Cache-Control`` says.
+    :param caching: the value of ``Cache-Control``.
     """
     return answer_content(request, msgspec.json.encode(document), JSON, {"Cache-Control": caching})
 
 
 def answer_content(request: Request, content: bytes, media_type: str, headers: dict[str, str]) -> Response:
-    """Return bytes as the answer to a request, or that the client has them already.
+    """Return bytes as the answer to a request, or status 304 if the client has them already.
 
     :param headers: ``Cache-Control`` and others.
     """
     if headers["Cache-Control"] != NOT_KEPT:
         tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
         headers = {**headers, "ETag": tag}
-        known = request.headers.get("if-none-match", "")
-        if tag in known or known.strip() == "*":
+        cached = request.headers.get("if-none-match", "")
+        if tag in cached or cached.strip() == "*":
             return Response(status_code=304, headers=headers)
     return Response(content, headers=headers, media_type=media_type)
 
 
 def answer_file(request: Request, name: str, content: bytes, policy: str, **headers: str) -> Response:
-    """Return a file as the answer to a request; what has an unknown ending, such as licences, is text.
+    """Return a file as the answer to a request; a file with an unknown suffix, such as a licence, is text.
 
-    :param policy: what a browser may do with it.
+    :param policy: the file's ``Content-Security-Policy``.
     """
     headers |= {"Cache-Control": ASKED_AGAIN, "Content-Security-Policy": policy}
     return answer_content(request, content, _TYPES.get(name.rpartition(".")[2], "text/plain"), headers)
 
 
-def refusal_answer(refusal: Refusal, to_read: bool = False) -> Response:
-    """Return the answer that says what is wrong with a request.
+def refusal_answer(refusal: Refusal, as_page: bool = False) -> Response:
+    """Return the answer to a refused request.
 
-    :param to_read: as a page, for people; else as a document.
+    :param as_page: whether the answer is a page for people, or else a document.
     """
     headers = {"Cache-Control": NOT_KEPT, **(refusal.headers or {})}
-    if to_read:
+    if as_page:
         return Response(_PAGE.format(html.escape(refusal.detail)), refusal.status_code, headers, "text/html")
-    content = json.dumps(refusal.document.plain(), separators=(",", ":"))  # whatever letters it quotes
+    content = json.dumps(refusal.document.plain(), separators=(",", ":"))  # ASCII, whatever it quotes
     return Response(content, refusal.status_code, headers, JSON)
 
 
 MEDIA_TYPE: Final = "text/event-stream"
 _SILENT_SECONDS: Final = 10.0
-"""After which a comment is sent, so that proxies keep the connection."""
+"""Time without events after which a comment is sent, so that proxies keep the connection open."""
 _SEND_SECONDS: Final = 60.0
-"""For which a client may take nothing of what is there for him."""
+"""How long a client may leave data unread."""
 
 
 def event(name: str, document: dict[str, Any]) -> str:
-    """Return an event with a document.
+    """Return a server-sent event with a document.
 
     >>> event("over", {"how": "finished"})
     'event: over\\ndata: {"how":"finished"}\\n\\n'
@@ -213,9 +214,10 @@ def event(name: str, document: dict[str, Any]) -> str:
 
 
 class EventStream(StreamingResponse):
-    """Events as they come; whatever becomes of the connection, the context that yields them is left.
+    """Server-sent events as they come; their context is always left, even if the connection breaks.
 
-    :param opened: yields the events; what it raises when it is entered is answered as in an endpoint.
+    :param opened: the context that yields the events; an exception raised on entering it is answered as in
+        other endpoints.
     """
 
     def __init__(self, opened: AbstractAsyncContextManager[AsyncIterator[str]]) -> None:
@@ -224,7 +226,7 @@ class EventStream(StreamingResponse):
         self._opened = opened
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the events, or the headers alone where no more is asked for."""
+        """Send the events, or only the headers for HEAD."""
         if scope["method"] == "HEAD":
             await Response(headers=dict(self.headers))(scope, receive, send)
             return
@@ -240,7 +242,7 @@ class EventStream(StreamingResponse):
 
 
 async def _with_pauses(events: AsyncIterator[str]) -> AsyncIterator[str]:
-    """Yield events, and in a pause now and then a comment."""
+    """Yield events, and a comment after every :data:`_SILENT_SECONDS` without one."""
     coming = asyncio.ensure_future(anext(events, None))
     try:
         while True:

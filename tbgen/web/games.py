@@ -1,7 +1,6 @@
-"""Games and their positions, refereed: one with variations ply by ply, or many. All of it blocks.
+"""Refereed games and their positions: one game with variations ply by ply, or many games. All calls block.
 
-Tables hold positions of a few men. Games come from larger ones, and go there; nothing about such a position
-is wrong.
+Most positions of a game have more men than tables hold; such a position has no value and is no error.
 """
 
 import io
@@ -43,10 +42,10 @@ from tbgen.web.stock import Stock
 
 
 class GameState(NamedTuple):
-    """A position of a game, the move that led to it, and what is known of its worth."""
+    """A position of a game, the move that led to it, and its value where tables hold it."""
 
     uci: str
-    """Empty for the first one, as is ``san``."""
+    """The move; empty for the first position, as is ``san``."""
     san: str
     zeroing: bool
     board: chess.Board
@@ -60,12 +59,12 @@ class GameState(NamedTuple):
 
     @classmethod
     def of(cls, arbiter: Arbiter, uci: str = "", san: str = "", zeroing: bool = False) -> "GameState":
-        """Return the state that a game has come to by a move."""
+        """Return the current state of a game, reached by a move."""
         referee = arbiter.board, arbiter.position_score, arbiter.accrued, arbiter.clock
         return cls(uci, san, zeroing, *referee)
 
-    def told_by(self, result: ProbeResult | TbgenError) -> "GameState":
-        """Return the state with what tables say of its worth.
+    def with_result(self, result: ProbeResult | TbgenError) -> "GameState":
+        """Return the state with the value and depth of a probe, or with the material of a missing table.
 
         :raises TbgenError: if a table cannot be used.
         """
@@ -91,24 +90,24 @@ class GameState(NamedTuple):
 
 
 def in_tables(board: chess.Board) -> bool:
-    """Tell whether a table may have a position of a game."""
+    """Return whether a table may hold a position of a game."""
     return board.occupied.bit_count() <= MAX_MEN and not board.castling_rights
 
 
 def looked_up(tables: Tablebase, states: Sequence[GameState]) -> list[GameState]:
-    """Return states of games with what tables say about them.
+    """Return states of games with their values where tables hold them.
 
     :raises TbgenError: if a table cannot be used.
     """
     inside = [state for state in states if in_tables(state.board)]
     results = tables.probe_many([state.board for state in inside], [state.accrued for state in inside])
-    return [state.told_by(next(results)) if in_tables(state.board) else state for state in states]
+    return [state.with_result(next(results)) if in_tables(state.board) else state for state in states]
 
 
 def legal_moves(stock: Stock, fen: FenText, accrued: AccruedText | None) -> LegalMovesDocument:
-    """Return all legal moves of a position of any number of men, and its worth and theirs where it is known.
+    """Return a position of any number of men with all its legal moves, each with its value if available.
 
-    :raises UsageError: if play cannot go on from it, or it has described men.
+    :raises UsageError: if the position is invalid, or has described men.
     :raises TbgenError: if a table cannot be used.
     """
     asked = question_of(fen, accrued, stock.variant)
@@ -120,12 +119,12 @@ def legal_moves(stock: Stock, fen: FenText, accrued: AccruedText | None) -> Lega
     ]
 
     def order(state: GameState) -> tuple[Any, ...]:
-        """The best value for the mover first, what is not known last."""
+        """Sort key: the best value for the mover first, moves without a value last."""
         value = state.value
         return (True, state.san) if value is None else (False, -value if board.turn else value, state.san)
 
     return LegalMovesDocument(
-        **(_told_by_moves(first, after) if first.value is None else first).fields(),
+        **(_with_best(first, after) if first.value is None else first).fields(),
         rules=stock.variant,
         **end_of(first.position_score),
         insufficient_material=first.board.is_insufficient_material(),
@@ -145,7 +144,7 @@ def legal_moves(stock: Stock, fen: FenText, accrued: AccruedText | None) -> Lega
 
 
 def _successors(arbiter: Arbiter) -> Iterator[GameState]:
-    """Yield what each legal move leads to."""
+    """Yield the state that each legal move leads to."""
     board = arbiter.board
     moves = list(board.legal_moves)
     for move, name in zip(moves, sans_without_check(board, moves), strict=True):
@@ -156,12 +155,13 @@ def _successors(arbiter: Arbiter) -> Iterator[GameState]:
         arbiter.pop()
 
 
-def _told_by_moves(state: GameState, after: Sequence[GameState]) -> GameState:
-    """Return a state with what its moves say of it: the best of them, if all are known.
+def _with_best(state: GameState, after: Sequence[GameState]) -> GameState:
+    """Return a state with the value of its best move, if the values of all moves are available.
 
-    The mover hurries to what is better than what has accrued, and puts off what is worse.
+    The mover reaches a value better than the accrued score as soon as possible, and a worse one as late as
+    possible.
 
-    :param after: where they lead.
+    :param after: the states that the moves lead to.
     """
     values = [each.value for each in after if each.value is not None]
     if not after or len(values) < len(after):
@@ -178,11 +178,11 @@ def _told_by_moves(state: GameState, after: Sequence[GameState]) -> GameState:
 
 
 def game(stock: Stock, body: bytes) -> GameDocument:
-    """Return what has accrued at every ply of the game of a PGN text and its variations, what that is worth
-    where tables say, and the outcome.
+    """Return the states of the game in a PGN text and its variations, with their values where tables hold
+    them, and the outcome.
 
     :raises Refusal: if the game is too long.
-    :raises TbgenError: if it is no game, or more than one, or a table cannot be used.
+    :raises TbgenError: if the text has not exactly one sound game, or a table cannot be used.
     """
     played, (moves, cut, comments, nags) = _game_with_variations(body)
     settings = GameOptions(stock.variant).settings(played.tags)
@@ -221,10 +221,10 @@ def game(stock: Stock, body: bytes) -> GameDocument:
 
 
 def only_game(pgn: bytes) -> Game:
-    """Return the one game of a PGN text.
+    """Return the only game of a PGN text.
 
-    :raises Refusal: if it is too long.
-    :raises UsageError: if there is another number of games, or the game is broken.
+    :raises Refusal: if the game is too long.
+    :raises UsageError: if the text has not exactly one game, or the game is broken.
     """
     return _game_with_variations(pgn)[0]
 
@@ -236,11 +236,12 @@ def _game_with_variations(pgn: bytes) -> tuple[Game, Variations]:
         raise UsageError(f"the PGN has {number}: give one")
     found = read_game(raws[0])
     if found.error is not None:
-        raise UsageError(found.error.alone)  # its text may be one that nobody has written line by line
+        raise UsageError(found.error.alone)  # without a line number, since the text need not come from a file
     variations = read_variations(raws[0], found)
     if (plies := len(found.moves) + len(variations.moves)) > MOST_PLIES:
         with_them = " with its variations" if variations.moves else ""
-        raise Refusal(413, "too_large", f"the game has {plies} plies{with_them}: one may have {MOST_PLIES}")
+        sentence = f"the game has {plies} plies{with_them}: at most {MOST_PLIES} are allowed"
+        raise Refusal(413, "too_large", sentence)
     return found, variations
 
 
@@ -249,16 +250,17 @@ def _raw_games(pgn: bytes) -> Iterator[RawGame]:
 
 
 def _states(arbiter: Arbiter, moves: Sequence[VariationMove]) -> list[GameState]:
-    """Return the states of a game and its variations by their numbers; the arbiter has made the moves of the
-    main line in the end.
+    """Return the states of a game and its variations in the order of their numbers.
 
-    :param moves: those of the main line first.
+    Finally the arbiter stands at the end of the main line.
+
+    :param moves: all moves, those of the main line first.
     """
     next_moves = defaultdict[int, list[tuple[int, chess.Move | None]]](list)
     for number, (after, made) in enumerate(moves, 1):
         next_moves[after].append((number, made))
     found = {0: GameState.of(arbiter)}
-    to_do = [*next_moves[0]]  # the last one is next; without a move, one is taken back
+    to_do = [*next_moves[0]]  # a stack; an entry without a move takes back the last one
     while len(found) <= len(moves):
         number, move = to_do.pop()
         if move is None:
@@ -272,7 +274,7 @@ def _states(arbiter: Arbiter, moves: Sequence[VariationMove]) -> list[GameState]
 
 
 def _outcome(stock: Stock, arbiter: Arbiter, played: Game) -> OutcomeDocument:
-    """Return what a game comes to whose moves are made."""
+    """Return the outcome of a game whose moves the arbiter has made."""
     tables = stock.tables if in_tables(arbiter.board) else None
     outcome = adjudicate(arbiter, tables, played.ending, recorded=played.result, doubts=played.doubts)
     return OutcomeDocument(
@@ -287,10 +289,10 @@ def _outcome(stock: Stock, arbiter: Arbiter, played: Game) -> OutcomeDocument:
 
 
 def games(stock: Stock, body: bytes) -> GamesDocument:
-    """Return the games of a PGN text with what they come to; a broken one has what is wrong instead.
+    """Return the games of a PGN text with their outcomes; a broken game has its error instead.
 
-    :raises Refusal: if there are too many games, or too many plies.
-    :raises UsageError: if there is no game.
+    :raises Refusal: if the text has too many games or plies.
+    :raises UsageError: if the text has no game.
     :raises TbgenError: if a table cannot be used.
     """
     raws = list(islice(_raw_games(body), MOST_GAMES + 1))
@@ -310,7 +312,7 @@ def games(stock: Stock, body: bytes) -> GamesDocument:
 
 
 def _listed(stock: Stock, raw: RawGame, played: Game) -> ListedGameDocument:
-    """Return a game in short."""
+    """Return a game's entry in the list."""
     outcome = error = None
     try:
         if played.error is not None:

@@ -1,4 +1,4 @@
-"""How much each client may take, and the turns and threads that requests wait for."""
+"""Limits of each client, and the queues and thread pools in which requests wait."""
 
 import asyncio
 from collections import Counter, OrderedDict
@@ -15,22 +15,22 @@ from starlette.requests import Request
 from tbgen.compiler.cache import without_compiling
 from tbgen.web.exchange import Refusal
 
-_MOST_CLIENTS: Final = 1 << 16
-"""Clients that are remembered; the one that has been quiet for longest is forgotten first."""
-_MOST_AT_ONCE: Final = 32
-"""Requests of one client under way: what they cost is known afterwards only."""
+_MAX_CLIENTS: Final = 1 << 16
+"""Maximum number of accounts; the one unused for longest is dropped first."""
+_MAX_CONCURRENT_REQUESTS: Final = 32
+"""Maximum number of unanswered requests of one client, since their cost is determined only afterwards."""
 _UNKNOWN: Final = "unknown"
 
 
 class Bill:
-    """What one request has cost."""
+    """The processor time of one request, in seconds."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
 
     @contextmanager
     def timed(self, clock: Callable[[], float] = perf_counter) -> Iterator[None]:
-        """Add the time that the block takes."""
+        """Add the time spent in the block."""
         began = clock()
         try:
             yield
@@ -39,28 +39,29 @@ class Bill:
 
 
 class Limiter:
-    """Counts the processor time of clients. A full account holds ``burst`` seconds, and gains ``limit``
-    seconds per second; what a request has cost is taken from it afterwards.
+    """Counts the processor time of clients. An account gains ``limit`` seconds per second up to ``burst``
+    seconds; the cost of a request is subtracted afterwards.
 
-    Thus the limits go by what requests cost, and a reader stepping through a line never meets them.
+    The limits thus depend on cost rather than number, and a reader stepping through a line never meets them.
 
-    :param limit: 0 for no limits at all.
-    :param clock: tells the time in seconds.
+    :param limit: seconds per second; 0 for no limits at all.
+    :param burst: balance of a full account, in seconds.
+    :param clock: returns the time in seconds.
     """
 
     def __init__(self, limit: float, burst: float, clock: Callable[[], float] = monotonic) -> None:
         self._limit, self._burst, self._clock = limit, burst, clock
         self._accounts: OrderedDict[str, tuple[float, float]] = OrderedDict()
-        """By client what was left, and when; without the clients whose accounts are full."""
+        """Balance of each client and the time when it was determined; absent clients have full accounts."""
         self._under_way: Counter[str] = Counter()
 
     @contextmanager
     def charged(self, client: str, *, lasting: bool = False) -> Iterator[Bill]:
-        """Let a client ask, and charge what stands on the bill after the block.
+        """Admit a request of a client, and charge the bill after the block.
 
-        :param lasting: whether the answer goes on for as long as the client likes; such requests do not count
-            among those under way, and who answers them bounds their number.
-        :raises Refusal: if the client has used up what it may, or asks too much at once.
+        :param lasting: whether the answer lasts as long as the client likes. Such requests do not count as
+            concurrent ones; the caller limits their number.
+        :raises Refusal: if the client's account is empty, or it has too many concurrent requests.
         """
         bill = Bill()
         if not self._limit:
@@ -74,26 +75,24 @@ class Limiter:
             self._under_way[client] -= not lasting
             if not self._under_way[client]:
                 del self._under_way[client]
-            self._accounts[client] = self._left(client) - bill.seconds, self._clock()
+            self._accounts[client] = self._balance(client) - bill.seconds, self._clock()
             self._accounts.move_to_end(client)
-            while len(self._accounts) > _MOST_CLIENTS:
+            while len(self._accounts) > _MAX_CLIENTS:
                 self._accounts.popitem(last=False)
 
     def _admit(self, client: str, lasting: bool) -> None:
-        left = self._left(client)
-        if left <= 0:
-            seconds = max(1, ceil(-left / self._limit))
-            sentence = (
-                f"your requests have taken more processor time than one client may: go on in {seconds} s"
-            )
+        balance = self._balance(client)
+        if balance <= 0:
+            seconds = max(1, ceil(-balance / self._limit))
+            sentence = f"your requests have used more processor time than allowed: continue in {seconds} s"
             raise Refusal(429, "too_much", sentence, {"Retry-After": str(seconds)})
-        if not lasting and self._under_way[client] >= _MOST_AT_ONCE:
-            sentence = f"{_MOST_AT_ONCE} of your requests are under way: wait for their answers"
+        if not lasting and self._under_way[client] >= _MAX_CONCURRENT_REQUESTS:
+            sentence = f"{_MAX_CONCURRENT_REQUESTS} of your requests are unanswered: wait for their answers"
             raise Refusal(429, "too_much", sentence, {"Retry-After": "1"})
 
-    def _left(self, client: str) -> float:
-        left, since = self._accounts.get(client, (self._burst, self._clock()))
-        return min(self._burst, left + (self._clock() - since) * self._limit)
+    def _balance(self, client: str) -> float:
+        balance, since = self._accounts.get(client, (self._burst, self._clock()))
+        return min(self._burst, balance + (self._clock() - since) * self._limit)
 
 
 def client_of(request: Request) -> str:
@@ -102,8 +101,8 @@ def client_of(request: Request) -> str:
 
 
 def name_of_client(host: str | None) -> str:
-    """Return under which name a client's account goes: the address, of IPv6 its first 64 bits, which one
-    customer has to himself.
+    """Return the name of a client's account: its address, or the first 64 bits of an IPv6 address, which
+    belong to one customer.
 
     >>> name_of_client("192.0.2.1"), name_of_client("2001:db8::1"), name_of_client("nonsense")
     ('192.0.2.1', '2001:db8::', 'unknown')
@@ -118,14 +117,14 @@ def name_of_client(host: str | None) -> str:
 
 
 MOST_OF_ONE: Final = 3
-"""Requests of one client that may wait."""
+"""Maximum number of waiting requests of one client."""
 
 
 class Queue:
-    """Gives turns in the order in which they are asked for. Who has gone loses its place.
+    """A first-come, first-served queue. A client that disconnects loses its place.
 
-    :param at_once: how many have their turn at a time.
-    :param most: how many may wait.
+    :param at_once: number of requests that have their turn at the same time.
+    :param most: maximum number of waiting requests.
     """
 
     def __init__(self, at_once: int, most: int) -> None:
@@ -135,16 +134,14 @@ class Queue:
 
     @asynccontextmanager
     async def turn(self, request: Request) -> AsyncIterator[None]:
-        """Wait for the turn of a request whose body has been read, and hold it for the block.
+        """Wait for the turn of a request whose body has been read; the turn lasts for the block.
 
-        :raises Refusal: if too many wait, or too many of this client, or the client has gone.
+        :raises Refusal: if too many requests wait, in all or of this client, or the client disconnects.
         """
         client = client_of(request)
         if self._free.locked():
             if self._waiting.total() >= self._most:
-                raise Refusal(
-                    503, "busy", "the server has too much to do: try again later", {"Retry-After": "5"}
-                )
+                raise Refusal(503, "busy", "the server is overloaded: try again later", {"Retry-After": "5"})
             if self._waiting[client] >= MOST_OF_ONE:
                 sentence = f"{MOST_OF_ONE} of your requests are waiting: wait for their answers"
                 raise Refusal(429, "too_much", sentence, {"Retry-After": "1"})
@@ -185,12 +182,12 @@ Result = TypeVar("Result")
 
 
 class WorkerPool:
-    """Some threads, used from one event loop.
+    """A thread pool with a bounded queue, used from one event loop.
 
-    :param threads: how many.
-    :param waiting: how many calls may wait for one of them.
-    :param compiles: whether kernels that are not compiled yet are compiled in these threads; in others a call
-        that takes them raises a :class:`KernelsMissingError`.
+    :param threads: number of threads.
+    :param waiting: maximum number of waiting calls.
+    :param compiles: whether missing kernels are compiled in these threads; if not, a call that needs them
+        raises a :class:`KernelsMissingError`.
     """
 
     def __init__(self, name: str, threads: int, waiting: int, *, compiles: bool = False) -> None:
@@ -199,12 +196,12 @@ class WorkerPool:
         self._executor = ThreadPoolExecutor(threads, f"tbgen-{name}")
         self._most = threads + waiting
         self.pending = 0
-        """Calls under way, those that wait included."""
+        """Number of running and waiting calls."""
 
     async def run(self, function: Callable[[], Result], bill: Bill) -> Result:
-        """Call a function in one of the threads, and return what it returns.
+        """Call a function in one of the threads, and return its result.
 
-        :param bill: the processor time is added to it.
+        :param bill: gets the processor time of the call.
         :raises Refusal: if too many calls are waiting.
         """
 
@@ -213,7 +210,7 @@ class WorkerPool:
                 return function()
 
         if self.pending >= self._most:
-            raise Refusal(503, "busy", "the server has too much to do: try again later", {"Retry-After": "5"})
+            raise Refusal(503, "busy", "the server is overloaded: try again later", {"Retry-After": "5"})
         self.pending += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(self._executor, work)
@@ -221,5 +218,5 @@ class WorkerPool:
             self.pending -= 1
 
     def close(self) -> None:
-        """Drop the calls that wait."""
+        """Drop waiting calls."""
         self._executor.shutdown(wait=False, cancel_futures=True)

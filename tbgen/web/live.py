@@ -1,4 +1,4 @@
-"""The page of a running event: its endpoints, and the spectators, to whom changes are sent."""
+"""The page of a running event: its endpoints, and its spectators, who are sent all changes."""
 
 from __future__ import annotations
 
@@ -28,52 +28,52 @@ Result = TypeVar("Result")
 _logger = logging.getLogger(__name__)
 _PGN: Final = ".pgn"
 _JSON: Final = ".json"
-_MOST_DIGITS: Final = 9
-_MOST_SPECTATORS: Final = 200
-_MOST_CHANGES: Final = 400
-"""Changes that are kept for slow spectators; one further behind is sent the whole state."""
-_SECONDS: Final = 0.1
-"""Between two looks into the live file."""
-_LEAST_SECONDS: Final = 1.0
-"""Between two computations of the standings."""
-_REST: Final = 20
-"""Length of the pause between them, in times of the last one."""
+_MAX_DIGITS: Final = 9
+_MAX_SPECTATORS: Final = 200
+_MAX_CHANGES: Final = 400
+"""Maximum number of changes kept for slow spectators; one further behind is sent the complete state."""
+_POLL_SECONDS: Final = 0.1
+"""Interval at which the live file is read."""
+_MIN_RANKING_SECONDS: Final = 1.0
+"""Minimum pause between two computations of the standings."""
+_REST_FACTOR: Final = 20
+"""Minimum length of that pause, as a multiple of the time of the last computation."""
 
 
 @dataclass(eq=False, slots=True)
 class Onlooker:
-    """A spectator with his seat."""
+    """A seat in the audience, and the client that has it."""
 
     client: str
     lost: bool = False
-    """Whether another spectator has his seat now."""
+    """Whether another spectator has got the seat."""
 
 
 class Audience:
-    """The spectators of an event; their number and what each of them costs are bounded."""
+    """The spectators of an event; their number and the cost of each are bounded."""
 
     def __init__(self) -> None:
-        self._changes: deque[str] = deque(maxlen=_MOST_CHANGES)
+        self._changes: deque[str] = deque(maxlen=_MAX_CHANGES)
         self._count = 0
-        """Changes so far."""
+        """Number of changes so far."""
         self._changed = asyncio.Event()
         self._closed = False
         self._seats: list[Onlooker] = []
 
     @contextmanager
     def seat(self, client: str) -> Iterator[Onlooker]:
-        """Let a spectator look on within the block.
+        """Give a spectator a seat for the block.
 
-        If all seats are taken, he gets the oldest one of the client that has most: so all of a large
-        household may look on, and nobody is shut out by it.
+        If all seats are taken, the spectator gets the oldest seat of the client with the most seats. A client
+        may thus have many seats, but shuts nobody out.
 
-        :raises Refusal: if no client has more than he would have.
+        :raises Refusal: if no client has more seats than this one would have.
         """
-        if len(self._seats) >= _MOST_SPECTATORS:
+        if len(self._seats) >= _MAX_SPECTATORS:
             taken = Counter(seat.client for seat in self._seats)
             ((other, most),) = taken.most_common(1)
             if most <= taken[client] + 1:
-                sentence = f"there are {_MOST_SPECTATORS} spectators already: try again later"
+                sentence = f"there are {_MAX_SPECTATORS} spectators already: try again later"
                 raise Refusal(503, "busy", sentence, {"Retry-After": "30"})
             oldest = next(seat for seat in self._seats if seat.client == other)
             oldest.lost = True
@@ -87,8 +87,8 @@ class Audience:
             if not seat.lost:
                 self._seats.remove(seat)
 
-    def tell(self, text: str | None) -> None:
-        """Send a change to all; None sends the whole state."""
+    def send(self, text: str | None) -> None:
+        """Send a change to all spectators; None sends the complete state."""
         self._count += 1
         if text is None:
             self._changes.clear()
@@ -97,14 +97,14 @@ class Audience:
         self._wake()
 
     def close(self) -> None:
-        """Let spectators go when they have been sent all changes."""
+        """Disconnect each spectator after sending all changes."""
         self._closed = True
         self._wake()
 
     async def events(self, seat: Onlooker, everything: Callable[[], str]) -> AsyncIterator[str]:
-        """Yield what a spectator is sent as long as he has his seat: the whole state first, then the changes.
+        """Yield the events for a spectator while the seat lasts: the complete state first, then the changes.
 
-        :param everything: returns the event with the whole state.
+        :param everything: returns the event with the complete state.
         """
         seen = -1
         while not (seat.lost or (self._closed and seen == self._count)):
@@ -120,10 +120,10 @@ class Audience:
 
 
 class LivePage:
-    """A running event, as its two files tell it.
+    """A running event, followed in its two files.
 
     :param pgn: the PGN file.
-    :param limiter: bounds what each client may take.
+    :param limiter: limits the processor time of each client.
     :param until_over: whether the server ends with the event.
     """
 
@@ -132,7 +132,7 @@ class LivePage:
         self._state = LiveState()
         self._ranking = asyncio.Lock()
         self._failure = ""
-        """What has gone wrong last."""
+        """The last logged error."""
         self.audience = Audience()
 
     def endpoints(self) -> Endpoints:
@@ -145,32 +145,32 @@ class LivePage:
         }
 
     async def follow(self) -> None:
-        """Follow the files, as long as the server runs or until the event is over."""
+        """Follow the files until the server ends, or the event if the server ends with it."""
         if current_thread() is main_thread():
             self._close_at_signals()
         ranking = asyncio.create_task(self._keep_ranking())
         try:
-            while not (await self._unharmed(self._look(), False) and self._until_over):
-                await asyncio.sleep(_SECONDS)
+            while not (await self._guarded(self._look(), False) and self._until_over):
+                await asyncio.sleep(_POLL_SECONDS)
         finally:
             ranking.cancel()
             self._files.live.close()
         self.audience.close()
         signal.raise_signal(signal.SIGINT)
 
-    async def _unharmed(self, work: Coroutine[Any, Any, Result], otherwise: Result) -> Result:
-        """Return the result of work on the files; if they end it, that is logged, once in a row."""
+    async def _guarded(self, work: Coroutine[Any, Any, Result], otherwise: Result) -> Result:
+        """Return the result of work on the files, or ``otherwise`` after logging an error, once in a row."""
         try:
             return await work
         except Exception as error:
             if repr(error) != self._failure:
                 self._failure = repr(error)
-                _logger.error("the live page passes over a part of its files: %s", self._failure)
+                _logger.error("the live page skips a part of its files: %s", self._failure)
             return otherwise
 
     async def _look(self) -> bool:
-        """Take in what is new in the files, and tell whether the live file says that the event is over."""
-        abandoned = self._files.abandoned  # before reading: the runner writes its last line first
+        """Read what is new in the files, and return whether the live file says that the event is over."""
+        abandoned = self._files.abandoned  # checked first: a runner writes its last line before it ends
         fresh, news = await asyncio.to_thread(self._files.read)
         if fresh:
             self._state = LiveState()
@@ -178,33 +178,33 @@ class LivePage:
         if abandoned and not (fresh or news or self._state.over):
             changes.append(self._state.take(EventEnd(Termination.GONE), ()))
         if self._state.over:
-            await self._rank()  # spectators leave when they hear of the end
+            await self._rank()  # before the end is sent, after which spectators leave
         if fresh:
-            self.audience.tell(None)
+            self.audience.send(None)
         else:
             for change in changes:
-                self.audience.tell(event(*change))
+                self.audience.send(event(*change))
         return self._state.over not in (None, Termination.UNTOLD)
 
     async def _keep_ranking(self) -> None:
         while True:
             began = perf_counter()
             await self._rank()
-            await asyncio.sleep(max(_LEAST_SECONDS, _REST * (perf_counter() - began)))
+            await asyncio.sleep(max(_MIN_RANKING_SECONDS, _REST_FACTOR * (perf_counter() - began)))
 
     async def _rank(self) -> None:
-        """Compute the standings if games have been finished since."""
+        """Compute the standings if games have been finished since the last time."""
         async with self._ranking:
             state = self._state
             games, state.unranked = state.unranked, []
             if not games:
                 return
-            change = await self._unharmed(asyncio.to_thread(state.rank, games), None)
+            change = await self._guarded(asyncio.to_thread(state.rank, games), None)
             if change is not None and state is self._state:
-                self.audience.tell(event(*change))
+                self.audience.send(event(*change))
 
     def _close_at_signals(self) -> None:
-        """Let spectators go as soon as the server is told to end, or it would wait for them."""
+        """Disconnect spectators when the server gets a signal to end; otherwise it would wait for them."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             handler = signal.getsignal(number)
@@ -221,10 +221,10 @@ class LivePage:
             return answer(request, self._state.document(), NOT_KEPT)
 
     async def _answer_stream(self, request: Request) -> Response:
-        return EventStream(self._looking_on(request))
+        return EventStream(self._watching(request))
 
     @asynccontextmanager
-    async def _looking_on(self, request: Request) -> AsyncIterator[AsyncIterator[str]]:
+    async def _watching(self, request: Request) -> AsyncIterator[AsyncIterator[str]]:
         client = client_of(request)
         with self._limiter.charged(client, lasting=True) as bill, self.audience.seat(client) as seat:
 
@@ -237,19 +237,19 @@ class LivePage:
     async def _answer_games(self, request: Request) -> Response:
         with self._limiter.charged(client_of(request)) as bill, bill.timed():
             text = request.query_params.get("before")
-            if text is not None and not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS):
-                raise Refusal(400, "bad_input", "before is the number of a game, such as 51")
+            if text is not None and not (text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS):
+                raise Refusal(400, "bad_input", "before must be the number of a game, such as 51")
             before = None if text is None else int(text)
             return answer(request, self._state.finished(before), NOT_KEPT)
 
     async def _answer_game(self, request: Request) -> Response:
-        """Return a finished game as PGN or as a document, or lead to the explorer with it."""
+        """Return a finished game as PGN or as a document, or redirect to the explorer with the game."""
         with self._limiter.charged(client_of(request)) as bill, bill.timed():
             name, start = request.path_params["name"], self._state.start
             place = self._state.places.get(name.removesuffix(_PGN).removesuffix(_JSON))
             text = b"" if place is None else await asyncio.to_thread(self._files.text, place)
             if not text or start is None:
-                sentence = "there is no such finished game; /live/games lists those there are"
+                sentence = "there is no such finished game; /live/games lists the finished games"
                 raise Refusal(404, "no_game", sentence)
             if name.endswith(_JSON):
                 return answer(

@@ -1,6 +1,6 @@
 """The state of a running event and of its games, from its live file and its PGN file, as documents.
 
-A finished game is told as one in play is, so that the page of the event can show it again.
+The document of a finished game has the form of a game in play, so that the page of the event can replay it.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ from tbgen.games.standings.tables import lead_of, tables
 from tbgen.games.tagging import TaggedGame
 
 Change: TypeAlias = tuple[str, dict[str, Any]]
-"""The name of a server-sent event, and its document."""
+"""The name and the document of a server-sent event."""
 
-_MOST_GAMES: Final = 50
-"""Finished games of one answer."""
-_MOST_IN_CROSSTABLE: Final = 16
-_REST: Final = 20
-"""Length of the pause before a PGN file without a live file is read again, in times of the last reading."""
+_MAX_LISTED_GAMES: Final = 50
+"""Maximum number of finished games in one answer."""
+_MAX_CROSSTABLE_PLAYERS: Final = 16
+_REST_FACTOR: Final = 20
+"""Pause before a PGN file without a live file is read again, as a multiple of the last reading's time."""
 
 
 class ListedGame(NamedTuple):
@@ -74,38 +74,38 @@ class EventFiles:
         self._pgn = pgn
         self.live = LiveFile(live_path(pgn))
         self.options = GameOptions(Variant.R_MOBILITY)
-        """By which its games are scored."""
+        """The options by which the games are scored."""
         self._size = self._games = 0
         self._begun = False
-        """Whether the live file has told how the event has begun."""
+        """Whether the start of the event has been read from the live file."""
         self._untold_size = 0
         """Bytes of the PGN file when it was last read without a live file."""
-        self._rested = 0.0
-        """The time of the clock from which on it may be read so again."""
+        self._rest_until = 0.0
+        """The clock's time before which the PGN file is not read again without a live file."""
 
     def read(self) -> tuple[bool, Sequence[tuple[LiveLine, Sequence[ListedGame]]]]:
-        """Return whether the live file has begun anew, and its new lines with the games finished by then.
+        """Return whether the live file has started over, and its new lines with the games finished by each.
 
-        Without a live file that can be read the PGN file stands for one, as far as it says what that would.
+        Without a readable live file, the lines are derived from the PGN file as far as possible.
         """
         fresh, lines = self.live.read()
         if fresh:
-            self._begun, self._untold_size, self._rested = False, 0, 0.0
+            self._begun, self._untold_size, self._rest_until = False, 0, 0.0
         if not self._begun:
             lines = list(dropwhile(lambda line: not isinstance(line, EventStart), lines))
             if not lines:
-                changed, told = self._read_untold()
-                return fresh or changed, told
+                changed, news = self._read_without_live_file()
+                return fresh or changed, news
             self._begun = fresh = True
         return fresh, [(line, list(self._finished(line))) for line in lines]
 
     @property
     def abandoned(self) -> bool:
-        """Whether the live file tells of an event, and no runner holds it."""
+        """Whether the live file has an event that no runner continues."""
         return self._begun and self.live.abandoned
 
     def text(self, place: slice) -> bytes:
-        """Return those bytes of the PGN file that there are; none if it cannot be read."""
+        """Return the bytes of the PGN file in a slice, as far as they exist; none if it cannot be read."""
         try:
             with self._pgn.open("rb") as file:
                 end = min(place.stop, file.seek(0, os.SEEK_END))
@@ -128,24 +128,24 @@ class EventFiles:
                 yield ListedGame(game, _row(raw, game), place)
 
     def _raw_games(self, start: int, end: int) -> Iterator[tuple[RawGame, slice]]:
-        """Yield the games between two places of the PGN file, each with its own."""
+        """Yield the games in a part of the PGN file, each with its slice of the file."""
         for raw in split_games(BytesIO(self.text(slice(start, end)))):
             place = slice(start, start + len(raw.data))
             start = place.stop
             yield raw, place
 
-    def _read_untold(self) -> tuple[bool, Sequence[tuple[LiveLine, Sequence[ListedGame]]]]:
-        """Return what a PGN file without a live file tells of its last event, if the file has changed.
+    def _read_without_live_file(self) -> tuple[bool, Sequence[tuple[LiveLine, Sequence[ListedGame]]]]:
+        """Return lines about the last event of a PGN file without a live file, if the file has changed.
 
-        A key that returns, or another name, begins another event. The file is read as a whole: while it
-        grows, only after a rest.
+        A repeated key, or another event name, begins another event. The file is read completely; while it
+        grows, it is read again only after a pause.
         """
         began = perf_counter()
         try:
             size = self._pgn.stat().st_size
         except OSError:
             return False, ()
-        if size == self._untold_size or began < self._rested:
+        if size == self._untold_size or began < self._rest_until:
             return False, ()
         self._untold_size = size
         games: list[ListedGame] = []
@@ -154,27 +154,27 @@ class EventFiles:
         for raw, place in self._raw_games(0, size):
             tags = raw.values
             key = Key.parse(tags.get("Round", ""))
-            goes_on = bool(games) and key not in keys and tags.get("Event") == first.get("Event")
-            raw.number = len(games) + 1 if goes_on else 1
-            for options in [self.options] if goes_on else map(GameOptions, Variant):
+            same_event = bool(games) and key not in keys and tags.get("Event") == first.get("Event")
+            raw.number = len(games) + 1 if same_event else 1
+            for options in [self.options] if same_event else map(GameOptions, Variant):
                 game = finished_game(raw, self._pgn.name, options)
                 if game is not None:
-                    if not goes_on:
+                    if not same_event:
                         games, first, keys, self.options = [], tags, set(), options
                     games.append(ListedGame(game, _row(raw, game), place))
                     keys.add(key)
                     break
         if not games:
             games, first = self._other_games(size)
-        self._rested = perf_counter() + _REST * (perf_counter() - began)
+        self._rest_until = perf_counter() + _REST_FACTOR * (perf_counter() - began)
         if not games:
             return False, ()
         return True, [(_start_of(first, games), games), (EventEnd(Termination.UNTOLD), ())]
 
     def _other_games(self, size: int) -> tuple[list[ListedGame], Mapping[str, str]]:
-        """Return the finished games of a PGN file of others, and the tags of the last one.
+        """Return the finished games of a PGN file not written by tbgen match, and the tags of the last one.
 
-        They are refereed without tables, and each stands for a round of its own.
+        The games are refereed without tables, and each is its own round.
         """
         self.options = GameOptions(Variant.R_MOBILITY)
         games: list[ListedGame] = []
@@ -202,20 +202,20 @@ class _Playing:
     start: GameStart
     moves: list[GameMove] = field(default_factory=list)
     thought: GameThought | None = None
-    """The last of the engine that thinks; None if it has told none since the last move."""
+    """The last thought of the thinking engine; None if it has reported none since the last move."""
 
     @property
     def fen(self) -> str:
-        """The position."""
+        """The current position."""
         return self.moves[-1].fen if self.moves else self.start.start.fen
 
     def expected(self, line: str) -> str:
-        """Return the moves that an engine expects from here in SAN, up to the first that is not legal."""
+        """Return an engine's expected line from here in SAN, up to the first illegal move."""
         found: list[str] = []
         with suppress(ValueError):
             board = chess.Board(self.fen, chess960=True)
             for uci in line.split():
-                found.append(board.san_and_push(board.parse_uci(uci)))  # noqa: PERF401 - what is legal stays
+                found.append(board.san_and_push(board.parse_uci(uci)))  # noqa: PERF401 - keeps legal moves
         return " ".join(found)
 
     def document(self) -> dict[str, Any]:
@@ -237,19 +237,19 @@ class LiveState:
         self.start: EventStart | None = None
         self.over: Termination | None = None
         self.places: dict[str, slice] = {}
-        """The bytes of each finished game in the PGN file."""
+        """The slice of the PGN file of each finished game, by its key."""
         self.unranked: list[GameRecord] = []
-        """Finished games that do not count in the standings yet."""
+        """Finished games that are not in the standings yet."""
         self._playing: dict[str, _Playing] = {}
-        """By their keys."""
+        """Games in play by their keys."""
         self._finished: list[dict[str, Any]] = []
         self._encounters: Encounters | None = None
         self._standings: dict[str, Any] | None = None
 
     def take(self, line: LiveLine, games: Sequence[ListedGame]) -> Change:
-        """Take in a line, and return the change that it makes.
+        """Apply a line to the state, and return the change that it makes.
 
-        :param games: those that have been finished since the last line.
+        :param games: the games finished since the last line.
         """
         rows = [each.row for each in games]
         self._finished += rows
@@ -276,7 +276,7 @@ class LiveState:
         return str(line.__struct_config__.tag), asdict(line)
 
     def rank(self, games: Iterable[GameRecord]) -> Change | None:
-        """Let games count in the standings, and return these; this may take seconds."""
+        """Add games to the standings, and return these; this may take seconds."""
         if self.start is None or self._encounters is None:
             return None
         for game in games:
@@ -295,7 +295,7 @@ class LiveState:
         return "standings", self._standings
 
     def document(self) -> dict[str, Any]:
-        """Return the whole state, with the last of the finished games."""
+        """Return the complete state, with the last finished games."""
         return {
             "event": self.start,
             "playing": [game.document() for game in self._playing.values()],
@@ -307,10 +307,13 @@ class LiveState:
     def finished(self, before: int | None = None) -> dict[str, Any]:
         """Return finished games, the last ones first.
 
-        :param before: the number of a game; only earlier ones are wanted.
+        :param before: the number of a game; only earlier games are returned.
         """
         end = len(self._finished) if before is None else min(max(before - 1, 0), len(self._finished))
-        return {"total": len(self._finished), "games": self._finished[max(0, end - _MOST_GAMES) : end][::-1]}
+        return {
+            "total": len(self._finished),
+            "games": self._finished[max(0, end - _MAX_LISTED_GAMES) : end][::-1],
+        }
 
 
 def _score(score: MatchScore) -> dict[str, Any]:
@@ -323,7 +326,7 @@ def _score(score: MatchScore) -> dict[str, Any]:
 
 def _tables(standings: Standings) -> Iterator[dict[str, Any]]:
     keys = {"standings"}
-    if 2 < len(standings.players) <= _MOST_IN_CROSSTABLE:
+    if 2 < len(standings.players) <= _MAX_CROSSTABLE_PLAYERS:
         keys.add("crosstable")
     for table in tables(standings, keys):
         columns = [_fields(column, "title", "word") for column in table.columns]
@@ -336,9 +339,9 @@ def _fields(of: object, *names: str) -> dict[str, Any]:
 
 
 def _start_of(tags: Mapping[str, str], games: Sequence[ListedGame]) -> EventStart:
-    """Return how an event has begun of which no more is known than its finished games.
+    """Return the start of an event that is derived from its finished games.
 
-    :param tags: of the first one.
+    :param tags: the tags of the first game.
     """
     records = [each.game for each in games]
     settings = records[0].outcome.settings
@@ -365,7 +368,7 @@ def _start_of(tags: Mapping[str, str], games: Sequence[ListedGame]) -> EventStar
 
 
 def _row(raw: RawGame, record: GameRecord) -> dict[str, Any]:
-    """Return what the list of finished games has of one."""
+    """Return a game's row in the list of finished games."""
     start, end = raw.data.rfind(b"{"), raw.data.rfind(b"}")
     comment = raw.data[start + 1 : end].decode("utf-8", "replace") if 0 <= start < end else ""
     outcome = record.outcome
@@ -382,10 +385,10 @@ def _row(raw: RawGame, record: GameRecord) -> dict[str, Any]:
 
 
 def retold_game(text: bytes, options: GameOptions) -> dict[str, Any]:
-    """Return a game as a document.
+    """Return a finished game as a document.
 
     :param text: one sound game as PGN.
-    :param options: by which it is scored.
+    :param options: the options by which the game is scored.
     """
     raw = next(split_games(BytesIO(text)))
     game = read_game(raw)
@@ -394,14 +397,14 @@ def retold_game(text: bytes, options: GameOptions) -> dict[str, Any]:
     start = _reached(arbiter)
     plies = []
     for number, move in enumerate(game.moves, 1):
-        told = {
+        ply = {
             "uci": move.uci(),
             "san": arbiter.board.san(move),
             "comment": comments.get(number, ""),
             "line": "",
         }
         arbiter.push(move)
-        plies.append(told | _reached(arbiter))
+        plies.append(ply | _reached(arbiter))
     return {
         "key": game.tags.get("Round", ""),
         "white": game.tags.get("White", ""),
@@ -415,7 +418,7 @@ def retold_game(text: bytes, options: GameOptions) -> dict[str, Any]:
 
 
 def _reached(arbiter: Arbiter) -> dict[str, str]:
-    """Return what is told of a position in a game."""
+    """Return the fields of the current position of a game."""
     return {
         "fen": arbiter.board.fen(),
         "accrued": str(arbiter.accrued),

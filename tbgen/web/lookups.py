@@ -1,4 +1,4 @@
-"""Looking up positions and lines; everything here blocks, and is called from threads."""
+"""Looking up positions and lines; all functions block and are called from worker threads."""
 
 from collections.abc import Callable, Iterable
 from itertools import repeat
@@ -57,32 +57,32 @@ Answer = TypeVar("Answer")
 
 _CASTLING: Final = (
     "no table holds positions with castling rights: write - for them if they do not matter, or have the "
-    "position solved, by /r/solve where the server offers it, else by tbgen probe"
+    "position solved, by /r/solve if the server offers it, else by tbgen probe"
 )
 
 
 class Question(NamedTuple):
-    """A position, and the score that has accrued before it; None for what is the position's own."""
+    """A position and its accrued score, None for the position score."""
 
     board: AnyBoard
     accrued: GScore | None
     variant: Variant
     note: str | None = None
-    """What of the FEN does not count."""
+    """A remark about a part of the FEN that was ignored."""
 
     @property
     def state(self) -> tuple[AnyBoard, GScore | None]:
-        """What is looked up."""
+        """The position and the accrued score."""
         return self.board, self.accrued
 
 
 def question_of(fen: str, accrued: str | None, variant: Variant) -> Question:
-    """Return what a request asks about; an accrued score counts whatever the FEN says.
+    """Return the question of a request; ``accrued`` overrides the accrued score of the FEN.
 
-    :raises UsageError: if it means nothing.
+    :raises UsageError: if the FEN or the score is invalid.
     """
     if len(fen) > MOST_FEN_LETTERS:
-        raise UsageError(f"the FEN has {len(fen)} letters: one has at most {MOST_FEN_LETTERS}")
+        raise UsageError(f"the FEN has {len(fen)} letters: at most {MOST_FEN_LETTERS} are allowed")
     read = parse_position(fen)
     if accrued:
         return Question(read.board, GScore.parse(accrued), variant)
@@ -90,10 +90,10 @@ def question_of(fen: str, accrued: str | None, variant: Variant) -> Question:
 
 
 def _question_for_tables(fen: str, accrued: str | None, variant: Variant) -> Question:
-    """Return what a request wants to be looked up.
+    """Return the question of a request that tables may answer.
 
-    :raises UsageError: if it means nothing.
-    :raises Refusal: if there are castling rights, which take seconds and much memory, and no look-up.
+    :raises UsageError: if the FEN or the score is invalid.
+    :raises Refusal: if the position has castling rights: solving it would take seconds and much memory.
     """
     asked = question_of(fen, accrued, variant)
     if asked.board.castling_rights:
@@ -103,9 +103,9 @@ def _question_for_tables(fen: str, accrued: str | None, variant: Variant) -> Que
 
 
 def position(stock: Stock, fen: FenText, accrued: AccruedText | None) -> PositionMovesDocument:
-    """Return all about a position.
+    """Return the values of a position and its moves.
 
-    :raises TbgenError: if tables do not say.
+    :raises TbgenError: if the tables lack the answer.
     """
     asked = _question_for_tables(fen, accrued, stock.variant)
     fields = _position_fields(asked, stock.tables.probe(*asked.state))
@@ -113,7 +113,7 @@ def position(stock: Stock, fen: FenText, accrued: AccruedText | None) -> Positio
 
 
 def refusal(stock: Stock, fen: str, accrued: str | None) -> RefusalDocument | None:
-    """Return why tables do not say what a position is worth, None if they do."""
+    """Return why tables do not determine the value of a position, None if they do."""
     found = _or_refusal(lambda: stock.tables.probe(*_question_for_tables(fen, accrued, stock.variant).state))
     return found.document if isinstance(found, Refusal) else None
 
@@ -121,7 +121,7 @@ def refusal(stock: Stock, fen: str, accrued: str | None) -> RefusalDocument | No
 def line(stock: Stock, fen: FenText, accrued: AccruedText | None) -> MainlineDocument:
     """Return best play from a position.
 
-    :raises TbgenError: if tables do not say.
+    :raises TbgenError: if the tables lack the answer.
     """
     asked = _question_for_tables(fen, accrued, stock.variant)
     fields = _position_fields(asked, stock.tables.probe(*asked.state))
@@ -129,9 +129,9 @@ def line(stock: Stock, fen: FenText, accrued: AccruedText | None) -> MainlineDoc
 
 
 def accrued_scores(stock: Stock, fen: FenText) -> AccruedScoresDocument:
-    """Return what a position is worth with each score that may have accrued there.
+    """Return the value of a position for each accrued score that is possible there.
 
-    :raises TbgenError: if tables do not say.
+    :raises TbgenError: if the tables lack the answer.
     """
     board = _question_for_tables(fen, None, stock.variant).board
     fresh = stock.tables.probe(board, FRESH)
@@ -149,19 +149,22 @@ def accrued_scores(stock: Stock, fen: FenText) -> AccruedScoresDocument:
     )
 
 
-def _possible_scores(board: AnyBoard, own: GScore, variant: Variant) -> list[GScore]:
-    """Return the scores that may have accrued at a position, best for White first; none where it has only its
-    own: the game is over, or has just been reset (docs/theory.md, sections 2 and 6)."""
-    if own.rank < 2 or variant.is_reset_by(board.has_legal_en_passant()):
+def _possible_scores(board: AnyBoard, position_score: GScore, variant: Variant) -> list[GScore]:
+    """Return the accrued scores that are possible at a position, best for White first.
+
+    The list is empty if only the position score is possible: the game is over, or the accrued score has just
+    been reset (docs/theory.md, sections 2 and 6).
+    """
+    if position_score.rank < 2 or variant.is_reset_by(board.has_legal_en_passant()):
         return []
-    ranks = range(2, own.rank + 1)
+    ranks = range(2, position_score.rank + 1)
     return [*(GScore(rank, True) for rank in ranks), *(GScore(rank, False) for rank in reversed(ranks))]
 
 
 def view_position(view: View, stock: Stock, fen: FenText) -> ViewDocument:
-    """Return what a view says about a position.
+    """Return the values of a position and its moves in a view.
 
-    :raises TbgenError: if tables do not say.
+    :raises TbgenError: if the tables lack the answer.
     """
     board = _question_for_tables(fen, None, stock.variant).board
     through = stock.tables.view(view)
@@ -191,7 +194,7 @@ def sample(
 ) -> PositionMovesDocument:
     """Return a random position of a table.
 
-    :raises Refusal: if there is none, or the side means nothing.
+    :raises Refusal: if no such position is found, or the side is invalid.
     :raises TbgenError: if a table is missing, or cannot be used.
     """
     if side and side not in chess.COLOR_NAMES:
@@ -205,9 +208,9 @@ def sample(
 
 
 def statistics(stock: Stock, material: MaterialText) -> CountedTableDocument:
-    """Return what a table holds.
+    """Return the counts of a table.
 
-    :raises TbgenError: if it is missing, or cannot be used.
+    :raises TbgenError: if the table is missing, or cannot be used.
     """
     document = stock.require(Material.parse(material), counted=True).document()
     assert isinstance(document, CountedTableDocument)
@@ -215,13 +218,13 @@ def statistics(stock: Stock, material: MaterialText) -> CountedTableDocument:
 
 
 def tables(*stocks: Stock) -> TablesDocument:
-    """Return the tables of the server that can be used."""
+    """Return the usable tables of the server."""
     entries = [entry for stock in stocks for entry in stock.entries()]
     return TablesDocument([entry.document() for entry in entries if entry.info is not None])
 
 
 def batch(stock: Stock, body: bytes) -> BatchDocument:
-    """Return all about many positions, or what is wrong with each.
+    """Return for each of many positions its answer, or why it has none.
 
     :raises Refusal: if the body is no batch, or has too many positions.
     """
@@ -253,7 +256,7 @@ def _batch_answer(
 
 
 def _or_refusal(find: Callable[..., Answer], *of: object) -> Answer | Refusal:
-    """Return what a function finds, or why it finds nothing."""
+    """Return the result of a function, or the refusal for its exception."""
     try:
         return find(*of)
     except (TbgenError, Refusal) as error:
@@ -261,9 +264,9 @@ def _or_refusal(find: Callable[..., Answer], *of: object) -> Answer | Refusal:
 
 
 def require_answer(found: Answer | TbgenError) -> Answer:
-    """Return one of the answers to many questions.
+    """Return an answer from a batch of answers and errors.
 
-    :raises TbgenError: if it is none.
+    :raises TbgenError: if it is an error.
     """
     if isinstance(found, TbgenError):
         raise found
@@ -271,18 +274,18 @@ def require_answer(found: Answer | TbgenError) -> Answer:
 
 
 def _batch_request(body: bytes) -> BatchRequest:
-    """Return what the body of a request asks for.
+    """Return the batch in the body of a request.
 
-    :raises Refusal: if it is something else, or has too many positions.
+    :raises Refusal: if the body is no batch, or has too many positions.
     """
     try:
         asked = msgspec.json.decode(body, type=BatchRequest)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         expected = 'JSON such as {"fens": [...], "moves": true}, where moves may be left out'
-        sentence = f"the body is not what it should be: expected {expected}"
+        sentence = f"the body is invalid: expected {expected}"
         raise Refusal(400, "bad_input", sentence) from None
     if len(asked.fens) > MOST_BATCH:
-        sentence = f"there are {len(asked.fens)} positions: give at most {MOST_BATCH} at once"
+        sentence = f"there are {len(asked.fens)} positions: send at most {MOST_BATCH} at once"
         raise Refusal(413, "too_large", sentence)
     return asked
 
@@ -317,10 +320,10 @@ def _points(value: GScore) -> PointsDocument:
 
 
 def _worth_in_view(of: ViewResult | ViewMove, white: bool) -> dict[str, Any]:
-    """Return what a position with a side to move is worth."""
+    """Return the value of a position in a view, with its category for the side to move."""
     return {**worth_fields(of), "category": ViewCategory.of(of.points, white)}
 
 
 def end_of(position_score: GScore) -> dict[str, Any]:
-    """Return whether a position with a score of its own is mate or stalemate."""
+    """Return whether a position with this score is mate or stalemate."""
     return {"checkmate": position_score.rank == 0, "stalemate": position_score.rank == 1}

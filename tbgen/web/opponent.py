@@ -1,6 +1,6 @@
-"""Who plays where no table holds the position: a UCI engine in a process of its own, one move at a time.
+"""The opponent where no table holds the position: a UCI engine in its own process, making one move at a time.
 
-The process starts with the first move that is asked for, and ends when nobody has played for a while.
+The process starts with the first requested move, and ends when no move has been requested for a while.
 """
 
 import asyncio
@@ -26,22 +26,22 @@ from tbgen.web.limits import Limiter, Queue, WorkerPool, client_of
 from tbgen.web.settings import Settings
 
 _MARGIN_SECONDS: Final = 10.0
-"""What a move may take beyond its time: the machine may be busy."""
-_REST_SECONDS: Final = 300.0
-"""After which an engine ends that nobody has asked for a move."""
-_MOST_WAITING: Final = 7
-"""Moves that may wait to be made."""
-_OWN: Final = (sys.executable, "-P", "-m", "tbgen", "engine")
-"""``-P``: nothing is imported from the directory that the server is started in."""
+"""Additional time allowed for a move, since the machine may be busy."""
+_IDLE_SECONDS: Final = 300.0
+"""Time without requests after which the engine is ended."""
+_MAX_WAITING: Final = 7
+"""Maximum number of waiting requests."""
+_TBGEN_ENGINE: Final = (sys.executable, "-P", "-m", "tbgen", "engine")
+"""The command of tbgen's own engine; with ``-P`` nothing is imported from the working directory."""
 
 _logger = logging.getLogger(__name__)
 
 
 class Opponent:
-    """Makes moves.
+    """Answers requests for moves.
 
-    :param settings: those of the server; the time for which a client has moves made is an account of its own.
-    :param pool: reads games.
+    :param settings: settings of the server. A client's time for moves is counted in a separate account.
+    :param pool: thread pool that reads games.
     """
 
     def __init__(self, settings: Settings, pool: WorkerPool) -> None:
@@ -49,25 +49,25 @@ class Opponent:
         self._control = None if seconds is None else TimeControl(per_move=seconds, margin=_MARGIN_SECONDS)
         self._engine_settings = _engine_settings(settings)
         self._limiter, self._pool = Limiter(settings.limit, settings.burst), pool
-        self._queue = Queue(1, _MOST_WAITING)
+        self._queue = Queue(1, _MAX_WAITING)
         self._resting_or_moving = asyncio.Lock()
         self._guard: Guard | None = None
         self._engine: Engine | None = None
         self._game: tuple[str, ...] = ()
-        """The client whose game it plays, and the start of that."""
+        """The client whose game is played, the start position and its accrued score."""
         self._resting: asyncio.Task[None] | None = None
 
     async def answer(self, request: Request) -> Response:
         """Answer a request for a move.
 
-        :raises Refusal: if no moves are made here, or too many are asked for, or the engine fails.
+        :raises Refusal: if the server has no engine, too many moves are requested, or the engine fails.
         :raises UsageError: if the body is no game, or the game is over.
         """
         if self._control is None:
             raise Refusal(404, "not_offered", "this server plays only where a table holds the position")
         client = client_of(request)
         with self._limiter.charged(client) as bill:
-            played = await self._pool.run(partial(_going_on, await body_of(request)), bill)
+            played = await self._pool.run(partial(_unfinished_game, await body_of(request)), bill)
             async with self._queue.turn(request), self._resting_or_moving:
                 with bill.timed():
                     move = await self._move(played, self._control, client)
@@ -86,27 +86,27 @@ class Opponent:
     async def _move(self, played: Game, control: TimeControl, client: str) -> chess.Move:
         """Return the engine's move.
 
-        :raises Refusal: if it fails; the next move is made by a new process.
+        :raises Refusal: if the engine fails; the next move is then made by a new process.
         """
         if self._resting is not None:
             self._resting.cancel()
         accrued = "" if played.start.accrued is None else str(played.start.accrued)
         game = client, played.board.root().fen(), accrued
-        if game != self._game:  # else the same object, by which an engine knows its game
+        if game != self._game:  # otherwise keep the object, by whose identity an engine recognises its game
             self._game = game
         clocks = dict.fromkeys(chess.COLORS, Clock(control))
         try:
             engine = await self._ready()
             reply = await engine.move(played.board, clocks, self._game, accrued)
         except (EngineFault, UsageError) as error:
-            _logger.error("the engine that plays fails: %s", error)
+            _logger.error("the opponent's engine has failed: %s", error)
             await self._end()
             raise Refusal(500, "failed", "no move was made: the engine has failed; try again") from None
         self._resting = asyncio.create_task(self._rest())
         return reply.move
 
     async def _ready(self) -> Engine:
-        """Return the engine, which is started if it is not there."""
+        """Return the engine; start it if it is not running."""
         if self._engine is None or not self._engine.usable:
             await self._end()
             self._guard = self._guard or Guard()
@@ -115,7 +115,7 @@ class Opponent:
 
     async def _rest(self) -> None:
         """End the engine after a while."""
-        await asyncio.sleep(_REST_SECONDS)
+        await asyncio.sleep(_IDLE_SECONDS)
         async with self._resting_or_moving:
             await self._end()
 
@@ -127,18 +127,18 @@ class Opponent:
 
 
 def _engine_settings(settings: Settings) -> EngineSettings:
-    """Return what the engine is started by; tbgen's own plays while it loads and compiles what it takes."""
+    """Return the engine's command and options; tbgen's own engine already plays while it compiles."""
     if settings.engine:
         return EngineSettings("the engine", settings.engine)
     words = ("--dir", *map(str, settings.directories)) if settings.directories else ()
-    return EngineSettings("tbgen engine", (*_OWN, *words), options={"Wait": "false"})
+    return EngineSettings("tbgen engine", (*_TBGEN_ENGINE, *words), options={"Wait": "false"})
 
 
-def _going_on(body: bytes) -> Game:
+def _unfinished_game(body: bytes) -> Game:
     """Return the game of a PGN text.
 
-    :raises UsageError: if it is none, or over.
-    :raises Refusal: if it is too long.
+    :raises UsageError: if the text is no game, or the game is over.
+    :raises Refusal: if the game is too long.
     """
     played = only_game(body)
     if not any(played.board.legal_moves):

@@ -1,4 +1,4 @@
-"""The page: its files, held in memory, with what a browser may do with them and what it asks for next."""
+"""The files of the page, kept in memory, with content security policies and preload links."""
 
 import gzip
 import html
@@ -26,8 +26,9 @@ _IMPORT: Final = re.compile(rb'\b(?:from|import) ?\(?"(\.[^"]+)"')
 
 
 def with_modules(page: bytes, files: Mapping[str, bytes]) -> bytes:
-    """Return a page that names the modules that its script imports, and those that these import, as far as
-    they are there: some are for pages with a server, or without one.
+    """Return a page with preload links for the modules that its script imports, directly or through others.
+
+    Modules absent from ``files`` get no link: some exist only with a server, others only without one.
 
     :param files: the contents of all files by their names.
 
@@ -61,26 +62,26 @@ POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'"
 )
-"""What the page may do: its own files and the API, and nothing that stands within it as text."""
-_MAY: Final = f"{POLICY}; frame-ancestors 'none'"
-_MAY_IN_FRAMES: Final = f"{POLICY}; frame-ancestors *"
-"""The same for the page that other sites may have in a frame."""
+"""Content security policy of the page: its own files and the API, but no inline scripts or styles."""
+_POLICY_WITHOUT_FRAMES: Final = f"{POLICY}; frame-ancestors 'none'"
+_POLICY_IN_FRAMES: Final = f"{POLICY}; frame-ancestors *"
+"""Policy of the page that other sites may embed in a frame."""
 
 _INDEX: Final = "index.html"
-_WITHOUT_SERVER: Final = "static/"
-"""The folder of what answers where there is no server."""
-_BEYOND: Final = "explorer.css"
-"""What the style sheet of the pages has beyond that of reports: they ask for one file."""
+_STATIC_FOLDER: Final = "static/"
+"""The folder of the scripts that answer in place of a server."""
+_PAGE_STYLE: Final = "explorer.css"
+"""The style sheet appended to that of reports, so that pages request a single file."""
 
 
 class Page:
-    """The page and the files that it asks for.
+    """The page and its files.
 
-    :param introduction: returns what the explorer says at once, by its address: tags for its head, by which
-        other sites show a link, and what is said of the position.
-    :param offers: what the server has besides tables: ``report``, ``solve``, ``live``, ``engine``; the page
-        shows what is named.
-    :raises UsageError: if there is a file of men, and something is wrong with it.
+    :param introduction: returns for the explorer's address the tags for its head, by which other sites
+        preview a link, and the text about the position.
+    :param offers: the server's optional parts: ``report``, ``solve``, ``live``, ``engine``; the page shows
+        only these.
+    :raises UsageError: if the file of named men is invalid.
     """
 
     def __init__(
@@ -89,33 +90,33 @@ class Page:
         offers: Iterable[str] = (),
     ) -> None:
         self._introduction = introduction
-        named_men()  # what is wrong with them is said before somebody waits for a picture
+        named_men()  # an invalid file of men is an error now rather than when a picture is requested
         offered = sorted(offers)
         self.files = page_files(offered)
-        """The contents by their names."""
+        """The contents of the files by their names."""
         self._live = "live" in offered
 
     def endpoints(self) -> Endpoints:
         """Return the endpoints by their paths."""
         found: dict[str, Handler] = {"/": self._answer_index, "/page/men/{side}/{letters}.svg": _answer_man}
         found["/page/{name:path}"] = self._answering(None)
-        found["/embed"] = self._answering("embed.html", _MAY_IN_FRAMES)
+        found["/embed"] = self._answering("embed.html", _POLICY_IN_FRAMES)
         found |= {f"/{name}": self._answering(f"{name}.html") for name in ("play", "puzzles")}
         return found | ({"/live": self._answering("live.html")} if self._live else {})
 
     async def _answer_index(self, request: Request) -> Response:
-        """Answer with the explorer, which says at once what its address shows."""
-        tags, said = await self._introduction(request)
+        """Answer with the explorer's page, which already contains the text about its position."""
+        tags, caption = await self._introduction(request)
         content = self.files[_INDEX].replace(b"</head>", f"{tags}</head>".encode(), 1)
-        for name, text in (("value", said.headline), ("sentence", said.sentence)):
+        for name, text in (("value", caption.headline), ("sentence", caption.sentence)):
             shown = rf'(<p id="{name}">)[^<]*'.encode()
             content = re.sub(
                 shown, lambda begin, text=text: begin[1] + html.escape(text).encode(), content, count=1
             )
-        return _answer(request, _INDEX, content, _MAY, _pack)
+        return _answer(request, _INDEX, content, _POLICY_WITHOUT_FRAMES, _pack)
 
-    def _answering(self, fixed: str | None, policy: str = _MAY) -> Handler:
-        """Return what answers with a file, or with the one that the path names."""
+    def _answering(self, fixed: str | None, policy: str = _POLICY_WITHOUT_FRAMES) -> Handler:
+        """Return a handler that answers with a fixed file, or with the file named by the path."""
 
         async def handler(request: Request) -> Response:
             name = fixed or request.path_params["name"]
@@ -129,20 +130,20 @@ class Page:
 def page_files(offers: Sequence[str]) -> dict[str, bytes]:
     """Return the contents of all files of the page by their names.
 
-    :param offers: what is said on the pages to be there; ``static`` stands for no server.
+    :param offers: the optional parts that the pages show; ``static`` stands for a site without a server.
     """
     place = Path(__file__).with_name("page")
     found = {
         path.relative_to(place).as_posix(): path.read_bytes() for path in place.rglob("*") if path.is_file()
     }
     if "static" not in offers:
-        found = {name: data for name, data in found.items() if not name.startswith(_WITHOUT_SERVER)}
+        found = {name: data for name, data in found.items() if not name.startswith(_STATIC_FOLDER)}
     named = "".join(f' data-{offer}=""' for offer in offers)
     for name in found:
         if name.endswith(".html"):
             page = found[name].replace(b"<html", f"<html{named}".encode(), 1)
             found[name] = with_modules(page, found)
-    style = style_sheet() + found.pop(_BEYOND).decode()
+    style = style_sheet() + found.pop(_PAGE_STYLE).decode()
     shared = {"style.css": style, "scheme.js": scheme_script(), "men.svg": men()}
     return found | {name: text.encode() for name, text in shared.items()}
 
@@ -150,7 +151,7 @@ def page_files(offers: Sequence[str]) -> dict[str, bytes]:
 def _answer(
     request: Request, name: str, content: bytes, policy: str, pack: Callable[[bytes], bytes]
 ) -> Response:
-    """Answer with a file, packed where the client takes that."""
+    """Answer with a file, compressed if the client accepts that."""
     headers = {"Vary": "Accept-Encoding"}
     if _takes_gzip(request.headers.get("accept-encoding", "")):
         content, headers["Content-Encoding"] = pack(content), "gzip"
@@ -158,15 +159,17 @@ def _answer(
 
 
 async def _answer_man(request: Request) -> Response:
-    """Answer with the picture of a described man, of the side ``w`` or ``b``."""
+    """Answer with the picture of a described man of side ``w`` or ``b``."""
     side, letters = request.path_params["side"], request.path_params["letters"]
     if side not in ("w", "b"):
         raise HTTPException(404)
-    return answer_file(request, f"{letters}.svg", picture_of_man(letters, side == "w"), _MAY)
+    return answer_file(
+        request, f"{letters}.svg", picture_of_man(letters, side == "w"), _POLICY_WITHOUT_FRAMES
+    )
 
 
 def _takes_gzip(accepted: str) -> bool:
-    """Tell whether a header ``Accept-Encoding`` [1] names gzip, and not with the weight zero.
+    """Return whether a header ``Accept-Encoding`` [1] accepts gzip, with a weight other than zero.
 
     [1] RFC 9110, section 12.5.3.
 
@@ -185,4 +188,4 @@ def _pack(content: bytes) -> bytes:
 
 
 _packed = cache(_pack)
-"""For files, of which there are few."""
+"""Cached compression, for the few files of the page."""

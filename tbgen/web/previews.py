@@ -1,6 +1,6 @@
-"""What others see of a link to the page, in a picture and in words, and the site of a report beside it.
+"""Previews of links to the page, as pictures and text, and the endpoints of a report's site.
 
-``page/score.js`` has the same words for what a position comes to.
+``page/score.js`` words the result of a position in the same way.
 """
 
 import html
@@ -39,15 +39,16 @@ _NUMBERS: Final = (
     *("seven", "eight", "nine", "ten", "eleven", "twelve"),
 )
 _AMOUNTS: Final = ((0.25, "clearly"), (0.06, "by a little"), (0.0, "by very little"))
-"""What a lead in points comes to, by the least one of which it is said."""
+"""Words for a lead in points, each with the smallest lead that it describes."""
 
 
-def sentence(turn: chess.Color, own: GScore, accrued: GScore, value: GScore, depth: int | None) -> str:
-    """Return what best play comes to.
+def sentence(
+    turn: chess.Color, position_score: GScore, accrued: GScore, value: GScore, depth: int | None
+) -> str:
+    """Return a sentence on the result of best play.
 
     :param turn: the side to move.
-    :param own: the score of the position alone.
-    :param depth: plies until the value is reached; None if that is not known.
+    :param depth: plies until the value is reached; None if unavailable.
 
     >>> sentence(chess.BLACK, GScore("G3.5"), GScore("G3.5"), GScore("G1.5"), 4)
     'White wins by a little: in 2 moves Black gets down to one legal move (0.56 : 0.44).'
@@ -55,8 +56,8 @@ def sentence(turn: chess.Color, own: GScore, accrued: GScore, value: GScore, dep
     mover = _side(turn)
     holder, opponent = _side(value.white), _side(not value.white)
     soon = "" if depth is None else f" in {counted((depth + 1) // 2, 'move')}"
-    if own.rank < 2:
-        return f"{mover} is {'stalemated' if own.rank else 'mated'}."
+    if position_score.rank < 2:
+        return f"{mover} is {'stalemated' if position_score.rank else 'mated'}."
     if value.rank == 0:
         return f"{holder} mates{soon}."
     if value.rank == 1:
@@ -72,15 +73,15 @@ def _side(white: bool) -> str:
 
 
 def _amount(value: GScore) -> str:
-    """Return how much is won by, in TCEC's points."""
+    """Return by how much the holder of a value wins in TCEC's points, in words."""
     white, black = EXPONENTIAL.points(value)
     return next(words for least, words in _AMOUNTS if abs(white - black) >= least)
 
 
 def _shares(value: GScore) -> str:
-    """Return TCEC's points as a sentence ends with them.
+    """Return TCEC's points for the end of a sentence.
 
-    They have two digits or, where three are all, three; nothing is said where both sides would have the same.
+    Points have two decimals, or three if three represent them exactly; equal points give an empty text.
     """
     white, black = (
         f"{points:.2f}" if 1000 * points % 1 else f"{float(points)}" for points in EXPONENTIAL.points(value)
@@ -89,12 +90,12 @@ def _shares(value: GScore) -> str:
 
 
 def unknown(accrued: GScore) -> str:
-    """Return what is said where no table says a value: what has accrued is known all the same."""
+    """Return the sentence for a position without a value, which still has an accrued score."""
     return f"No table says what this is worth. {accrued} has accrued so far."
 
 
 def _leaves(value: GScore) -> str:
-    """Return what a score leaves to its holder's opponent."""
+    """Return the number of moves that a score leaves to the holder's opponent, in words."""
     number = value.rank // 2
     name = _NUMBERS[number] if number < len(_NUMBERS) else str(number)
     moves = f"down to {name} legal {'move' if number == 1 else 'moves'}"
@@ -102,36 +103,36 @@ def _leaves(value: GScore) -> str:
 
 
 _START: Final = "8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"
-"""What the page shows without an address, as in ``state.js``."""
+"""The position that the page shows by default, as in ``state.js``."""
 _MOVE: Final = re.compile(r"(?:(\d{1,4})\.)?([^$]+)[$\d]*")
-"""A move of a line, maybe with the number of the position that it is made in, and annotation glyphs."""
+"""A move of a line, optionally with the number of the position before it, and annotation glyphs."""
 _PREFIX: Final = re.compile(r"(/[\w.~-]+)*", re.ASCII)
 _HOST: Final = re.compile(r"[A-Za-z0-9.-]+(:\d+)?|\[[0-9A-Fa-f:]+\](:\d+)?")
 
 
 class Scene(NamedTuple):
-    """What an address of the page shows."""
+    """The line and position at an address of the page."""
 
     variant: Variant
     states: list[GameState]
-    """Those of the line through the position that is shown."""
+    """The states of the line through the shown position."""
     at: int
-    """The number of the one that is shown."""
+    """The number of the shown position."""
     flipped: bool
     in_view: bool
-    """Whether it is looked at by the rules of another game."""
+    """Whether the position is shown in a view."""
 
     def shown(self, at: int) -> Shown:
-        """Return one of the positions as it is drawn."""
+        """Return the drawing of one of the positions."""
         state = self.states[at]
         last = chess.Move.from_uci(state.uci) if state.uci else None
         return Shown(state.board, last, self.flipped)
 
 
 def scene_of(query: Mapping[str, str]) -> Scene:
-    """Return what an address shows, by its parameters (``state.js``).
+    """Return the scene at an address with these parameters (``state.js``).
 
-    :raises UsageError: if it means nothing, has described men, or a move of its line is not legal.
+    :raises UsageError: if the position is invalid or has described men, or a move of the line is illegal.
     :raises Refusal: if the line is too long.
     """
     rules = query.get("rules", Variant.R_MOBILITY)
@@ -148,32 +149,33 @@ def scene_of(query: Mapping[str, str]) -> Scene:
 
 
 def _line(query: Mapping[str, str]) -> tuple[list[str], int]:
-    """Return the moves of the line through the position that an address shows, and its number there."""
+    """Return the moves of the line through the position at an address, and the position's number in it."""
     tokens = [token for token in query.get("line", "").split("_") if token]
     before, sans = [0], [""]
     for number, token in enumerate(tokens):
         move = _MOVE.fullmatch(token)
         before.append(min(int(move[1]), number) if move and move[1] else number)
         sans.append(move[2] if move else token)
-    said = query.get("at", "")
-    here = min(int(said), len(tokens)) if re.fullmatch(r"\d{1,4}", said) else len(tokens)
+    number_at = query.get("at", "")
+    here = min(int(number_at), len(tokens)) if re.fullmatch(r"\d{1,4}", number_at) else len(tokens)
     path = [here]
     while path[0]:
         path.insert(0, before[path[0]])
     at = len(path) - 1
-    for number in range(path[-1] + 1, len(before)):  # the first move after a position goes on
+    for number in range(path[-1] + 1, len(before)):  # the first move after a position continues the line
         if before[number] == path[-1]:
             path.append(number)
     if len(path) > MOST_FRAMES:
-        raise Refusal(413, "too_large", f"the line has {len(path) - 1} moves: one may have {MOST_FRAMES - 1}")
+        excess = f"the line has {len(path) - 1} moves: at most {MOST_FRAMES - 1} are allowed"
+        raise Refusal(413, "too_large", excess)
     return [sans[number] for number in path[1:]], at
 
 
 def caption(*stocks: Stock, query: Mapping[str, str]) -> Caption:
-    """Return what is said of the position that an address shows.
+    """Return the caption of the position at an address.
 
-    :raises Refusal: as :func:`scene_of` does.
-    :raises TbgenError: as it does, and if a table cannot be used.
+    :raises Refusal: see :func:`scene_of`.
+    :raises TbgenError: see :func:`scene_of`; also if a table cannot be used.
     """
     return _caption_of(stocks, scene_of(query))
 
@@ -191,35 +193,35 @@ def _caption_of(stocks: Iterable[Stock], scene: Scene) -> Caption:
         (state,) = looked_up(stock.tables, [state])
     if state.value is None:
         return Caption(str(state.accrued), unknown(state.accrued), notes)
-    said = sentence(turn, state.position_score, state.accrued, state.value, state.depth)
-    return Caption(str(state.value), said, notes)
+    result = sentence(turn, state.position_score, state.accrued, state.value, state.depth)
+    return Caption(str(state.value), result, notes)
 
 
-def tags_of(request: Request, said: Caption) -> str:
+def tags_of(request: Request, text: Caption) -> str:
     """Return the tags for the head of the page, by which other sites preview a link to it."""
     place, width, height = place_of(request), *SIZE
     query = f"?{request.url.query}" if request.url.query else ""
-    worth = f"{said.headline} in r-mobility chess. " if said.headline else ""
+    value = f"{text.headline} in r-mobility chess. " if text.headline else ""
     properties = {
         "og:type": "website",
         "og:site_name": "tbgen",
-        "og:title": said.sentence or "r-mobility chess",
-        "og:description": f"{worth}{said.notes}",
+        "og:title": text.sentence or "r-mobility chess",
+        "og:description": f"{value}{text.notes}",
         "og:url": f"{place}{query}",
         "og:image": f"{place}picture.png{query}",
         "og:image:width": str(width),
         "og:image:height": str(height),
-        "og:image:alt": f"The position. {said.sentence}".strip(),
+        "og:image:alt": f"The position. {text.sentence}".strip(),
         "twitter:card": "summary_large_image",
     }
-    tags = (f'<meta property="{name}" content="{html.escape(text)}">\n' for name, text in properties.items())
+    tags = (f'<meta property="{name}" content="{html.escape(each)}">\n' for name, each in properties.items())
     return "".join(tags)
 
 
 def place_of(request: Request) -> str:
-    """Return the address of the page as clients see it, with the path that a proxy serves it under.
+    """Return the address of the page as clients see it, with the path under which a proxy serves it.
 
-    Nothing if the headers tell no address.
+    The address is empty if the headers do not contain it.
     """
     host, prefix = request.headers.get("host", ""), request.headers.get("x-forwarded-prefix", "").rstrip("/")
     if not (_HOST.fullmatch(host) and _PREFIX.fullmatch(prefix)):
@@ -228,17 +230,17 @@ def place_of(request: Request) -> str:
 
 
 def picture(*stocks: Stock, query: Mapping[str, str]) -> bytes:
-    """Return the position that an address shows, with what is said of it, as PNG.
+    """Return the position at an address with its caption, as PNG.
 
-    :raises Refusal: as :func:`caption` does.
-    :raises TbgenError: as it does.
+    :raises Refusal: see :func:`caption`.
+    :raises TbgenError: see :func:`caption`.
     """
     scene = scene_of(query)
     return card(scene.shown(scene.at), _caption_of(stocks, scene))
 
 
 def moving_picture(*_: Stock, query: Mapping[str, str]) -> bytes:
-    """Return the line that an address shows as GIF; it raises what :func:`scene_of` does."""
+    """Return the line at an address as GIF; exceptions are those of :func:`scene_of`."""
     scene = scene_of(query)
     frames = []
     for number, state in enumerate(scene.states):
@@ -248,27 +250,27 @@ def moving_picture(*_: Stock, query: Mapping[str, str]) -> bytes:
     return film(frames)
 
 
-_MAY: Final = (
+_REPORT_POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-"""What a page of the report may do: it has one script, which is a file of its own."""
+"""Content security policy of the report's pages, whose only script is a separate file."""
 
 _NAME: Final = re.compile(
     r"(?:tables/)?[A-Za-z0-9_][A-Za-z0-9._-]*\.(?:html|css|js|svg|png|json|csv|pgn)", re.ASCII
 )
 _PICTURE: Final = re.compile(r'(<meta property="og:image" content=")(?!https?:)(?:\.\./)*')
-"""A picture for previews of which the report knows only the way from the page, through its first folder."""
+"""The tag of a preview's picture, up to its path, which the report writes relative to the page."""
 
 
 def report_endpoints(directory: Path, pool: WorkerPool) -> Endpoints:
-    """Return the endpoints, by their paths, of a directory that a report was written to.
+    """Return the endpoints, by their paths, of the directory of a report.
 
-    :param pool: where its files are read.
+    :param pool: thread pool in which files are read.
     """
 
-    async def lead_to_it(_: Request) -> Response:
-        """Lead to the first page; the address is a relative one, and needs no header of the client's."""
+    async def redirect(_: Request) -> Response:
+        """Redirect to the first page, by a relative address that needs no header of the client."""
         return RedirectResponse("report/index.html", 308)
 
     async def answer_with_file(request: Request) -> Response:
@@ -276,16 +278,16 @@ def report_endpoints(directory: Path, pool: WorkerPool) -> Endpoints:
         if not _NAME.fullmatch(name):
             raise HTTPException(404)
         content = await pool.run(partial(_file_of_report, directory, name, place_of(request)), Bill())
-        return answer_file(request, name, content, _MAY)
+        return answer_file(request, name, content, _REPORT_POLICY)
 
-    return {"/report": lead_to_it, "/report/{name:path}": answer_with_file}
+    return {"/report": redirect, "/report/{name:path}": answer_with_file}
 
 
 def _file_of_report(directory: Path, name: str, place: str) -> bytes:
-    """Return a file as it is sent, a page with links to the explorer.
+    """Return the content of a file; diagrams on a page get links to the explorer.
 
-    :param place: the address of the page, as :func:`place_of` knows it.
-    :raises HTTPException: if there is no such file.
+    :param place: the address of the explorer, from :func:`place_of`.
+    :raises HTTPException: if the file does not exist.
     """
     try:
         path = Path(os.path.realpath(directory / name, strict=True))

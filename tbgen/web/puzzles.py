@@ -1,7 +1,7 @@
-"""Positions to solve and to play, at random or those of a day. All of it blocks.
+"""Positions to solve and to play, random or fixed for a day. All calls block.
 
-``page/static/draws.js`` draws those of a day in the same way, from the same pieces of the same tables;
-tests compare them.
+``page/static/draws.js`` draws the same positions of a day, from the same pieces of the same tables; tests
+compare both.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,16 +29,16 @@ from tbgen.web.exchange import Refusal
 from tbgen.web.lookups import position
 from tbgen.web.stock import Stock
 
-_DRAWS: Final = 60
-_TRIED: Final = 8
-"""Positions of one piece of a table, which a site loads as a whole."""
-_WORD: Final = (1 << 32) - 1
+_MAX_DRAWS: Final = 60
+_POSITIONS_PER_PIECE: Final = 8
+"""Maximum number of positions from one piece of a table, because a static site loads complete pieces."""
+_WORD_MASK: Final = (1 << 32) - 1
 
 Item = TypeVar("Item")
 
 
 class Draws:
-    """Numbers that a text decides: FNV-1a [1] makes a seed of it, and Mulberry32 [2] numbers of this.
+    """Pseudo-random numbers determined by a text: FNV-1a [1] hashes it to a seed for Mulberry32 [2].
 
     [1] RFC 9923. [2] Tommy Ettinger, 2017, in the public domain.
     """
@@ -46,21 +46,21 @@ class Draws:
     def __init__(self, text: str) -> None:
         self._state = 0x811C9DC5
         for letter in text.encode("ascii", "replace"):
-            self._state = (self._state ^ letter) * 0x01000193 & _WORD
+            self._state = (self._state ^ letter) * 0x01000193 & _WORD_MASK
 
     def word(self) -> int:
-        """Return a number of 32 bits."""
-        self._state = state = self._state + 0x6D2B79F5 & _WORD
-        mixed = (state ^ state >> 15) * (1 | state) & _WORD
-        mixed ^= mixed + (mixed ^ mixed >> 7) * (61 | mixed) & _WORD
+        """Return a 32-bit number."""
+        self._state = state = self._state + 0x6D2B79F5 & _WORD_MASK
+        mixed = (state ^ state >> 15) * (1 | state) & _WORD_MASK
+        mixed ^= mixed + (mixed ^ mixed >> 7) * (61 | mixed) & _WORD_MASK
         return mixed ^ mixed >> 14
 
     def below(self, most: int) -> int:
-        """Return a number from 0 up to one below ``most``."""
+        """Return a number from 0 to ``most`` - 1."""
         return self.word() * most >> 32
 
     def shuffled(self, items: Sequence[Item]) -> list[Item]:
-        """Return items in another order."""
+        """Return items in random order."""
         found = list(items)
         for last in range(len(found) - 1, 0, -1):
             at = self.below(last + 1)
@@ -71,24 +71,24 @@ class Draws:
 def drawn_by(
     draws: Draws, stock: Stock, materials: Sequence[Material], most_rank: int, plies: range
 ) -> Iterator[list[chess.Board]]:
-    """Yield, one by one, positions of plain tables whose side to move gets a score of its own.
+    """Yield, one by one, positions of plain tables whose value belongs to the side to move.
 
-    :param most_rank: the greatest rank of that score.
-    :param plies: in how many it may be reached.
+    :param most_rank: the maximum rank of the value.
+    :param plies: the allowed depths.
     """
     names = sorted(materials, key=str)
-    for _ in range(_DRAWS if names else 0):
+    for _ in range(_MAX_DRAWS if names else 0):
         material = names[draws.below(len(names))]
         layout, side = layout_of(material), Side(draws.below(2))
-        for slot in _tried(draws, stock, material, side, most_rank, plies):
+        for slot in _slots(draws, stock, material, side, most_rank, plies):
             board = board_of(layout, side, slot)
             yield [board.mirror() if draws.below(2) == 0 else board]
 
 
-def _tried(
+def _slots(
     draws: Draws, stock: Stock, material: Material, side: Side, most_rank: int, plies: range
 ) -> list[Slot]:
-    """Return slots of such positions in one piece of a table."""
+    """Return slots in one piece of a table whose positions fulfil the conditions of :func:`drawn_by`."""
     file = stock.tables.table_file(material)
     assert isinstance(file, TableFile)
     array, size = file.array(VALUE), layout_of(material).size
@@ -98,21 +98,25 @@ def _tried(
     file.read_slots(side, start, value, depth)
     ranks = value if side == 0 else 255 - value
     fit = np.flatnonzero((ranks <= most_rank) & (depth >= plies.start) & (depth < plies.stop))
-    return [Slot(start + int(at)) for at in draws.shuffled(fit.tolist())[:_TRIED]]
+    return [Slot(start + int(at)) for at in draws.shuffled(fit.tolist())[:_POSITIONS_PER_PIECE]]
 
 
-_MOST_RANK: Final = 12
-"""Values up to G6.0 are worth playing for."""
-_SOLVED: Final = range(3, 16)
-"""Plies that a puzzle may take to its value."""
-_TEMPTING: Final = {Level.EASY: range(2), Level.MEDIUM: range(2, 5), Level.HARD: range(5, 1 << 8)}
-"""How many wrong moves of a puzzle tempt."""
-_PLAYED: Final = {Level.EASY: range(3, 9), Level.MEDIUM: range(9, 21), Level.HARD: range(21, 1 << 10)}
-"""Plies that a position to play takes to its value."""
-_FEWEST_MEN: Final = 3
-_TOGETHER: Final = 128
-"""Random positions of one material that are looked up at once: each material has the same chance."""
-_BATCHES: Final = 128
+_MAX_RANK: Final = 12
+"""Maximum rank of the value, G6.0; higher scores are hardly worth playing for."""
+_PUZZLE_PLIES: Final = range(3, 16)
+"""Allowed depths of a puzzle, in plies."""
+_TEMPTING_MOVES: Final = {Level.EASY: range(2), Level.MEDIUM: range(2, 5), Level.HARD: range(5, 1 << 8)}
+"""Numbers of tempting wrong moves in a puzzle, by level."""
+_CHALLENGE_PLIES: Final = {
+    Level.EASY: range(3, 9),
+    Level.MEDIUM: range(9, 21),
+    Level.HARD: range(21, 1 << 10),
+}
+"""Depths of a challenge in plies, by level."""
+_MIN_MEN: Final = 3
+_BATCH_POSITIONS: Final = 128
+"""Number of random positions looked up at once, all of one material, so that materials are equally likely."""
+_MAX_BATCHES: Final = 128
 
 _random: Final = SystemRandom()
 
@@ -120,18 +124,20 @@ _random: Final = SystemRandom()
 def puzzle(
     stock: Stock, level: LevelText | None, material: MaterialText | None, day: DayText | None
 ) -> PuzzleDocument:
-    """Return a random position with exactly one move that keeps the value, and which wrong moves tempt.
+    """Return a random position with exactly one move that keeps the value, and its tempting wrong moves.
 
-    :raises Refusal: if none is found, or a parameter means nothing.
+    :raises Refusal: if no puzzle is found, or a parameter is invalid.
     :raises TbgenError: if the table is missing, or cannot be used.
     """
     wanted = _level(level)
-    for boards in _of_day(stock, wanted, material, _day(day)) if day else _drawn(stock, material, _SOLVED):
+    for boards in (
+        _of_day(stock, wanted, material, _day(day)) if day else _drawn(stock, material, _PUZZLE_PLIES)
+    ):
         for board, moves in zip(boards, stock.tables.moves_many(boards, FRESH), strict=True):
             if isinstance(moves, TbgenError) or not _is_puzzle(board, moves):
                 continue
             tempting = [move.uci for move in moves[1:] if _tempts(board, move, moves[0])]
-            found = next(each for each, numbers in _TEMPTING.items() if len(tempting) in numbers)
+            found = next(each for each, numbers in _TEMPTING_MOVES.items() if len(tempting) in numbers)
             if wanted in (None, found):
                 fields = asdict(position(stock, board.fen(), None))
                 return PuzzleDocument(**fields, level=found, tempting=tempting)
@@ -141,10 +147,10 @@ def puzzle(
 def challenge(stock: Stock, level: LevelText | None, material: MaterialText | None) -> PositionMovesDocument:
     """Return a random position whose side to move has a score to win.
 
-    :raises Refusal: if none is found, or a parameter means nothing.
+    :raises Refusal: if no such position is found, or a parameter is invalid.
     :raises TbgenError: if the table is missing, or cannot be used.
     """
-    for boards in _drawn(stock, material, _PLAYED[_level(level) or _random.choice(list(Level))]):
+    for boards in _drawn(stock, material, _CHALLENGE_PLIES[_level(level) or _random.choice(list(Level))]):
         if boards:
             return position(stock, boards[0].fen(), None)
     raise _none("position to play")
@@ -155,9 +161,9 @@ def _none(what: str) -> Refusal:
 
 
 def _level(text: str | None) -> Level | None:
-    """Return the level of a name.
+    """Return the level with a name.
 
-    :raises Refusal: if it is none.
+    :raises Refusal: if the name is invalid.
     """
     if not text:
         return None
@@ -167,80 +173,83 @@ def _level(text: str | None) -> Level | None:
 
 
 def _day(text: str) -> date:
-    """Return the day of a date.
+    """Return the date in a text.
 
-    :raises UsageError: if it is none.
+    :raises UsageError: if the text is no date.
     """
     try:
         return date.fromisoformat(text)
     except ValueError:
-        raise UsageError(f"{quote(text)} is no day: expected one such as 2026-11-25") from None
+        raise UsageError(f"{quote(text)} is no day: expected a date such as 2026-11-25") from None
 
 
 def _of_day(
     stock: Stock, level: Level | None, name: str | None, day: date
 ) -> Iterator[Sequence[chess.Board]]:
-    """Yield what :func:`_drawn` does, always the same for a day; plain tables alone are read in pieces.
+    """Yield random positions as :func:`_drawn` does, but always the same for a day.
 
-    :raises TbgenError: as there.
+    Plain tables are preferred, since only these can be read in pieces.
+
+    :raises TbgenError: see :func:`_drawn`.
     """
     text = f"{day} {stock.variant} {level or ''} {name or ''}"
     materials = _materials(stock, name)
-    there = (each.material for each in stock.entries() if each.info and not each.info.packed)
-    plain = [each for each in there if each in materials]
+    unpacked = (each.material for each in stock.entries() if each.info and not each.info.packed)
+    plain = [each for each in unpacked if each in materials]
     if plain:
-        yield from drawn_by(Draws(text), stock, plain, _MOST_RANK, _SOLVED)
+        yield from drawn_by(Draws(text), stock, plain, _MAX_RANK, _PUZZLE_PLIES)
     else:
-        yield from _drawn(stock, name, _SOLVED, Random(text))
+        yield from _drawn(stock, name, _PUZZLE_PLIES, Random(text))
 
 
 def _materials(stock: Stock, name: str | None) -> Sequence[Material]:
-    """Return the materials that positions are drawn from: the one that is named, or all that may be.
+    """Return the materials from which positions are drawn: the named one, or all suitable ones.
 
-    :raises TbgenError: if its table is missing, or has described men.
+    :raises TbgenError: if the named table is missing, or has described men.
     """
     if name:
         stock.require(material := Material.parse(name))
         if material.is_described:
-            raise UsageError(f"{material} has described men: puzzles are of chess")
+            raise UsageError(f"{material} has described men: puzzles have only men of chess")
         return [material]
-    there = (each for each in stock.tables.materials if not each.is_described)
-    return [each for each in there if _FEWEST_MEN <= each.men <= EXPECTED_MEN]
+    of_chess = (each for each in stock.tables.materials if not each.is_described)
+    return [each for each in of_chess if _MIN_MEN <= each.men <= EXPECTED_MEN]
 
 
 def _drawn(
     stock: Stock, name: str | None, plies: range, rng: Random = _random
 ) -> Iterator[Sequence[chess.Board]]:
-    """Yield, some together, random positions whose side to move gets a score of its own in a number of plies.
+    """Yield batches of random positions whose value belongs to the side to move.
 
-    Colours are exchanged in half of them.
+    Colours are exchanged in half of the positions.
 
-    :raises TbgenError: if the table of a material that is named is missing, or has described men.
+    :param plies: the allowed depths.
+    :raises TbgenError: if the named table is missing, or has described men.
     """
     materials = _materials(stock, name)
-    for _ in range(_BATCHES if materials else 0):
-        drawn = islice(random_positions(rng.choice(materials), rng), _TOGETHER)
-        of_chess = (board for board in drawn if isinstance(board, chess.Board))  # all are
+    for _ in range(_MAX_BATCHES if materials else 0):
+        drawn = islice(random_positions(rng.choice(materials), rng), _BATCH_POSITIONS)
+        of_chess = (board for board in drawn if isinstance(board, chess.Board))  # true of all
         boards = [board.mirror() if rng.random() < 0.5 else board for board in of_chess]
         results = stock.tables.probe_many(boards, FRESH)
         yield [board for board, result in zip(boards, results, strict=True) if _wins(board, result, plies)]
 
 
 def _wins(board: chess.Board, result: ProbeResult | TbgenError, plies: range) -> bool:
-    """Tell whether the side to move gets a score of its own that is worth it, in a number of plies."""
-    if isinstance(result, TbgenError):  # a table that it takes is missing
+    """Return whether the value belongs to the side to move and has an allowed rank and depth."""
+    if isinstance(result, TbgenError):  # a table that the probe needs is missing
         return False
     value = result.value
-    return value.white == board.turn and value.rank <= _MOST_RANK and result.depth in plies
+    return value.white == board.turn and value.rank <= _MAX_RANK and result.depth in plies
 
 
 def _is_puzzle(board: chess.Board, moves: Sequence[RankedMove]) -> bool:
-    """Tell whether exactly one of the moves, best first, keeps the value, and is no capture, which would tell
-    itself."""
+    """Return whether only the first of the moves, best first, keeps the value, and it is no capture, which
+    would be too obvious."""
     return len(moves) > 1 and moves[0].value != moves[1].value and not board.is_capture(moves[0].move)
 
 
 def _tempts(board: chess.Board, wrong: RankedMove, right: RankedMove) -> bool:
-    """Tell whether a wrong move looks as good as the right one: it leaves the opponent no more moves, or
-    captures."""
+    """Return whether a wrong move looks as good as the correct one: it leaves the opponent at most as many
+    moves, or is a capture."""
     return wrong.position_score.rank <= right.position_score.rank or board.is_capture(wrong.move)

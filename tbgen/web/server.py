@@ -1,7 +1,7 @@
-"""Serving the API by uvicorn, in one process or several, and beside an event for ``tbgen match --live``.
+"""Serving the API by uvicorn, in one or several processes, and beside an event for ``tbgen match --live``.
 
-The server of an event is a process that reads the live file and ends with the event. It has a lower
-priority than the engines, and nothing that becomes of it concerns the runner.
+The server of an event is a process that reads the live file and ends with the event. It has a lower priority
+than the engines, and its failure does not affect the runner.
 """
 
 from __future__ import annotations
@@ -32,28 +32,28 @@ from tbgen.system.processes import (
 from tbgen.system.signals import TERMINATIONS
 from tbgen.web.settings import Settings
 
-_WAITING: Final = 1024
-"""Connections that may wait to be accepted."""
-_SECONDS_TO_END: Final = 10
-"""How long requests may go on after the server was told to end."""
-_SECONDS_TO_ANSWER: Final = 60
-"""After which a worker that is silent is replaced: on a busy machine one takes long to begin."""
-_MS_TO_TAKE: Final = 30_000
-"""For which a client may take nothing of what is sent; then the system ends the connection."""
+_ACCEPT_BACKLOG: Final = 1024
+"""Maximum number of connections that wait to be accepted."""
+_SHUTDOWN_SECONDS: Final = 10
+"""Time for which unanswered requests may continue after a signal to end."""
+_SILENT_WORKER_SECONDS: Final = 60
+"""Time after which a silent worker is replaced; long, because workers start slowly on a busy machine."""
+_UNREAD_MS: Final = 30_000
+"""Time for which a client may leave sent data unread before the system closes the connection."""
 
 
 def serve(settings: Settings, host: str, port: int, workers: int, ready: Callable[[str], None]) -> None:
-    """Serve until SIGINT, SIGTERM or SIGHUP; requests that are under way are answered then.
+    """Serve until SIGINT, SIGTERM or SIGHUP; unanswered requests are then still answered.
 
-    :param port: 0 for one that is free.
-    :param workers: processes.
-    :param ready: is told the address.
-    :raises UsageError: if there is no such address or directory.
-    :raises TbgenError: if the server cannot begin.
+    :param port: 0 for any free port.
+    :param workers: number of processes.
+    :param ready: called with the address before serving.
+    :raises UsageError: if the address is invalid or a directory does not exist.
+    :raises TbgenError: if the server cannot start.
     """
     for number in TERMINATIONS.keys() - {signal.SIGTERM}:
         if signal.getsignal(number) != signal.SIG_IGN:
-            signal.signal(number, lambda *_: signal.raise_signal(signal.SIGTERM))  # which uvicorn knows
+            signal.signal(number, lambda *_: signal.raise_signal(signal.SIGTERM))  # which uvicorn handles
     with listening(host, port) as listener:
         serve_at(listener, settings, workers, lambda: ready(address_of(listener)))
 
@@ -61,9 +61,9 @@ def serve(settings: Settings, host: str, port: int, workers: int, ready: Callabl
 def serve_at(
     listener: socket.socket, settings: Settings, workers: int = 1, ready: Callable[[], object] = lambda: None
 ) -> None:
-    """Serve at a socket that listens, as :func:`serve` does.
+    """Serve at a listening socket, as :func:`serve` does.
 
-    :param ready: called when the application is made.
+    :param ready: called when the application has been made.
     """
     from uvicorn import Config, Server
     from uvicorn.supervisors import Multiprocess
@@ -75,47 +75,47 @@ def serve_at(
         partial(make_app, settings) if workers > 1 else make_app(settings),
         factory=workers > 1,
         workers=workers,
-        loop="asyncio",  # uvloop would be taken where it is installed, which no test runs
+        loop="asyncio",  # by default uvloop if it is installed, which no test covers
         http=Connection,
         ws="none",
         backlog=ACCEPTED_TOGETHER,
         log_config=None,
-        log_level=logging.ERROR,  # not a line for every request that is none
+        log_level=logging.ERROR,  # no line for every invalid request
         access_log=False,
         server_header=False,
         limit_concurrency=most_connections(),
-        timeout_graceful_shutdown=_SECONDS_TO_END,
-        timeout_worker_healthcheck=_SECONDS_TO_ANSWER,
+        timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
+        timeout_worker_healthcheck=_SILENT_WORKER_SECONDS,
     )
-    substitute()  # shared by workers and processes that solve, which would leave behind their own
+    substitute()  # made here and shared, because workers and solving processes would not remove their own
     ready()
     if workers > 1:
         Multiprocess(config, sockets=[listener]).run()
     else:
-        # uvicorn ends in good order first, and then has the signal do what it does elsewhere.
+        # uvicorn shuts down first, and then raises the signal again.
         with suppress(KeyboardInterrupt):
             Server(config).run([listener])
 
 
 def listening(host: str, port: int, options: str = "--host and --port") -> socket.socket:
-    """Return a socket that listens.
+    """Return a listening socket.
 
-    :param options: those by which others can be chosen.
-    :raises UsageError: if the host has no address, or the port is none.
-    :raises TbgenError: if the system does not let it be had.
+    :param options: the options that set host and port, for messages.
+    :raises UsageError: if the host has no address, or the port is invalid.
+    :raises TbgenError: if the system refuses the address.
     """
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
     except (socket.gaierror, UnicodeError):
         raise UsageError(f"{quote(host)} is no host of this machine: choose another with {options}") from None
     family, kind, protocol, _, address = found[0]
-    # If a socket does not name its protocol, asyncio leaves Nagle's algorithm on, and answers wait for 40 ms.
+    # If a socket has no protocol, asyncio leaves Nagle's algorithm on, and answers are delayed by 40 ms.
     listener = socket.socket(family, kind, protocol)
     try:
         reuse_address(listener)
-        limit_unread(listener, _MS_TO_TAKE)
+        limit_unread(listener, _UNREAD_MS)
         listener.bind(address)
-        listener.listen(_WAITING)
+        listener.listen(_ACCEPT_BACKLOG)
     except OSError as error:
         listener.close()
         raise TbgenError(
@@ -126,15 +126,15 @@ def listening(host: str, port: int, options: str = "--host and --port") -> socke
 
 
 def address_of(listener: socket.socket) -> str:
-    """Return the address that a socket listens at, as browsers take it."""
+    """Return the URL of a listening socket."""
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 _LOCAL: Final = "127.0.0.1"
 _LIMIT, _BURST = 0.1, 10.0
-"""Processor time of a client: less than of a server on an idle machine."""
-_SECONDS_TO_GO: Final = 5.0
+"""Seconds of processor time of a client per second, and at once: less than on an otherwise idle machine."""
+_EXIT_SECONDS: Final = 5.0
 
 
 class LiveServer:
@@ -142,11 +142,11 @@ class LiveServer:
 
     :param address: ``HOST:PORT``, or a port of this machine; port 0 stands for any that is free.
     :param pgn: the PGN file of the event.
-    :param directory: the tables that the explorer beside the page reads.
+    :param directory: directory of the tables for the explorer beside the page.
     :param note: receives a sentence if the server ends before the event.
 
-    :raises UsageError: if the address is none of this machine.
-    :raises TbgenError: if the address is taken.
+    :raises UsageError: if the address does not belong to this machine.
+    :raises TbgenError: if the address is in use.
     """
 
     def __init__(
@@ -159,7 +159,7 @@ class LiveServer:
         self._pgn, self._note = pgn, note
         self._tables = [str(directory.absolute())] if directory is not None and directory.is_dir() else []
         self.process: subprocess.Popen[bytes] | None = None
-        """That serves, once the event has begun."""
+        """The serving process, once the event has begun."""
         self._ended = False
 
     def __enter__(self) -> Self:
@@ -169,22 +169,22 @@ class LiveServer:
         self._listener.close()
         if self.process is not None:
             try:
-                self.process.wait(_SECONDS_TO_GO)
+                self.process.wait(_EXIT_SECONDS)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
 
     def __call__(self, message: object) -> None:
-        """Start the server with the first message of an event; later ones see whether it still runs."""
+        """Start the server at the first message of an event; at later ones check that it still runs."""
         if self.process is None and isinstance(message, EventStart):
             self.process = self._started()
         elif self.process is not None and self.process.poll() is not None and not self._ended:
             self._ended = True
-            self._note("the server of the live page has ended: games go on without it")
+            self._note("the server of the live page has ended: games continue without it")
 
     def _started(self) -> subprocess.Popen[bytes]:
-        # The explorer reads the tables of the event, and no others; nothing is imported from the directory
-        # in which the command is given. It is apart: Ctrl-C ends it by the live file, not before.
+        # The explorer reads only the tables of the event. Nothing is imported from the working directory.
+        # Ctrl-C does not reach the process (APART); it ends when the live file says that the event is over.
         return start_with_socket(
             [sys.executable, "-P", "-m", "tbgen.web.server", str(self._pgn), *self._tables],
             self._listener,
@@ -212,16 +212,16 @@ def main(words: Sequence[str]) -> None:
 
 
 def _host_and_port(text: str) -> tuple[str, int]:
-    """Read an address.
+    """Return the host and the port of an address.
 
-    :raises UsageError: if it is none.
+    :raises UsageError: if the address is invalid.
     """
     host, _, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]") or _LOCAL
     if not (port.isascii() and port.isdecimal()) or int(port[:6]) > 65_535:
         raise UsageError(
             f"--live: {quote(text)} is no address: expected HOST:PORT such as {_LOCAL}:8043, or a port; "
-            "a file of settings stands before --live"
+            "write a file of settings before --live"
         )
     return host, int(port)
 

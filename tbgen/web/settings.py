@@ -1,4 +1,4 @@
-"""What a server is told, and the bounds of what it takes."""
+"""The settings of a server, and the limits of requests."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,41 +10,41 @@ DOCUMENT_PATH: Final = "/openapi.json"
 SOLVE_PATH: Final = "/r/solve"
 REPLY_PATH: Final = "/r/reply"
 MOST_FEN_LETTERS: Final = 200
-"""The longest FEN of seven fields has some 110."""
+"""Maximum length of a FEN; the longest FEN of seven fields has some 110 letters."""
 MOST_BODY_BYTES: Final = 256 << 10
-"""A game of 500 plies with long comments has some 100 KiB."""
+"""Maximum size of a body; a game of 500 plies with long comments has some 100 KiB."""
 MOST_GAMES_BYTES: Final = 2 << 20
-"""Of a text with many games."""
+"""Maximum size of a text with many games."""
 MOST_BATCH: Final = 100
-"""Positions of one batch."""
+"""Maximum number of positions in a batch."""
 MOST_PLIES: Final = 2000
-"""Plies of a game, with its variations."""
+"""Maximum number of plies in a game with its variations."""
 MOST_FRAMES: Final = 200
-"""Positions of a line as an animated GIF."""
+"""Maximum number of positions in an animated GIF."""
 MOST_GAMES: Final = 500
-"""Games of one text."""
+"""Maximum number of games in a text."""
 MOST_PLIES_OF_GAMES: Final = 50_000
-"""Plies of all of them, some five seconds of work."""
+"""Maximum number of plies in all games of a text, some five seconds of work."""
 BODY_SECONDS: Final = 20.0
-"""How long the body of a request may take to arrive."""
+"""Maximum time for the body of a request to arrive."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the operator decides."""
+    """The operator's settings."""
 
     directories: tuple[Path, ...] = ()
-    """Where tables lie; none for the default one."""
+    """Directories of the tables; empty for the default one."""
     report: Path | None = None
-    """Where ``tbgen report`` has written its site; None for nothing under ``/report/``."""
+    """Directory of a site of ``tbgen report``, served under ``/report/``; None for no site."""
     solve: Budget | None = None
-    """What solving one position beyond the tables may take; None for no solving."""
+    """Budget for solving one position beyond the tables; None for no solving."""
     engine: tuple[str, ...] = ()
-    """The command of the UCI engine that plays where no table holds the position; none for tbgen's own."""
+    """Command of the UCI engine that plays where no table holds the position; empty for tbgen's own."""
     move_seconds: float | None = 1.0
-    """What it may take for a move; None for no engine."""
+    """Time of the engine for a move; None for no engine."""
     live: Path | None = None
-    """The PGN file of a running event that is shown at ``/live``; None for no event."""
+    """PGN file of a running event that is shown at ``/live``; None for no event."""
     until_over: bool = False
     """Whether the server ends with that event."""
     limit: float = 0.5
@@ -52,10 +52,10 @@ class Settings:
     burst: float = 60.0
     """Seconds of processor time that a client may take at once after a pause."""
     quick_threads: int = 2
-    """Threads for single positions."""
+    """Number of threads for single positions."""
     slow_threads: int = 2
-    """Threads for all that takes longer: lines, batches, games, samples, statistics."""
+    """Number of threads for slower answers: lines, batches, games, samples, statistics."""
     eager: bool = True
-    """Whether what reads packed tables is compiled before the first answer."""
+    """Whether the kernels that read packed tables are compiled before the first request."""
     waiting: int = 200
-    """Requests that may wait for either kind of thread."""
+    """Maximum number of requests that wait for either kind of thread."""

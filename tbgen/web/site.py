@@ -1,9 +1,7 @@
-"""The page without a server: files for any host of static ones, whose tables it reads by range requests.
+"""The page without a server: files for any host of static files; the page reads tables by range requests.
 
-Pages and scripts are those of the server; ``tbgen/web/page/static`` answers in its place.
-
-An event that is over is there too: the answers of the server of its page, each in a file that is named
-after its address.
+Pages and scripts are those of the server; ``tbgen/web/page/static`` answers in its place. A finished event
+can be included: each answer of the server of its page is a file named after the answer's address.
 """
 
 import hashlib
@@ -36,14 +34,14 @@ from tbgen.web.page_files import POLICY, page_files
 FOLDER: Final = "live"
 """The folder of the event on a site."""
 FIRST: Final = "event.json"
-"""What the page of the event asks for first."""
+"""The file that the page of the event requests first."""
 
 
 class Archive:
-    """An event, read from its two files.
+    """A finished event, read from its two files.
 
     :param pgn: the PGN file.
-    :raises UsageError: if it has neither a live file nor a finished game, or the event is still being played.
+    :raises UsageError: if the event has neither a live file nor a finished game, or is still being played.
     """
 
     def __init__(self, pgn: Path) -> None:
@@ -64,10 +62,10 @@ class Archive:
         self._start = self._state.start
 
     def write(self, target: Path) -> None:
-        """Write the answers; the one that the page asks for first is the last file.
+        """Write the answers; the file that the page requests first is written last.
 
         :param target: the directory of the site.
-        :raises TbgenError: if something cannot be written.
+        :raises TbgenError: if a file cannot be written.
         """
         make_directory(target / FOLDER / "games")
         for name, data in self._answers():
@@ -80,7 +78,7 @@ class Archive:
             texts.append(text.strip() + b"\n")
             yield f"games/{key}.pgn", texts[-1]
             yield f"games/{key}.json", msgspec.json.encode(retold_game(text, self._files.options))
-            yield f"games/{key}.html", _leading(f"../../{explorer_link(text, self._start.rules)}")
+            yield f"games/{key}.html", _redirect(f"../../{explorer_link(text, self._start.rules)}")
         yield "event.pgn", b"\n".join(texts)
         document = self._state.document()
         listed = document["finished"]["games"]
@@ -91,8 +89,8 @@ class Archive:
         yield FIRST, msgspec.json.encode(document)
 
 
-def _leading(address: str) -> bytes:
-    """Return a page that leads to another one."""
+def _redirect(address: str) -> bytes:
+    """Return a page that redirects to another one."""
     link = html.escape(address)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">\n<title>tbgen</title>\n'
@@ -102,25 +100,25 @@ def _leading(address: str) -> bytes:
 
 _TABLES: Final = "tables"
 """The folder of the tables on a site."""
-_OF_EVENTS: Final = re.compile(r"live\.(html|css|js)")
-"""Files that a site without an event does not have."""
+_EVENT_FILES: Final = re.compile(r"live\.(html|css|js)")
+"""Files that only a site with an event has."""
 _LINK: Final = re.compile(r'\b(href|data-page)="(embed|live|play|puzzles)"')
-"""An address that servers have without the ending of its file."""
+"""An address without the suffix of its file, as servers accept it."""
 _HEAD: Final = '<meta charset="utf-8">'
-_WAITED_FOR: Final = re.compile(
+_BLOCKING_FILE: Final = re.compile(
     r'<link rel="stylesheet" href="page/([^"]+)">|<script src="page/([^"]+)"></script>'
 )
-"""A file that browsers fetch before they show anything."""
+"""The tag of a file that a browser needs before it shows anything."""
 
 
 class PiecesDocument(Document):
-    """Where a dataset lies in the file of its table.
+    """The location of a dataset in the file of its table.
 
-    :ivar type: that of its elements: ``u1``, ``u2``, ``u8`` or ``i4``, little-endian.
-    :ivar length: elements of a full piece.
-    :ivar pieces_per_row: pieces of a row of the dataset, rows counted through all leading axes.
-    :ivar pieces: those of all rows in order; of some that follow each other the offset of the first one, and
-        the bytes of each. A piece of 0 bytes is not there and stands for zeros.
+    :ivar type: type of the elements: ``u1``, ``u2``, ``u8`` or ``i4``, little-endian.
+    :ivar length: number of elements in a full piece.
+    :ivar pieces_per_row: number of pieces in a row of the dataset; rows run through all leading axes.
+    :ivar pieces: pieces of all rows in order, in groups of contiguous pieces: the offset of the first piece,
+        then the bytes of each. A piece of 0 bytes is not stored and stands for zeros.
     """
 
     type: str
@@ -130,7 +128,7 @@ class PiecesDocument(Document):
 
 
 class SiteTableDocument(CountedTableDocument):
-    """A table with all that is needed to read it in pieces."""
+    """A table with the data needed to read it in pieces."""
 
     free_men: str
     pawns: str
@@ -148,20 +146,20 @@ def write_site(
     event: Path | None = None,
     done: Callable[[PublishedFile, int, int], None] = lambda *_: None,
 ) -> PublishedSet:
-    """Write the page with tables for a host of static files, or write it anew.
+    """Write or rewrite the page with tables for a host of static files.
 
     The tables are published as a set (:func:`tbgen.exchange.publish.publish`), which can also be fetched. An
-    event that was published there before stays if there is no other one.
+    event published there earlier stays unless another one is passed.
 
-    :param materials: which tables, and with them those that they rest on; all of up to four men if None.
-    :param event: the PGN file of an event that is over, which the site shows too.
-    :param done: called with every table, its number, and how many there are.
-    :raises UsageError: if the target has other files than a site, a table is not one of up to four men in
-        plain form, or there is no event or it is still being played.
-    :raises NoTablesError, MissingTableError, DamagedTableError: as publishing does.
-    :raises TbgenError: if something cannot be written.
+    :param materials: materials of the tables, whose sub-tables are added; None for all of up to four men.
+    :param event: the PGN file of a finished event that the site also shows.
+    :param done: called with every table, its number, and the number of tables.
+    :raises UsageError: if the target has other files than those of a site, a table has more than four men or
+        is packed, or the event does not exist or is still being played.
+    :raises NoTablesError, MissingTableError, DamagedTableError: see :func:`~tbgen.exchange.publish.publish`.
+    :raises TbgenError: if a file cannot be written.
     """
-    _require_room(target)
+    _require_site(target)
     archive = None if event is None else Archive(event)
     wanted = _readable(directory, tuple(variants), materials)
     tables = target / _TABLES
@@ -170,26 +168,28 @@ def write_site(
         names = [material for material, each in wanted if each is variant]
         published = publish(directory, tables, [variant], names, done=done)
     for table in published.tables:
-        write_file(tables / f"{table.material}.{table.rules}.json", _facts(tables / table.file, table.men))
+        write_file(
+            tables / f"{table.material}.{table.rules}.json", _table_document(tables / table.file, table.men)
+        )
     if archive is not None:
         archive.write(target)
     _write_page(target)
     return published
 
 
-def _require_room(target: Path) -> None:
-    """Refuse a directory of other files.
+def _require_site(target: Path) -> None:
+    """Check that a directory is empty, absent or a site.
 
-    :raises UsageError: if it is one.
+    :raises UsageError: if it has other files.
     """
     try:
         others = {path.name for path in target.iterdir()} - {_TABLES}
-    except (FileNotFoundError, NotADirectoryError):  # which is said where the directory is made
+    except (FileNotFoundError, NotADirectoryError):  # reported when the directory is made
         return
     except OSError as error:
         raise TbgenError(f"{target} cannot be read: {error.strerror}") from None
     if others and not (target / _TABLES / LIST_NAME).exists():
-        raise UsageError(f"{target} has other files: choose an empty directory for the site, or that of one")
+        raise UsageError(f"{target} has other files: choose an empty directory or that of an earlier site")
 
 
 def _readable(
@@ -197,7 +197,7 @@ def _readable(
 ) -> list[tuple[Material, Variant]]:
     """Return the tables of a site.
 
-    :raises UsageError: if one is named that has too many men.
+    :raises UsageError: if a named table has too many men.
     """
     named = None if materials is None else closure(materials)
     large = [material.name for material in named or () if material.men > EXPECTED_MEN]
@@ -213,10 +213,10 @@ def _readable(
     return wanted
 
 
-def _facts(path: Path, material: Material) -> bytes:
-    """Return what the page has to know of a table, as JSON.
+def _table_document(path: Path, material: Material) -> bytes:
+    """Return the page's document about a table, as JSON.
 
-    :raises UsageError: if it is packed.
+    :raises UsageError: if the table is packed.
     """
     with StoredFile(path, material=material) as table:
         info = table.info
@@ -241,7 +241,7 @@ def _pieces(table: StoredFile, wanted: DatasetSchema) -> PiecesDocument:
 
 
 def _joined(places: Iterable[ChunkPlace]) -> Iterator[list[int]]:
-    """Yield places that follow each other together: the offset of the first one, then all lengths."""
+    """Yield groups of contiguous places: the offset of the first place, then the lengths of all."""
     end, run = -1, list[int]()
     for place in places:
         if run and (place.offset == end or not place.bytes):
@@ -256,11 +256,11 @@ def _joined(places: Iterable[ChunkPlace]) -> Iterator[list[int]]:
 
 
 def _write_page(target: Path) -> None:
-    """Write pages, scripts and styles; the first page is the last file."""
+    """Write pages, scripts and styles; the first page is written last."""
     has_event = (target / FOLDER / FIRST).exists()
     found = page_files(["live", "static"] if has_event else ["static"])
     if not has_event:
-        found = {name: data for name, data in found.items() if not _OF_EVENTS.fullmatch(name)}
+        found = {name: data for name, data in found.items() if not _EVENT_FILES.fullmatch(name)}
     pages = sorted((name for name in found if name.endswith(".html")), key="index.html".__eq__)
     for name in [*(name for name in found if name not in pages), *pages]:
         is_page = name in pages
@@ -270,9 +270,9 @@ def _write_page(target: Path) -> None:
 
 
 def _without_server(page: str, files: Mapping[str, bytes]) -> str:
-    """Return a page for a host that sends no headers of ours and knows files by their names.
+    """Return a page for a host that sends none of our headers and serves files by their full names.
 
-    Its styles, and the script that has to run first, are inlined: a browser shows nothing before it has them.
+    Styles, and the script that must run first, are inlined, since a browser shows nothing before it has them.
     """
     hashes: dict[str, list[str]] = {"style": [], "script": []}
 
@@ -282,7 +282,7 @@ def _without_server(page: str, files: Mapping[str, bytes]) -> str:
         hashes[tag].append(f"'sha256-{digest}'")
         return f"<{tag}>{text.decode()}</{tag}>"
 
-    page = _WAITED_FOR.sub(inlined, page)
+    page = _BLOCKING_FILE.sub(inlined, page)
     policy = POLICY
     for tag, found in hashes.items():
         policy = policy.replace(f"{tag}-src 'self'", " ".join([f"{tag}-src 'self'", *found]))

@@ -1,8 +1,8 @@
-"""Positions beyond the tables: solved by ``tbgen solve`` in a process of its own; the client is told how
-far it is, as server-sent events.
+"""Positions beyond the tables: solved by ``tbgen solve`` in a process of its own, whose progress the client
+gets as server-sent events.
 
-A process, because solving takes compiled code, much memory and all threads: it has a lower priority than
-answers, gives its memory back, and is ended as soon as nobody waits for it. There is one at a time.
+Solving needs compiled code, much memory and all threads. A process can have a lower priority than answers,
+returns its memory, and can be ended as soon as nobody waits for it. Only one runs at a time.
 """
 
 import asyncio
@@ -28,21 +28,20 @@ from tbgen.web.limits import Bill, Limiter, client_of
 from tbgen.web.lookups import Question, question_of
 from tbgen.web.settings import Settings
 
-_MORE_SECONDS: Final = 300.0
-"""What a process may take beyond its budget: it may have to look through large tables."""
+_MARGIN_SECONDS: Final = 300.0
+"""Additional time allowed for a process, which may have to look through large tables."""
 _COMPILING: Final = (
     "compiling the kernels that solve cells, once for this version of tbgen: about two minutes, which do not "
     "count as time for the position"
 )
-_MOST_LINE: Final = 1 << 22
-"""Bytes of the longest line that a process may write."""
+_MAX_LINE_BYTES: Final = 1 << 22
+"""Maximum length of a line from a process."""
 
 
 class Solving:
     """Solves positions, one at a time.
 
-    :param settings: those of the server; the time for which a client has a position solved is an account of
-        its own.
+    :param settings: settings of the server. A client's time for solving is counted in a separate account.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -54,49 +53,49 @@ class Solving:
     async def answer(self, request: Request) -> Response:
         """Answer a request for a solution by events.
 
-        :raises Refusal: if positions are not to be solved.
-        :raises UsageError: if the request means nothing, or the position has described men.
+        :raises Refusal: if the server does not offer solving.
+        :raises UsageError: if the request is invalid, or the position has described men.
         """
         if self._budget is None:
             raise Refusal(404, "not_offered", "this server solves no positions: tbgen solve does")
-        given: dict[str, Any] = parameters_of(request, STATE)
-        asked = question_of(**given, variant=Variant.R_MOBILITY)
+        values: dict[str, Any] = parameters_of(request, STATE)
+        asked = question_of(**values, variant=Variant.R_MOBILITY)
         read_chess(*asked.state, Variant.R_MOBILITY)
         return EventStream(self.events(asked, self._budget, client_of(request)))
 
     @asynccontextmanager
     async def events(self, asked: Question, budget: Budget, client: str) -> AsyncIterator[AsyncIterator[str]]:
-        """Solve a position within the block, which gets the events that tell of it.
+        """Solve a position within the block, which iterates over the events.
 
-        :raises Refusal: if another position is being solved, or the client has asked too much.
+        :raises Refusal: if another position is being solved, or the client's account is empty.
         """
         with self._limiter.charged(client) as bill:
             if self._turn.locked():
                 sentence = "the server is solving another position: try again later"
                 raise Refusal(503, "busy", sentence, {"Retry-After": "30"})
             async with self._turn, AsyncExitStack() as stack:
-                yield self._told(asked, budget, bill, stack)
+                yield self._solve(asked, budget, bill, stack)
 
-    async def _told(
+    async def _solve(
         self, asked: Question, budget: Budget, bill: Bill, stack: AsyncExitStack
     ) -> AsyncIterator[str]:
-        """Yield the events; what compiles and what solves is ended with the stack."""
+        """Yield the events; the processes that compile and solve are ended with the stack."""
         if not is_compiled(KERNELS):
             yield event("compiling", {"message": _COMPILING})
             compiling = await stack.enter_async_context(_running(COMPILE, DEVNULL))
             await compiling.wait()
-        stack.enter_context(bill.timed())  # what is compiled once for all is charged to nobody
+        stack.enter_context(bill.timed())  # compiling is charged to nobody, since it serves all clients
         words = [*COMMAND, *_arguments(asked, budget), *self._tables]
         process = await stack.enter_async_context(_running(words, PIPE))
-        async for text in _events(process, monotonic() + budget.seconds + _MORE_SECONDS):
+        async for text in _events(process, monotonic() + budget.seconds + _MARGIN_SECONDS):
             yield text
 
 
 @asynccontextmanager
 async def _running(words: Sequence[str], output: int) -> AsyncIterator[Process]:
-    """Run a command of low priority, and end it with the block."""
+    """Run a command at low priority, and end it with the block."""
     process = await asyncio.create_subprocess_exec(
-        *words, stdin=DEVNULL, stdout=output, stderr=output, limit=_MOST_LINE
+        *words, stdin=DEVNULL, stdout=output, stderr=output, limit=_MAX_LINE_BYTES
     )
     try:
         lower_priority(process.pid)
@@ -115,25 +114,25 @@ def _arguments(asked: Question, budget: Budget) -> list[str]:
 
 
 async def _events(process: Process, end: float) -> AsyncIterator[str]:
-    """Yield an event for every line of a process, and what is wrong if it fails."""
+    """Yield an event for every line of a process, and a refusal if the process fails."""
     assert process.stdout is not None
     assert process.stderr is not None
     errors = asyncio.ensure_future(process.stderr.read())
     try:
         while line := await asyncio.wait_for(process.stdout.readline(), end - monotonic()):
-            told = json.loads(line)
-            yield event("solution" if "moves" in told else "interval", told)
+            document = json.loads(line)
+            yield event("solution" if "moves" in document else "interval", document)
         if code := await process.wait():
             yield event("refusal", _refusal(code, (await errors).decode(errors="replace")))
     except TimeoutError:
-        yield event("refusal", {"code": "failed", "message": "the position is not solved in time"})
+        yield event("refusal", {"code": "failed", "message": "the position was not solved in time"})
     finally:
         errors.cancel()
 
 
 def _refusal(code: int, errors: str) -> dict[str, str]:
-    """Return the answer to a client about a process that has failed: only what concerns its own input."""
+    """Return the answer to a client about a failed process, with details only about invalid input."""
     if code == UsageError.exit_code:
         *_, sentence = errors.strip().splitlines() or [""]
         return {"code": UsageError.code, "message": sentence.removeprefix("tbgen: ")}
-    return {"code": "failed", "message": "the position is not solved: the attempt has failed"}
+    return {"code": "failed", "message": "the position was not solved: the attempt has failed"}

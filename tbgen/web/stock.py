@@ -1,4 +1,4 @@
-"""Which tables a server has, what is in them, and samples; everything here blocks."""
+"""The tables of a server, their counts, and random positions of them; all calls block."""
 
 from contextlib import suppress
 from functools import lru_cache
@@ -24,19 +24,18 @@ from tbgen.store.format import table_path
 from tbgen.store.inventory import EXPECTED_MEN, Entry, inventory
 from tbgen.web.exchange import Refusal
 
-_TRIES: Final = 1 << 14
-"""Random positions of a packed table among which one with a value is looked for."""
-_TRIES_TOGETHER: Final = 1 << 10
+_MAX_TRIES: Final = 1 << 14
+"""Maximum number of random positions of a packed table that are searched for one with a value."""
+_BATCH_TRIES: Final = 1 << 10
 
-_MOST_ENTRIES: Final = 1 << 12
-"""Entries that are kept in memory."""
+_MAX_ENTRIES: Final = 1 << 12
+"""Maximum number of cached entries."""
 
 _random: Final = SystemRandom()
 
 
 class Stock:
-    """The tables for one variant; what has been read of a file is kept for as long as the file stays the
-    same."""
+    """The tables for one variant; data read from a file are cached until the file changes."""
 
     def __init__(self, tables: Tablebase) -> None:
         self.tables: Final = tables
@@ -44,22 +43,22 @@ class Stock:
         self._lock = Lock()
 
     def prepare(self) -> None:
-        """Compile what reads packed tables if there are any, before somebody waits for it."""
+        """Compile the kernels that read packed tables, if there are any, before a client needs them."""
         for entry in self.entries():
             if entry.info is not None and entry.info.packed:
-                ensure_compiled()  # while no table is being opened, which others would wait for
-                with suppress(TbgenError):  # a question about a position raises it again
+                ensure_compiled()  # before a table is opened, since others would wait for the open table
+                with suppress(TbgenError):  # raised again by a client's request
                     self.tables.probe(next(random_positions(entry.material, _random)), FRESH)
                 return
 
     def entries(self) -> list[Entry]:
-        """Return what is known of every table, without its counts."""
+        """Return the entry of every table, without counts."""
         return [self._entry(material, counted=False) for material in self.tables.materials]
 
     def require(self, material: Material, *, counted: bool = False) -> Entry:
-        """Return what is known of a table, with its counts if they are wanted.
+        """Return the entry of a table, with counts if ``counted``.
 
-        :raises TbgenError: if it is missing, or cannot be used.
+        :raises TbgenError: if the table is missing, or cannot be used.
         """
         entry = self._entry(material, counted=counted)
         if entry.error is not None:
@@ -67,13 +66,14 @@ class Stock:
         return entry
 
     def sample(self, material: Material | None, value: GScore | None, side: chess.Color | None) -> AnyBoard:
-        """Return a random position of a table, any of those wanted with the same chance; colours are those of
-        the table.
+        """Return a random position of a table, with the colours of the table.
 
-        :param material: None for any one of the tables of up to four men that have such positions.
-        :param value: the fresh value that it is to have, None for any.
+        All matching positions are equally likely.
+
+        :param material: None for any table of up to four men that has matching positions.
+        :param value: the required fresh value, None for any.
         :param side: the side to move, None for either.
-        :raises Refusal: if there is none, or of a packed table none is found.
+        :raises Refusal: if no position matches, or none is found in a packed table.
         :raises TbgenError: if the table is missing, or cannot be used.
         """
         if material is None:
@@ -88,30 +88,32 @@ class Stock:
         if not entry.info.packed:
             found = self.tables.table(material).sample(1, _random.getrandbits(64), value=value, side=side)
             return position_of(found.layout, Side(int(found.side[0])), Slot(int(found.slot[0])))
-        return self._tried(material, value, side)
+        return self._from_packed(material, value, side)
 
     def _of_any(self, value: GScore | None, side: chess.Color | None) -> AnyBoard:
-        """Return a position of some table; larger ones are left out, for to count their values takes long."""
+        """Return a position of any table, except large ones, since counting their values takes long."""
         materials = [material for material in self.tables.materials if material.men <= EXPECTED_MEN]
         for material in _random.sample(materials, len(materials)):
             try:
                 return self.sample(material, value, side)
-            except Refusal:  # it has none
+            except Refusal:  # the table has no such position
                 continue
         sentence = f"no table of up to {EXPECTED_MEN} men here has such a position: name a larger one"
         raise Refusal(404, "no_position", sentence)
 
-    def _tried(self, material: Material, value: GScore | None, side: chess.Color | None) -> AnyBoard:
-        """Return a position of a packed table, which is not read as a whole."""
+    def _from_packed(self, material: Material, value: GScore | None, side: chess.Color | None) -> AnyBoard:
+        """Return a matching position of a packed table, found by trying random ones."""
         boards = random_positions(material, _random, side)
-        for _ in range(_TRIES // _TRIES_TOGETHER):
-            some = list(islice(boards, _TRIES_TOGETHER if value is not None else 1))
+        for _ in range(_MAX_TRIES // _BATCH_TRIES):
+            some = list(islice(boards, _BATCH_TRIES if value is not None else 1))
             for board, result in zip(some, self.tables.probe_many(some, FRESH), strict=True):
                 if isinstance(result, TbgenError):
                     raise result
                 if value in (None, result.value):
                     return board
-        sentence = f"none of {_TRIES:,} random positions of {material} has that value, which is rare there"
+        sentence = (
+            f"none of {_MAX_TRIES:,} random positions of {material} has that value, which is rare there"
+        )
         raise Refusal(404, "no_position", sentence)
 
     def _entry(self, material: Material, *, counted: bool) -> Entry:
@@ -121,18 +123,18 @@ class Stock:
             except OSError:
                 continue
             stamp = found.st_mtime_ns, found.st_size, found.st_ino
-            with self._lock:  # nothing is read twice at a time
+            with self._lock:  # no file is read twice at the same time
                 return _entry_of(directory, self.variant, material, counted, stamp)
         return Entry(material, error=MissingTableError(material.name, rules=self.variant))
 
 
-@lru_cache(_MOST_ENTRIES)
+@lru_cache(_MAX_ENTRIES)
 def _entry_of(
     directory: Path, variant: Variant, material: Material, counted: bool, stamp: tuple[int, ...]
 ) -> Entry:
-    """Return what is known of a table.
+    """Return the entry of a table.
 
-    :param stamp: what a change of the file changes.
+    :param stamp: modification time, size and inode of the file, so that a changed file misses the cache.
     """
     (entry,) = inventory(directory, variant, [material], counts=counted)
     return entry

@@ -186,7 +186,7 @@ def test_an_event_goes_on_without_its_page(tmp_path: Path) -> None:
         server.process.wait()
         for _ in range(3):
             server(Note(""))
-    assert notes == ["the server of the live page has ended: games go on without it"]
+    assert notes == ["the server of the live page has ended: games continue without it"]
 
 
 @pytest.mark.exhaustive
@@ -268,11 +268,11 @@ def test_a_spectator_who_does_not_read_costs_a_bounded_number_of_texts() -> None
             slow, quick = (audience.events(seat, lambda: f"all {next(state)}") for seat in (first, second))
         assert (await anext(slow), await anext(quick)) == ("all 0", "all 1")
         for number in range(1000):
-            audience.tell(f"{number} ")
+            audience.send(f"{number} ")
             assert await anext(quick) == f"{number} "
         assert await anext(slow) == "all 2"
-        audience.tell("a")
-        audience.tell("b")
+        audience.send("a")
+        audience.send("b")
         assert await anext(slow) == "ab"
         audience.close()
         with pytest.raises(StopAsyncIteration):
@@ -282,7 +282,7 @@ def test_a_spectator_who_does_not_read_costs_a_bounded_number_of_texts() -> None
 
 
 def test_a_full_house_has_room_for_another_household(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tbgen.web.live._MOST_SPECTATORS", 3)
+    monkeypatch.setattr("tbgen.web.live._MAX_SPECTATORS", 3)
 
     async def look_on() -> None:
         audience = Audience()

@@ -118,7 +118,7 @@ def test_a_pgn_file_that_is_taken_away_has_no_more_games(pgn: Path) -> None:
 
 def test_games_without_a_live_file_are_told(pgn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All that are finished, once, with players and scoring; a live file takes their place."""
-    monkeypatch.setattr(live_state, "_REST", 0)
+    monkeypatch.setattr(live_state, "_REST_FACTOR", 0)
     files, state = EventFiles(pgn), LiveState()
     fresh, lines = files.read()
     assert (fresh, files.read()) == (True, (False, ()))
@@ -205,7 +205,7 @@ def test_a_file_without_finished_games_has_no_event(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr(EventFiles, "text", counted)
     for rest, expected in ((1e9, 1), (0, 3)):
-        monkeypatch.setattr(live_state, "_REST", rest)
+        monkeypatch.setattr(live_state, "_REST_FACTOR", rest)
         readings.clear()
         files = EventFiles(pgn)
         for _ in range(3):

@@ -82,11 +82,11 @@ def test_one_engine_that_rests_and_ends_with_the_server(
         assert len(begun) == 1
         os.kill(begun[0], signal.SIGKILL)
         assert gone(begun[0])
-        monkeypatch.setattr("tbgen.web.opponent._REST_SECONDS", 0.1)
+        monkeypatch.setattr("tbgen.web.opponent._IDLE_SECONDS", 0.1)
         assert moves() or moves()  # the server may hear of it by the first one
         assert len(begun) == 2
         assert gone(begun[1])
-        monkeypatch.setattr("tbgen.web.opponent._REST_SECONDS", 300.0)
+        monkeypatch.setattr("tbgen.web.opponent._IDLE_SECONDS", 300.0)
         assert moves()
     assert len(begun) == 3
     assert gone(begun[2])

@@ -137,7 +137,7 @@ def test_accounts_of_clients() -> None:
     now = 0.0
     limiter = Limiter(0.5, 10, lambda: now)
     ask(limiter, "one", 12)
-    with pytest.raises(Refusal, match="go on in 4 s") as refusal:
+    with pytest.raises(Refusal, match="continue in 4 s") as refusal:
         ask(limiter, "one", 0)
     assert refusal.value.headers == {"Retry-After": "4"}
     ask(limiter, "other", 0)
@@ -146,7 +146,7 @@ def test_accounts_of_clients() -> None:
     now = 1000
     ask(limiter, "one", 9.9)  # a pause gives no more than a full account
     ask(limiter, "one", 0.2)
-    with pytest.raises(Refusal, match="go on in 1 s"):
+    with pytest.raises(Refusal, match="continue in 1 s"):
         ask(limiter, "one", 0)
 
 
@@ -155,7 +155,7 @@ def test_requests_of_one_client_at_once() -> None:
     with ExitStack() as under_way:
         for _ in range(32):
             under_way.enter_context(limiter.charged("one"))
-        with pytest.raises(Refusal, match="32 of your requests are under way"):
+        with pytest.raises(Refusal, match="32 of your requests are unanswered"):
             ask(limiter, "one", 0)
         ask(limiter, "other", 0)
     ask(limiter, "one", 0)
@@ -171,7 +171,7 @@ def test_stepping_through_lines_meets_no_limit() -> None:
 
 
 def test_many_clients_take_no_more_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tbgen.web.limits._MOST_CLIENTS", 3)
+    monkeypatch.setattr("tbgen.web.limits._MAX_CLIENTS", 3)
     limiter = Limiter(1, 1, lambda: 0.0)
     for client in "abcde":
         ask(limiter, client, 5)

@@ -169,7 +169,7 @@ def offering(tmp_path: Path) -> Iterator[TestClient]:
 def test_what_is_not_solved(offering: TestClient) -> None:
     """Bad input, and a question for the head of an answer."""
     for query, sentence in (
-        ("", "there is no fen"),
+        ("", "the parameter fen is missing"),
         ("?fen=nonsense", "is not a FEN"),
         (f"?fen={LOCKED}&accrued=x", "not a G-score"),
     ):

@@ -82,7 +82,7 @@ def test_samples_of_packed_tables(
             assert (found["value"], found["fen"].split()[1]) == ("G0.0", side[0])
         assert client.get("/r/sample?material=KQvK").json()["material"] == "KQvK"
         assert not (packed.directory / ".unpacked").exists()
-        monkeypatch.setattr("tbgen.web.stock._TRIES", 0)
+        monkeypatch.setattr("tbgen.web.stock._MAX_TRIES", 0)
         refused = client.get("/r/sample?material=KQvK&value=G0.0")
         assert (refused.status_code, refused.json()["code"]) == (404, "no_position")
         assert "rare" in refused.json()["message"]
