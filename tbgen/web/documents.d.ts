@@ -1,5 +1,5 @@
-// The types of the page, which tsc checks (CONTRIBUTING.md); no browser loads them. The documents of the API have the
-// names of /openapi.json, and the fields that the page reads; docs/web.md says what these mean. The others follow.
+// The types of the page, which tsc checks (CONTRIBUTING.md); no browser loads them. First come the documents of the API,
+// with the names of /openapi.json and the fields that the page reads; docs/web.md explains the fields.
 
 type Colour = "white" | "black"
 interface PointsDocument { white: number; black: number }
@@ -32,17 +32,17 @@ interface LongestState { fen: string; accrued: string }
 interface PositionCounts { white: number; black: number }
 interface CountedTableDocument extends TableDocument { positions: PositionCounts; form: string; accrued: boolean; max_depth: number; values: ValueCounts; longest: LongestState }
 
-/** What answers a question by GET, by its path; the explorer's question is about a position, in the tables or in a view of them. */
+/** The answer to a GET request, by its path; the explorer's request is about a position, in the tables or in a view of them. */
 type Answered<Path> =
     Path extends "tables" ? TablesDocument : Path extends "live/games" ? FinishedGames : Path extends "live/event" ? WholeEvent :
     Path extends `live/games/${string}` ? ToldGame : Path extends `${string}/stats/${string}` ? CountedTableDocument :
     Path extends `${string}/accrued` ? AccruedScoresDocument : Path extends `${string}/mainline` ? MainlineDocument :
     Path extends `${string}/moves` ? LegalMovesDocument : Path extends `${string}/puzzle` ? PuzzleDocument : Answer
-/** What answers a text that is sent by POST. */
+/** The answer to a text sent by POST. */
 type Taken<Path> = Path extends `${string}/reply` ? ReplyDocument : Path extends `${string}/games` ? GamesDocument : GameDocument
 interface Question { fen?: string; accrued?: string; material?: string; value?: string; side?: string; level?: string; day?: string; before?: number }
 
-// Events, as docs/match.md describes what is told of them.
+// Events; docs/match.md describes their messages.
 
 interface LivePly { uci: string; san: string; accrued: string; comment: string; line: string; position_score: string; fen: string }
 interface Thought { comment: string; line: string }
@@ -57,43 +57,43 @@ interface MatchScore { player: string; opponent: string; points: number; games: 
 interface Standings { score: MatchScore; tables: StandingsTable[]; games: number; leaders: string[]; lead: string }
 interface WholeEvent { event: LiveEvent; finished: FinishedGames; playing: ToldGame[]; standings: Standings; over: string }
 
-// What the page shows.
+// The page's own data.
 
 type Side = "White" | "Black"
 interface Point { x: number; y: number }
 /** A legal move of any answer. */
 interface Move extends Partial<LegalMoveDocument> { uci: string; san: string; winner?: Colour }
-/** An answer about a position: by tables, in a view of these, or `beyond` them. */
+/** An answer about a position: from tables, in a view of these, or `beyond` them. */
 interface Answer extends Partial<PositionDocument> { fen: string; moves: Move[]; view?: string; winner?: Colour; beyond?: boolean }
-/** A position of a game, which is `after` another one, by its number. */
+/** A position of a game; `after` is the number of the position before it. */
 interface Ply extends Partial<VariationPlyDocument> { san: string; zeroing?: boolean }
 /** A ply of a game against the page, with the answer about it. */
 interface ContestPly extends Ply { fen: string; accrued: string; value: string; uci: string; zeroing: boolean; answer: Answer }
 interface Start { fen: string; accrued: string }
-/** What is shown, see state.js. */
+/** The state of the page, see state.js. */
 interface State extends Start { line: string[]; at: number; head: string; comments: string; rules: string; flipped: boolean; setup: boolean; lesson: number }
-/** What stands in the moves of PGN: a move, by its number, or a bracket of a variation. */
+/** An element of the moves in PGN: a move, by its number, or a bracket of a variation. */
 type Step = string | { number: number; label: string }
 interface Game { plies: Ply[]; refereed: GameDocument }
 interface Fen { men: Map<string, string>; turn: string; castling: string; ep: string; clock: number; number: number }
 interface Arrow { uci: string; kind: string }
 interface Interval { lower: string; upper: string }
-/** What a graph shows of a position. */
+/** The scores of a position in a graph. */
 interface Outlined { accrued?: string; value?: string }
 interface Does { play: (move: Move) => unknown; look: (move: Move) => unknown; leave: () => unknown }
 interface Shown { state: State; plies: Ply[]; line: Ply[] }
-/** What each ply of a game against the page has kept or lost. */
+/** The value that a ply of a game against the page has kept or lost. */
 interface Review { at: number; san: string; mover: Side; had: string; got: string; best: string; mark: string; left: string; accrued: string }
 interface Puzzle extends PositionMovesDocument { level?: string; day?: string }
-/** A move that can be walked, with the position that it leads to. */
+/** A move that can be stepped through, with the position that it leads to. */
 interface Walked extends Partial<PlyDocument> { uci: string; san: string; fen?: string }
-/** Neighbouring stops of the slider; where they are `kept`, each is worth itself. */
+/** Neighbouring stops of the slider; if `kept`, the value of each is its accrued score. */
 interface Stretch { value: string; stops: AccruedScoreDocument[]; kept?: boolean }
 interface Progress extends Interval { cells: number }
-/** What the server says of a position that it has solved; docs/web.md. */
+/** The server's answer about a position that it has solved, see docs/web.md. */
 interface Solution extends Interval, Start { value: string; depth: number; points: { lower: PointsDocument }; moves: (Interval & { san: string })[]; claims: Interval; plans: Record<keyof Interval, PlyDocument[]>; gaps: { text: string }[]; narrowing: { text: string }; stopped_by: string }
 
-// Elements: those that are more than one, by their ids, and what others are made of.
+// Elements: the types of special elements by their ids, and arguments for making elements.
 
 type Attribute = string | number | boolean | { handle(event: Event): unknown }["handle"]
 type Attributes = Record<string, Attribute>
@@ -110,18 +110,18 @@ interface Elements extends Record<string, HTMLElement> {
     undo: Button; white: Input; black: Input
 }
 
-// A site without a server: positions, moves and scores as numbers, see static/chess.js, and what its files say.
+// A site without a server: positions, moves and scores as numbers, see static/chess.js, and the contents of its files.
 
 interface Position { men: string[]; side: number; castling: string; ep: number; clock: number; number: number }
 interface Try { from: number; to: number; promotion: string; rook?: number }
 interface StudiedMove extends Try { kind: string; next: Position; capture: boolean; passing: boolean; zeroing: boolean; uci: string }
-interface Studied extends Position { moves: StudiedMove[]; check: boolean; passing: boolean; over: boolean; own: number }
+interface Studied extends Position { moves: StudiedMove[]; check: boolean; passing: boolean; over: boolean; positionScore: number }
 interface Goal { value: number; depth: number }
 interface Held { position: Studied; accrued: number; note?: string }
 interface Reached extends Held { move: StudiedMove }
 interface Dataset { type: "u1" | "u2" | "i4" | "u8"; length: number; pieces: number[][]; pieces_per_row: number }
 interface TableFacts extends CountedTableDocument { bytes: number; datasets: Record<string, Dataset>; free_men: string; pawns: string; phase_size: number; size: number }
-/** Elements of a dataset; those of `u8`, which are read one by one, are BigInts. */
+/** Elements of a dataset; elements of `u8`, which are read one by one, are BigInts. */
 type Piece = Uint8Array | Uint16Array | Int32Array
 interface Slot { slot: number; phase: number; within: number; symmetry: (square: number) => number }
 interface PgnMove { san: string; after: number; depth: number; comment: string; nags: number[] }

@@ -146,7 +146,7 @@ def test_an_event_from_its_games_to_its_end(browser: Browser, events: Events, ta
         part = events.pgn.with_name("part")
         part.write_bytes(b"".join(map(line_of, events.lines)))
         part.replace(live_path(events.pgn))  # which nobody holds
-        expect(page.locator("#status")).to_contain_text("The runner has ended without a word.")
+        expect(page.locator("#status")).to_contain_text("The runner has ended unexpectedly.")
         watching.close()
 
 

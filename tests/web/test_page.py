@@ -282,7 +282,7 @@ def test_play_goes_on_beyond_the_tables(visit: Visit) -> None:
     page.locator("[data-uci=a1a2]").click()
     expect(problem).to_contain_text(missing(visit))
     page.locator("#rules").select_option("classical")
-    expect(page.locator("#moves h3")).to_have_text("leads where no table says it")
+    expect(page.locator("#moves h3")).to_have_text("leads outside the tables")
 
     page.locator("#rules").select_option("r")
     visit.enter("#fen", "4k3/8/8/8/8/8/8/4K2R w K - 0 1")

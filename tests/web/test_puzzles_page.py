@@ -25,7 +25,7 @@ def test_a_puzzle_is_solved(opened: Opener) -> None:
     """Today's; a wrong move is refuted, the right one is counted, after a reload too; then one of a level."""
     visit = opened("puzzles")
     page, said = visit.page, visit.page.locator("#said")
-    expect(page.locator("#task")).to_contain_text("One move alone leads there")
+    expect(page.locator("#task")).to_contain_text("Only one move leads there")
     expect(page.locator("#board [data-man]").first).to_be_visible()
     puzzle = page.evaluate(TODAY)
     visit.audit()
@@ -45,7 +45,7 @@ def test_a_puzzle_is_solved(opened: Opener) -> None:
     visit.sees({"#board .marker-square": 0, "#solved": "0"})
     if len(right["uci"]) == 4:
         play(right["uci"])
-        expect(said).to_contain_text(f"Right: {right['san']}. Best play goes on")
+        expect(said).to_contain_text(f"Right: {right['san']}. Best play continues")
         expect(page.locator(".solution .step")).to_have_count(puzzle["depth"])
         visit.sees({"#board .marker-square": 2, "#solved": "1"})
         page.reload()
@@ -58,7 +58,7 @@ def test_a_puzzle_is_solved(opened: Opener) -> None:
     expect(page.locator("#level")).to_have_value("medium")
     page.locator("#give-up").focus()
     page.keyboard.press("Enter")
-    expect(said).to_have_text(re.compile(r"^It is .+\. Best play goes on: 1\."))
+    expect(said).to_have_text(re.compile(r"^It is .+\. Best play continues: 1\."))
     page.set_viewport_size(PHONE)
     expect(page.locator(".tagline")).to_be_in_viewport(ratio=1)
     assert not visit.too_wide()
@@ -105,7 +105,7 @@ def test_a_puzzle_that_was_sent(opened: Opener, address: str) -> None:
     stands()
     visit.audit()
     page.goto(f"{address}/puzzles?fen=8/8/8/4KBk1/8/8/8/8_b_-_-_0_1")
-    expect(page.locator("#problem")).to_contain_text("This position is no puzzle: ")
+    expect(page.locator("#problem")).to_contain_text("This position is not a puzzle: ")
     expect(page.locator("#name")).to_have_text("No puzzle")
     for each in ("#board", "#task", "#give-up", "#explore", "#play-on"):
         expect(page.locator(each)).to_be_hidden()

@@ -191,7 +191,7 @@ def test_pasted_games_are_a_table_with_their_own_results(visit: Visit) -> None:
     page.get_by_role("button", name="Referee it").click()
     expect(rows).to_have_text([re.compile(r"\?\*2$"), re.compile("'Kh1' is not"), re.compile("51/2-1/284$")])
     expect(page.locator("#games th[scope=col]:visible")).to_have_text(["Players", "Chess", "Moves"])
-    expect(page.locator("#games .unserved")).to_contain_text("takes a server")
+    expect(page.locator("#games .unserved")).to_contain_text("need a server")
     rows.last.get_by_role("button").click()
     expect(page.locator("#played .mistake")).to_have_text("G2.0 → -G5.5")
     for served in ("copy-picture", "save-film"):
@@ -273,7 +273,7 @@ def test_a_host_without_ranges_sends_whole_files(browser: Browser, site: Path) -
         visit.enter("#fen", "8/8/8/4KRk1/8/8/8/7r b - - 0 1")
         size = (site / "tables" / "KRvKR.r.h5").stat().st_size / 1e6
         expect(notice).to_have_text(
-            f"The host of this site hands out tables only as a whole, this one of {size:.1f} MB: "
+            f"The host of this site serves tables only as complete files, this one of {size:.1f} MB: "
             "some positions take a while to load. OK"
         )
         visit.audit()
@@ -301,7 +301,7 @@ def test_a_damaged_host_is_told_of(how: str, browser: Browser, own: Path, tmp_pa
     with hosting(target) as host:
         visit = Visit(browser, host.address, f"?fen={KBK.replace(' ', '_')}")
         said = (
-            "The host does not hand out tables/KBvK.r.h5"
+            "The host does not serve tables/KBvK.r.h5"
             if how == "gone"
             else "tables/KBvK.r.h5 on this site cannot be used"
         )

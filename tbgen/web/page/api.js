@@ -1,9 +1,9 @@
-// Asking the server, or on a site without one the tables. Answers that hold are remembered; docs/web.md describes them.
+// Requests to the server, or on a site without a server to its tables. Lasting answers are cached; docs/web.md describes them.
 
-const MOST_REMEMBERED = 500
-const remembered = new Map()
+const MAX_CACHED = 500
+const cache = new Map()
 
-/** Return what a map has under a key, or is to have; what fails is forgotten, and the oldest if there are more than so many. @type {<Found>(map: Map<string, Promise<Found>>, key: string, make: () => Promise<Found>, most?: number) => Promise<Found>} */
+/** Return the entry of a map under a key; make it if it is missing. Failed entries are removed, and so is the oldest if there are more than `most`. @type {<Found>(map: Map<string, Promise<Found>>, key: string, make: () => Promise<Found>, most?: number) => Promise<Found>} */
 export function cached(map, key, make, most = Infinity) {
     if (!map.has(key)) {
         if (map.size >= most) map.delete(map.keys().next().value)
@@ -13,7 +13,7 @@ export function cached(map, key, make, most = Infinity) {
     return map.get(key)
 }
 
-/** What the server refuses: `code` for programs, `message` for people. */
+/** A refusal of the server: `code` for programs, `message` for people. */
 export class Refused extends Error {
     /** @param {number} status @param {RefusalDocument} document */ constructor(status, document) {
         super(document.message)
@@ -22,28 +22,28 @@ export class Refused extends Error {
     }
 }
 
-/** Return the refusal of what makes no sense. @type {(message: string) => Refused} */
+/** Return the refusal of invalid input. @type {(message: string) => Refused} */
 export const badInput = message => new Refused(400, {code: "bad_input", message})
 
-/** Ask by GET; parameters that are null or empty are left out. @type {<Path extends string>(path: Path, parameters?: Question) => Promise<Answered<Path>>} */
+/** Send a GET request, or return its cached answer; parameters that are null or empty are omitted. @type {<Path extends string>(path: Path, parameters?: Question) => Promise<Answered<Path>>} */
 export async function ask(path, parameters = {}) {
-    const asked = () => fresh(path, parameters)
-    return await (path.endsWith("/sample") ? asked() : cached(remembered, addressOf(path, parameters), asked, MOST_REMEMBERED))
+    const request = () => fresh(path, parameters)
+    return await (path.endsWith("/sample") ? request() : cached(cache, addressOf(path, parameters), request, MAX_CACHED))
 }
 
-/** Ask by GET for what changes. @type {<Path extends string>(path: Path, parameters?: Question) => Promise<Answered<Path>>} */
+/** Send a GET request whose answer changes, without caching it. @type {<Path extends string>(path: Path, parameters?: Question) => Promise<Answered<Path>>} */
 export const fresh = async (path, parameters = {}) => /** @type {Answered<typeof path>} */ (await (await source).get(path, parameters))
 
 /** @type {(path: string, parameters: Question) => string} */ function addressOf(path, parameters) {
-    const given = Object.entries(parameters).filter(([, value]) => value !== null && value !== undefined && value !== "")
-    const query = new URLSearchParams(given).toString()
+    const present = Object.entries(parameters).filter(([, value]) => value !== null && value !== undefined && value !== "")
+    const query = new URLSearchParams(present).toString()
     return query ? `${path}?${query}` : path
 }
 
-/** Ask by POST. @type {<Path extends string>(path: Path, body: string | Blob) => Promise<Taken<Path>>} */
+/** Send a POST request. @type {<Path extends string>(path: Path, body: string | Blob) => Promise<Taken<Path>>} */
 export const post = async (path, body) => /** @type {Taken<typeof path>} */ (await (await source).post(path, body))
 
-/** What answers. @typedef {{get: (path: string, question: Question) => Promise<unknown>, post: (path: string, body: string | Blob) => Promise<unknown>}} Source */
+/** The source of answers: a server or a static site's tables. @typedef {{get: (path: string, question: Question) => Promise<unknown>, post: (path: string, body: string | Blob) => Promise<unknown>}} Source */
 
 /** @type {Source} */ const server = {
     get: (path, parameters) => answer(fetch(addressOf(path, parameters))),
@@ -52,7 +52,7 @@ export const post = async (path, body) => /** @type {Taken<typeof path>} */ (awa
 /** Whether the page is on a site without a server. */
 export const isStatic = document.documentElement.dataset.static !== undefined
 
-/** What answers: `get(path, parameters)` and `post(path, body)` return documents, or refuse. @type {Source | Promise<Source>} */
+/** The page's source: `get(path, parameters)` and `post(path, body)` return documents, or throw a refusal. @type {Source | Promise<Source>} */
 const source = isStatic ? import("./static/source.js") : server
 
 /** @type {(fetching: Promise<Response>) => Promise<unknown>} */ async function answer(fetching) {
@@ -67,7 +67,7 @@ const source = isStatic ? import("./static/source.js") : server
     return document
 }
 
-/** Do something that may be refused; say why where there is room, and return it. @type {(element: HTMLElement, call: () => unknown) => Promise<Refused>} */
+/** Call a function that may be refused; show the refusal's message in an element, and return the refusal, or null. @type {(element: HTMLElement, call: () => unknown) => Promise<Refused>} */
 export async function attempt(element, call) {
     element.textContent = ""
     try {

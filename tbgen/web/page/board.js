@@ -1,20 +1,20 @@
-// The board of a position that is played or set up: legal moves by mouse, touch and keys, men put anywhere.
+// The interactive board: legal moves by mouse, touch and keys, or men put on any square to set up a position.
 
 import {$, h, svg} from "./browser.js"
 import {Chessboard, WIDTH, drawn, nameOf, tick} from "./chessboard.js"
 import {EMPTY, FILES, describedIn, format, isBoard, isWhite, parse, squaresOf} from "./position.js"
 
 const PROMOTIONS = "qrbn"
-/** Where arrow keys lead, to the right and up. @type {Record<string, number[]>} */
+/** Steps of the arrow keys, to the right and up. @type {Record<string, number[]>} */
 const STEPS = {ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1]}
-/** How many pixels a pointer goes before it drags. */
-const DRAGGED = 4
+/** Distance in pixels after which a pointer's movement is a drag. */
+const DRAG_PIXELS = 4
 
 export class Board extends Chessboard {
     /**
      * @param {Element} element
-     * @param {(move: Move) => unknown} onMove told of a legal move that was made
-     * @param {(rows: string) => unknown} onEdit told of the first field of the FEN of what was set up
+     * @param {(move: Move) => unknown} onMove called with a legal move that was made
+     * @param {(rows: string) => unknown} onEdit called with the first field of the FEN of a position that was set up
      */
     constructor(element, onMove, onEdit) {
         super(element)
@@ -25,12 +25,12 @@ export class Board extends Chessboard {
         this.moves = /** @type {Move[]} */ ([])
         this.tool = /** @type {string} */ (null)
         this.editing = false
-        /** The square of the man that is to move. */
+        /** The square of the man that was picked up. */
         this.from = /** @type {string} */ (null)
-        /** What the pointer does with it. */
+        /** Where the pointer went down on that man, and what it has done since. */
         this.held = /** @type {Point & {isAgain: boolean, isDragged: boolean}} */ (null)
         this.over = /** @type {string} */ (null)
-        /** The square for keys. */
+        /** The square chosen by keys. */
         this.cursor = "a1"
         this.table = h("table")
         this.said = h("div", {"aria-live": "polite"})
@@ -60,14 +60,14 @@ export class Board extends Chessboard {
         return super.show(isBoard(fen) ? fen : EMPTY, flipped, isKnown)
     }
 
-    /** Let moves be made: those that an answer lists. @type {(moves: Move[]) => void} */
+    /** Let the visitor make the moves of an answer. @type {(moves: Move[]) => void} */
     play(moves) {
         this.editing = false
         this.moves = moves
         this.showMovable()
     }
 
-    /** Let men be put anywhere: the one of a tool, such as `K`, `none` to remove, null to move men. @type {(tool: string) => void} */
+    /** Let the visitor set up a position with a tool: a man such as `K`, `none` to remove men, null to move them. @type {(tool: string) => void} */
     edit(tool) {
         this.editing = true
         this.tool = tool
@@ -75,7 +75,7 @@ export class Board extends Chessboard {
         this.showMovable()
     }
 
-    /** Mark squares that moves lead to. @type {(squares: string[]) => void} */
+    /** Mark the target squares of moves. @type {(squares: string[]) => void} */
     spot(squares) {
         this.mark("circle", squares)
     }
@@ -88,7 +88,7 @@ export class Board extends Chessboard {
         return arrived
     }
 
-    /** Return the rows of the board as those read them who do not see it. */
+    /** Return the rows of the board as a table for screen readers. */
     rows() {
         const [files, ranks] = [[...FILES], [..."87654321"]].map(each => this.flipped ? each.reverse() : each)
         const cell = (/** @type {string} */ square) => h("td", {}, this.men.has(square) ? nameOf(this.men.get(square)) : "")
@@ -98,24 +98,24 @@ export class Board extends Chessboard {
         ]
     }
 
-    /** Whether the man on a square may be taken up. @type {(square: string) => boolean} */
+    /** Whether the man on a square may be picked up. @type {(square: string) => boolean} */
     isMovable(square) {
         return this.editing ? this.tool === null && this.men.has(square) : this.moves.some(({uci}) => uci.startsWith(square))
     }
 
-    /** Let pointers show which men may be taken up, and fingers move these, and not the page. */
+    /** Mark the men that may be picked up, so that a pointer over them changes and a finger moves them rather than the page. */
     showMovable() {
         for (const cell of this.squares.querySelectorAll(".square")) cell.classList.toggle("movable", this.isMovable(cell.getAttribute("data-square")))
     }
 
-    /** Take up the man on a square, null for none. @type {(square: string) => void} */
+    /** Pick up the man on a square, null for none. @type {(square: string) => void} */
     choose(square) {
         this.from = square
         this.mark("frame", square ? [square] : [])
         this.mark("dot", square ? this.moves.filter(({uci}) => uci.startsWith(square)).map(({uci}) => squaresOf(uci)[1]) : [])
     }
 
-    /** Move a man if it may go there; return whether it does. @type {(from: string, to: string, animated: boolean) => boolean} */
+    /** Move a man if the move is allowed; return whether it is. @type {(from: string, to: string, animated: boolean) => boolean} */
     attempt(from, to, animated) {
         const found = this.moves.filter(({uci}) => uci.slice(0, 4) === from + to)
         if (!this.editing && !found.length) return false
@@ -130,7 +130,7 @@ export class Board extends Chessboard {
         return true
     }
 
-    /** Let the man be chosen that a pawn becomes. @type {(found: Move[], to: string) => void} */
+    /** Let the visitor choose a promotion. @type {(found: Move[], to: string) => void} */
     promote(found, to) {
         const close = (/** @type {Move} */ move) => {
             removeEventListener("pointerdown", outside, true)
@@ -178,7 +178,7 @@ export class Board extends Chessboard {
         if (!this.from) return
         const {held} = this
         const {x, y, square} = this.pointed(event)
-        if (held && !held.isDragged && Math.hypot(event.clientX - held.x, event.clientY - held.y) > DRAGGED) {
+        if (held && !held.isDragged && Math.hypot(event.clientX - held.x, event.clientY - held.y) > DRAG_PIXELS) {
             held.isDragged = true
             this.drawing.setAttribute("class", "dragged")
             this.svg.classList.add("dragging")
@@ -191,7 +191,7 @@ export class Board extends Chessboard {
         if (held?.isDragged) this.move(this.drawing, {x, y})
     }
 
-    /** The drawing of the man that is taken up. */
+    /** The drawing of the man that was picked up. */
     get drawing() {
         return this.drawings.get(this.from)
     }
@@ -215,7 +215,7 @@ export class Board extends Chessboard {
         this.svg.classList.remove("dragging")
     }
 
-    /** Put the man back that was taken up. */
+    /** Put the picked-up man back. */
     cancel() {
         if (!this.from) return
         this.letGo()
@@ -223,7 +223,7 @@ export class Board extends Chessboard {
         this.choose(null)
     }
 
-    /** Leave the arrow keys to the game where moves are made by mouse; letters go where the mouse has pointed. @type {(event: MouseEvent) => void} */
+    /** Take the focus off the board when moves are made by mouse, so that the arrow keys step through the game; in set-up, letters put men where the mouse pointed. @type {(event: MouseEvent) => void} */
     leaveKeys(event) {
         const {square} = this.pointed(event)
         if (!this.editing) {
@@ -241,7 +241,7 @@ export class Board extends Chessboard {
         if (this.editing && this.tool !== null && square) this.set(square, this.tool)
     }
 
-    /** Set a man, such as `K`, on a square, or take away what is there: `none`. @type {(square: string, man: string) => void} */
+    /** Put a man, such as `K`, on a square, or remove the man there: `none`. @type {(square: string, man: string) => void} */
     set(square, man) {
         const men = new Map(this.men)
         men.delete(square)
@@ -254,7 +254,7 @@ export class Board extends Chessboard {
         this.onEdit(format({...parse(EMPTY), men: this.men}).split(" ")[0])
     }
 
-    /** Go to a square by keys, and say what is there. @type {(square: string) => void} */
+    /** Go to a square by keys, and announce its man. @type {(square: string) => void} */
     goTo(square) {
         this.cursor = square
         this.mark("focus", [square])
@@ -284,7 +284,7 @@ export class Board extends Chessboard {
         event.preventDefault()
     }
 
-    /** Take up a man by keys, or move it. @type {(square: string) => void} */
+    /** Pick up a man by keys, or move it. @type {(square: string) => void} */
     enter(square) {
         const {from} = this
         if (from && from !== square && this.attempt(from, square, true)) {
@@ -296,22 +296,22 @@ export class Board extends Chessboard {
     }
 }
 
-// The palette: men to set up, each a tool: pressed, it puts its man on squares that are clicked.
+// The palette: a tool for each man to set up; a pressed tool puts its man on clicked squares.
 
 /** @type {() => Button[]} */
 const buttons = () => [...document.querySelectorAll("#palette [data-tool]")].map(each => /** @type {Button} */ (each))
 
-/** Show which tool is chosen. @type {(tool: string) => void} */
+/** Show the chosen tool. @type {(tool: string) => void} */
 export function showTool(tool) {
     for (const button of buttons()) button.setAttribute("aria-pressed", String((button.dataset.tool || null) === tool))
 }
 
-/** Let tools be chosen, and men be dragged from here to their squares. @type {(board: Board) => void} */
+/** Let the visitor choose tools, and drag men from the palette to squares. @type {(board: Board) => void} */
 export function offerTools(board) {
     for (const button of buttons()) offer(board, button)
 }
 
-/** Offer the described men of a position too; they stay. @type {(board: Board, fen: string) => void} */
+/** Add the described men of a position to the palette, permanently. @type {(board: Board, fen: string) => void} */
 export function offerDescribed(board, fen) {
     const kinds = new Set(describedIn(fen).map(man => man.toUpperCase()))
     for (const man of [...kinds].flatMap(kind => [kind, kind.toLowerCase()])) {

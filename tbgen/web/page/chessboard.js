@@ -1,4 +1,4 @@
-// A board as a picture: squares, men, marks and arrows, in an SVG of 320 units, as the reader likes them.
+// A board as a picture: squares, men, marks and arrows, in an SVG of 320 units, in the visitor's style.
 
 import {keep, kept, svg} from "./browser.js"
 import {FILES, isWhite, parse, squaresOf} from "./position.js"
@@ -8,7 +8,7 @@ const HALF = SIDE / 2
 export const WIDTH = 8 * SIDE
 const SQUARES = Array.from({length: 64}, (_, index) => FILES[index % 8] + (1 + (index >> 3)))
 
-/** What marks a square, by kind, from the lowest layer to the highest; men stand among them. @type {Record<string, () => SVGElement>} */
+/** Markers of squares by kind, from the lowest layer to the highest; men have a layer among them. @type {Record<string, () => SVGElement>} */
 const MARKS = {
     square: () => svg("rect", {width: SIDE, height: SIDE}),
     circle: () => svg("circle", {cx: HALF, cy: HALF, r: 18}),
@@ -18,7 +18,7 @@ const MARKS = {
     focus: () => svg("rect", {x: 1, y: 1, width: SIDE - 2, height: SIDE - 2}),
 }
 
-/** Where an arrow begins and ends, as distances from the middles of its squares, and half its widths. */
+/** Distances of an arrow's ends from the middles of its squares, the length of its head, and half its widths. */
 const ARROW = {begin: 18, end: 5, endAtMan: 15, head: 13, headWidth: 8, width: 3}
 
 /** Return the upper left corner of a square. @type {(square: string, flipped?: boolean) => Point} */
@@ -36,7 +36,7 @@ function cornerOf(square, flipped = false) {
 
 /** @type {(index: number) => string} */ const shadeOf = index => (index + (index >> 3)) % 2 ? "light" : "dark"
 
-/** Return a position as a picture, with more that is drawn upon it. @type {(fen: string, flipped: boolean, attributes?: Attributes, more?: Child[]) => SVGSVGElement} */
+/** Return a position as a picture, with more elements drawn on it. @type {(fen: string, flipped: boolean, attributes?: Attributes, more?: Child[]) => SVGSVGElement} */
 export function pictureOf(fen, flipped, attributes = {}, more = []) {
     const dark = SQUARES.filter((_, index) => shadeOf(index) === "dark").map(square => cornerOf(square))
     return svg("svg", {viewBox: `0 0 ${WIDTH} ${WIDTH}`, ...attributes},
@@ -46,14 +46,14 @@ export function pictureOf(fen, flipped, attributes = {}, more = []) {
         more)
 }
 
-/** A board on which men that change their squares move there. */
+/** A board whose men move to their new squares. */
 export class Chessboard {
-    /** @param {Element} place is filled by the board */ constructor(place) {
+    /** @param {Element} place the element that the board fills */ constructor(place) {
         this.flipped = false
-        /** Men, as FENs have them, and their drawings, by square. @type {Map<string, string>} */
+        /** Men, as in FENs, by square. @type {Map<string, string>} */
         this.men = new Map()
         /** @type {Map<string, SVGGElement>} */ this.drawings = new Map()
-        /** Squares that are marked, by kind. @type {Map<string, string[]>} */
+        /** Marked squares by kind. @type {Map<string, string[]>} */
         this.marks = new Map()
         /** @type {Arrow[]} */ this.drawnArrows = []
         this.squares = svg("g")
@@ -68,7 +68,7 @@ export class Chessboard {
     }
 
     /**
-     * Show a position; what is returned is kept when the men have arrived.
+     * Show a position; the returned promise resolves when the men have arrived.
      *
      * @type {(fen: string, flipped?: boolean, animated?: boolean) => Promise<unknown>}
      */
@@ -78,7 +78,7 @@ export class Chessboard {
         return this.setMen(parse(fen).men, animated && !turned)
     }
 
-    /** Mark squares in a way, and no others in this way. @type {(kind: string, squares: string[]) => void} */
+    /** Replace the marked squares of one kind. @type {(kind: string, squares: string[]) => void} */
     mark(kind, squares) {
         this.marks.set(kind, squares)
         this.layers[kind].replaceChildren(...[...new Set(squares)].map(square => {
@@ -94,7 +94,7 @@ export class Chessboard {
         this.mark("square", uci ? squaresOf(uci) : [])
     }
 
-    /** Draw arrows, and no others: `{uci, kind}`, the kind `success`, `info` or `secondary`. @type {(list: Arrow[]) => void} */
+    /** Replace the arrows: `{uci, kind}`, the kind `success`, `info` or `secondary`. @type {(list: Arrow[]) => void} */
     arrows(list) {
         this.drawnArrows = list
         this.arrowLayer.replaceChildren(...list.map(({uci, kind}) => {
@@ -110,7 +110,7 @@ export class Chessboard {
         }))
     }
 
-    /** Take other men: those that stand elsewhere now go there, the others vanish or appear. @type {(men: Map<string, string>, animated: boolean) => Promise<unknown>} */
+    /** Replace the men: those on other squares move there, the others appear or vanish. @type {(men: Map<string, string>, animated: boolean) => Promise<unknown>} */
     setMen(men, animated) {
         this.svg.classList.toggle("still", !animated)
         const left = [...this.men].filter(([square, man]) => men.get(square) !== man)
@@ -145,7 +145,7 @@ export class Chessboard {
         this.drawings.set(square, drawing)
     }
 
-    /** Move a drawing so that its middle comes to a place. @type {(drawing: SVGGElement, place: Point) => void} */
+    /** Move the middle of a drawing to a point. @type {(drawing: SVGGElement, place: Point) => void} */
     move(drawing, {x, y}) {
         drawing.style.transform = `translate(${x - HALF}px, ${y - HALF}px)`
     }
@@ -178,7 +178,7 @@ export class Chessboard {
         return cornerOf(square, this.flipped)
     }
 
-    /** Return where a pointer is, in units of the board, and the square there; null beside the board. @type {(event: MouseEvent) => Point & {square: string}} */
+    /** Return a pointer's position in units of the board, and the square there; null outside the board. @type {(event: MouseEvent) => Point & {square: string}} */
     pointed({clientX, clientY}) {
         const box = this.svg.getBoundingClientRect()
         const [x, y] = [(clientX - box.left) / box.width * WIDTH, (clientY - box.top) / box.height * WIDTH]
@@ -193,10 +193,10 @@ export class Chessboard {
 
 /** @type {Record<string, string>} */ const NAMES = {k: "king", q: "queen", r: "rook", b: "bishop", n: "knight", p: "pawn"}
 
-/** Return what a man is called: "white king", "black [WD]". @type {(man: string) => string} */
+/** Return the name of a man: "white king", "black [WD]". @type {(man: string) => string} */
 export const nameOf = man => `${isWhite(man) ? "white" : "black"} ${NAMES[man.toLowerCase()] ?? man.toUpperCase()}`
 
-/** Return a drawing of a man, 40 units wide: of the file of men, or of a file of its own. @type {(man: string) => SVGElement} */
+/** Return a drawing of a man, 40 units wide, from the file of all men, or from the file of a described man. @type {(man: string) => SVGElement} */
 export function drawn(man) {
     const side = isWhite(man) ? "w" : "b"
     return man.startsWith("[")
@@ -204,21 +204,21 @@ export function drawn(man) {
         : svg("use", {href: `#${side}${man.toLowerCase()}`})
 }
 
-/** Return what the file of men has, to which drawings refer. */
+/** Return the definitions in the file of men, to which drawings refer. */
 export async function definitions() {
     const answer = await fetch(`page/${taste.men === "plain" ? "men-plain" : "men"}.svg`)
     return [...new DOMParser().parseFromString(await answer.text(), "image/svg+xml").documentElement.childNodes]
 }
 
-// What boards look and sound like, as the reader likes it; this browser remembers it.
+// The visitor's preferences for boards, men and sound, stored in this browser.
 
-const TASTE = "tbgen-taste"
-const taste = {board: "grey", men: "classic", sound: false, ...kept(TASTE)}
+const TASTE_KEY = "tbgen-taste"
+const taste = {board: "grey", men: "classic", sound: false, ...kept(TASTE_KEY)}
 const root = document.documentElement
 root.dataset.board = taste.board
 /** @type {AudioContext} */ let audio = null
 
-/** Let it be heard that a move is made, if that is wanted. */
+/** Play the sound of a move, if sound is on. */
 export function tick() {
     if (!taste.sound) return
     audio ??= new AudioContext()
@@ -231,26 +231,26 @@ export function tick() {
     tone.stop(audio.currentTime + .06)
 }
 
-/** Let it be chosen by two lists and a box. @type {(boards: HTMLSelectElement, men: HTMLSelectElement, sound: Input) => void} */
+/** Let the visitor choose the preferences by two lists and a checkbox. @type {(boards: HTMLSelectElement, men: HTMLSelectElement, sound: Input) => void} */
 export function offerTaste(boards, men, sound) {
     boards.value = taste.board
     men.value = taste.men
     sound.checked = taste.sound
-    const take = (/** @type {Partial<typeof taste>} */ change) => keep(TASTE, Object.assign(taste, change))
+    const store = (/** @type {Partial<typeof taste>} */ change) => keep(TASTE_KEY, Object.assign(taste, change))
     boards.addEventListener("change", () => {
-        take({board: boards.value})
+        store({board: boards.value})
         root.dataset.board = taste.board
     })
     men.addEventListener("change", () => {
-        take({men: men.value})
-        location.reload() // boards have their men from the beginning
+        store({men: men.value})
+        location.reload() // existing boards keep their men
     })
     sound.addEventListener("change", () => {
-        take({sound: sound.checked})
+        store({sound: sound.checked})
         tick()
     })
 }
 
 definitions()
     .then(men => document.body.append(svg("svg", {width: 0, height: 0, "aria-hidden": "true"}, men)))
-    .catch(() => {}) // squares and moves are of use without pictures, too
+    .catch(() => {}) // squares and moves remain usable without pictures

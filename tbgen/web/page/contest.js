@@ -1,4 +1,4 @@
-// A game of a visitor against the page: what it begins with, its plies, the moves of the page, and the review of it.
+// A visitor's game against the page: its start, its plies, the page's moves, and its review.
 
 import {Refused, ask, attempt, fresh, post} from "./api.js"
 import {$, h, refill, step} from "./browser.js"
@@ -8,9 +8,9 @@ import {ENDGAMES, mayHold, stockUp} from "./stock.js"
 import {inLine, pgnOf} from "./tree.js"
 
 /**
- * Return a ply: the position with its `answer`, and the move that led to it; null for the first.
+ * Return a ply: the position with its `answer`, and the move that led to it, null for the first ply.
  *
- * It has `fen`, `accrued`, and `value` (null where no table says it), and `uci`, `san` and `zeroing` of the move.
+ * It has `fen`, `accrued`, and `value` (null if no table has it), and `uci`, `san` and `zeroing` of the move.
  * @type {(answer: Answer, move?: Move) => ContestPly}
  */
 const plyOf = (answer, move = null) => ({
@@ -20,14 +20,14 @@ const plyOf = (answer, move = null) => ({
 
 /** @type {(ply: ContestPly) => boolean} */ export const isOver = ({answer}) => answer.checkmate || answer.stalemate
 
-/** Return the score that each side has got since the last reset, by its name, null for none: the better one counts. @type {(plies: ContestPly[]) => Record<Side, string>} */
+/** Return each side's best score since the last reset, null for none; the better of both is the accrued score. @type {(plies: ContestPly[]) => Record<Side, string>} */
 export function held(plies) {
     const [{accrued}] = plies
     /** @type {Record<Side, string>} */ let best = {White: null, Black: null, [sideOf(accrued)]: accrued}
-    for (const {zeroing, answer: {position_score: own}} of plies) {
+    for (const {zeroing, answer: {position_score: score}} of plies) {
         if (zeroing) best = {White: null, Black: null}
-        const before = best[sideOf(own)]
-        if (before === null || rankOf(own) < rankOf(before)) best[sideOf(own)] = own
+        const before = best[sideOf(score)]
+        if (before === null || rankOf(score) < rankOf(before)) best[sideOf(score)] = score
     }
     return best
 }
@@ -35,15 +35,15 @@ export function held(plies) {
 /** Whether one score is worse than another one for a side. @type {(score: string, than: string, side: Side) => boolean} */
 const isWorse = (score, than, side) => side === "White" ? height(score) < height(than) : height(score) > height(than)
 
-/** Whether a side that plays best takes what has accrued as the result: it gets nothing better. @type {(ply: ContestPly, side: Side) => boolean} */
+/** Whether a side that plays best accepts the accrued score as the result, since it gets nothing better. @type {(ply: ContestPly, side: Side) => boolean} */
 export const accepts = ({accrued, value}, side) => value !== null && !isWorse(accrued, value, side)
 
-/** Whether best play leaves it at what has accrued. @type {(ply: ContestPly) => boolean} */
+/** Whether best play keeps the accrued score. @type {(ply: ContestPly) => boolean} */
 export const isSettled = ({accrued, value}) => accrued === value
 
 /**
- * Return what each ply of a game has kept or lost: its number `at`, `san`, the `mover`, what he `had` before it and
- * `got` by it with best play (null where no table says it), the `best` move, and a `mark`: "?" for a loss, "??" if the
+ * Return what each ply of a game has kept or lost: its number `at`, `san`, the `mover`, the value that the mover `had`
+ * before it and `got` by it (null if no table has it), the `best` move, and a `mark`: "?" for a loss, "??" if the
  * score goes to the opponent.
  * @type {(plies: ContestPly[]) => Review[]}
  */
@@ -56,31 +56,31 @@ function reviewed(plies) {
     })
 }
 
-/** Whether the last position has occurred three times where no table says what to do: what has accrued stays then. @type {(plies: ContestPly[]) => boolean} */
+/** Whether the last position, which no table holds, has occurred three times; the game then ends with the accrued score. @type {(plies: ContestPly[]) => boolean} */
 export function isRepeated(plies) {
     const keyOf = (/** @type {Ply} */ {fen}) => fen.split(" ").slice(0, 4).join(" ")
     const here = plies.at(-1)
     return here.value === null && plies.filter(ply => keyOf(ply) === keyOf(here)).length >= 3
 }
 
-/** Return what a game has come to: the accrued score, unless somebody has resigned. @type {(plies: ContestPly[], ended: string, side: Side) => string} */
+/** Return the result of a game: the accrued score, unless the visitor has resigned. @type {(plies: ContestPly[], ended: string, side: Side) => string} */
 export const resultOf = (plies, ended, side) => ended === "resigned" ? (side === "White" ? "-G0.0" : "G0.0") : plies.at(-1).accrued
 
-/** Return what a side gives away by ending a game: what it `had` and what it `got`; null if nothing that a table knows. @type {(plies: ContestPly[], ended: string, side: Side) => {had: string, got: string}} */
+/** Return what a side gives away by ending a game: the value that it `had` and the one that it `got`; null if nothing, or if no table has the value. @type {(plies: ContestPly[], ended: string, side: Side) => {had: string, got: string}} */
 export function givenAway(plies, ended, side) {
     const [had, got] = [plies.at(-1).value, resultOf(plies, ended, side)]
     return had !== null && isWorse(got, had, side) ? {had, got} : null
 }
 
-/** Return how many plies have to be taken back so that a side is to move again, 0 if it has made no move. @type {(plies: ContestPly[], side: Side) => number} */
+/** Return the number of plies to take back so that a side is to move again, 0 if it has made no move. @type {(plies: ContestPly[], side: Side) => number} */
 export function takenBack(plies, side) {
     const before = plies.slice(0, -1).findLastIndex(({fen}) => moverOf(fen) === side)
     return before < 0 ? 0 : plies.length - 1 - before
 }
 
-// The page as a player: what a position is worth, and the move that it makes.
+// The page as a player: the values of positions, and its moves.
 
-/** Return what is known of a position: all if a table holds it, else its legal moves. @type {(fen: string, accrued: string) => Promise<Answer>} */
+/** Return the answer about a position: with values if a table holds it, else its legal moves. @type {(fen: string, accrued: string) => Promise<Answer>} */
 async function look(fen, accrued) {
     try {
         if (mayHold(fen, "r")) return await ask("r", {fen, accrued})
@@ -97,7 +97,7 @@ export const opened = async (fen, accrued) => plyOf(await look(fen, accrued))
 export const made = async (ply, move) => plyOf(await look(move.fen ?? after(ply.fen, move.uci), move.accrued), move)
 
 /**
- * Return the move that the page makes at the end of a game: where tables say it, the best one, else that of an engine.
+ * Return the page's move in the last position of a game: the best one by the tables, or else that of an engine.
  *
  * @type {(plies: ContestPly[], start: Start) => Promise<Move>}
  * @param start `fen` and `accrued` of the first position
@@ -109,16 +109,16 @@ export async function reply(plies, start) {
     return moves.find(move => move.uci === uci)
 }
 
-// What a new game begins with.
+// The start of a new game.
 
 /** Return a random position whose side to move has a score to win. @type {(level: string) => Promise<string>} */
 export const challenge = async level => (await fresh("r/challenge", {level})).fen
 
 /**
- * Let a new game be chosen.
+ * Let the visitor choose a new game.
  *
  * @type {(onBegin: (start: Start, first: boolean) => Promise<void>) => void}
- * @param onBegin told of `fen` and `accrued` of a position, and whether the
+ * @param onBegin called with `fen` and `accrued` of a position, and whether the
  *     visitor plays the side to move; it may be refused
  */
 export function offerChoices(onBegin) {
@@ -146,19 +146,19 @@ export function offerChoices(onBegin) {
     })
 }
 
-// What each side of a finished game could have had, ply by ply, with the mistakes named.
+// The review of a finished game: the value at each ply, and the mistakes.
 
-/** What a visitor may give something away by, beside moves. @type {Record<string, string>} */
+/** Ways to give something away other than by a move. @type {Record<string, string>} */
 const ENDING = {resigned: "Resigning", agreed: "Offering the result"}
 
 /**
  * Show the review of a game.
  *
  * @type {(plies: ContestPly[], shown: number, ended: string, side: Side, onGo: (at: number) => unknown) => void}
- * @param shown the one that is shown
- * @param ended how it has ended, see play.js
- * @param side that of the visitor, by whom it was ended
- * @param onGo told where to go
+ * @param shown number of the shown ply
+ * @param ended how the game has ended, see play.js
+ * @param side the visitor's side
+ * @param onGo called with the ply to go to
  */
 export function showReview(plies, shown, ended, side, onGo) {
     const rows = reviewed(plies).map(ply => ({...ply, label: lineText(plies[ply.at - 1].fen, [ply.san]) + ply.mark}))

@@ -1,4 +1,4 @@
-// A position and its line in a frame of another site: it is stepped through, and goes on by best play.
+// A position and its line in a frame of another site; the line can be stepped through, and continues with best play.
 
 import {Refused, ask, attempt} from "./api.js"
 import {Board} from "./board.js"
@@ -15,7 +15,7 @@ const board = new Board($("board"), () => {}, () => {})
 const mobility = new Mobility(board)
 /** @type {Ply[]} */ let plies = [{fen: state.fen, san: null, accrued: state.accrued}]
 let at = 0
-/** Counts what is shown: answers for what is no longer shown are dropped. */
+/** Number of the current view: answers for an earlier view are dropped. */
 let turn = 0
 
 const begin = () => attempt($("problem"), async () => {
@@ -63,7 +63,7 @@ async function show() {
     if (at === plies.length - 1 && !view) await goOn(ply, found)
 }
 
-/** Let the line go on by best play. @type {(from: Ply, found: {value?: string}) => Promise<void>} */
+/** Continue the line with best play. @type {(from: Ply, found: {value?: string}) => Promise<void>} */
 async function goOn({fen, accrued}, {value}) {
     const {mainline} = await ask(`${state.rules}/mainline`, {fen, accrued})
     if (at !== plies.length - 1) return

@@ -1,4 +1,4 @@
-// The moves made so far, with their variations, what they lead to and the mistakes: shown, walked through and edited.
+// The moves of the game with variations, values and mistakes: shown, stepped through and edited.
 
 import {$, h, refillMoves, step} from "./browser.js"
 import {graph} from "./mobility.js"
@@ -11,10 +11,10 @@ import {SIGNS, asComment, inOrder, lineThrough, nextOf} from "./tree.js"
  * Show the game.
  *
  * @type {(plies: Ply[], at: number, whole: boolean, onGo: (at: number) => unknown) => void}
- * @param plies positions with `fen`, `san`, `after`, `accrued`, maybe `comment`, and `value` where a table says it
- * @param at the one that is shown
- * @param whole whether values are there wherever tables say them
- * @param onGo told where to go
+ * @param plies positions with `fen`, `san`, `after`, `accrued`, optionally `comment`, and `value` if a table has it
+ * @param at number of the shown position
+ * @param whole whether all values that the tables have are present
+ * @param onGo called with the number of the position to go to
  */
 export function showGame(plies, at, whole, onGo) {
     $("game").hidden = plies.length < 2
@@ -42,8 +42,8 @@ export function showGame(plies, at, whole, onGo) {
 }
 
 /**
- * Return a move with its mark, and the value of the position it leads to; of a mistake, that of the one before, too.
- * Where the text has glyphs, the mark stands with the values.
+ * Return a move with its mark, and the value of the position that it leads to; a mistake also has the value before it.
+ * If the text has glyphs, these follow the move, and the mark stands with the values.
  * @type {(plies: Ply[], number: number, at: number, onGo: (at: number) => unknown) => Child[]}
  */
 function made(plies, number, at, onGo) {
@@ -58,7 +58,7 @@ function made(plies, number, at, onGo) {
     return shown
 }
 
-/** Say what a refereed game has come to. @type {(element: Element, refereed: GameDocument) => void} */
+/** Show the outcome of a refereed game. @type {(element: Element, refereed: GameDocument) => void} */
 export function showOutcome(element, refereed) {
     if (!refereed?.outcome) {
         element.replaceChildren()
@@ -71,19 +71,19 @@ export function showOutcome(element, refereed) {
         !first ? "No table reaches it." : first.ply ? `Tables begin at move ${parse(first.fen).number}.` : "",
         cut ? ` ${cut === 1 ? "A variation ends" : `${cut} variations end`} before a move that is not legal.` : "",
         outcome.doubts.length ? ` Doubtful: ${outcome.doubts.join(", ")}.` : "",
-        missing.length ? [" More is known after ", h("code", {}, `tbgen build ${missing.join(" ")}`), "."] : "",
+        missing.length ? [" More values are available after ", h("code", {}, `tbgen build ${missing.join(" ")}`), "."] : "",
     ].flat())
 }
 
-/** Return by what a game is decided. @type {(outcome: OutcomeDocument) => string} */
+/** Return the basis of an outcome, in words. @type {(outcome: OutcomeDocument) => string} */
 export const basisOf = ({basis}) => BASES[basis] ?? basis
 
 /** @type {Record<string, string>} */
 const BASES = {accrued: "what was played", tablebase: "by the tables", solved: "proved", mate: "mate", stalemate: "stalemate"}
 
-// The buttons that step: back and forth through the game, and on by best play.
+// The buttons that step through the game, and beyond it by best play.
 
-/** Let be stepped where there is something to step to. @type {(state: State, plies: Ply[], line: unknown[]) => void} */
+/** Enable the buttons that have a position to step to. @type {(state: State, plies: Ply[], line: unknown[]) => void} */
 export function offerSteps({at, rules}, plies, line) {
     const ends = !nextOf(plies)[at].length
     $("back").disabled = $("first").disabled = at === 0
@@ -93,14 +93,14 @@ export function offerSteps({at, rules}, plies, line) {
     $("end").disabled = isView(rules) || !line.length
 }
 
-// What can be changed besides playing on: the order of moves, their comments, and whether they are there.
+// Editing: promoting variations, deleting moves, and comments.
 
-const MOST_LETTERS = 1000
+const MAX_COMMENT_LETTERS = 1000
 
-/** Let the position that is shown be edited; `does` is told: `promote()`, `remove()` and `comment(text)`. @type {(does: {promote: () => unknown, remove: () => unknown, comment: (text: string) => unknown}) => void} */
+/** Let the visitor edit the shown position by the functions of `does`: `promote()`, `remove()` and `comment(text)`. @type {(does: {promote: () => unknown, remove: () => unknown, comment: (text: string) => unknown}) => void} */
 export function offerEditing(does) {
     const text = $("comment-text")
-    text.maxLength = MOST_LETTERS
+    text.maxLength = MAX_COMMENT_LETTERS
     const open = (/** @type {boolean} */ isOpen) => {
         $("commenting").hidden = !isOpen
         $("edit-comment").setAttribute("aria-expanded", String(isOpen))
@@ -134,7 +134,7 @@ export function offerEditing(does) {
     })
 }
 
-/** Show what can be done with the position that is shown, by its number. @type {(plies: Ply[], at: number) => void} */
+/** Show the comment of a position, and enable the actions that are possible there. @type {(plies: Ply[], at: number) => void} */
 export function showEditing(plies, at) {
     const {comment = ""} = plies[at]
     $("comment").textContent = comment

@@ -1,4 +1,4 @@
-// How it works: five positions, played by clicking.
+// "How it works": five positions in which the visitor makes a move.
 
 import {$, onPlainClick} from "./browser.js"
 import {moverOf} from "./position.js"
@@ -32,16 +32,16 @@ export const LESSONS = [
     },
 ]
 
-/** Return the position of a lesson, by its number from 1: `fen` and `accrued`; nothing where there is none. @type {(lesson: number) => Partial<Start>} */
+/** Return `fen` and `accrued` of a lesson, by its number from 1; an empty object if it does not exist. @type {(lesson: number) => Partial<Start>} */
 export function positionOf(lesson) {
     const {fen, accrued} = LESSONS[lesson - 1] ?? {}
     return fen ? {fen, accrued} : {}
 }
 
 export class Guide {
-    /** @param {(lesson: number) => void} onGo told of the lesson to show, by its number from 1; 0 for none */ constructor(onGo) {
+    /** @param {(lesson: number) => void} onGo called with the number of the lesson to show, from 1; 0 for none */ constructor(onGo) {
         this.lesson = 0
-        /** A wrong move that stands there, of which nothing has been said yet. */
+        /** A wrong move that was made and not yet explained. */
         this.missed = null
         const buttons = {close: () => 0, back: () => this.lesson - 1, on: () => (this.lesson + 1) % (LESSONS.length + 1), again: () => this.lesson}
         $("guide-link").addEventListener("click", onPlainClick(() => onGo(1)))
@@ -54,7 +54,7 @@ export class Guide {
         }
     }
 
-    /** Show a lesson: its task, and what is to be said of a `move` if one is made there. What gives the task away is hidden. @type {(lesson: number, move?: Ply) => void} */
+    /** Show a lesson: its task, or the reply to a `move` that was made there. Parts of the page that give the solution away are hidden. @type {(lesson: number, move?: Ply) => void} */
     show(lesson, move = null) {
         const told = LESSONS[lesson - 1]
         this.lesson = told ? lesson : 0
@@ -71,10 +71,10 @@ export class Guide {
         $("guide-again").hidden = !this.missed
     }
 
-    /** Say what a wrong move has come to, by the answer about the position after it; it stands where the task did. @type {(answer: Pick<Answer, "fen" | "accrued" | "position_score">) => void} */
-    tell({fen, accrued, position_score: own}) {
+    /** Explain a wrong move by the answer about the position after it, in place of the task. @type {(answer: Pick<Answer, "fen" | "accrued" | "position_score">) => void} */
+    tell({fen, accrued, position_score: positionScore}) {
         if (!this.missed) return
-        $("guide-text").replaceChildren(...whole(`Not ${this.missed.san}. ${moverOf(fen)} ${opponentHas(own)}, ${own}${accrued === own ? "" : `: ${accrued} still counts`}.`))
+        $("guide-text").replaceChildren(...whole(`Not ${this.missed.san}. ${moverOf(fen)} ${opponentHas(positionScore)}, ${positionScore}${accrued === positionScore ? "" : `: ${accrued} still counts`}.`))
         this.missed = null
     }
 }

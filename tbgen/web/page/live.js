@@ -1,35 +1,35 @@
-// A running event: what the server tells as it happens. Nothing is asked again and again.
+// A running event: the server sends changes as they happen; the page does not poll.
 
 import {attempt, fresh, isStatic} from "./api.js"
 import {$, h, step} from "./browser.js"
 import {counted, movesIn, pointsText} from "./score.js"
 import {Card, Stage, Watched, addressOf} from "./watched.js"
 
-const MOST_CARDS = 15
-const MOST_LISTED = 500
-const SECOND = 1000
-/** After which a server is asked again that has refused. */
-const AGAIN = 10 * SECOND
+const MAX_CARDS = 15
+const MAX_LISTED = 500
+const SECOND_MS = 1000
+/** Time in milliseconds after which a server that has refused is asked again. */
+const RETRY_MS = 10 * SECOND_MS
 /** @type {Record<string, string>} */ const OVER = {
     finished: "The event is over. This page stays as it is; its games are in the PGN file.",
-    stopped: "The event was stopped. It goes on when the command is given again, and this page with it, if the address is the same.",
-    gone: "The runner has ended without a word. The event goes on when the command is given again.",
-    untold: "These are the finished games of the PGN file, of its last event if it has several. There is no live file beside it that can be read, so whether more follow is not known here.",
+    stopped: "The event was stopped. The same command resumes it, and this page continues if the address is the same.",
+    gone: "The runner has ended unexpectedly. The same command resumes the event.",
+    untold: "These are the finished games of the PGN file, of its last event if it has several. There is no readable live file beside it, so this page cannot say whether more games follow.",
 }
-const NONE = "No event has begun: there is no live file that can be read beside the PGN file, and no finished game of tbgen match in the PGN file. This page goes on by itself."
+const NONE = "No event has begun: the PGN file has no readable live file beside it, and no finished game of tbgen match in it. This page updates itself."
 const ARCHIVED = "The event was stopped before its end. This is how far it came."
 
 /** @type {LiveEvent} */ let event = null
-/** By key, those in play, and those that are over and not yet followed by another one. @type {Map<string, Watched>} */
+/** Games by key: those in play, and finished ones that no other game has replaced yet. @type {Map<string, Watched>} */
 const games = new Map()
 const stage = new Stage()
 /** @type {FinishedGame[]} */ let listed = []
 let total = 0
-/** Who is first in the standings; several if they share the place. @type {string[]} */
+/** The leaders of the standings; several if they share the first place. @type {string[]} */
 let leaders = []
-/** By what he is ahead of the next one, if somebody is first alone. */
+/** The lead over the second place, if there is a single leader. */
 let lead = ""
-/** How the event has ended, one of OVER; null before. @type {string} */
+/** How the event has ended, a key of OVER; null before. @type {string} */
 let over = null
 
 function showEvent() {
@@ -61,12 +61,12 @@ const cards = () => [...games.values()].filter(game => game.view instanceof Card
     const game = new Watched(told)
     games.set(game.key, game)
     if (stage.free) choose(game)
-    else if (cards().length < MOST_CARDS) showCard(game)
+    else if (cards().length < MAX_CARDS) showCard(game)
 }
 
 /** @type {(game: Watched) => Card} */ const showCard = game => new Card(game, () => choose(game))
 
-/** Show a game on the large board, and the one that was there on a small one. @type {(game: Watched) => void} */
+/** Show a game on the large board, and the previous one on a small board. @type {(game: Watched) => void} */
 function choose(game) {
     const before = stage.game
     game.view?.close()
@@ -77,7 +77,7 @@ function choose(game) {
     count()
 }
 
-/** Show a finished game again, at its end. @type {(row: FinishedGame) => Promise<void>} */
+/** Show the last position of a finished game. @type {(row: FinishedGame) => Promise<void>} */
 async function open(row) {
     if (!games.has(row.key)) {
         const game = new Watched(await fresh(addressOf(row.key, ".json")))
@@ -88,7 +88,7 @@ async function open(row) {
     if (games.get(row.key) !== stage.game) choose(games.get(row.key))
 }
 
-/** The same, from its start. @type {(row: FinishedGame) => Promise<unknown>} */
+/** Show a finished game from its start. @type {(row: FinishedGame) => Promise<unknown>} */
 const replay = row => attempt($("finished-problem"), async () => {
     await open(row)
     stage.go(0)
@@ -98,7 +98,7 @@ const replay = row => attempt($("finished-problem"), async () => {
 function count() {
     const unseen = [...games.values()].filter(game => !game.view).length
     $("others").hidden = (games.size > 0 || over !== null) && !cards().length
-    $("more-playing").textContent = unseen ? `${counted(unseen, "game")} more in play, for which there is no room.` : games.size ? "" : "There is none at present."
+    $("more-playing").textContent = unseen ? `${counted(unseen, "game")} more in play, not shown here.` : games.size ? "" : "There is none at present."
 }
 
 /** @type {(told: FinishedGames & {key: string, reason: string}) => void} */
@@ -106,7 +106,7 @@ function finish({key, reason, total: all, games: rows}) {
     total = all
     games.get(key)?.finish(reason, rows.find(each => each.key === key))
     if (!games.get(key)?.view) games.delete(key)
-    listed = [...rows.toReversed(), ...listed].slice(0, MOST_LISTED)
+    listed = [...rows.toReversed(), ...listed].slice(0, MAX_LISTED)
     showEvent()
     showListed()
     count()
@@ -123,7 +123,7 @@ function showListed() {
     showStandings(found, event.games)
 }
 
-/** Show that the event is over, or that it is not: null. @type {(how: string) => void} */
+/** Show how the event has ended; null while it runs. @type {(how: string) => void} */
 function showOver(how) {
     over = how
     $("status").textContent = isStatic && ["stopped", "gone"].includes(how) ? ARCHIVED : OVER[how] ?? ""
@@ -155,7 +155,7 @@ function announced() {
     showOver(found.over)
     const showStage = (/** @type {FinishedGame} */ last) => $("stage").hidden = !stage.game && !last
     const last = over !== null && !games.size ? listed[0] : undefined
-    showStage(last) // where it stays, nothing moves when the last game comes
+    showStage(last) // shown early, so that nothing moves when the last game arrives
     if (last) attempt($("finished-problem"), () => open(last)).then(() => showStage(undefined))
 }
 
@@ -166,7 +166,7 @@ $("older").addEventListener("click", () => attempt($("finished-problem"), async 
 }))
 
 const tick = () => games.forEach(game => game.view?.tick())
-setInterval(tick, SECOND)
+setInterval(tick, SECOND_MS)
 
 function connect() {
     const stream = new EventSource("live/stream")
@@ -187,9 +187,9 @@ function connect() {
     })
     stream.addEventListener("error", async () => {
         if (over === null) $("status").textContent = "The server does not answer at present."
-        // The browser tries again by itself, but not where the server has refused.
+        // The browser reconnects by itself unless the server has refused.
         if (stream.readyState !== EventSource.CLOSED || over === "finished") return
-        setTimeout(connect, AGAIN)
+        setTimeout(connect, RETRY_MS)
         if (over === null) await attempt($("status"), () => fresh("live/event"))
     })
 }
@@ -200,8 +200,8 @@ function connect() {
  * Show the standings.
  *
  * @type {(standings: Standings, perEncounter: number) => void}
- * @param found as docs/match.md describes them
- * @param perEncounter the games of an encounter
+ * @param standings see docs/match.md
+ * @param perEncounter number of games in an encounter
  */
 export function showStandings({score, tables, games: whole}, perEncounter) {
     $("score").textContent = score?.games ? scoreText(score, perEncounter) : ""
@@ -225,7 +225,7 @@ function scoreText({player, opponent, points, games: played, elo, test}, perEnco
     return words.join("; ")
 }
 
-/** Return how a game ended; by what it is decided only where the reason does not say that. @type {(game: FinishedGame) => string} */
+/** Return how a game ended; the basis is added unless the reason contains it. @type {(game: FinishedGame) => string} */
 const howOf = ({reason, basis}) => reason.toLowerCase().includes(basis) ? reason : `${reason} (${basis})`
 
 /** @type {(number: number) => string} */ const signed = number => (number < 0 ? "−" : "+") + Math.abs(number).toFixed(1)
@@ -234,7 +234,7 @@ const howOf = ({reason, basis}) => reason.toLowerCase().includes(basis) ? reason
  * Show the finished games, the last one first.
  *
  * @type {(listed: FinishedGame[], onReplay: (game: FinishedGame) => unknown) => void}
- * @param onReplay told of the one that is to be seen again
+ * @param onReplay called with the game to replay
  */
 function showFinished(listed, onReplay) {
     const head = ["Game", "White", "Black", "Result", "Points", "Moves", "How it ended", "Show"]

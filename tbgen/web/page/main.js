@@ -1,4 +1,4 @@
-// The page: what is shown follows from the state, and the state stands in the address.
+// The explorer: the page shows a state, which its address contains.
 
 import {Refused, ask, badInput} from "./api.js"
 import {Board, offerDescribed, offerTools, showTool} from "./board.js"
@@ -21,15 +21,15 @@ import {Running, Slider, bestPlay, showBeyond, showLine, showMaterial, showProbl
 let state = arrived()
 let plies = beginning(state)
 /** @type {GameDocument} */ let refereed = null
-/** Whose result the referee is asked for. @type {State} */
+/** The state whose result is being refereed. @type {State} */
 let refereeing = null
 /** @type {Answer} */ let answer = null
 /** @type {Ply[]} */ let line = []
-/** Counts what is shown: answers for what is no longer shown are dropped. */
+/** Number of the current view: answers for an earlier view are dropped. */
 let turn = 0
-/** Is kept when all of it is shown. @type {Promise<void>} */
+/** Resolves when the current view is complete. @type {Promise<void>} */
 let showing = null
-/** Where the visitor was before the guide, which a reload does not change. */
+/** The state before the guide was opened; it survives a reload. */
 let before = {...DEFAULT, ...history.state?.before}
 
 const board = new Board($("board"), play, rows => setUp(withMen(here().fen, rows)))
@@ -39,7 +39,7 @@ const running = new Running($("run"), first => advance(1, !first), () => state)
 const guide = new Guide(lesson => lesson ? fromAbove(() => go({...DEFAULT, ...positionOf(lesson), lesson})) : go(before))
 const slider = new Slider(settled(60, (accrued, done) => accrue(accrued, done)))
 
-/** What the moves of an answer do. */
+/** Actions of the buttons of moves. */
 const does = {play, look: (/** @type {Move} */ move) => pointing.look(move), leave: () => pointing.leave()}
 
 /** Return the state of the address; a lesson has its own position. */
@@ -49,10 +49,10 @@ function arrived() {
 }
 
 const here = () => plies[state.at]
-/** Tables alone know positions with described men. @type {(fen: string) => boolean} */
+/** Whether a position has described men; only tables have moves of such positions. @type {(fen: string) => boolean} */
 const isDescribed = fen => describedIn(fen).length > 0
 
-/** Take another state; whoever comes to the guide is led back from there. @type {(next: State) => void} */
+/** Replace the state; on opening the guide, remember the state to return to. @type {(next: State) => void} */
 function take(next) {
     if (next.lesson && !state.lesson) before = state
     if (next.fen !== state.fen || next.line !== state.line || next.at !== state.at) clearTyping()
@@ -60,8 +60,8 @@ function take(next) {
 }
 
 /**
- * Go to another state; it is a new entry of the history unless it takes the place of the last one. Another first position
- * belongs to no lesson unless this is named.
+ * Go to another state, as a new entry of the browser's history or in place of the last one. With another first position,
+ * the state belongs to no lesson unless the change names one.
  * @type {(change: Partial<State>, replace?: boolean) => Promise<void>}
  */
 function go(change, replace = false) {
@@ -71,13 +71,13 @@ function go(change, replace = false) {
     return showing = show()
 }
 
-/** Show something else, with the board in sight. @type {(call: () => unknown) => void} */
+/** Call a function that changes the view, and scroll to the board. @type {(call: () => unknown) => void} */
 function fromAbove(call) {
     call()
     scrollTo({top: 0})
 }
 
-/** Begin anew with a position. @type {(fen: string, accrued?: string, more?: Partial<State>) => Promise<void>} */
+/** Start with another position. @type {(fen: string, accrued?: string, more?: Partial<State>) => Promise<void>} */
 const begin = (fen, accrued = null, more = {}) => go({fen, accrued, line: [], at: 0, head: "", ...more})
 /** @type {(fen: string) => Promise<void>} */ const setUp = fen => begin(fen, null, {setup: true})
 
@@ -102,7 +102,7 @@ async function show() {
     }
 }
 
-/** Give up a line that cannot be played; what it begins with is shown. */
+/** Drop a line that cannot be played, and show its first position. */
 function forgetLine() {
     state = {...state, line: [], at: 0, head: ""}
     plies = beginning(state)
@@ -110,7 +110,7 @@ function forgetLine() {
     showPlace()
 }
 
-/** Know the positions of the line. */
+/** Load the positions of the line. */
 async function follow() {
     const wanted = state
     try {
@@ -122,7 +122,7 @@ async function follow() {
     }
 }
 
-/** Show what is known without asking; what was known of another position counts no more. */
+/** Show what needs no request, and drop the answer about the previous position. */
 function showPlace() {
     const {fen} = here()
     answer = null
@@ -153,10 +153,10 @@ function showPlayed() {
 
 const asked = () => questionOf(here(), state.rules)
 
-/** Ask for the legal moves, which every position has. */
+/** Request the legal moves, which are available for every position. */
 const askMoves = () => ask(`${variantOf(state.rules)}/moves`, asked())
 
-/** Ask what the position is worth, and show it. @type {(mine: number) => Promise<void>} */
+/** Request the value of the position, and show it. @type {(mine: number) => Promise<void>} */
 async function look(mine) {
     const problem = isBoard(here().fen) ? lacking([...parse(here().fen).men.values()]) : null
     if (problem) throw badInput(problem)
@@ -187,12 +187,12 @@ async function look(mine) {
     await Promise.all([lookAhead(mine), showSlider(mine), tellMaterial()])
 }
 
-/** Let the guide say what the first move of its lesson has come to. @type {(found: Answer) => void} */
+/** Let the guide explain the first move of its lesson. @type {(found: Answer) => void} */
 const tellGuide = found => here().after === 0 && !isView(state.rules) && guide.tell(found)
 
 const tellMaterial = (mine = turn) => showMaterial(answer, state.rules, () => mine === turn)
 
-/** Say why there is no answer, and what to do. @type {(error: Refused) => void} */
+/** Show why there is no answer, and what to do. @type {(error: Refused) => void} */
 function refuse(error) {
     const {fen, accrued} = here()
     showProblem(error, state.line.length ? accrued : null)
@@ -204,10 +204,10 @@ function refuse(error) {
     offerSteps(state, plies, line)
 }
 
-/** Show the legal moves of a position that no table holds: play goes on. @type {(found: LegalMovesDocument) => void} */
+/** Show the legal moves of a position that no table holds, so that play can continue. @type {(found: LegalMovesDocument) => void} */
 function showMovesBeyond(found) {
     const view = isView(state.rules)
-    // What a move is worth in r-mobility says nothing in a view.
+    // The values of moves in r-mobility are meaningless in a view.
     const moves = view ? found.moves.map(move => ({...move, .../** @type {Move} */ ({value: null, depth: null})})) : found.moves
     answer = {...found, moves, beyond: true}
     if (!view) {
@@ -244,7 +244,7 @@ function showMovesBeyond(found) {
     if (!line.length) running.stop()
 }
 
-/** Point at the best moves; where a table does not store depths, the line alone tells one. */
+/** Point at the best moves; if depths are not stored, at the first move of the line only. */
 function pointBest() {
     const found = bestOf(answer.moves).map(move => move.uci)
     const [first] = line
@@ -264,12 +264,12 @@ function advance(number, replace = false) {
 
 /** @type {(move: Move) => Promise<void>} */ function play(move) {
     running.stop()
-    if (!answer?.moves.includes(move)) return undefined // of a position that is no longer shown
+    if (!answer?.moves.includes(move)) return undefined // a move of an earlier view
     const {uci, san, value} = move
     return extend([{fen: move.fen ?? after(here().fen, uci), san, uci, accrued: move.accrued ?? null, value}])
 }
 
-/** Go on by moves: by those that are there, or else by a variation. @type {(made: Ply[], replace?: boolean) => Promise<void>} */
+/** Continue by moves: along existing ones, or as a new variation. @type {(made: Ply[], replace?: boolean) => Promise<void>} */
 function extend(made, replace = false) {
     let next = plies
     let {at} = state
@@ -277,19 +277,19 @@ function extend(made, replace = false) {
     return next === plies ? go({at, setup: false}, replace) : become(next, at, replace)
 }
 
-/** Go on with another tree of moves. A game that goes on otherwise ends no more as its head says. @type {(next: Ply[], at: number, replace?: boolean) => Promise<void>} */
+/** Replace the tree of moves. If the main line changes, the head of the game loses what it says about the end. @type {(next: Ply[], at: number, replace?: boolean) => Promise<void>} */
 function become(next, at, replace = false) {
     const same = isSameLine(next, plies)
     const change = {line: tokensOf(next), at, head: same ? state.head : openHead(state.head), comments: commentsOf(next), setup: false}
     const wasRefereed = refereed || refereeing
-    // What accrues is not known from a view: then the referee has to say it.
+    // Answers in a view have no accrued scores: these then come from the referee.
     if (!isView(state.rules)) know({...state, ...change}, {plies: next, refereed: same ? refereed : null})
     go(change, replace)
     if (!same && wasRefereed && !isView(state.rules)) tellResult()
     return showing
 }
 
-/** Tell the result of the game as it is now, when the referee has said it. */
+/** Have the changed game refereed, and show its result. */
 async function tellResult() {
     const mine = refereeing = state
     await refereeAgain(mine)
@@ -300,7 +300,7 @@ async function tellResult() {
     showPlayed()
 }
 
-/** Comment on the position that is shown. After the last move it is the game's last comment, which may say how it ended. @type {(text: string) => Promise<void>} */
+/** Comment on the shown position. A comment after the last move is the game's last comment, which may say how the game ended. @type {(text: string) => Promise<void>} */
 function comment(text) {
     const {at} = state
     const next = commented(plies, at, text)
@@ -325,13 +325,13 @@ function comment(text) {
 }
 
 /** @type {(accrued: string, done: boolean) => Promise<void>} */ function accrue(accrued, done) {
-    const own = accrued === slider.own
+    const isFresh = accrued === slider.positionScore
     const replace = slider.moving
     slider.moving = !done
-    return go({fen: own ? here().fen : withScore(here().fen), accrued: own ? null : accrued, line: [], at: 0, head: ""}, replace)
+    return go({fen: isFresh ? here().fen : withScore(here().fen), accrued: isFresh ? null : accrued, line: [], at: 0, head: ""}, replace)
 }
 
-/** Return what has accrued, null if that is the position's own score. */
+/** Return the accrued score, null if it is the position score. */
 const accruedEarlier = () => answer?.accrued === answer?.position_score ? null : answer.accrued
 
 // Buttons and fields.

@@ -1,4 +1,4 @@
-// What stands at a board: how many legal moves the side to move has, and what has accrued, as a bar and over a game.
+// The displays beside a board: the number of legal moves of the side to move, and the accrued score as a bar and over a game.
 
 /** @typedef {import("./board.js").Board} Board */
 
@@ -7,7 +7,7 @@ import {moverOf, squaresOf} from "./position.js"
 import {counted, height, isWhites, markOf, movesIn, opponentHas} from "./score.js"
 
 export class Mobility {
-    /** @param {Board} board that shows where the moves lead */ constructor(board) {
+    /** @param {Board} board the board on which the targets of moves are marked */ constructor(board) {
         this.board = board
         this.answer = null
         $("count").addEventListener("click", () => this.mark($("count").getAttribute("aria-pressed") !== "true"))
@@ -20,8 +20,8 @@ export class Mobility {
         $("accrued-bar").classList.toggle("unknown", !answer?.accrued)
         this.mark($("count").getAttribute("aria-pressed") === "true")
         if (!answer) return
-        const {fen, accrued, position_score: own} = answer
-        showCount(fen, own)
+        const {fen, accrued, position_score: positionScore} = answer
+        showCount(fen, positionScore)
         if (accrued) showBar(accrued, flipped)
     }
 
@@ -31,16 +31,16 @@ export class Mobility {
     }
 }
 
-/** Show how many legal moves the side to move has in a position with a score of its own; nothing where that is not known. @type {(fen: string, own: string) => void} */
-export function showCount(fen, own) {
-    $("mobility").classList.toggle("unknown", !own)
-    if (!own) return
-    $("count").textContent = `${moverOf(fen)} ${opponentHas(own)}`
-    $("count-score").textContent = own
+/** Show the number of legal moves of the side to move, and the position score; nothing if the score is null. @type {(fen: string, own: string) => void} */
+export function showCount(fen, positionScore) {
+    $("mobility").classList.toggle("unknown", !positionScore)
+    if (!positionScore) return
+    $("count").textContent = `${moverOf(fen)} ${opponentHas(positionScore)}`
+    $("count-score").textContent = positionScore
 }
 
 /**
- * Show the accrued score as a bar in the colour of its holder, with its legend in the half that stays empty.
+ * Show the accrued score as a bar in the colour of its holder, with the legend in the empty half.
  *
  * @type {(accrued: string, flipped: boolean) => void}
  * @param accrued
@@ -54,12 +54,12 @@ export function showBar(accrued, flipped) {
     $("accrued-fill").className = isWhites(accrued) ? "white" : "black"
 }
 
-// The score that has accrued over a game, and what tables say of it, as a graph.
+// The graph of a game: accrued scores, and values where tables have them.
 
 const LEAST_WIDTH = 320
 const HEIGHT = 150
 const LEFT = 44
-/** Above which scores are worth next to nothing; they are shown paler. */
+/** Scores beyond this one differ by hardly any points; they are shown paler. */
 const DULL = "G6.0"
 const GRID = ["G0.5", "G2.0", "G6.0", "-G6.0", "-G2.0", "-G0.5"]
 
@@ -67,9 +67,9 @@ const GRID = ["G0.5", "G2.0", "G6.0", "-G6.0", "-G2.0", "-G0.5"]
  * Return the graph of a game.
  *
  * @type {(plies: Outlined[], shown: {width: number, at?: number, whole?: boolean, onGo?: (at: number) => unknown}) => SVGSVGElement}
- * @param plies positions with `accrued`, and `value` where a table says it
- * @param shown its `width`; `at`, the position to be marked; `whole`, whether values are there wherever
- *     tables say them; `onGo`, told of the position that was chosen. All but the width may be left out
+ * @param plies positions with `accrued`, and `value` if a table has it
+ * @param shown the graph's `width`, and optionally `at`, the position to mark; `whole`, whether all values that the
+ *     tables have are present; `onGo`, called with the number of the chosen position
  */
 export function graph(plies, {width: wanted, at = null, whole = false, onGo = null}) {
     const width = Math.max(wanted, LEAST_WIDTH)
@@ -103,10 +103,10 @@ export function graph(plies, {width: wanted, at = null, whole = false, onGo = nu
     return drawn
 }
 
-/** Return a path that stays where it is until the next point. @type {(points: number[][]) => string} */
+/** Return a step-shaped path through points. @type {(points: number[][]) => string} */
 const steps = points => points.map(([x, y], index) => index ? `H${x.toFixed(1)}V${y.toFixed(1)}` : `M${x.toFixed(1)} ${y.toFixed(1)}`).join("")
 
-/** Return a path through what is known, broken where it is not. @type {(known: [Outlined, number][], x: (ply: number) => number, y: (value: string) => number) => string} */
+/** Return a path through the positions with values, interrupted at those without. @type {(known: [Outlined, number][], x: (ply: number) => number, y: (value: string) => number) => string} */
 function pieces(known, x, y) {
     let last = -2
     let path = ""

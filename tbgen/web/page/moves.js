@@ -1,4 +1,4 @@
-// The legal moves: grouped by what they keep, pointed at, and typed.
+// The legal moves: grouped by value, pointed at, and typed.
 
 /** @typedef {import("./board.js").Board} Board */
 
@@ -8,7 +8,7 @@ import {after} from "./position.js"
 import {counted, movesIn, pointsText, score, winning} from "./score.js"
 import {isView, questionOf} from "./state.js"
 
-const MOST_BEST = 8
+const MAX_BEST = 8
 
 /**
  * Show the moves of an answer.
@@ -33,7 +33,7 @@ export function showMoves(element, answer, rules, does) {
 
 /** @type {(move: Move, index: number, rules: string, answer: Answer) => Child} */
 function heading(move, index, rules, {accrued, beyond}) {
-    if (beyond) return move.value ? ["leads to ", score(move.value)] : "leads where no table says it"
+    if (beyond) return move.value ? ["leads to ", score(move.value)] : "leads outside the tables"
     if (isView(rules)) {
         return move.winner === null ? "draws" : winning(move)
     }
@@ -60,15 +60,15 @@ function heading(move, index, rules, {accrued, beyond}) {
     }, h("b", {}, move.san), depth && h("small", {}, depth))
 }
 
-/** Return the best moves of those of an answer: the first one, and those of the same value in as many plies. @type {(moves: Move[]) => Move[]} */
+/** Return the best moves of an answer: the first one, and those with the same value and depth. @type {(moves: Move[]) => Move[]} */
 export function bestOf(moves) {
     const [best] = moves
     const isAsGood = (/** @type {Move} */ {value, winner, depth}) => value === best.value && winner === best.winner && depth === best.depth
     const isDecisive = best && best.depth !== null && best.winner !== null
-    return isDecisive ? moves.filter(isAsGood).slice(0, MOST_BEST) : moves.slice(0, 1)
+    return isDecisive ? moves.filter(isAsGood).slice(0, MAX_BEST) : moves.slice(0, 1)
 }
 
-/** Return the move that somebody has typed, undefined if it is none: UCI, or SAN with or without its marks. @type {(moves: Move[], typed: string) => Move} */
+/** Return the move that was typed, as UCI or as SAN with or without marks; undefined if it is not legal. @type {(moves: Move[], typed: string) => Move} */
 function typedMove(moves, typed) {
     const bare = (/** @type {string} */ text) => text.replace(/[+#]/g, "")
     const plain = (/** @type {string} */ text) => text.replace(/[+#=x]/g, "").replace(/0/g, "o").toLowerCase()
@@ -76,12 +76,12 @@ function typedMove(moves, typed) {
         moves.find(move => plain(move.san) === plain(typed))
 }
 
-// What the pointer rests on: a move, and the best reply to it.
+// Arrows for the move under the pointer and the best reply to it.
 
 export class Pointing {
     /**
-     * @param {Board} board that shows the arrows
-     * @param {() => string} rules returns those that are looked at
+     * @param {Board} board the board that shows the arrows
+     * @param {() => string} rules returns the rules that the page shows
      */
     constructor(board, rules) {
         this.board = board
@@ -91,7 +91,7 @@ export class Pointing {
         this.best = /** @type {string[]} */ ([])
     }
 
-    /** Show arrows for the best moves, as UCI; the moves of an answer can be looked at. @type {(answer: Answer, best: string[]) => void} */
+    /** Show arrows for the best moves, as UCI; `answer` has the moves that can be pointed at. @type {(answer: Answer, best: string[]) => void} */
     rest(answer, best) {
         this.answer = answer
         this.best = best
@@ -122,9 +122,9 @@ export class Pointing {
     }
 }
 
-// Moves that are typed.
+// Typed moves.
 
-/** Clear what was typed in another position. */
+/** Clear the text typed in another position. */
 export function clearTyping() {
     $("typed").value = ""
     $("typing-problem").textContent = ""
@@ -132,9 +132,9 @@ export function clearTyping() {
 
 /**
  * @type {(moves: () => Promise<Move[]>, onMove: (move: Move) => unknown, hindrance?: () => string) => void}
- * @param moves returns the legal ones of what is shown; who types fast has the move wait for it
- * @param onMove told of the move that was typed
- * @param hindrance returns why no move can be made now; empty if one can
+ * @param moves returns the legal moves of the shown position, once they are available
+ * @param onMove called with the typed move
+ * @param hindrance returns why no move can be made now; empty if moves can be made
  */
 export function offerTyping(moves, onMove, hindrance = () => "") {
     $("typing").addEventListener("submit", async event => {

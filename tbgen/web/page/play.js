@@ -1,4 +1,4 @@
-// A game against the page, which plays best: from any position of the tables.
+// A game against the page, which plays best, from any position.
 
 import {attempt} from "./api.js"
 import {Board} from "./board.js"
@@ -13,12 +13,12 @@ import {DEFAULT, read, written} from "./state.js"
 import {stockUp} from "./stock.js"
 import {inLine, mainLine} from "./tree.js"
 
-/** What ends a game, in the words of its outcome; what mates or stalemates says it all. @type {Record<string, string>} */
+/** How a game can end, with the words that its outcome adds; mate and stalemate need none. @type {Record<string, string>} */
 const ENDS = {over: "", agreed: ": the result is agreed", resigned: ", as you have resigned", repeated: ": the position has occurred three times"}
-/** Those that the visitor asks for. */
-const ASKED = ["agreed", "resigned"]
+/** Ends that the visitor requests. */
+const REQUESTED_ENDS = ["agreed", "resigned"]
 const PAUSE_MS = 350
-const AGAIN_MS = 5000
+const RETRY_MS = 5000
 const EASY = "easy"
 
 const board = new Board($("board"), move => play(move), () => {})
@@ -28,22 +28,22 @@ const mobility = new Mobility(board)
 /** @type {ContestPly[]} */ let plies = []
 /** The visitor's side. @type {Side} */
 let side = "White"
-/** The ply that is shown. */
+/** Number of the shown ply. */
 let shown = 0
-/** How the game has ended, a key of ENDS; null while it goes on. @type {string} */
+/** How the game has ended, a key of ENDS; null while it continues. @type {string} */
 let ended = null
-/** What the visitor has been helped with. */
+/** Numbers of hints and of moves taken back. */
 let helped = {hints: 0, moves: 0}
-/** How the visitor has been asked whether to end the game, a key of ENDS; null if not. @type {string} */
-let asked = null
-/** Counts what is under way: what comes back for something else is dropped. */
+/** The end that the visitor has been confirming to confirm, a key of ENDS; null if none. @type {string} */
+let confirming = null
+/** Number of the current request: answers to an earlier one are dropped. */
 let turn = 0
 let begun = 0
 
 const last = () => plies.at(-1)
 const isMine = () => !ended && shown === plies.length - 1 && moverOf(last().fen) === side
 
-/** Begin a game, maybe with moves that have been made already, and an end that has been asked for. @type {(from: Start, plays: Side, line?: string[], how?: string) => Promise<void>} */
+/** Begin a game, optionally with moves already made and an end already requested. @type {(from: Start, plays: Side, line?: string[], how?: string) => Promise<void>} */
 async function begin(from, plays, line = [], how = null) {
     const mine = ++begun
     await stockUp()
@@ -62,10 +62,10 @@ async function begin(from, plays, line = [], how = null) {
     arrive(how)
 }
 
-/** Go on from the last ply, unless the game has been ended there. @type {(how?: string) => void} */
+/** Continue from the last ply, unless the game ends there. @type {(how?: string) => void} */
 function arrive(how = null) {
     shown = plies.length - 1
-    asked = null
+    confirming = null
     ended = isOver(last()) ? "over" : isRepeated(plies) ? "repeated" : how
     remember()
     say(advice())
@@ -73,12 +73,12 @@ function arrive(how = null) {
     if (!ended && !isMine()) answer(++turn)
 }
 
-/** Let the address have the game: the explorer's, with the side of the visitor, and how he has ended it. */
+/** Write the game into the address, in the explorer's form, with the visitor's side and the requested end. */
 function remember() {
     const line = plies.slice(1).map(ply => ply.san)
     const found = written({...DEFAULT, ...start, line, at: line.length, flipped: side === "Black"})
     $("explore").href = `./${found}`
-    const more = [side === "White" && "side=white", ASKED.includes(ended) && `ended=${ended}`].filter(Boolean)
+    const more = [side === "White" && "side=white", REQUESTED_ENDS.includes(ended) && `ended=${ended}`].filter(Boolean)
     history.replaceState(null, "", found.replace("?", `?${more.map(each => `${each}&`).join("")}`))
 }
 
@@ -93,14 +93,14 @@ function remember() {
     if (mine === turn) show()
 }
 
-/** Make the page's move; a server that cannot answer now is asked again. @type {(mine: number) => Promise<void>} */
+/** Make the page's move; if the server cannot answer now, try again later. @type {(mine: number) => Promise<void>} */
 async function answer(mine) {
     const again = await attempt($("problem"), async () => {
         const [move] = await Promise.all([reply(plies, start), pause(PAUSE_MS)])
         if (mine === turn) await play(move)
     })
     if (!again || [400, 404].includes(again.status)) return
-    await pause(AGAIN_MS)
+    await pause(RETRY_MS)
     if (mine === turn) await answer(mine)
 }
 
@@ -129,7 +129,7 @@ async function hint() {
     })
 }
 
-/** Offer what has accrued as the result. */
+/** Offer the accrued score as the result. */
 function offer() {
     const {accrued, value} = last()
     const page = otherSide(side)
@@ -141,13 +141,13 @@ function offer() {
 
 const resign = () => settle("resigned", "Resigning gives the page ", score(resultOf(plies, "resigned", side)), ", as mate does. Press Resign again to do so.")
 
-/** End the game, if it has been asked for twice. @type {(how: string, ...warning: (Node | string)[]) => void} */
+/** End the game if the visitor confirms by the same request again; else show a warning. @type {(how: string, ...warning: (Node | string)[]) => void} */
 function settle(how, ...warning) {
-    if (asked === how) {
+    if (confirming === how) {
         finish(how)
         return
     }
-    asked = how
+    confirming = how
     say(...warning)
 }
 
@@ -163,7 +163,7 @@ function settle(how, ...warning) {
 
 /** @type {(at: number) => void} */ function go(at) {
     if (!plies.length) return
-    asked = null
+    confirming = null
     shown = Math.min(Math.max(at, 0), plies.length - 1)
     say(advice())
     show()
@@ -187,7 +187,7 @@ function show() {
     mobility.show(ply.answer, black)
     $("name").replaceChildren(...title())
     showHeld()
-    const told = ended ? plies : plies.map(each => /** @type {Ply} */ ({...each, value: null})) // what is to be found out
+    const told = ended ? plies : plies.map(each => /** @type {Ply} */ ({...each, value: null})) // values are hidden during the game
     showGame(inLine(told), shown, ended !== null, go)
     $("review").hidden = !ended || plies.length < 2
     if (!$("review").hidden) showReview(plies, shown, ended, side, go)
@@ -198,7 +198,7 @@ function show() {
     $("resign").disabled = false
 }
 
-/** Return why the visitor cannot move now; empty if he can. */
+/** Return why the visitor cannot move now; empty if moves can be made. */
 const hindrance = () => isMine() ? "" : shown < plies.length - 1 ? "The board looks back: the right arrow (→) or the last move returns to the game." : "The page is to move."
 
 function title() {
@@ -210,7 +210,7 @@ function title() {
     return [isMine() ? `Your move: ${side}` : "The page moves"]
 }
 
-/** Show what each side has got; the better one is the accrued score. */
+/** Show the best score of each side; the better one is the accrued score. */
 function showHeld() {
     const scores = held(plies.slice(0, shown + 1))
     const counting = sideOf(plies[shown].accrued)
@@ -222,12 +222,12 @@ function showHeld() {
     }
 }
 
-/** Return what there is to say of the ply that is shown. */
+/** Return the text about the shown ply. */
 function advice() {
     const ply = plies[shown]
     if (ended && shown === plies.length - 1) return outcome()
     if (ended) return ply.value === null ? "No table says what this is worth." : sentence(ply.answer)
-    if (isSettled(ply)) return "What has accrued is what best play comes to: offer it as the result, or play on."
+    if (isSettled(ply)) return "Best play keeps the accrued score: offer it as the result, or play on."
     const [{value, answer: first}] = plies
     if (value === null) return "No table says what this is worth: the page plays as well as it can, and takes no offer."
     return value === last().value ? `Best play from the start: ${value}. ${sentence(first)}` : former(value)
@@ -279,5 +279,5 @@ attempt($("problem"), async () => {
     }
     const {fen, accrued, line} = read(location.search, location.hash)
     const named = /** @type {Map<string, Side>} */ (new Map([["white", "White"], ["black", "Black"]])).get(given.get("side"))
-    await begin({fen, accrued}, named ?? moverOf(fen), mainLine(line), ASKED.find(how => how === given.get("ended")))
+    await begin({fen, accrued}, named ?? moverOf(fen), mainLine(line), REQUESTED_ENDS.find(how => how === given.get("ended")))
 })

@@ -1,12 +1,12 @@
-// Positions as FENs: enough to set one up, and to make a move that the server has called legal. Men are letters, White's
-// capitals; described men stand in brackets, such as [WD].
+// Positions as FENs: enough to set one up, and to make a move that the server has listed as legal. Men are letters, White's
+// capitals; described men are in brackets, such as [WD].
 
 export const EMPTY = "8/8/8/8/8/8/8/8 w - - 0 1"
 export const INITIAL = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
 export const FILES = "abcdefgh"
-/** Most men of a position that a table may hold. */
+/** Maximum number of men of a position that a table may hold. */
 export const MOST_MEN = 5
-/** What stands in a row of a FEN: empty squares, men, and described men in brackets. */
+/** A part of a row of a FEN: a number of empty squares, a man, or a described man in brackets. */
 const CELL = /\[[^\]]*\]|./g
 
 /** Return the parts of a FEN: `men` by square, `turn`, `castling`, `ep`, `clock`, `number`. @type {(fen: string) => Fen} */
@@ -44,7 +44,7 @@ export const describedIn = fen => [...new Set(parse(fen).men.values())].filter(m
 
 /** @type {(man: string) => boolean} */ export const isWhite = man => man !== man.toLowerCase()
 
-/** Return the man of the other side, nothing for none. @type {(man: string) => string} */
+/** Return the man with the other colour, an empty text for an empty one. @type {(man: string) => string} */
 export const recoloured = man => isWhite(man) ? man.toLowerCase() : man.toUpperCase()
 
 /** @type {(fen: string) => Side} */ export const moverOf = fen => fen.split(" ")[1] === "w" ? "White" : "Black"
@@ -82,12 +82,12 @@ export function after(fen, uci) {
     })
 }
 
-/** Return a position with other men, as the board has them: no castling, no en passant, counters anew. @type {(fen: string, rows: string) => string} */
+/** Return a position with other men, those of the board: without castling and en passant rights, with new counters. @type {(fen: string, rows: string) => string} */
 export const withMen = (fen, rows) => format({...parse(rows), turn: parse(fen).turn, castling: "-", ep: "-", clock: 0, number: 1})
 
 /** @type {(fen: string, turn: string) => string} */ export const withTurn = (fen, turn) => format({...parse(fen), turn, ep: "-"})
 
-/** Return the position for a given accrued score: a clock of 0 would say that it has just been reset. @type {(fen: string) => string} */
+/** Return the position for an accrued score: with a clock of 0, the score would just have been reset. @type {(fen: string) => string} */
 export function withScore(fen) {
     const position = parse(fen)
     return format({...position, clock: Math.max(1, position.clock)})
@@ -114,7 +114,7 @@ function moved(fen, square, man, turn, castling = "-") {
     return format({...position, men, turn: turn(position.turn), castling, ep})
 }
 
-/** Return what no position may lack, in a sentence, if these men lack it; null if they may be asked about. @type {(men: string[]) => string} */
+/** Return a sentence if the men are not exactly one king for each side and others; else null. @type {(men: string[]) => string} */
 export function lacking(men) {
     for (const [side, king] of [["White", "K"], ["Black", "k"]]) {
         const kings = men.filter(man => man === king).length
@@ -125,7 +125,7 @@ export function lacking(men) {
 
 /** @type {(fen: string) => number} */ export const numberOfMen = fen => parse(fen).men.size
 
-/** Return what stands before the move after so many others: "2.", "1..." where it has to be said, else nothing. @type {(fen: string, depth: number, fresh: boolean) => string} */
+/** Return the label of the move after `depth` plies: "2.", "1..." for Black's move if `fresh`, else an empty text. @type {(fen: string, depth: number, fresh: boolean) => string} */
 export function labelOf(fen, depth, fresh) {
     const {turn, number} = parse(fen)
     const half = depth + (turn === "w" ? 0 : 1)

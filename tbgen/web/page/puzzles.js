@@ -1,4 +1,4 @@
-// Puzzles: positions in which one move alone keeps the value. The server makes them; what is solved is counted here.
+// Puzzles: positions in which only one move keeps the value. The server makes them; the page counts solved ones.
 
 import {Refused, ask, attempt, badInput, fresh} from "./api.js"
 import {Board} from "./board.js"
@@ -7,27 +7,27 @@ import {Mobility} from "./mobility.js"
 import {after, moverOf, numbered} from "./position.js"
 import {leaves, otherSide, rankOf, score, sideOf, term} from "./score.js"
 
-/** Under which name the browser remembers how many puzzles are solved. */
-const SOLVED = "tbgen-puzzles-solved"
+/** The storage key of the number of solved puzzles. */
+const SOLVED_KEY = "tbgen-puzzles-solved"
 
 const board = new Board($("board"), move => attempt($("problem"), () => answer(move)), () => {})
 const mobility = new Mobility(board)
 
 /** @type {Puzzle} */ let puzzle = null
-/** Counts what has been asked for: what comes when something else is wanted is dropped. */
+/** Number of the current request: answers to an earlier one are dropped. */
 let turn = 0
-/** The move that is being answered; null if what is said about it is no longer wanted. @type {Move} */
+/** The move that the text is about; null if it is no longer wanted. @type {Move} */
 let answered = null
-/** Moves that can be walked, with the `fen` that each leads to: the solution, or what refutes a wrong move. @type {Walked[]} */
+/** Moves that can be stepped through, each with the `fen` that it leads to: the solution, or a wrong move and its refutation. @type {Walked[]} */
 let walk = []
-/** Whether they are the solution. */
+/** Whether these moves are the solution. */
 let isDone = false
-/** How many of them are made on the board. */
+/** Number of these moves made on the board. */
 let made = 0
-/** Where they are told. */
+/** The element that lists these moves. */
 const told = h("span", {class: "solution"})
 
-/** Show a puzzle: the answer to a question. One with a `day` is called by it. @type {(asking: () => Promise<Puzzle>) => Promise<void>} */
+/** Request a puzzle and show it; a puzzle with a `day` is named after it. @type {(asking: () => Promise<Puzzle>) => Promise<void>} */
 async function begin(asking) {
     const mine = ++turn
     $("another").disabled = $("today").disabled = true
@@ -71,14 +71,14 @@ const isBlack = () => moverOf(puzzle.fen) === "Black"
 /** Return the puzzle of a day. @type {(day: string) => Promise<Puzzle>} */
 const ofDay = async day => ({...await fresh("r/puzzle", {day}), day})
 
-/** Return the puzzle of a position, such as one that was sent, maybe with its level; that of the day only if it is. @type {(fen: string, level: string, day: string) => Promise<Puzzle>} */
+/** Return the puzzle of a position from an address, optionally with its level; the puzzle of the day if that has this position. @type {(fen: string, level: string, day: string) => Promise<Puzzle>} */
 async function sent(fen, level, day) {
-    const daily = day && await ofDay(day).catch(() => /** @type {Puzzle} */ (null)) // of other tables, it is another one or none
+    const daily = day && await ofDay(day).catch(() => /** @type {Puzzle} */ (null)) // with other tables, the day's puzzle may differ or not exist
     if (daily?.fen === fen) return daily
     const found = /** @type {PositionMovesDocument} */ (await ask("r", {fen}))
     const [best, second] = found.moves
     if (best && second && best.value !== second.value && sideOf(found.value) === moverOf(found.fen)) return {...found, level}
-    throw badInput("This position is no puzzle: the side to move has not exactly one move that keeps a score of its own.")
+    throw badInput("This position is not a puzzle: the side to move must have exactly one move that keeps a score of its own.")
 }
 
 const today = () => new Date().toISOString().slice(0, 10)
@@ -87,10 +87,10 @@ function task() {
     const mover = moverOf(puzzle.fen)
     const rank = rankOf(puzzle.value)
     const goal = rank === 0 ? "mates" : rank === 1 ? `stalemates ${otherSide(mover)}` : `gets ${otherSide(mover)} ${leaves(puzzle.value)}`
-    return [`${mover} to move ${goal} (`, term("score", puzzle.value), "). One move alone leads there: find it."]
+    return [`${mover} to move ${goal} (`, term("score", puzzle.value), "). Only one move leads there: find it."]
 }
 
-/** Show the position of the puzzle, from the side of who solves it. @type {(arrows?: Arrow[]) => void} */
+/** Show the position of the puzzle from the solver's side. @type {(arrows?: Arrow[]) => void} */
 function restore(arrows = []) {
     board.show(puzzle.fen, isBlack())
     board.last(null)
@@ -114,13 +114,13 @@ function restore(arrows = []) {
     go(0)
 }
 
-/** Return moves from the puzzle on, each with the position that it leads to. @type {(moves: Walked[]) => Walked[]} */
+/** Return moves from the puzzle's position, each with the position that it leads to. @type {(moves: Walked[]) => Walked[]} */
 function walked(moves) {
     let {fen} = puzzle
     return moves.map(move => ({...move, fen: fen = after(fen, move.uci)}))
 }
 
-/** Return best play after a move; none if it takes depths that are not stored. @type {(move: Move) => Promise<PlyDocument[]>} */
+/** Return best play after a move; empty if it needs depths that are not stored. @type {(move: Move) => Promise<PlyDocument[]>} */
 async function lineAfter({uci, accrued}) {
     try {
         return (await ask("r/mainline", {fen: after(puzzle.fen, uci), accrued})).mainline
@@ -130,13 +130,13 @@ async function lineAfter({uci, accrued}) {
     }
 }
 
-/** Make the right move on the board, and tell what follows. @type {(said: (Node | string)[], isSolved: boolean) => Promise<void>} */
+/** Make the correct move on the board, and show the play that follows. @type {(said: (Node | string)[], isSolved: boolean) => Promise<void>} */
 async function finish(said, isSolved) {
     const [move] = puzzle.moves
     answered = move
     $("give-up").disabled = true
     $("said").replaceChildren(...said)
-    if (isSolved) keep(SOLVED, solved() + 1)
+    if (isSolved) keep(SOLVED_KEY, solved() + 1)
     showSolved()
     walk = walked([move])
     isDone = true
@@ -144,11 +144,11 @@ async function finish(said, isSolved) {
     const line = await lineAfter(move)
     if (answered !== move || !line.length) return
     walk = walked([move, ...line])
-    $("said").append(" Best play goes on: ", told)
+    $("said").append(" Best play continues: ", told)
     go(made)
 }
 
-/** Show the position after so many moves that can be walked; before the first one, where that leads. @type {(number: number) => void} */
+/** Show the position after a number of the listed moves; before the first one, show its arrow. @type {(number: number) => void} */
 function go(number) {
     if (!walk.length) return
     made = Math.min(Math.max(number, 0), walk.length)
@@ -170,7 +170,7 @@ function go(number) {
     })
 }
 
-const solved = () => Number(kept(SOLVED)) || 0
+const solved = () => Number(kept(SOLVED_KEY)) || 0
 
 const showSolved = () => {
     $("solved").textContent = String(solved())

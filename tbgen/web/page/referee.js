@@ -1,4 +1,4 @@
-// Games that the referee has told: pasted, dropped or chosen as PGN, or followed move by move.
+// Refereed games: pasted, dropped or chosen as PGN, or played move by move.
 
 import {Refused, ask, attempt, badInput, isStatic, post} from "./api.js"
 import {$, TAB, h, keep, kept, step} from "./browser.js"
@@ -8,9 +8,9 @@ import {movesIn, pointsText, score} from "./score.js"
 import {variantOf} from "./state.js"
 import {commentsOf, headOf, inLine, lineThrough, parsed, pgnOf, refereed, tokensOf, withComments} from "./tree.js"
 
-const MOST_BYTES = 2 << 20 // what the server takes
+const MAX_BYTES = 2 << 20 // the server's limit
 
-/** Return the positions of a state's line, and what the referee says of it. @type {(state: State) => Promise<Game>} */
+/** Return the positions of a state's line, and the referee's answer about it. @type {(state: State) => Promise<Game>} */
 export async function referee(state) {
     if (describedIn(state.fen).length) return {plies: await replayed(state), refereed: null}
     const [start, ...moves] = parsed(state.line)
@@ -24,13 +24,13 @@ export async function referee(state) {
 /**
  * @type {(variant: () => string, onGame: (known: Game, change: Partial<State>) => unknown) => void}
  * @param variant returns the rules to referee by
- * @param onGame told of its `plies` and what the referee says, and of the
- *     state that shows it from the first position that tables hold
+ * @param onGame called with the game's `plies` and the referee's answer, and with the
+ *     state that shows the game at the first position that tables hold
  */
 export function offerReferee(variant, onGame) {
     const take = (/** @type {string | File} */ text) => attempt($("pgn-problem"), async () => {
         const size = typeof text === "string" ? text.length : text.size
-        if (size > MOST_BYTES) {
+        if (size > MAX_BYTES) {
             throw new Refused(413, {code: "too_large", message: `The PGN has ${(size / (1 << 20)).toFixed(1)} MiB: give at most 2 MiB at once.`})
         }
         const {games} = await post(`${variant()}/games`, text)
@@ -63,20 +63,20 @@ export function offerReferee(variant, onGame) {
     })
 }
 
-/** Whether a text is dropped where one is typed: that is left to the browser. @type {(event: DragEvent) => boolean} */
+/** Whether a text is dropped on a text field, which the browser handles. @type {(event: DragEvent) => boolean} */
 const isField = ({target, dataTransfer}) => /** @type {Partial<Element>} */ (target).closest?.("input, textarea") && !dataTransfer.types.includes("Files")
 
 /** @type {(plies: Ply[], head: string) => Partial<State>} */ function stateOf(plies, head) {
     const [start] = plies
-    const own = start.accrued === start.position_score
+    const isFresh = start.accrued === start.position_score
     const main = lineThrough(plies)
     return {
-        fen: own ? start.fen : withScore(start.fen), accrued: own ? null : start.accrued, line: tokensOf(plies),
+        fen: isFresh ? start.fen : withScore(start.fen), accrued: isFresh ? null : start.accrued, line: tokensOf(plies),
         head, comments: commentsOf(plies), setup: false, at: main.find(number => plies[number].value) ?? main.at(-1),
     }
 }
 
-// A line with described men, of which there is no PGN: tables know the moves.
+// A line with described men, which cannot be written as PGN: its moves are replayed by the tables.
 
 /** Return the positions of the line of a state. @type {(state: State) => Promise<Ply[]>} */
 async function replayed({fen, accrued, rules, line}) {
@@ -93,30 +93,30 @@ async function replayed({fen, accrued, rules, line}) {
     return plies
 }
 
-// Games that are known: those that were followed move by move, and those that the referee has told.
+// The games of this page's states: those played move by move, and those refereed.
 
 /** @type {Map<string, Game>} */ const known = new Map()
 
 /** @type {(state: State) => string} */
 const keyOf = ({fen, accrued, rules, line, head, comments}) => JSON.stringify([fen, accrued, variantOf(rules), line, head, comments])
 
-/** Return the first position of a state alone. @type {(state: State) => Ply[]} */
+/** Return only the first position of a state. @type {(state: State) => Ply[]} */
 export const beginning = ({fen, accrued}) => [{fen, san: null, after: null, accrued}]
 
-/** Know the game of a state: its `plies`, and what the referee says of it, null if he was not asked. @type {(state: State, game: Game) => unknown} */
+/** Store the game of a state: its `plies`, and the referee's answer about it, null if there is none. @type {(state: State, game: Game) => unknown} */
 export const know = (state, game) => known.set(keyOf(state), game)
 
-/** Return the game of a state, for which the referee is asked if need be. @type {(state: State) => Promise<Game>} */
+/** Return the game of a state; have it refereed if it is not stored. @type {(state: State) => Promise<Game>} */
 export async function gameOf(state) {
     const key = keyOf(state)
     if (!known.has(key)) known.set(key, state.line.length ? await referee(state) : {plies: beginning(state), refereed: null})
     return known.get(key)
 }
 
-/** Whether two states show the same game, wherever in it. @type {(one: State, other: State) => boolean} */
+/** Whether two states show the same game, possibly at different positions. @type {(one: State, other: State) => boolean} */
 export const isSameGame = (one, other) => keyOf(one) === keyOf(other)
 
-/** Have a known game refereed anew, since it goes on otherwise; if that cannot be, it has no result. @type {(state: State) => Promise<void>} */
+/** Have a changed game refereed again; if that fails, it has no result. @type {(state: State) => Promise<void>} */
 export async function refereeAgain(state) {
     const {refereed} = await referee(state).catch(error => {
         if (error instanceof Refused) return /** @type {Game} */ ({plies: null, refereed: null})
@@ -125,34 +125,34 @@ export async function refereeAgain(state) {
     know(state, {...known.get(keyOf(state)), refereed})
 }
 
-// The games of a text: their results in a table, and a way to each.
+// The games of a text: a table of results with links to the games.
 
-/** Where the games are for as long as the tab is open; they are too many for the address. */
-const NAME = "tbgen-games"
+/** The storage key of the games, which are kept while the tab is open because they are too long for the address. */
+const GAMES_KEY = "tbgen-games"
 
 /**
  * Show the games of an answer of /games.
  *
  * @type {(games: ListedGameDocument[], onOpen: (game: ListedGameDocument) => unknown) => void}
- * @param onOpen told of the game that is chosen
+ * @param onOpen called with the chosen game
  */
 function showGames(games, onOpen) {
-    keep(NAME, games.length > 1 ? {games} : null, TAB)
+    keep(GAMES_KEY, games.length > 1 ? {games} : null, TAB)
     $("games").hidden = games.length < 2
     $("games-label").textContent = `${games.length} games`
     $("games-rows").replaceChildren(...games.map(game => row(game, onOpen)))
 }
 
-/** Mark the game that is open. @type {(game: {number?: number}) => void} */
+/** Mark the open game. @type {(game: {number?: number}) => void} */
 function markGame({number}) {
     for (const each of $("games-rows").children) each.classList.toggle("here", each.getAttribute("data-number") === String(number))
-    const known = kept(NAME, TAB)
-    if (known) keep(NAME, {...known, number}, TAB)
+    const known = kept(GAMES_KEY, TAB)
+    if (known) keep(GAMES_KEY, {...known, number}, TAB)
 }
 
-/** Show the games again that were there before the page was loaded anew. @type {(onOpen: (game: ListedGameDocument) => unknown) => void} */
+/** Show again the games from before the page was reloaded. @type {(onOpen: (game: ListedGameDocument) => unknown) => void} */
 function showKept(onOpen) {
-    const known = kept(NAME, TAB)
+    const known = kept(GAMES_KEY, TAB)
     if (!known) return
     showGames(known.games, onOpen)
     markGame(known)

@@ -1,11 +1,11 @@
-// G-scores and the other terms of the game: their order, their text, and what they say in words.
+// G-scores and the other terms of the game: their order, their text, and their words.
 
 import {h} from "./browser.js"
 import {moverOf} from "./position.js"
 
 const NUMBERS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 
-/** What a lead in points comes to, by the least one of which it is said. @type {[number, string][]} */
+/** Words for a lead in points, each with the smallest lead that it describes. @type {[number, string][]} */
 const AMOUNTS = [[0.25, "clearly"], [0.06, "by a little"], [0, "by very little"]]
 
 /** Return twice the number of a score: the rank of docs/glossary.md. @type {(score: string) => number} */
@@ -20,13 +20,13 @@ export const rankOf = score => Math.round(2 * Number(score.replace(/^-?G/, "")))
 /** Return the score with the colours exchanged. @type {(score: string) => string} */
 export const opposite = score => score === null ? null : isWhites(score) ? `-${score}` : score.slice(1)
 
-/** Return where a score stands from -1, Black's best, to 1, White's best: the small scores far apart. @type {(score: string) => number} */
+/** Return the place of a score on a scale from -1, Black's best, to 1, White's best, on which small scores are far apart. @type {(score: string) => number} */
 export function height(score) {
     const share = 1 / (1 + rankOf(score) / 6)
     return isWhites(score) ? share : -share
 }
 
-/** Return the mark of a move between two positions: "??" where it gives away who is ahead, "?" where only how far. @type {(before: {value?: string}, after: {value?: string}) => string} */
+/** Return the mark of a move between two positions: "??" if it passes the score to the opponent, "?" if it only reduces the lead. @type {(before: {value?: string}, after: {value?: string}) => string} */
 export function markOf(before, after) {
     if (!before?.value || !after.value || before.value === after.value) return ""
     return isWhites(before.value) === isWhites(after.value) ? "?" : "??"
@@ -39,8 +39,8 @@ export function pointsOf(score) {
 }
 
 /**
- * Return points as the commands print them, "0.5625-0.4375": White's with four digits, a half to even, and what they
- * leave of 1; with more digits where four would hide the better part.
+ * Return points as the commands print them, "0.5625-0.4375": White's with four decimals, a half rounded to even, and the
+ * rest of 1; with more decimals if four would show equal shares.
  * @type {(points: PointsDocument) => string}
  */
 export function pointsText({white, black}) {
@@ -63,7 +63,7 @@ export const counted = (number, one, several = `${one}s`) => `${number} ${number
 /** @type {(number: number) => string} */ export const plies = number => counted(number, "ply", "plies")
 
 /**
- * Return in how many of its own moves a side makes the last one of some plies, as players count the moves to a mate.
+ * Return a number of plies in moves of the side that makes the last of them, as players count the moves to a mate.
  *
  * @type {(number: number) => number}
  * @param number of plies
@@ -78,16 +78,16 @@ export const movesIn = number => (number + 1) >> 1
     return `${NUMBERS[number] ?? number} ${noun}${number === 1 ? "" : "s"}`
 }
 
-/** Return what a score leaves to its holder's opponent, such as "in check and down to one legal move". @type {(score: string) => string} */
+/** Return the moves that a score leaves to the holder's opponent, such as "in check and down to one legal move". @type {(score: string) => string} */
 export const leaves = score => `${isCheck(score) ? "in check and " : ""}down to ${moves(score, "legal move")}`
 
-/** Return what a position's own score says of the side to move, such as "is in check and has one legal move". @type {(score: string) => string} */
+/** Return the state of the side to move by the position score, such as "is in check and has one legal move". @type {(score: string) => string} */
 export const opponentHas = score => `${isCheck(score) ? "is in check and " : ""}has ${moves(score, "legal move")}`
 
-/** What is said where no table says a value: what has accrued is known all the same. @type {(accrued: string) => string} */
+/** Return the sentence for a position without a value, which still has an accrued score. @type {(accrued: string) => string} */
 export const unknown = accrued => `No table says what this is worth. ${accrued} has accrued so far.`
 
-/** Return what best play comes to, in a sentence. @type {(answer: Omit<Answer, "moves">) => string} */
+/** Return a sentence on the result of best play. @type {(answer: Omit<Answer, "moves">) => string} */
 export function sentence(answer) {
     const mover = moverOf(answer.fen)
     const {value, depth, accrued} = answer
@@ -104,13 +104,13 @@ export function sentence(answer) {
     return `${holder} wins ${amount(answer.points)}:${inMoves(depth)} ${opponent} gets ${leaves(value)}${shares(answer.points)}.`
 }
 
-/** Return points as a sentence ends with them: with two digits or, where three are all, with three; nothing where both sides would have the same. @type {(points: PointsDocument) => string} */
+/** Return points for the end of a sentence: with two decimals, or three if three represent them exactly; empty if both sides have the same. @type {(points: PointsDocument) => string} */
 function shares({white, black}) {
     const [ours, theirs] = [white, black].map(number => 1000 * number % 1 ? number.toFixed(2) : String(number))
     return ours === theirs ? "" : ` (${ours} : ${theirs})`
 }
 
-/** Return how much a result is won by, in words. @type {(points: PointsDocument) => string} */
+/** Return the lead of a result, in words. @type {(points: PointsDocument) => string} */
 export function amount({white, black}) {
     const lead = Math.abs(white - black)
     const [, words] = AMOUNTS.find(([least]) => lead >= least)
@@ -130,22 +130,22 @@ export function headline(answer) {
 
 // As elements.
 
-/** A score, which no line breaks after its minus. @type {(text: string) => HTMLElement} */
+/** Return an element of a score, in which no line breaks after the minus. @type {(text: string) => HTMLElement} */
 export const score = text => h("span", {class: "score"}, text)
 
-/** Return a text as it is shown: its scores are not broken. @type {(text: string) => (Node | string)[]} */
+/** Return a text as nodes, its scores as elements. @type {(text: string) => (Node | string)[]} */
 export const whole = text => text.split(/(-?G\d+\.\d)/).map((part, index) => index % 2 ? score(part) : part)
 
-/** Return a score that has become another one. @type {(from: string, to: string) => (Node | string)[]} */
+/** Return nodes that show the change of a score to another one. @type {(from: string, to: string) => (Node | string)[]} */
 export const change = (from, to) => [score(from), " → ", score(to)]
 
-/** Show a score large; a minus is explained beside it. @type {(element: HTMLElement, text: string) => void} */
+/** Show a score in large type; a minus is explained beside it. @type {(element: HTMLElement, text: string) => void} */
 export function showScore(element, text) {
     element.replaceChildren(score(text))
     element.classList.toggle("minus", text.startsWith("-"))
 }
 
-// Terms, with what they mean for pointer, touch and keys: those of a page are marked by data-term.
+// Terms that explain themselves to pointer, touch and keys; data-term marks them on a page.
 
 /** @type {Record<string, string>} */ const TERMS = {
     material: "The men, White's before the v.",
@@ -162,7 +162,7 @@ export function showScore(element, text) {
     evaluation: "What the engine thinks of its own side, in pawns: with a plus it is ahead.",
 }
 
-/** Return the id of an element that says what a term means. @type {(name: string) => string} */
+/** Return the id of an element that explains a term. @type {(name: string) => string} */
 function described(name) {
     const id = `term-${name}`
     if (!document.getElementById(id)) document.body.append(h("p", {id, hidden: true}, TERMS[name]))

@@ -1,4 +1,4 @@
-// What is shown, for others: as text, as a picture or a film, which the server makes, or in a frame of another page.
+// Sharing the view: as text, as a picture or GIF made by the server, or in a frame of another page.
 
 import {Refused, attempt} from "./api.js"
 import {$, h} from "./browser.js"
@@ -9,7 +9,7 @@ import {lineThrough} from "./tree.js"
 
 const FRAME = 'width="420" height="600" title="A position of r-mobility chess"'
 
-/** here: returns the `state` that is shown, the `plies` of its tree, and best play, a `line` @type {(here: () => Shown) => void} */
+/** Offer pictures, GIFs and frames; `here` returns the shown `state`, the `plies` of its tree, and best play, a `line`. @type {(here: () => Shown) => void} */
 export function offerSharing(here) {
     const shown = () => lineOf(here())
     on("copy-picture", async () => {
@@ -26,7 +26,7 @@ export function offerSharing(here) {
     on("copy-embed", () => copy(`<iframe src="${new URL($("copy-embed").dataset.page + written(shown()), location.href)}" ${FRAME}></iframe>`, "Frame"))
 }
 
-/** Return a state without variations: what is shown, and how it goes on, at its end by best play. @type {(shown: Shown) => State} */
+/** Return a state without variations: the line through the shown position, with best play if that is the last one. @type {(shown: Shown) => State} */
 function lineOf({state, plies, line}) {
     const path = lineThrough(plies, state.at)
     const best = path.at(-1) === state.at ? line : []
@@ -55,10 +55,10 @@ async function made(name, state) {
 
 // The position and the game as text.
 
-/** Return the FEN, with the accrued score as seventh field where it is not the position's own. @type {(ply: Ply, answer: Answer) => string} */
+/** Return the FEN, with the accrued score as seventh field if it is not the position score. @type {(ply: Ply, answer: Answer) => string} */
 export function fenOf(ply, answer) {
-    const own = !answer?.accrued || answer.accrued === answer.position_score
-    return own ? ply.fen : `${withScore(ply.fen)} ${answer.accrued}`
+    const isFresh = !answer?.accrued ||  answer.accrued === answer.position_score
+    return isFresh ? ply.fen : `${withScore(ply.fen)} ${answer.accrued}`
 }
 
 /** Return the board as an SVG file that needs nothing else. @type {(fen: string, flipped: boolean) => Promise<string>} */
@@ -69,16 +69,16 @@ export async function svgOf(fen, flipped) {
     picture.prepend(...await definitions())
     let text = new XMLSerializer().serializeToString(picture)
     for (const man of describedIn(fen)) {
-        const address = drawn(man).getAttribute("href") // the page itself may not show what replaces it
+        const address = drawn(man).getAttribute("href") // on the page, its policy forbids the data address that replaces this one
         text = text.replaceAll(`"${address}"`, `"${await dataOf(address)}"`)
     }
     return `${text}\n`
 }
 
-/** Return a picture as an address that holds it. @type {(address: string) => Promise<string>} */
+/** Return a picture as a data address. @type {(address: string) => Promise<string>} */
 const dataOf = async address => `data:image/svg+xml,${encodeURIComponent(await (await fetch(address)).text())}`
 
-/** Let texts be copied: functions that make them, by the names of the buttons; null where there is no such text. @type {(made: Record<string, () => string | Promise<string>>) => void} */
+/** Let the visitor copy texts: functions that make them, by the names of the buttons; a function returns null if the text does not exist. @type {(made: Record<string, () => string | Promise<string>>) => void} */
 export function offerCopies(made) {
     for (const [name, make] of Object.entries(made)) {
         const button = $(`copy-${name}`)
@@ -90,12 +90,12 @@ export function offerCopies(made) {
     }
 }
 
-/** Put a text on the clipboard, and say so until another position is shown. @type {(text: string, what: string) => Promise<void>} */
+/** Copy a text to the clipboard, with a message that lasts until another position is shown. @type {(text: string, what: string) => Promise<void>} */
 export async function copy(text, what) {
     try {
         await navigator.clipboard.writeText(text)
     } catch {
-        // Pages that do not come by HTTPS or from this machine have no clipboard but by selecting.
+        // Pages from other machines without HTTPS can copy only selected text.
         const field = document.createElement("textarea")
         field.value = text
         document.body.append(field)

@@ -1,20 +1,20 @@
-// Positions that no table holds: the server narrows the interval that the value lies in, and tells of it.
+// Positions that no table holds: the server narrows the interval that contains the value, and sends its progress.
 
 import {$, h, svg} from "./browser.js"
 import {middleOf, pictureOf} from "./chessboard.js"
 import {MOST_MEN, describedIn, numberOfMen, parse, squaresOf} from "./position.js"
 import {height, pointsText, score, sentence, whole} from "./score.js"
 
-const GAPS = 3
+const MAX_GAPS = 3
 /** @type {AbortController} */ let asking = null
 
-/** Let the server stop: it ends what it does when nobody listens. */
+/** Stop the server's work, which ends when its client disconnects. */
 export function stopSolving() {
     asking?.abort()
     asking = null
 }
 
-/** Return whether the server solves a position to which tables have refused an answer. @type {(refused: {code?: string}, fen: string, rules: string) => boolean} */
+/** Return whether the server solves a position for which the tables have refused an answer. @type {(refused: {code?: string}, fen: string, rules: string) => boolean} */
 export function maySolve(refused, fen, rules) {
     if (document.documentElement.dataset.solve === undefined || rules !== "r" || describedIn(fen).length) return false
     return ["missing_table", "castling_rights"].includes(refused.code) || (numberOfMen(fen) > MOST_MEN && parse(fen).castling === "-")
@@ -61,13 +61,13 @@ export function offerSolving(element, fen, accrued) {
             ? `Stopped by: ${stop}.`
             : `Proved: best play comes to ${value}, ${pointsText(points.lower)}.`))
         const ends = /** @type {const} */ (["lower", "upper"]).filter(end => claims[end]).map(end => proved(fen, claims[end], plans[end]))
-        const open = gaps.slice(0, GAPS).map(({text}) => h("li", {}, `${text}.`))
+        const open = gaps.slice(0, MAX_GAPS).map(({text}) => h("li", {}, `${text}.`))
         if (narrowing) open.push(h("li", {}, `To be solved: ${narrowing.text}.`))
         element.after(h("div", {class: "ends"}, ends), open.length ? h("ul", {class: "gaps"}, open) : "", h("ul", {class: "solved"}, moves.map(move => h("li", {}, h("b", {}, move.san), " ", worth(move)))))
     },
 }
 
-/** Return a picture of one end: what is proved, in words, and how play goes on. @type {(fen: string, claim: string, plan: PlyDocument[]) => HTMLElement} */
+/** Return a picture of one bound: the proved claim in words, and the moves that show it. @type {(fen: string, claim: string, plan: PlyDocument[]) => HTMLElement} */
 function proved(fen, claim, plan) {
     const said = plan.length ? `${claim}: ${plan.map(ply => ply.san).join(" ")}` : claim
     return h("figure", {}, ending(fen, plan.map(ply => ply.uci), said), h("figcaption", {}, said))
@@ -80,7 +80,7 @@ function proved(fen, claim, plan) {
     return isOpen({lower, upper}) ? ["not known"] : [score(lower), " to ", score(upper)]
 }
 
-/** Yield the events of an answer. An EventSource would not tell why it is refused, and would ask again. @type {(response: Response) => AsyncGenerator<{name: string, data: Progress & Solution & RefusalDocument}>} */
+/** Yield the events of a response. An EventSource would hide the reason of a refusal, and would reconnect. @type {(response: Response) => AsyncGenerator<{name: string, data: Progress & Solution & RefusalDocument}>} */
 async function* events(response) {
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
     let text = ""
@@ -97,12 +97,12 @@ async function* events(response) {
     }
 }
 
-// What is proved as pictures: an interval as a bar, an end of it as a board with arrows.
+// Pictures of proved results: an interval as a bar, a bound as a board with arrows.
 
 const WIDTH = 400
-const ARROWS = 4
+const MAX_ARROWS = 4
 
-/** Return the bar of an interval, from Black's best score to White's: what is left of it is filled. @type {(lower: string, upper: string) => SVGSVGElement} */
+/** Return a bar from Black's best score to White's in which an interval is filled. @type {(lower: string, upper: string) => SVGSVGElement} */
 function bar(lower, upper) {
     const [from, to] = [lower, upper].map(end => WIDTH / 2 * (1 + height(end)))
     return svg("svg", {class: "bar", viewBox: `0 0 ${WIDTH} 12`, role: "img", "aria-label": `from ${lower} to ${upper}`},
@@ -114,7 +114,7 @@ function bar(lower, upper) {
 /** Return a board with arrows for the first of some moves in UCI's notation. @type {(fen: string, moves: string[], said: string) => SVGSVGElement} */
 function ending(fen, moves, said) {
     const {turn} = parse(fen)
-    const arrows = moves.slice(0, ARROWS).map((uci, index) => {
+    const arrows = moves.slice(0, MAX_ARROWS).map((uci, index) => {
         const [from, to] = squaresOf(uci).map(square => middleOf(square))
         const side = (turn === "w") === (index % 2 === 0) ? "white" : "black"
         return svg("g", {class: `arrow ${side}${index < 2 ? "" : " later"}`},

@@ -1,27 +1,27 @@
-// What is shown, and how it stands in the address: whatever can be seen can be linked to.
+// The state of the page and its form in the address: every view can be linked to.
 
 import {isBoard} from "./position.js"
 
 const START = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
 const REST = ["w", "-", "-", "0", "1"]
-const LONG_LINE = 4000 // letters: longer ones go where no server and no proxy sees them
+const MAX_LINE_LETTERS = 4000 // longer lines go into the hash, which no server or proxy sees
 const RULES = ["r", "wg", "classical", "stalemate-wins", "lasker"]
 
 /**
- * A state: `fen` and `accrued` (null for the position's own score) of the first position, `line` (the moves from
- * there, see tree.js), `at` (the number of the position that is shown: without variations, how many moves are made),
- * `head` (the tags of a game whose moves these are, and how it ended) and its `comments`, see tree.js, `rules`, `flipped`,
- * `setup`, and `lesson`, that of the guide to which the position belongs, by its number from 1; 0 for none.
+ * A state: `fen` and `accrued` (null for the position score) of the first position, `line` (the moves from there, see
+ * tree.js), `at` (the number of the shown position: without variations, the number of moves made), `head` (the tags of
+ * the game, and how it ended) and `comments`, both see tree.js, `rules`, `flipped`, `setup`, and `lesson` (the number of
+ * the guide's lesson to which the position belongs, from 1; 0 for none).
  * @type {State}
  */
 export const DEFAULT = {fen: START, accrued: null, line: [], at: 0, head: "", comments: "", rules: "r", flipped: false, setup: false, lesson: 0}
 
-/** Return the state of an address. A plus that stands there as it is belongs to a move, such as Qh5+, or is a blank of a FEN. @type {(search: string, hash?: string) => State} */
+/** Return the state of an address. An unescaped plus belongs to a move, such as Qh5+, or stands for a space in a FEN. @type {(search: string, hash?: string) => State} */
 export function read(search, hash = "") {
     const given = new URLSearchParams(search.replaceAll("+", "%2B"))
     const hidden = new URLSearchParams(hash.replace(/^#/, ""))
     const fields = (given.get("fen") ?? START).split(/[\s_+]+/).filter(Boolean)
-    const rest = isBoard(fields[0]) ? REST.slice(Math.max(0, fields.length - 1)) : [] // what is no FEN stays as it is
+    const rest = isBoard(fields[0]) ? REST.slice(Math.max(0, fields.length - 1)) : [] // an invalid FEN is kept as it is
     const line = (hidden.get("line") ?? given.get("line") ?? "").split("_").filter(Boolean)
     const at = given.has("at") ? Number(given.get("at")) : line.length
     return {
@@ -43,7 +43,7 @@ export function read(search, hash = "") {
     if (state.accrued) query.push(`accrued=${state.accrued}`)
     const hidden = /** @type {string[]} */ ([])
     const moves = state.line.map(encodeURIComponent).join("_")
-    if (moves) (moves.length > LONG_LINE ? hidden : query).push(`line=${moves}`)
+    if (moves) (moves.length > MAX_LINE_LETTERS ? hidden : query).push(`line=${moves}`)
     if (state.line.length && state.head) hidden.push(new URLSearchParams({game: state.head}).toString())
     if (state.line.length && state.comments) hidden.push(new URLSearchParams({comments: state.comments}).toString())
     if (state.lesson) hidden.push(`how=${state.lesson}`)
@@ -54,10 +54,10 @@ export function read(search, hash = "") {
     return `?${query.join("&")}${hidden.length ? `#${hidden.join("&")}` : ""}`
 }
 
-/** The game that is played, whatever it is looked at as. @type {(rules: string) => string} */
+/** Return the variant whose moves are made under some rules; a view is one of r-mobility. @type {(rules: string) => string} */
 export const variantOf = rules => rules === "wg" ? "wg" : "r"
 
 /** @type {(rules: string) => boolean} */ export const isView = rules => !["r", "wg"].includes(rules)
 
-/** Return what is asked about a position: in a view of the tables nothing accrues. @type {(position: {fen?: string, accrued?: string}, rules: string) => Question} */
+/** Return the parameters of a question about a position; in a view there is no accrued score. @type {(position: {fen?: string, accrued?: string}, rules: string) => Question} */
 export const questionOf = ({fen, accrued}, rules) => isView(rules) ? {fen} : {fen, accrued}

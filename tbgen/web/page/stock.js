@@ -1,4 +1,4 @@
-// Which tables the server has, so that nothing is asked of those that are missing, and positions of them to begin with.
+// The tables that the server has, so that the page requests nothing from missing ones, and positions to begin with.
 
 import {ask, attempt, isStatic} from "./api.js"
 import {$, h, onPlainClick} from "./browser.js"
@@ -7,13 +7,13 @@ import {read, variantOf} from "./state.js"
 
 /** @type {TableDocument[]} */ let tables = null
 
-/** Hear which tables there are, none if nobody says; they are known from then on. */
+/** Return the list of the server's tables, empty if it is unavailable; it is requested once. */
 export async function stockUp() {
     tables ??= await ask("tables").then(found => found.tables, () => /** @type {TableDocument[]} */ (null))
     return tables ?? []
 }
 
-/** Offer only rules of which there are tables, where nobody can build others: on a site without a server. Others may stand in an address. @type {(select: HTMLSelectElement) => Promise<void>} */
+/** On a site without a server, offer only rules that have tables, since visitors cannot build others. An address may still name others. @type {(select: HTMLSelectElement) => Promise<void>} */
 export async function offerRules(select) {
     if (!isStatic) return
     const there = await stockUp()
@@ -21,7 +21,7 @@ export async function offerRules(select) {
     for (const option of select.options) option.hidden = option.disabled = !there.some(({rules}) => rules === variantOf(option.value))
 }
 
-/** Whether a table may hold a position, as far as is known. @type {(fen: string, variant: string) => boolean} */
+/** Whether a table may hold a position; true for up to five men if the list of tables is unavailable. @type {(fen: string, variant: string) => boolean} */
 export function mayHold(fen, variant) {
     const {men, castling} = parse(fen)
     if (men.size > MOST_MEN || castling !== "-") return false
@@ -33,16 +33,16 @@ export function mayHold(fen, variant) {
 
 /** @type {(side: string) => string[]} */ const menOf = side => side.match(/\[[^\]]*\]|./g)
 
-/** Return a name that is the same whichever colour has which men. @type {(sides: string[][]) => string} */
+/** Return a name of the material that does not depend on the colours. @type {(sides: string[][]) => string} */
 const materialOf = sides => sides.map(side => [...side].sort().join("")).sort().join("v")
 
-// Random positions of a material, with a value, or both.
+// Random positions, optionally of a material or with a value.
 
 /**
- * Let random positions be found.
+ * Let the visitor find random positions.
  *
  * @type {(variant: () => string, onFound: (fen: string) => unknown) => void}
- * @param variant the game that is played now
+ * @param variant returns the current variant
  * @param onFound
  */
 export function offerSamples(variant, onFound) {
@@ -77,10 +77,10 @@ const EXAMPLES = [
 ]
 
 /**
- * List the examples as links, those whose tables are there.
+ * List as links the examples whose tables exist.
  *
  * @type {(element: Element, onGo: (query: string) => unknown) => Promise<void>}
- * @param onGo told which one is followed here, and not in another window
+ * @param onGo called with the query of the example that was clicked, unless it opens in another window
  */
 export async function showExamples(element, onGo) {
     await stockUp()

@@ -1,11 +1,11 @@
-// A game: its moves as a tree of positions, of which each is `after` another one, by its number, and its text as PGN. The
-// first move after a position goes on, others are variations.
+// A game: its moves as a tree of positions, each with the number of the position that it is `after`, and its PGN. The first
+// move after a position continues the line; the others are variations.
 
 import {labelOf, withScore} from "./position.js"
 
 /**
- * Return the positions of what stands in an address: "3.Kf4" is made in the position 3, "Kf4" in the one before it.
- * Glyphs stand behind a move as in PGN, "Kf4$1"; they are left there, for who referees.
+ * Return the positions of the moves in an address: "3.Kf4" is made in position 3, "Kf4" in the position before it in the
+ * list. Glyphs follow a move as in PGN, "Kf4$1"; they are ignored here, but the referee reads them.
  * @type {(tokens: string[]) => Ply[]}
  */
 export function parsed(tokens) {
@@ -16,7 +16,7 @@ export function parsed(tokens) {
     return [{san: null, after: null}, ...moves]
 }
 
-/** Return the moves of the main line of what stands in an address, without glyphs. @type {(tokens: string[]) => string[]} */
+/** Return the main line of the moves in an address, without glyphs. @type {(tokens: string[]) => string[]} */
 export function mainLine(tokens) {
     const plies = parsed(tokens)
     return lineThrough(plies).slice(1).map(number => plies[number].san.replace(/\$.*/, ""))
@@ -25,27 +25,27 @@ export function mainLine(tokens) {
 /** Return the positions of a game without variations. @type {(plies: Ply[]) => Ply[]} */
 export const inLine = plies => plies.map((ply, number) => ({...ply, after: number ? number - 1 : null}))
 
-/** Return what stands in an address for positions, the way back. @type {(plies: Ply[]) => string[]} */
+/** Return the moves of positions for an address; the inverse of `parsed`. @type {(plies: Ply[]) => string[]} */
 export const tokensOf = plies => plies.slice(1).map((ply, index) => (ply.after === index ? "" : `${ply.after}.`) + ply.san + glyphsOf(ply).join(""))
 
-/** Return the glyphs of a move as in PGN. @type {(ply: Ply) => string[]} */
+/** Return the glyphs of a move as written in PGN. @type {(ply: Ply) => string[]} */
 const glyphsOf = ({nags = []}) => nags.map(number => `$${number}`)
 
-/** Return for each position the numbers of those after it. @type {(plies: Ply[]) => number[][]} */
+/** Return for each position the numbers of the positions after it. @type {(plies: Ply[]) => number[][]} */
 export function nextOf(plies) {
     const found = plies.map(() => /** @type {number[]} */ ([]))
     plies.forEach(({after}, number) => after === null || found[after].push(number))
     return found
 }
 
-/** Return the numbers of the positions up to one. @type {(plies: Ply[], at: number) => number[]} */
+/** Return the numbers of the positions from the first one to `at`. @type {(plies: Ply[], at: number) => number[]} */
 export function upTo(plies, at) {
     const path = []
     for (let here = at; here !== null; here = plies[here].after) path.unshift(here)
     return path
 }
 
-/** Return the numbers of the line through a position: through the first one, of the main line. @type {(plies: Ply[], at?: number) => number[]} */
+/** Return the numbers of the line through a position; by default those of the main line. @type {(plies: Ply[], at?: number) => number[]} */
 export function lineThrough(plies, at = 0) {
     const next = nextOf(plies)
     const path = upTo(plies, at)
@@ -59,7 +59,7 @@ export function isSameLine(one, other) {
     return first === second
 }
 
-/** Return the number of the position that an arrow key leads to: back, forward, or to another move instead. @type {(plies: Ply[], at: number, key: string) => number} */
+/** Return the number of the position that an arrow key leads to: back, forward, or to an alternative move. @type {(plies: Ply[], at: number, key: string) => number} */
 export function towards(plies, at, key) {
     const next = nextOf(plies)
     const {after} = plies[at]
@@ -70,13 +70,13 @@ export function towards(plies, at, key) {
     return step && next[after][next[after].indexOf(at) + step]
 }
 
-/** Return positions with one more, after that of a number, and its number; what is there is not added again. @type {(plies: Ply[], after: number, ply: Ply) => {plies: Ply[], at: number}} */
+/** Return positions with another one after a numbered position, and its number; an existing one is not added again. @type {(plies: Ply[], after: number, ply: Ply) => {plies: Ply[], at: number}} */
 export function added(plies, after, ply) {
     const found = plies.findIndex(each => each.after === after && each.san === ply.san)
     return found < 0 ? {plies: [...plies, {...ply, after}], at: plies.length} : {plies, at: found}
 }
 
-/** Return positions without one and all that come after it. @type {(plies: Ply[], number: number) => Ply[]} */
+/** Return positions without one and all that follow it. @type {(plies: Ply[], number: number) => Ply[]} */
 export function without(plies, number) {
     const renumbered = new Map()
     const left = /** @type {Ply[]} */ ([])
@@ -88,7 +88,7 @@ export function without(plies, number) {
     return left
 }
 
-/** Return positions in which the line to one is the main line, and the number of this one there. @type {(plies: Ply[], number: number) => {plies: Ply[], at: number}} */
+/** Return positions reordered so that the line to a position is the main line, and the new number of this position. @type {(plies: Ply[], number: number) => {plies: Ply[], at: number}} */
 export function promoted(plies, number) {
     const path = new Set(upTo(plies, number))
     const next = nextOf(plies).map(after => after.toSorted((one, two) => Number(path.has(two)) - Number(path.has(one))))
@@ -105,7 +105,7 @@ export function promoted(plies, number) {
     }
 }
 
-/** Return positions with another comment on one; an empty one is none. @type {(plies: Ply[], number: number, comment: string) => Ply[]} */
+/** Return positions with a new comment on one; an empty comment removes it. @type {(plies: Ply[], number: number, comment: string) => Ply[]} */
 export const commented = (plies, number, comment) => plies.map((ply, each) => each === number ? {...ply, comment} : ply)
 
 /** Yield the moves in the order of PGN as `{number, label}`, and "(" and ")" around variations. @type {(plies: Ply[]) => Generator<Step>} */
@@ -130,10 +130,10 @@ function* from(plies, next, start, depth, fresh) {
 }
 
 /**
- * Return positions with all that the referee says of them; null if he counts others.
+ * Return positions with the referee's answers about them; null if the numbers of positions differ.
  *
  * @type {(plies: Ply[], game: GameDocument) => Ply[]}
- * @param game the answer, which has the main line and then the variations as they stand in the text
+ * @param game the referee's answer, which has the main line and then the variations in the order of the text
  */
 export function refereed(plies, {plies: main, variations}) {
     const said = [...main, ...variations]
@@ -147,20 +147,20 @@ export function refereed(plies, {plies: main, variations}) {
     return found
 }
 
-// PGN: what of a game decides the result besides its moves, and the way back to text.
+// PGN: the parts of a game that decide the result besides its moves, and writing PGN.
 
 const MOST_HEAD = 6000
 const OF_START = ["FEN", "SetUp", "FENAccrued"]
 const OF_END = ["Result", "Termination", "TerminationDetails", "PlyCount"]
 const OF_OUTCOME = /^(RMobility|WGMobility)(Result|Basis|Accrued|Bounds|Doubts)$|^Points$/
 const ROSTER = ["Event", "Site", "Date", "Round", "White", "Black"]
-/** What annotators say of moves and positions, by the numbers of PGN (NAGs); others have no sign. */
+/** Signs of glyphs by their numbers in PGN (NAGs); other glyphs have no sign. */
 export const SIGNS = "|!|?|!!|??|!?|?!|□|||=|||∞|⩲|⩱|±|∓|+−|−+|||⨀".split("|")
 const TAG = /^\[(\w+) "((?:[^"\\]|\\.)*)"\]$/
 
 /**
- * Return the head of a game: its tags, but those of the first position, and in a last line the last comment, which may
- * say how the game ended. It is empty if it is too long for an address.
+ * Return the head of a game: its tags, except those of the first position, and in a last line the last comment, which may
+ * say how the game ended. The head is empty if it is too long for an address.
  * @type {(game: Pick<ListedGameDocument, "tags" | "comment" | "result">) => string}
  */
 export function headOf({tags, comment, result}) {
@@ -171,7 +171,7 @@ export function headOf({tags, comment, result}) {
     return head.length > MOST_HEAD ? "" : head
 }
 
-/** Return the head of a game that goes on otherwise: nothing in it says any more how it ended. @type {(head: string) => string} */
+/** Return the head of a changed game: without all that says how the game ended. @type {(head: string) => string} */
 export function openHead(head) {
     const ofEnd = (/** @type {string} */ name) => OF_END.includes(name) || OF_OUTCOME.test(name)
     return split(head).tags.filter(line => !ofEnd(line.match(TAG)[1])).join("\n")
@@ -183,17 +183,17 @@ export function withLast(head, comment) {
     return [...tags, ...comment ? [inBraces(comment)] : []].join("\n")
 }
 
-/** Return what somebody has written as a comment, in one line as PGN can have it. @type {(text: string) => string} */
+/** Return a typed comment in one line, in the form that PGN allows. @type {(text: string) => string} */
 export const asComment = text => text.replace(/[{}]/g, found => found === "{" ? "(" : ")").replace(/\s+/g, " ").trim()
 
-/** Return who plays whom, as far as the head of a game says it. @type {(state: {head: string}) => string} */
+/** Return the players named in the head of a game. @type {(state: {head: string}) => string} */
 export function titleOf({head}) {
     const tags = new Map(split(head).tags.map(line => line.match(TAG)).map(([, name, value]) => [name, value]))
     const [white, black] = ["White", "Black"].map(name => (tags.get(name) ?? "?").replace(/\\(.)/g, "$1"))
     return white === "?" && black === "?" ? "The game so far" : `${white} – ${black}`
 }
 
-/** Return the comments of positions as they stand in an address; nothing if they are too long for it. @type {(plies: Ply[]) => string} */
+/** Return the comments of positions for an address; empty if they are too long for it. @type {(plies: Ply[]) => string} */
 export function commentsOf(plies) {
     const found = plies.flatMap(({comment}, number) => comment ? [[number, comment]] : [])
     const text = found.length ? JSON.stringify(Object.fromEntries(found)) : ""
@@ -206,7 +206,7 @@ export function withComments(plies, text) {
     try {
         found = JSON.parse(text || "{}")
     } catch {
-        // an address that was cut
+        // the address was truncated
     }
     return plies.map((ply, number) => typeof found[number] === "string" ? {...ply, comment: found[number]} : ply)
 }
@@ -219,7 +219,7 @@ export function pgnOf({fen, accrued, head}, plies) {
     const said = known.map(line => line.match(TAG)).find(([, name]) => name === "Result")
     const result = said ? [] : ['[Result "*"]']
     const end = lineThrough(plies).at(-1)
-    // The last comment may say how the game ended: it is that of the head, or none.
+    // The last comment comes from the head only, since it may say how the game ended.
     const commentAfter = (/** @type {number} */ number) => number === end ? "" : inBraces(plies[number].comment)
     const moves = [...inOrder(plies)].flatMap(each => typeof each === "string" ? [each] : [each.label, plies[each.number].san, ...glyphsOf(plies[each.number]), commentAfter(each.number)])
     const text = [commentAfter(0), ...moves, comment, said && !/[A-Za-z]/.test(said[2]) ? said[2] : "*"].filter(Boolean).join(" ").replaceAll("( ", "(").replaceAll(" )", ")")

@@ -1,4 +1,4 @@
-// What a position is worth: in words, by what has accrued, by best play, and among all positions of its material.
+// The value of a position: in words, by accrued score, by best play, and among all positions of its material.
 
 import {ask, attempt} from "./api.js"
 import {$, h, refill, steps} from "./browser.js"
@@ -29,7 +29,7 @@ import {DEFAULT, isView, variantOf, written} from "./state.js"
     return [...found, ["accrued", answer.accrued], ["position", answer.position_score], ["depth", way]]
 }
 
-/** Show what is known of a position all the same where tables do not say all that there is to say. @type {(found: LegalMovesDocument, view: boolean) => void} */
+/** Show the legal moves' answer about a position that tables do not hold: accrued score, and the value if it is available. @type {(found: LegalMovesDocument, view: boolean) => void} */
 export function showBeyond(found, view) {
     const known = found.value !== null && !view
     const over = found.checkmate || found.stalemate
@@ -42,7 +42,7 @@ export function showBeyond(found, view) {
     showFacts(view ? [] : known ? [["points", pointsText(found.points)], ...scores] : scores)
 }
 
-/** Say why there is no answer, and what to do; what has accrued in a game is known all the same. @type {(error: Error, accrued: string) => void} */
+/** Show why there is no answer, and what to do; the score accrued in a game is shown if available. @type {(error: Error, accrued: string) => void} */
 export function showProblem(error, accrued) {
     document.body.classList.remove("beyond")
     document.body.classList.add("refused")
@@ -59,9 +59,9 @@ export function showProblem(error, accrued) {
     document.title = "tbgen explorer"
 }
 
-// The accrued score as a slider, and along it what the position is worth.
+// The accrued score as a slider, and along it the value of the position.
 
-/** Return neighbouring stops of one kind: of one value, or where one side keeps what has accrued. @type {(stops: AccruedScoreDocument[]) => Stretch[]} */
+/** Return stretches of neighbouring stops: with the same value, or with one side keeping each accrued score. @type {(stops: AccruedScoreDocument[]) => Stretch[]} */
 function stretches(stops) {
     const found = /** @type {Stretch[]} */ ([])
     for (const stop of stops) {
@@ -80,11 +80,11 @@ function stretches(stops) {
 }
 
 export class Slider {
-    /** @param {(accrued: string, done: boolean) => void} onChange told of the score chosen, and whether for good */
+    /** @param {(accrued: string, done: boolean) => void} onChange called with the chosen score, and whether the choice is final */
     constructor(onChange) {
         this.stops = /** @type {AccruedScoreDocument[]} */ ([])
         this.key = ""
-        /** Whether it is being moved. */
+        /** Whether the slider is being moved. */
         this.moving = false
         this.input = $("accrued")
         this.band = $("band")
@@ -98,7 +98,7 @@ export class Slider {
         if (stop) onChange(stop.accrued, done)
     }
 
-    /** Show what an answer of /accrued says, and where the score is that counts. @type {(document: AccruedScoresDocument, accrued: string) => void} */
+    /** Show an answer of /accrued, with the slider at the current accrued score. @type {(document: AccruedScoresDocument, accrued: string) => void} */
     show(document, accrued) {
         const stops = [...document.accrued_scores].reverse()
         const key = JSON.stringify(stops)
@@ -108,7 +108,7 @@ export class Slider {
             this.input.max = String(stops.length - 1)
             this.band.replaceChildren(...stretches(stops).map(segment))
         }
-        this.own = document.position_score
+        this.positionScore = document.position_score
         const at = stops.findIndex(stop => stop.accrued === accrued)
         this.input.value = String(Math.max(at, 0))
         this.say(stops[Math.max(at, 0)])
@@ -119,7 +119,7 @@ export class Slider {
         if (!stop) return
         this.input.setAttribute("aria-valuetext", `${stop.accrued} accrued, worth ${stop.value}`)
         $("accrued-text").textContent = stop.accrued
-        $("accrued-own").textContent = stop.accrued === this.own ? "of this position alone" : ""
+        $("accrued-own").textContent = stop.accrued === this.positionScore ? "of this position alone" : ""
     }
 }
 
@@ -136,10 +136,10 @@ export class Slider {
 
 // Best play as a line of moves.
 
-/** Return best play after an answer about a position, `{fen, accrued}`: moves with `uci`, `san` and what has accrued. @type {(answer: Answer, here: Ply, rules: string) => Promise<Ply[]>} */
+/** Return best play from a position, `{fen, accrued}`, with its answer: moves with `uci`, `san` and `accrued`. @type {(answer: Answer, here: Ply, rules: string) => Promise<Ply[]>} */
 export async function bestPlay(answer, {fen, accrued}, rules) {
     if (!isView(rules)) return (await ask(`${rules}/mainline`, {fen, accrued})).mainline
-    // Where it is known how far it is to mate, whoever takes the first move each time gets there.
+    // If the depth is available, making the first of the moves each time leads to the end.
     const [best] = answer.moves
     return answer.depth && best ? [{uci: best.uci, san: best.san, accrued: null}] : []
 }
@@ -148,9 +148,9 @@ export async function bestPlay(answer, {fen, accrued}, rules) {
  * Show best play.
  *
  * @type {(element: Element, line: Ply[], answer: Answer, onGo: (number: number) => unknown) => void}
- * @param line moves with `san` and what has accrued after them
- * @param answer what the position is worth
- * @param onGo told how many moves to make
+ * @param line moves with `san` and the accrued score after them
+ * @param answer the answer about the position
+ * @param onGo called with the number of moves to make
  */
 export function showLine(element, line, answer, onGo) {
     const moves = steps(numbered(answer.fen, line.map(ply => ply.san)), index => onGo(index + 1), -1, index => ({title: answer.view ? false : `accrued ${line[index].accrued}`}))
@@ -160,18 +160,18 @@ export function showLine(element, line, answer, onGo) {
 /** @type {(answer: Answer) => string} */ function noLine(answer) {
     if (!answer.moves.length) return "The game is over."
     if (!answer.view) return "Nothing to do: what has accrued is the value."
-    return answer.winner === null ? "A draw: there is nothing to reach." : "Who wins is known here, and not how soon: there is no line."
+    return answer.winner === null ? "A draw: there is nothing to reach." : "The winner is known here, but not how soon: there is no line."
 }
 
 const PLAYING_MS = 900
 
-/** Best play that goes on by itself. */
+/** Best play that runs by itself. */
 export class Running {
     /**
-     * @param {Element} button that starts and stops it
+     * @param {Element} button the button that starts and stops it
      * @param {(first: boolean) => Promise<void>} step makes a move
-     * @param {() => object} shown returns what is shown; if it is something else than after the last step, somebody has
-     *     gone elsewhere, and it stops
+     * @param {() => object} shown returns the current state; if it has changed since the last step, the visitor has gone
+     *     elsewhere, and play stops
      */
     constructor(button, step, shown) {
         this.button = button
@@ -212,12 +212,12 @@ export class Running {
 /** @type {[Colour, string][]} */ const SIDES = [["white", "White to move"], ["black", "Black to move"]]
 
 /**
- * Show the material of a position, and its values where they are unfolded.
+ * Show the material of a position, and the counts of its values if they are unfolded.
  *
  * @type {(answer: Answer, rules: string, isShown: () => boolean) => Promise<void>}
- * @param answer what the position is worth
- * @param rules those of the answer
- * @param isShown whether it is still that position that is shown
+ * @param answer the answer about the position
+ * @param rules the rules of the answer
+ * @param isShown returns whether the position is still shown
  */
 export async function showMaterial({material, value}, rules, isShown) {
     const variant = variantOf(rules)
@@ -231,14 +231,14 @@ export async function showMaterial({material, value}, rules, isShown) {
     })
 }
 
-/** Show the way to the report on a table, if there is one. @type {(link: HTMLAnchorElement, material: string, variant: string, isShown: () => boolean) => Promise<void>} */
+/** Show the link to the report on a table, if it exists. @type {(link: HTMLAnchorElement, material: string, variant: string, isShown: () => boolean) => Promise<void>} */
 async function showReport(link, material, variant, isShown) {
     link.href = `report/tables/${material}.${variant}.html`
     const response = await fetch(link.href, {method: "HEAD"}).catch(() => /** @type {Response} */ (null))
     if (isShown()) link.hidden = !response?.ok
 }
 
-/** Show what /stats says of a table; the value of the position shown is marked. @type {(element: Element, table: CountedTableDocument, value: string) => void} */
+/** Show an answer of /stats about a table, with the value of the shown position marked. @type {(element: Element, table: CountedTableDocument, value: string) => void} */
 function showStats(element, table, value) {
     const {positions, values} = table
     const totals = SIDES.map(([side]) => Object.values(values[side]).reduce((sum, count) => sum + count, 0))

@@ -1,4 +1,4 @@
-// A game that is watched: on the large board with all that is told of it, or on a small one beside it.
+// A watched game: on the large board with all details, or on a small one beside it.
 
 import {isStatic} from "./api.js"
 import {$, h, offerWalk, onClick, onKey, refillMoves, steps} from "./browser.js"
@@ -7,12 +7,12 @@ import {graph, showBar, showCount} from "./mobility.js"
 import {lineText, numbered} from "./position.js"
 import {pointsText, score} from "./score.js"
 
-const SECOND = 1000
+const SECOND_MS = 1000
 
-/** Return the address of a finished game: by its ending, or that which leads to the explorer. @type {(key: string, ending?: string) => `live/games/${string}`} */
+/** Return the address of a finished game: of the file with a suffix, or the one that redirects to the explorer. @type {(key: string, ending?: string) => `live/games/${string}`} */
 export const addressOf = (key, ending = isStatic ? ".html" : "") => `live/games/${encodeURIComponent(key)}${ending}`
 
-/** What has been told of a game: docs/match.md describes the fields. */
+/** The state of a game from the server's messages; docs/match.md describes the fields. */
 export class Watched {
     /** @param {ToldGame} told */ constructor(told) {
         this.key = told.key
@@ -22,14 +22,14 @@ export class Watched {
         this.plies = told.plies
         this.left = told.left
         this.thought = told.thought
-        this.heard = performance.now() - SECOND * told.since
-        /** What it has come to, to be shown; null before. */
+        this.heard = performance.now() - SECOND_MS * told.since
+        /** The result to show; null before the end. */
         this.result = /** @type {(Node | string)[]} */ (null)
         /** Whether the event has ended, and its clocks with it. */
         this.stopped = false
-        /** Whether it is shown again after its end. */
+        /** Whether the game is shown again after its end. */
         this.again = false
-        /** That shows it; null where there is no room. */
+        /** The view that shows the game; null if it is not shown. */
         this.view = /** @type {Card | Stage} */ (null)
     }
 
@@ -41,34 +41,34 @@ export class Watched {
         this.view?.schedule()
     }
 
-    /** Take what the engine to move thinks. @type {(told: Thought) => void} */
+    /** Store a thought of the engine to move. @type {(told: Thought) => void} */
     think({comment, line}) {
         this.thought = {comment, line}
         this.view?.schedule()
     }
 
-    /** Take its end, and its row in the list of finished games, if it is there. @type {(reason: string, found?: FinishedGame) => void} */
+    /** End the game; its row in the list of finished games may be missing. @type {(reason: string, found?: FinishedGame) => void} */
     finish(reason, found) {
         this.result = found ? [score(found.value), `, ${pointsText(found.points)}: ${reason}`] : [reason]
         this.view?.schedule()
     }
 
-    /** Return the position after so many plies. @type {(at: number) => string} */
+    /** Return the position after a number of plies. @type {(at: number) => string} */
     fenAt = at => at ? this.plies[at - 1].fen : this.start.fen
 
-    /** Return the position's own score after so many plies; empty where nothing was told of it. @type {(at: number) => string} */
-    ownAt = at => (at ? this.plies[at - 1] : this.start).position_score
+    /** Return the position score after a number of plies; empty if unavailable. @type {(at: number) => string} */
+    positionScoreAt = at => (at ? this.plies[at - 1] : this.start).position_score
 
     /** @type {(at: number) => string} */ accruedAt = at => at ? this.plies[at - 1].accrued : this.start.accrued
 
     /** Return the side that makes a move, by its number from 0. @type {(number: number) => Colour} */
     moverOf = number => (this.start.fen.split(" ")[1] === "w") === (number % 2 === 0) ? "white" : "black"
 
-    /** Return the seconds that a side has left, null without a clock. @type {(side: Colour) => {runs: boolean, left: number}} */
+    /** Return whether a side's clock runs, and its remaining seconds, null without a clock. @type {(side: Colour) => {runs: boolean, left: number}} */
     leftOf(side) {
         const left = this.left[side] ?? null
         const runs = !this.stopped && !this.result && side === this.moverOf(this.plies.length)
-        return {runs, left: left === null || !runs ? left : left - (performance.now() - this.heard) / SECOND}
+        return {runs, left: left === null || !runs ? left : left - (performance.now() - this.heard) / SECOND_MS}
     }
 
     get link() {
@@ -79,17 +79,17 @@ export class Watched {
 }
 
 class View {
-    /** @param {Element} place of the board */ constructor(place) {
+    /** @param {Element} place the element of the board */ constructor(place) {
         this.game = /** @type {Watched} */ (null)
         this.players = /** @type {Record<Colour, HTMLElement>} */ (null)
         this.scheduled = this.drawing = this.closed = false
         this.drawn = this.wanted = ""
-        /** Whether its moves are heard. */
+        /** Whether moves make a sound. */
         this.sounds = false
         this.board = new Chessboard(place)
     }
 
-    /** Show what has changed with the next picture: moves may come faster than these, or nobody may be looking. */
+    /** Show changes with the next animation frame: moves may come faster than frames, or the tab may be hidden. */
     schedule() {
         if (this.scheduled) return
         this.scheduled = true
@@ -99,10 +99,10 @@ class View {
         })
     }
 
-    /** Show the game, each kind of board in its way. */
+    /** Show the game; each kind of view overrides this. */
     show() {}
 
-    /** Draw the position after so many plies; those that come while men move are left out. @type {(at: number) => Promise<void>} */
+    /** Draw the position after a number of plies; positions that arrive while men move are skipped, except the last. @type {(at: number) => Promise<void>} */
     async draw(at) {
         const {game} = this
         const last = game.plies[at - 1]
@@ -149,7 +149,7 @@ function time(seconds) {
 export class Card extends View {
     /**
      * @param {Watched} game
-     * @param {() => void} onChoose told that it is to be seen on the large board
+     * @param {() => void} onChoose called when the game is to be shown on the large board
      */
     constructor(game, onChoose) {
         const place = h("div", {class: "board"})
@@ -182,17 +182,17 @@ export class Card extends View {
     }
 }
 
-// The large board: what the engines think, the moves, which can be walked, and what accrues.
+// The large board: the engines' thoughts, the moves, which can be stepped through, and the accrued score.
 
 /** @type {Colour[]} */ const SIDES = ["black", "white"]
-/** Evaluation, depth and time of a move, as its comment has them. */
-const TOLD = /^(\S+)\/(\d+) ([\d.]+s)/
+/** Evaluation, depth and time in the comment of a move. */
+const THOUGHT = /^(\S+)\/(\d+) ([\d.]+s)/
 
 export class Stage extends View {
     constructor() {
         super($("board"))
         this.sounds = true
-        /** The number of plies after which the game is shown; null for as many as there are. @type {number} */
+        /** The number of plies after which the game is shown; null to follow its last position. @type {number} */
         this.at = null
         this.players = {black: $("black"), white: $("white")}
         onClick(this.steps)
@@ -211,7 +211,7 @@ export class Stage extends View {
         return this.at ?? this.game?.plies.length ?? 0
     }
 
-    /** Whether another game may be shown: there is none, or it is over and nobody walks through it. */
+    /** Whether another game may be shown: there is none, or the game is over and the visitor does not step through it. */
     get free() {
         return !this.game || (this.game.result !== null && this.at === null)
     }
@@ -231,7 +231,7 @@ export class Stage extends View {
         this.game = null
     }
 
-    /** Go to the position after so many plies; at the last one the game is followed. @type {(at: number) => void} */
+    /** Go to the position after a number of plies; at the last one the game is followed. @type {(at: number) => void} */
     go(at) {
         if (!this.game) return
         this.at = at === null || at >= this.game.plies.length ? null : at
@@ -244,7 +244,7 @@ export class Stage extends View {
         this.draw(here)
         $("now-score").textContent = game.accruedAt(here)
         showBar(game.accruedAt(here), false)
-        showCount(game.fenAt(here), game.ownAt(here))
+        showCount(game.fenAt(here), game.positionScoreAt(here))
         for (const side of SIDES) this.showEngine(side)
         this.showMoves()
         const shown = {width: $("graph").clientWidth, at: followed ? null : here, onGo: (/** @type {number} */ at) => this.go(at)}
@@ -257,13 +257,13 @@ export class Stage extends View {
         this.tick()
     }
 
-    /** Show what an engine thinks, or has told of its last move before the position that is shown. @type {(side: Colour) => void} */
+    /** Show an engine's current thought, or that on its last move before the shown position. @type {(side: Colour) => void} */
     showEngine(side) {
         const {game} = this
         const thinks = game.thought !== null && !game.result && this.at === null && game.moverOf(game.plies.length) === side
         const number = thinks ? game.plies.length : [...game.plies.keys()].findLast(each => each < this.here && game.moverOf(each) === side)
         const {comment = "", line = ""} = (thinks ? game.thought : game.plies[number]) ?? {}
-        const [, evaluation = "", depth = "", time = comment] = comment.match(TOLD) ?? []
+        const [, evaluation = "", depth = "", time = comment] = comment.match(THOUGHT) ?? []
         const set = (/** @type {string} */ name, /** @type {string} */ text) => $(`${side}-${name}`).textContent = text
         set("engine", game[side])
         set("evaluation", evaluation || "–")

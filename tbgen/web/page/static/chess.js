@@ -1,6 +1,6 @@
-// Positions of chess: what a FEN says, the legal moves, what they lead to and how they are written.
+// Chess positions: reading and writing FENs, legal moves and their positions, and SAN.
 //
-// A position has `men` (letters by square, a1 first, "" where there is none), `side` (to move: 0 White, 1 Black),
+// A position has `men` (letters by square, a1 first, "" for none), `side` (to move: 0 White, 1 Black),
 // `castling`, `ep` (the square that a pawn has just passed, or -1), `clock` and `number`.
 
 import {badInput} from "../api.js"
@@ -12,9 +12,9 @@ const DIAGONALS = [[1, 1], [1, -1], [-1, 1], [-1, -1]]
 const LEAPS = [[1, 2], [2, 1], [2, -1], [1, -2], [-1, -2], [-2, -1], [-2, 1], [-1, 2]]
 const SQUARES = Array.from({length: 64}, (_, square) => square)
 const PROMOTIONS = ["q", "r", "b", "n"]
-/** The rights that are lost when a square is left or captured on. @type {Record<number, string>} */
+/** The castling rights lost by a move from or to a square. @type {Record<number, string>} */
 const RIGHTS = {0: "Q", 4: "KQ", 7: "K", 56: "q", 60: "kq", 63: "k"}
-/** The ways of castling: right, king and rook, and where the king goes. @type {[string, number, number, number][]} */
+/** The castling moves: right, squares of king and rook, and target of the king. @type {[string, number, number, number][]} */
 const CASTLING = [["K", 4, 7, 6], ["Q", 4, 0, 2], ["k", 60, 63, 62], ["q", 60, 56, 58]]
 
 /** @type {(square: number) => string} */ const nameOf = square => "abcdefgh"[square & 7] + (1 + (square >> 3))
@@ -22,7 +22,7 @@ const CASTLING = [["K", 4, 7, 6], ["Q", 4, 0, 2], ["k", 60, 63, 62], ["q", 60, 5
 /** @type {(man: string) => number} */ const sideOf = man => man === man.toUpperCase() ? 0 : 1
 /** @type {(side: number, kind: string) => string} */ const of = (side, kind) => side === 0 ? kind : kind.toLowerCase()
 
-/** Return for each square the squares in some directions, near ones first. @type {(directions: number[][], reach: number) => number[][][]} */
+/** Return for each square the rays in some directions, near squares first. @type {(directions: number[][], reach: number) => number[][][]} */
 const raysOf = (directions, reach) => SQUARES.map(from => directions.map(([across, up]) => {
     const ray = []
     for (let [file, rank] = [(from & 7) + across, (from >> 3) + up]; ray.length < reach && file >= 0 && file < 8 && rank >= 0 && rank < 8; file += across, rank += up) ray.push(file + 8 * rank)
@@ -33,7 +33,7 @@ const raysOf = (directions, reach) => SQUARES.map(from => directions.map(([acros
     K: raysOf([...LINES, ...DIAGONALS], 1), Q: raysOf([...LINES, ...DIAGONALS], 7), R: raysOf(LINES, 7),
     B: raysOf(DIAGONALS, 7), N: raysOf(LEAPS, 1),
 }
-/** Where pawns of a side capture. */
+/** The squares on which pawns capture, by side and square. */
 const CAPTURES = [1, -1].map(up => raysOf([[-1, up], [1, up]], 1).map(rays => rays.flat()))
 
 /** Whether a side attacks a square. @type {(men: string[], square: number, by: number) => boolean} */
@@ -50,7 +50,7 @@ function attacked(men, square, by) {
 /** @type {(position: Position, side: number) => boolean} */
 const inCheck = ({men}, side) => attacked(men, kingOf(men, side), 1 - side)
 
-/** Yield moves that may leave the king attacked: `from`, `to`, maybe `promotion`. @type {(position: Position) => Generator<Try>} */
+/** Yield pseudo-legal moves: `from`, `to` and `promotion`, and `rook` for castling. @type {(position: Position) => Generator<Try>} */
 function* tries({men, side, ep, castling}) {
     const them = (/** @type {number} */ square) => men[square] && sideOf(men[square]) !== side
     for (const from of SQUARES) {
@@ -107,8 +107,8 @@ function made({men: before, side, castling, ep, clock, number}, {from, to, promo
 }
 
 /**
- * Return all about a position: its legal `moves`, whether the side to move is in `check`, whether an en passant capture
- * is legal (`passing`), whether the game is `over`, and its `own` score (see below).
+ * Return a position with its legal `moves`, whether the side to move is in `check`, whether an en passant capture
+ * is legal (`passing`), whether the game is `over`, and its `positionScore` (see below).
  *
  * A move has `uci`, `kind`, `from`, `to`, `promotion`, `capture`, `zeroing`, and the position `next` after it.
  * @type {(position: Position) => Studied}
@@ -129,7 +129,7 @@ export function studied(position) {
     }
     const check = inCheck(position, side)
     const rank = 2 * moves.length + (check ? 0 : 1)
-    return {...position, moves, check, passing: moves.some(move => move.passing), over: !moves.length, own: side === 0 ? ~rank : rank}
+    return {...position, moves, check, passing: moves.some(move => move.passing), over: !moves.length, positionScore: side === 0 ? ~rank : rank}
 }
 
 /** Return a move in short algebraic notation, without the mark of a check. @type {(position: Studied, move: StudiedMove) => string} */
@@ -142,16 +142,16 @@ export function sanOf({moves}, {uci, kind, from, to, promotion, capture, rook}) 
     return kind + start + target
 }
 
-/** Return the mark of a move that has led to a position. @type {(position: Studied) => string} */
+/** Return the check mark of the move that has led to a position. @type {(position: Studied) => string} */
 export const checkMark = ({check, over}) => check ? (over ? "#" : "+") : ""
 
-/** Return the FEN of a studied position; only a legal en passant capture is told. @type {(position: Studied) => string} */
+/** Return the FEN of a studied position; its en passant square is given only if the capture is legal. @type {(position: Studied) => string} */
 export function fenOf({men, side, castling, ep, clock, number, passing}) {
     const rows = [7, 6, 5, 4, 3, 2, 1, 0].map(rank => men.slice(8 * rank, 8 * rank + 8).map(man => man || " ").join("").replace(/ +/g, empty => String(empty.length)))
     return [rows.join("/"), "wb"[side], castling || "-", passing ? nameOf(ep) : "-", clock, number].join(" ")
 }
 
-/** Whether neither side can mate in chess by whatever moves. @type {(position: Position) => boolean} */
+/** Whether neither side could mate by any sequence of legal moves. @type {(position: Position) => boolean} */
 export const isInsufficient = ({men}) => [0, 1].every(side => {
     const all = SQUARES.filter(square => men[square])
     const kinds = all.filter(square => sideOf(men[square]) === side).map(square => men[square].toUpperCase())
@@ -183,7 +183,7 @@ export function readFen(text) {
 
 const SIDES = ["White", "Black"]
 
-/** Refuse positions from which play cannot go on. @type {(position: Position) => void} */
+/** Check that a position is valid; throw a refusal if not. @type {(position: Position) => void} */
 export function validate(position) {
     const {men, side, castling, ep} = position
     const lacked = lacking(men)
@@ -204,9 +204,9 @@ export function validate(position) {
 
 /** @type {(position: Position) => number} */ export const numberOfMen = ({men}) => men.filter(Boolean).length
 
-// Scores as numbers: White's of rank r is r, Black's is -1 - r; their low byte is the code in tables (docs/format.md).
+// Scores as numbers: White's score of rank r is r, Black's is -1 - r; the low byte is the code in tables (docs/format.md).
 
-/** The codes that stand for no score, as numbers. */
+/** Codes that stand for no score, as numbers. */
 export const NONE = 127
 export const FRESH = -128
 
@@ -214,7 +214,7 @@ export const FRESH = -128
 
 /** @type {(score: number) => boolean} */ export const isWhites = score => score >= 0
 
-/** The lowest rank at which a game goes on: below are mate and stalemate. */
+/** The lowest rank of a score that does not end the game, above mate and stalemate. */
 export const LEAST_RANK = 2
 
 /** @type {(score: number) => string} */
@@ -223,23 +223,23 @@ export const textOf = score => `${isWhites(score) ? "" : "-"}G${(rankOf(score) /
 /** Return the score of a text such as "G3.5", "g3" or "-G2.0". @type {(text: string) => number} */
 export function scoreOf(text) {
     const [, minus, whole, half = "0"] = text.match(/^([-m\u2212\u2013])?[Gg](\d{1,3})(?:\.([05]))?$/) ?? []
-    if (whole === undefined) throw badInput(`'${text}' is not a G-score: expected one such as G3.5 or -G3.5`)
+    if (whole === undefined) throw badInput(`'${text}' is not a G-score: expected a score such as G3.5 or -G3.5`)
     const rank = 2 * Number(whole) + (half === "5" ? 1 : 0)
     return minus ? ~rank : rank
 }
 
-/** Return a number that is the greater the better a score is for a side, 0 or 1. @type {(score: number, side: number) => number} */
+/** Return a number that orders scores by their merit for a side, 0 or 1; better scores have greater numbers. @type {(score: number, side: number) => number} */
 export function merit(score, side) {
     const value = score >= 0 ? 4096 - score : -4096 - score
     return side === 0 ? value : -value
 }
 
-/** Return what has accrued after a position's own score: of equal ones the first counts. @type {(accrued: number, own: number) => number} */
-export const fold = (accrued, own) => accrued === null || rankOf(own) < rankOf(accrued) ? own : accrued
+/** Return the accrued score after folding in a position score; of equal ranks the earlier score counts. @type {(accrued: number, positionScore: number) => number} */
+export const fold = (accrued, positionScore) => accrued === null || rankOf(positionScore) < rankOf(accrued) ? positionScore : accrued
 
 const CATEGORIES = [["mate", "mated"], ["stalemate", "stalemated"], ["ahead", "behind"]]
 
-/** Return what is said of a value where a side is to move. @type {(goal: Goal, side: number) => Omit<StateDocument, "fen" | "accrued">} */
+/** Return the fields of an answer for a value and the side to move. @type {(goal: Goal, side: number) => Omit<StateDocument, "fen" | "accrued">} */
 export const worthOf = ({value, depth}, side) => ({
     value: textOf(value), depth, points: pointsOf(textOf(value)),
     category: CATEGORIES[Math.min(rankOf(value), 2)][isWhites(value) === (side === 0) ? 0 : 1],

@@ -1,5 +1,5 @@
-// Positions drawn at random: samples, puzzles and challenges, as docs/web.md describes them. Those of one draw lie in
-// one piece of a table, so that a few pieces are enough. What a text decides, web/puzzles.py draws in the same way.
+// Random positions: samples, puzzles and challenges, as docs/web.md describes them. The positions of one draw lie in one
+// piece of a table, so that few pieces are loaded. Draws determined by a text equal those of web/puzzles.py.
 
 /** @typedef {import("./tables.js").Table} Table */
 
@@ -9,18 +9,18 @@ import {NONE, fenOf, isWhites, rankOf, readFen, scoreOf, studied, textOf} from "
 import {answer} from "./positions.js"
 import {canonical, list, tableOf} from "./tables.js"
 
-const MOST_RANK = 12
-const SOLVED = [3, 15]
-/** @type {Record<string, number[]>} */ const PLAYED = {easy: [3, 8], medium: [9, 20], hard: [21, Infinity]}
-/** How many wrong moves of a puzzle tempt, at most. @type {Record<string, number>} */
-const TEMPTING = {easy: 1, medium: 4, hard: Infinity}
+const MAX_RANK = 12
+const PUZZLE_PLIES = [3, 15]
+/** @type {Record<string, number[]>} */ const CHALLENGE_PLIES = {easy: [3, 8], medium: [9, 20], hard: [21, Infinity]}
+/** Maximum number of tempting wrong moves in a puzzle, by level. @type {Record<string, number>} */
+const MAX_TEMPTING = {easy: 1, medium: 4, hard: Infinity}
 const DRAWS = 60
 const TRIED = 8
 const TOGETHER = 8
 
 /** @type {(message: string) => Refused} */ const none = message => new Refused(404, {code: "no_position", message})
 
-/** Return a function that draws numbers from 0 to 1: always the same ones for a text, by FNV-1a and Mulberry32. @type {(text: string) => () => number} */
+/** Return a function that draws pseudo-random numbers from 0 to 1 determined by a text, with FNV-1a and Mulberry32. @type {(text: string) => () => number} */
 function drawnBy(text) {
     let state = [...text].reduce((sum, letter) => Math.imul(sum ^ letter.charCodeAt(0), 0x01000193), 0x811c9dc5)
     return () => {
@@ -43,21 +43,21 @@ function drawnBy(text) {
     return found
 }
 
-/** Return the canonical name of a material, whichever way it is written. @type {(text: string) => string} */
+/** Return the canonical name of a material from any of its spellings. @type {(text: string) => string} */
 function named(text) {
     const sides = text.toUpperCase().split("V")
-    if (sides.length !== 2 || !sides.every(side => /^[QRBNP]*K[QRBNP]*$/.test(side))) throw badInput(`'${text}' is not a material name: expected one such as KBNvK`)
+    if (sides.length !== 2 || !sides.every(side => /^[QRBNP]*K[QRBNP]*$/.test(side))) throw badInput(`'${text}' is not a material name: expected a name such as KBNvK`)
     return canonical(sides).material
 }
 
-/** Return a position of a slot as a FEN, maybe with the colours exchanged. @type {(table: Table, side: number, slot: number, swapped: boolean) => Promise<string>} */
+/** Return the position of a slot as a FEN, with colours exchanged if `swapped`. @type {(table: Table, side: number, slot: number, swapped: boolean) => Promise<string>} */
 async function fenOfSlot(table, side, slot, swapped) {
     const men = await table.menOf(slot)
     const turned = swapped ? men.map((_, index) => men[index ^ 56]).map(recoloured) : men
     return fenOf(studied({men: turned, side: swapped ? 1 - side : side, castling: "", ep: -1, clock: 0, number: 1}))
 }
 
-/** Return the slots of one piece of a table whose codes of W are wanted. @type {(table: Table, side: number, piece: number, isWanted: (score: number) => boolean) => Promise<number[]>} */
+/** Return the slots of one piece of a table whose fresh values are wanted. @type {(table: Table, side: number, piece: number, isWanted: (score: number) => boolean) => Promise<number[]>} */
 async function slotsOf(table, side, piece, isWanted) {
     const {length, pieces_per_row: perRow} = table.facts.datasets.value
     const codes = await table.file.piece("value", side * perRow + piece)
@@ -69,7 +69,7 @@ async function slotsOf(table, side, piece, isWanted) {
     return found
 }
 
-/** Return the depths of slots, which ascend; a piece at a time, since to wait for each would keep the page busy. @type {(table: Table, side: number, slots: number[]) => Promise<number[]>} */
+/** Return the depths of slots in ascending order; one piece at a time, since awaiting each depth would keep the page busy. @type {(table: Table, side: number, slots: number[]) => Promise<number[]>} */
 async function depthsOf(table, side, slots) {
     const found = /** @type {number[]} */ ([])
     while (found.length < slots.length) {
@@ -83,7 +83,7 @@ async function depthsOf(table, side, slots) {
 /** @type {(rules: string, least: number) => Promise<string[]>} */
 const materialsOf = async (rules, least) => (await list()).filter(each => each.rules === rules && each.material.length - 1 >= least).map(each => each.material).sort()
 
-/** Return a random position of a table, or of any one that has such positions. @type {(question: Question, rules: string) => Promise<PositionMovesDocument>} */
+/** Return a random position of a table, or of any table that has such positions. @type {(question: Question, rules: string) => Promise<PositionMovesDocument>} */
 export async function sample({material, value, side}, rules) {
     if (side && !["white", "black"].includes(side)) throw badInput(`'${side}' is no side: expected white or black`)
     const wanted = value ? scoreOf(value) : null
@@ -105,14 +105,14 @@ export async function sample({material, value, side}, rules) {
     throw none(material ? `${names[0]} has no such position` : "no table here has such a position")
 }
 
-/** Yield FENs of positions whose side to move gets a score of its own that is worth it, in a number of plies. @type {(rules: string, material: string, plies: number[], random: () => number) => AsyncGenerator<string>} */
+/** Yield FENs of positions whose value belongs to the side to move, with an allowed rank and depth. @type {(rules: string, material: string, plies: number[], random: () => number) => AsyncGenerator<string>} */
 async function* drawn(rules, material, [least, most], random) {
     const names = material ? [named(material)] : await materialsOf(rules, 3)
     for (let draw = 0; names.length && draw < DRAWS; draw++) {
         const table = await tableOf(any(names, random), rules)
         const side = number(2, random)
         const piece = number(table.facts.datasets.value.pieces_per_row, random)
-        const slots = await slotsOf(table, side, piece, score => isWhites(score) === (side === 0) && rankOf(score) <= MOST_RANK)
+        const slots = await slotsOf(table, side, piece, score => isWhites(score) === (side === 0) && rankOf(score) <= MAX_RANK)
         const depths = await depthsOf(table, side, slots)
         const fit = slots.filter((_, index) => depths[index] >= least && depths[index] <= most)
         for (const slot of shuffled(fit, random).slice(0, TRIED)) yield await fenOfSlot(table, side, slot, random() < 0.5)
@@ -120,31 +120,31 @@ async function* drawn(rules, material, [least, most], random) {
 }
 
 /** @type {(level: string) => string} */ function levelOf(level) {
-    if (level && !(level in PLAYED)) throw badInput(`'${level}' is no level: expected easy, medium, hard`)
+    if (level && !(level in CHALLENGE_PLIES)) throw badInput(`'${level}' is no level: expected easy, medium, hard`)
     return level || null
 }
 
 /** Return a random position whose side to move has a score to win. @type {(question: Question, rules: string) => Promise<PositionMovesDocument>} */
 export async function challenge({level, material}, rules) {
-    const plies = PLAYED[levelOf(level) ?? any(Object.keys(PLAYED), Math.random)]
+    const plies = CHALLENGE_PLIES[levelOf(level) ?? any(Object.keys(CHALLENGE_PLIES), Math.random)]
     for await (const fen of drawn(rules, material, plies, Math.random)) return await answer({fen}, rules)
     throw none("no position to play was found: try another level, or another material")
 }
 
-/** Return a random position with exactly one move that keeps the value, and which wrong moves tempt. @type {(question: Question, rules: string) => Promise<PuzzleDocument>} */
+/** Return a random position with exactly one move that keeps the value, and its tempting wrong moves. @type {(question: Question, rules: string) => Promise<PuzzleDocument>} */
 export async function puzzle({level, material, day}, rules) {
     const wanted = levelOf(level)
     const random = day ? drawnBy(`${day} ${rules} ${wanted ?? ""} ${material ?? ""}`) : Math.random
-    for await (const fen of drawn(rules, material, SOLVED, random)) {
+    for await (const fen of drawn(rules, material, PUZZLE_PLIES, random)) {
         const found = await answer({fen}, rules)
         const [right, ...wrong] = found.moves
         const {position} = readFen(fen)
         const {moves} = studied(position)
         const captures = (/** @type {Move} */ {uci}) => moves.find(move => move.uci === uci).capture
         if (!wrong.length || wrong[0].value === right.value || captures(right)) continue
-        const leaves = (/** @type {Move} */ {uci}) => rankOf(studied(moves.find(move => move.uci === uci).next).own)
+        const leaves = (/** @type {Move} */ {uci}) => rankOf(studied(moves.find(move => move.uci === uci).next).positionScore)
         const tempting = wrong.filter(move => leaves(move) <= leaves(right) || captures(move)).map(move => move.uci)
-        const hard = Object.keys(TEMPTING).find(each => tempting.length <= TEMPTING[each])
+        const hard = Object.keys(MAX_TEMPTING).find(each => tempting.length <= MAX_TEMPTING[each])
         if (!wanted || wanted === hard) return {...found, level: hard, tempting}
     }
     throw none("no puzzle was found: try another level, or another material")

@@ -1,4 +1,4 @@
-// Games as PGN, followed ply by ply: what has accrued, and what tables say. How a game ended off the board is not
+// Games as PGN, followed ply by ply: accrued scores, and values where tables have them. Ends off the board are not
 // refereed here, and no outcome is stated.
 
 import {badInput} from "../api.js"
@@ -8,7 +8,7 @@ import {checkMark, fenOf, numberOfMen, sanOf, textOf} from "./chess.js"
 import {knownGoal, reached, stateOf, told} from "./positions.js"
 import {materialOf} from "./tables.js"
 
-/** Tag, comment, which if open takes all that is left, comment to the end of the line, glyph by number, as sign, variation, result, castling with zeros, number, move. */
+/** Tag; comment in braces, up to the end of the text if unclosed; comment up to the end of the line; glyph as number; glyph as sign; bracket; result; castling with zeros; move number; move. */
 const TOKEN = /\s+|\[\s*(\w+)\s+"((?:[^"\\]|\\.)*)"\s*\]|\{(?:([^}]*)\}|[^}]*$)|;([^\n]*)|\$(\d+)|([!?]+)|([()])|(1-0|0-1|1\/2-1\/2|\*)|(0-0(?:-0)?[+#!?]*)|\d+\.*|([A-Za-z][^\s(){};$]*)|./gy
 const MOVE = /^([KQRBN]?)([a-h]?)([1-8]?)x?([a-h][1-8])=?([QRBN]?)$/
 
@@ -55,10 +55,10 @@ function* parsed(text) {
     if (game?.words) yield {...game, pgn: text.slice(game.start)}
 }
 
-/** Return the glyph of a number or sign in a list, which is empty if there is none. @type {(nag: string, sign: string) => number[]} */
+/** Return the glyph of a number or sign in a list; the list is empty if it is invalid. @type {(nag: string, sign: string) => number[]} */
 const nagsOf = (nag, sign) => [Number(nag ?? SIGNS.indexOf(sign))].filter(number => number > 0 && number < 256)
 
-/** Return the legal move that a text means, undefined if it is none. @type {(position: Studied, san: string) => StudiedMove} */
+/** Return the legal move that a text names, undefined if it names none. @type {(position: Studied, san: string) => StudiedMove} */
 function moveOf({moves}, san) {
     if (/^O-O(-O)?$/.test(san)) return moves.find(move => move.rook !== undefined && (move.to > move.from) === (san === "O-O"))
     const [, kind, file, rank, target, promotion] = san.match(MOVE) ?? []
@@ -69,8 +69,8 @@ function moveOf({moves}, san) {
 }
 
 /**
- * Return the states of a game, those of the main line first, each with the `move` and its `san` that led to it, the
- * number of the one `after` which it is, and its `ply`; and how many variations are `cut` before what is no legal move.
+ * Return the states of a game, those of the main line first, each with the `move` that led to it and its `san`, the
+ * number of the state that it is `after`, and its `ply`; and the number of variations `cut` before an illegal move.
  * @type {(game: Pick<PgnGame, "tags" | "moves">, rules: string) => {states: Followed[], cut: number, main: number}}
  */
 function followed({tags, moves}, rules) {
@@ -81,7 +81,7 @@ function followed({tags, moves}, rules) {
     let cut = 0
     moves.slice(1).forEach(({san, after, depth, comment, nags}, index) => {
         const before = states[after]
-        if (!before) return // it lies behind the cut
+        if (!before) return // the move follows a cut
         const move = moveOf(before.position, san)
         if (!move && !depth) throw badInput(`'${san}' is not a legal move in ${fenOf(before.position)}`)
         if (!move) cut++
@@ -93,10 +93,10 @@ function followed({tags, moves}, rules) {
 
 /** @type {(state: Followed, goal: Goal) => GamePlyDocument} */ const plyOf = (state, goal) => ({
     ...told(state, goal), ply: state.ply, uci: state.move?.uci ?? null, san: state.san && state.san + checkMark(state.position), comment: state.comment,
-    nags: state.nags, position_score: textOf(state.position.own),
+    nags: state.nags, position_score: textOf(state.position.positionScore),
 })
 
-/** Return the one game of a PGN text ply by ply, with its variations. @type {(text: string, rules: string) => Promise<GameDocument>} */
+/** Return the only game of a PGN text ply by ply, with its variations. @type {(text: string, rules: string) => Promise<GameDocument>} */
 export async function game(text, rules) {
     const found = [...parsed(text)]
     if (found.length !== 1) throw badInput(`the PGN has ${found.length ? "more than one game" : "no game"}: give one`)
@@ -121,7 +121,7 @@ export async function games(text, rules) {
             error = /** @type {Error} */ (wrong).message
         }
         found.push({number: found.length + 1, tags, comment, result, plies: moves.filter(({depth}) => !depth).length - 1, outcome: null, error, pgn})
-        await new Promise(done => setTimeout(done)) // the page stays alive meanwhile
+        await new Promise(done => setTimeout(done)) // keeps the page responsive
     }
     if (!found.length) throw badInput("the PGN has no game: give one")
     return {rules, games: found}

@@ -1,4 +1,4 @@
-// Answers about positions, as docs/web.md describes those of the server.
+// Answers about positions, the same as the server's (docs/web.md).
 
 import {Refused, badInput} from "../api.js"
 import {MOST_MEN} from "../position.js"
@@ -6,15 +6,15 @@ import {pointsOf} from "../score.js"
 import {LEAST_RANK, checkMark, fenOf, isInsufficient, isWhites, merit, numberOfMen, rankOf, readFen, sanOf, scoreOf, studied, textOf, validate, worthOf} from "./chess.js"
 import {accruedAt, goalOf, materialOf, stock} from "./tables.js"
 
-/** Plies of best play that are told at once: each takes pieces of tables. */
-const LONGEST_LINE = 30
-/** A score that any other one replaces. */
-const NOTHING = 1999
-/** Points of the holder of G0.0 and of G0.5 in a view; the others are draws. @type {Record<string, number[]>} */
+/** Maximum number of plies in one answer of best play; each needs pieces of tables. */
+const MAX_LINE_PLIES = 30
+/** A score that any other score replaces. */
+const ANY_SCORE_REPLACES = 1999
+/** Points of the holder of G0.0 and of G0.5 in a view; other scores are draws. @type {Record<string, number[]>} */
 const VIEWS = {classical: [1, 0.5], "stalemate-wins": [1, 1], lasker: [1, 0.75]}
 const CASTLING = "no table holds positions with castling rights: write - for them if they do not matter"
 
-/** Return the position of a request, studied, and what has accrued there with its own score folded in. @type {(question: Question, rules: string) => Held} */
+/** Return the studied position of a request, and its accrued score with the position score folded in. @type {(question: Question, rules: string) => Held} */
 export function stateOf({fen = "", accrued = null}, rules) {
     const {position, seventh} = readFen(fen)
     validate(position)
@@ -26,7 +26,7 @@ export function stateOf({fen = "", accrued = null}, rules) {
     return {position: found, accrued: accruedAt(found, told, rules), note}
 }
 
-/** Say that the seventh field of a FEN does not count, and why; null if it does. @type {(seventh: number, position: Studied) => string} */
+/** Return why the seventh field of a FEN does not count, null if it counts. @type {(seventh: number, position: Studied) => string} */
 function noteOn(seventh, {clock, passing}) {
     if (clock && !passing) return null
     const reason = clock ? "an en passant capture is legal, so a pawn move has just reset the score"
@@ -34,7 +34,7 @@ function noteOn(seventh, {clock, passing}) {
     return `the seventh field ${textOf(seventh)} does not count: ${reason}`
 }
 
-/** The same of one that a table may hold. @type {(question: Question, rules: string) => Promise<Held>} */
+/** Return the state of a request whose position a table may hold; throw a refusal otherwise. @type {(question: Question, rules: string) => Promise<Held>} */
 async function stateInTables(parameters, rules) {
     const men = numberOfMen(readFen(parameters.fen ?? "").position)
     if (men > MOST_MEN) throw badInput(`the position has ${men} men, kings included: ${await stock()}`)
@@ -49,7 +49,7 @@ const endOf = ({over, check}) => ({checkmate: over && check, stalemate: over && 
 /** @type {(state: Held, goal: Goal, rules: string) => PositionDocument} */
 const factsOf = ({position, accrued, note = null}, goal, rules) => ({
     fen: fenOf(position), material: materialOf(position).material, rules, ...endOf(position),
-    insufficient_material: isInsufficient(position), position_score: textOf(position.own), accrued: textOf(accrued),
+    insufficient_material: isInsufficient(position), position_score: textOf(position.positionScore), accrued: textOf(accrued),
     holder: isWhites(goal.value) ? "white" : "black", ...worthOf(goal, position.side),
     note,
 })
@@ -63,7 +63,7 @@ export function reached({accrued}, move, rules) {
 /** Return the states that all legal moves lead to, each with its `move`. @type {(state: Held, rules: string) => Reached[]} */
 const reachedBy = (state, rules) => state.position.moves.map(move => ({move, ...reached(state, move, rules)}))
 
-/** Return what moves lead to with its `goal`, the best for the mover first: those who gain hurry, others do not. @type {(state: Held, rules: string) => Promise<(Reached & {goal: Goal})[]>} */
+/** Return the states after all moves with their `goal`, the best for the mover first: gains with less depth first, losses with more. @type {(state: Held, rules: string) => Promise<(Reached & {goal: Goal})[]>} */
 async function ranked(state, rules) {
     const {position: {side}, accrued} = state
     const found = await Promise.all(reachedBy(state, rules).map(async each => ({...each, goal: await goalOf(each.position, each.accrued, rules)})))
@@ -79,7 +79,7 @@ const named = (position, {move, position: after}) => ({uci: move.uci, san: sanOf
     return await goalOf(position, accrued, rules)
 }
 
-/** Return all about a position that tables hold. @type {(question: Question, rules: string) => Promise<PositionMovesDocument>} */
+/** Return the values of a position that tables hold, and of its moves. @type {(question: Question, rules: string) => Promise<PositionMovesDocument>} */
 export async function answer(parameters, rules) {
     const state = await stateInTables(parameters, rules)
     const [goal, moves] = await Promise.all([goalOf(state.position, state.accrued, rules), ranked(state, rules)])
@@ -92,8 +92,8 @@ export async function answer(parameters, rules) {
 }
 
 /**
- * Return best play, or how it begins where it is long: by the move, first by name, that leads to the value in the plies
- * that are left.
+ * Return best play, or its beginning if it is long. Each move is the first by name that leads to the value in the remaining
+ * plies.
  * @type {(question: Question, rules: string) => Promise<MainlineDocument>}
  */
 async function mainline(parameters, rules) {
@@ -101,11 +101,11 @@ async function mainline(parameters, rules) {
     const goal = await goalOf(state.position, state.accrued, rules)
     const facts = factsOf(state, goal, rules)
     const line = []
-    for (let {depth} = goal; depth > 0 && line.length < LONGEST_LINE; depth--) {
+    for (let {depth} = goal; depth > 0 && line.length < MAX_LINE_PLIES; depth--) {
         const moves = reachedBy(state, rules).sort((one, two) => one.move.uci < two.move.uci ? -1 : 1)
         let best = null
         while (moves.length && !best) {
-            // One man after the other: what its moves lead to lies close together, and the rest may not be wanted.
+            // One man after the other: the slots after its moves are close together, and other men may not be needed.
             const {from} = moves[0].move
             const some = moves.splice(0, moves.findLastIndex(({move}) => move.from === from) + 1)
             const goals = await Promise.all(some.map(each => goalOf(each.position, each.accrued, rules, goal.value)))
@@ -121,17 +121,17 @@ async function mainline(parameters, rules) {
 
 /** @type {(question: Question, rules: string) => Promise<AccruedScoresDocument>} */ async function accruedScores({fen}, rules) {
     const {position, accrued} = await stateInTables({fen: fen.split(/[\s_]+/).slice(0, 6).join(" ")}, rules)
-    const ranks = Array.from({length: Math.max(rankOf(position.own) - 1, 0)}, (_, index) => index + LEAST_RANK)
+    const ranks = Array.from({length: Math.max(rankOf(position.positionScore) - 1, 0)}, (_, index) => index + LEAST_RANK)
     const possible = position.over || (position.passing && rules === "r") ? [accrued] : [...ranks, ...ranks.map(rank => ~rank).reverse()]
     const scores = await Promise.all(possible.map(async score => {
         const held = accruedAt(position, score, rules)
         const {value, depth} = await goalOf(position, held, rules)
         return {accrued: textOf(held), value: textOf(value), depth, points: pointsOf(textOf(value))}
     }))
-    return {fen: fenOf(position), material: materialOf(position).material, rules, position_score: textOf(position.own), accrued_scores: scores}
+    return {fen: fenOf(position), material: materialOf(position).material, rules, position_score: textOf(position.positionScore), accrued_scores: scores}
 }
 
-/** Return what a position is worth in a view of the tables for r-mobility. @type {(question: Question, name: string) => Promise<ViewDocument>} */
+/** Return the value of a position in a view of the tables for r-mobility. @type {(question: Question, name: string) => Promise<ViewDocument>} */
 export async function view(parameters, name) {
     /** @type {(goal: Goal, side: number) => Omit<ViewMoveDocument, "uci" | "san" | "zeroing" | "checkmate" | "stalemate">} */
     const seen = ({value, depth}, side) => {
@@ -143,7 +143,7 @@ export async function view(parameters, name) {
         return {winner, depth: name !== "classical" ? null : rankOf(value) ? 0 : depth, points, category}
     }
     const {position} = await stateInTables({fen: parameters.fen}, "r")
-    const [goal, moves] = await Promise.all([goalOf(position, position.own, "r"), ranked({position, accrued: NOTHING}, "r")])
+    const [goal, moves] = await Promise.all([goalOf(position, position.positionScore, "r"), ranked({position, accrued: ANY_SCORE_REPLACES}, "r")])
     return {
         fen: fenOf(position), material: materialOf(position).material, view: name, ...endOf(position),
         insufficient_material: isInsufficient(position), ...seen(goal, position.side),
@@ -151,11 +151,11 @@ export async function view(parameters, name) {
     }
 }
 
-/** @type {Omit<StateDocument, "fen" | "accrued">} */ const NOT_KNOWN = {value: null, depth: null, points: null, category: null}
+/** @type {Omit<StateDocument, "fen" | "accrued">} */ const UNAVAILABLE = {value: null, depth: null, points: null, category: null}
 
-/** Return what tables say of a state of a game, null where they do not hold it. @type {(state: Held, rules: string) => Promise<Goal>} */
+/** Return value and depth of a state of a game from the tables, null if they do not hold it. @type {(state: Held, rules: string) => Promise<Goal>} */
 export async function knownGoal({position, accrued}, rules) {
-    if (position.over) return {value: position.own, depth: 0}
+    if (position.over) return {value: position.positionScore, depth: 0}
     if (position.castling || numberOfMen(position) > MOST_MEN) return null
     try {
         return await goalOf(position, accrued, rules)
@@ -165,10 +165,10 @@ export async function knownGoal({position, accrued}, rules) {
     }
 }
 
-/** Return what is said of a state of a game. @type {(state: Held, goal: Goal) => StateDocument} */
-export const told = ({position, accrued}, goal) => ({fen: fenOf(position), accrued: textOf(accrued), ...goal ? worthOf(goal, position.side) : NOT_KNOWN})
+/** Return the document of a state of a game. @type {(state: Held, goal: Goal) => StateDocument} */
+export const told = ({position, accrued}, goal) => ({fen: fenOf(position), accrued: textOf(accrued), ...goal ? worthOf(goal, position.side) : UNAVAILABLE})
 
-/** Return what the moves of a state say of it if all are known. @type {(state: Held, goals: Goal[]) => Goal} */
+/** Return value and depth of a state from the goals of all its moves, null if one is unavailable. @type {(state: Held, goals: Goal[]) => Goal} */
 function byMoves({position: {side}, accrued}, goals) {
     if (!goals.length || goals.includes(null)) return null
     const value = goals.map(goal => goal.value).reduce((best, each) => merit(each, side) > merit(best, side) ? each : best)
@@ -192,11 +192,11 @@ async function legalMoves(parameters, rules) {
     moves.sort((one, two) => one.goal && two.goal && worth(two) - worth(one) || Number(Boolean(two.goal)) - Number(Boolean(one.goal)) || (one.san < two.san ? -1 : 1))
     return {
         ...told(state, own ?? byMoves(state, goals)), rules, ...endOf(position), insufficient_material: isInsufficient(position),
-        position_score: textOf(position.own), refusal, moves: moves.map(({goal, ...move}) => move),
+        position_score: textOf(position.positionScore), refusal, moves: moves.map(({goal, ...move}) => move),
     }
 }
 
-/** The questions about positions by their names, of one of the rules. */
+/** Functions that answer questions about positions, by the questions' names. */
 export const QUESTIONS = {"": answer, moves: legalMoves, mainline, accrued: accruedScores}
 
 /** @type {(name: string) => boolean} */ export const isView = name => name in VIEWS

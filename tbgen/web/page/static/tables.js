@@ -1,5 +1,5 @@
-// Tables: which ones the site has, where a position stands in one, and what is stored there, read in pieces by range
-// requests. docs/format.md describes them; what is a step there is a function here. The list of pieces: docs/publishing.md.
+// Tables: the list of the site's tables, the slots of positions, and the data stored there, read in pieces by range
+// requests. Each step described in docs/format.md is a function here. The list of pieces: docs/publishing.md.
 
 import {Refused, cached} from "../api.js"
 import {TAB, h, keep, kept} from "../browser.js"
@@ -17,15 +17,15 @@ const LAST_RUN = 128
 const SYMMETRIES = [0, 7, 56, 63].flatMap(turn => [square => square ^ turn, square => transposed(square ^ turn)])
 const WITH_PAWNS = [SYMMETRIES[0], SYMMETRIES[2]]
 
-/** The list of all tables, under the name of nothing. @type {Map<string, Promise<TableFacts[]>>} */
+/** The list of all tables, under an empty key. @type {Map<string, Promise<TableFacts[]>>} */
 const listed = new Map()
-/** Tables that are open, by their names. @type {Map<string, Promise<Table>>} */
+/** Open tables by their names. @type {Map<string, Promise<Table>>} */
 const opened = new Map()
 
-/** Return the list of the tables that the site has. @type {() => Promise<TableFacts[]>} */
+/** Return the list of the site's tables. @type {() => Promise<TableFacts[]>} */
 export const list = () => cached(listed, "", () => readJson(`${FOLDER}tbgen-set.json`).then(({tables}) => tables))
 
-/** Return what tables the site has, for visitors, who cannot build others. */
+/** Return a sentence on the site's tables for visitors, who cannot build others. */
 export const stock = async () => `this site has tables of up to ${Math.max(...(await list()).map(each => each.material.length - 1))} men`
 
 /** Return the table of a material, whose name is canonical. @type {(material: string, rules: string) => Promise<Table>} */
@@ -46,7 +46,7 @@ export function canonical(sides) {
     return {material: (swapped ? [black, white] : inOrder).join("v"), swapped}
 }
 
-/** The same of a position. @type {(position: {men: string[]}) => {material: string, swapped: boolean}} */
+/** Return the canonical name of a position's material, and whether its colours are exchanged. @type {(position: {men: string[]}) => {material: string, swapped: boolean}} */
 export const materialOf = ({men}) => canonical([men, men.map(recoloured)].map(side => side.filter(man => man && man === man.toUpperCase()).join("")))
 
 export class Table {
@@ -57,7 +57,7 @@ export class Table {
         this.file = new File(`${FOLDER}${facts.material}.${facts.rules}.h5`, facts)
     }
 
-    /** Return the rows of the placements of pawns by their squares. */
+    /** Return the indices of pawn placements by their squares. */
     async placements() {
         if (!this.rows) {
             const squares = await this.file.piece("placements", 0)
@@ -67,12 +67,12 @@ export class Table {
         return this.rows
     }
 
-    /** Return the squares of men in the order of the table, like ones ascending, by a symmetry. @type {(men: string[], order: string[], symmetry: (square: number) => number) => number[]} */
+    /** Return the squares of men under a symmetry, in the order of the table, those of like men ascending. @type {(men: string[], order: string[], symmetry: (square: number) => number) => number[]} */
     image(men, order, symmetry) {
         return [...new Set(order)].flatMap(man => men.flatMap((each, square) => each === man ? [symmetry(square)] : []).sort((one, two) => one - two))
     }
 
-    /** Return the slot of men that have the colours of the table, and the symmetry that brings their pawns there. @type {(men: string[]) => Promise<Slot>} */
+    /** Return the slot of men with the table's colours, and the symmetry that maps their pawns to its placement. @type {(men: string[]) => Promise<Slot>} */
     async slotOf(men) {
         const king = (/** @type {number} */ square) => this.pawns.length ? square : TRIANGLE.indexOf(square)
         const rows = this.pawns.length ? await this.placements() : null
@@ -88,7 +88,7 @@ export class Table {
         return found
     }
 
-    /** Return the men of a slot, null where two stand on one square. @type {(slot: number) => Promise<string[]>} */
+    /** Return the men of a slot, null if two are on one square. @type {(slot: number) => Promise<string[]>} */
     async menOf(slot) {
         const phase = Math.floor(slot / this.facts.phase_size)
         let rest = slot % this.facts.phase_size
@@ -104,7 +104,7 @@ export class Table {
         return new Set(squares).size < squares.length ? null : men
     }
 
-    /** Return where the fresh value of a position is: datasets, row and place; `ep` is the square of its right, or -1. @type {(place: Slot, side: number, ep: number) => Promise<{value: string, depth: string, row: number, at: number}>} */
+    /** Return the location of a position's fresh value: datasets, row and index; `ep` is the en passant square, or -1. @type {(place: Slot, side: number, ep: number) => Promise<{value: string, depth: string, row: number, at: number}>} */
     async freshPlace({slot, phase, within, symmetry}, side, ep) {
         if (ep < 0) return {value: "value", depth: "depth", row: side, at: slot}
         const config = await this.file.piece("ep/config", 0)
@@ -115,11 +115,11 @@ export class Table {
     }
 
     /**
-     * Return value and depth of a position with the right to capture on a square, or -1, and with what has accrued;
-     * without the depth if a value is wanted, and it is another one.
-     * @type {(men: string[], side: number, ep: number, own: number, accrued: number, wanted: number) => Promise<Goal>}
+     * Return value and depth of a position with an en passant square, or -1, and an accrued score; the depth is null if the
+     * value is not the wanted one.
+     * @type {(men: string[], side: number, ep: number, positionScore: number, accrued: number, wanted: number) => Promise<Goal>}
      */
-    async look(men, side, ep, own, accrued, wanted) {
+    async look(men, side, ep, positionScore, accrued, wanted) {
         const place = await this.slotOf(men)
         const {value, depth, row, at} = await this.freshPlace(place, side, ep)
         const code = await this.file.item(value, row, at)
@@ -127,7 +127,7 @@ export class Table {
         const score = code << 24 >> 24
         const fresh = async () => ({value: score, depth: wanted === null || score === wanted ? await this.file.item(depth, row, at) : null})
         const resets = this.facts.rules === "r"
-        if (rankOf(accrued) > rankOf(score) || (resets && accrued === own)) return await fresh()
+        if (rankOf(accrued) > rankOf(score) || (resets && accrued === positionScore)) return await fresh()
         return resets ? await this.accrued(side, place.slot, accrued, fresh) : {value: accrued, depth: 0}
     }
 
@@ -161,46 +161,46 @@ export class Table {
 
 /** @type {(byte: number) => number} */ const ones = byte => [1, 2, 4, 8, 16, 32, 64, 128].filter(bit => byte & bit).length
 
-/** Return what has accrued at a studied position, with its own score folded in; null stands for no earlier score. @type {(position: Studied, earlier: number, rules: string) => number} */
-export const accruedAt = ({own, over, passing}, earlier, rules) => over || (passing && rules === "r") ? own : fold(earlier, own)
+/** Return the accrued score at a studied position, with the position score folded in; null stands for no earlier score. @type {(position: Studied, earlier: number, rules: string) => number} */
+export const accruedAt = ({positionScore, over, passing}, earlier, rules) => over || (passing && rules === "r") ? positionScore : fold(earlier, positionScore)
 
-/** Return value and depth of a studied position with what has accrued there, the depth of other values than a wanted one null. @type {(position: Studied, accrued: number, rules: string, wanted?: number) => Promise<Goal>} */
-export async function goalOf({men, side, ep, own, over, passing}, accrued, rules, wanted = null) {
-    if (over) return {value: own, depth: 0}
+/** Return value and depth of a studied position with an accrued score; the depth is null if the value is not the wanted one. @type {(position: Studied, accrued: number, rules: string, wanted?: number) => Promise<Goal>} */
+export async function goalOf({men, side, ep, positionScore, over, passing}, accrued, rules, wanted = null) {
+    if (over) return {value: positionScore, depth: 0}
     const {material, swapped} = materialOf({men})
     const table = await tableOf(material, rules)
-    if (!swapped) return await table.look(men, side, passing ? ep : -1, own, accrued, wanted)
+    if (!swapped) return await table.look(men, side, passing ? ep : -1, positionScore, accrued, wanted)
     const turned = men.map((_, index) => men[index ^ 56]).map(recoloured)
-    const {value, depth} = await table.look(turned, 1 - side, passing ? ep ^ 56 : -1, ~own, ~accrued, wanted === null ? null : ~wanted)
+    const {value, depth} = await table.look(turned, 1 - side, passing ? ep ^ 56 : -1, ~positionScore, ~accrued, wanted === null ? null : ~wanted)
     return {value: ~value, depth}
 }
 
-// Files of the host, as a whole and in pieces, unpacked and kept.
+// Files of the host, complete or in pieces, unpacked and cached.
 
-const MOST_KEPT = 2000
-/** Bytes that HDF5 puts behind a packed piece: a checksum, beside which that of zlib is enough. */
-const CHECKSUM = 4
-/** The bytes of a file for which somebody waits. */
-const LARGE = 1e6
-/** What the browser keeps, so that the notice comes once. */
-const TOLD = "tbgen-whole-files"
+const MAX_CACHED_PIECES = 2000
+/** Size of the checksum that HDF5 appends to a packed piece; it is ignored, since zlib has its own. */
+const CHECKSUM_BYTES = 4
+/** Minimum size in bytes of a file whose loading needs a notice. */
+const LARGE_BYTES = 1e6
+/** The storage key that keeps the notice from coming twice. */
+const NOTICE_KEY = "tbgen-whole-files"
 const TYPES = {u1: Uint8Array, u2: Uint16Array, i4: Int32Array, u8: BigUint64Array}
 
 /** @type {(name: string) => Refused} */
 const damaged = name => new Refused(500, {code: "damaged_table", message: `the file ${name} on this site cannot be used: reload the page, and if that does not help, tell its owner`})
 
-/** Ask for a file, or a range of it: browsers would put requests for ranges of one file into a queue to keep them. @type {(name: string, range?: string) => Promise<Response>} */
+/** Request a file, or a range of it, uncached: browsers would queue cacheable requests for ranges of one file. @type {(name: string, range?: string) => Promise<Response>} */
 async function ask(name, range = null) {
     /** @type {RequestInit} */ const options = range ? {headers: {Range: `bytes=${range}`}, cache: "no-store"} : {}
     const response = await fetch(name, options).catch(() => /** @type {Response} */ (null))
     if (response?.ok) return response
-    throw new Refused(response?.status ?? 0, {code: "unreachable", message: `The host does not hand out ${name}: try again later.`})
+    throw new Refused(response?.status ?? 0, {code: "unreachable", message: `The host does not serve ${name}: try again later.`})
 }
 
-/** Return what a JSON file says. @type {<Found>(name: string) => Promise<Found>} */
+/** Return the content of a JSON file. @type {<Found>(name: string) => Promise<Found>} */
 export const readJson = async name => (await ask(name)).json()
 
-/** Whether the host answers range requests, under the name of nothing, and else files as a whole by their names. */
+/** Under an empty key, whether the host answers range requests; if not, complete files by their names. */
 const host = new Map()
 
 /** @type {(name: string) => Promise<boolean>} */ async function servesRanges(name) {
@@ -209,17 +209,17 @@ const host = new Map()
     return response.status === 206
 }
 
-/** Tell, once, why what is asked for takes a while. @type {(size: number) => void} */
+/** Show once a notice that explains why loading takes a while. @type {(size: number) => void} */
 function tell(size) {
-    if (size < LARGE || kept(TOLD, TAB)) return
-    keep(TOLD, true, TAB)
-    const text = `The host of this site hands out tables only as a whole, this one of ${(size / 1e6).toFixed(1)} MB: some positions take a while to load.`
+    if (size < LARGE_BYTES || kept(NOTICE_KEY, TAB)) return
+    keep(NOTICE_KEY, true, TAB)
+    const text = `The host of this site serves tables only as complete files, this one of ${(size / 1e6).toFixed(1)} MB: some positions take a while to load.`
     const notice = h("div", {popover: "manual", role: "status"}, text, " ", h("button", {type: "button", onclick: () => { notice.remove() }}, "OK"))
     document.body.append(notice)
     notice.showPopover?.() // browsers without it have the notice at the end of the page
 }
 
-/** Return some bytes of a file of a known size. @type {(name: string, size: number, at: number, count: number) => Promise<ArrayBuffer>} */
+/** Return some bytes of a file whose size is `size`. @type {(name: string, size: number, at: number, count: number) => Promise<ArrayBuffer>} */
 async function part(name, size, at, count) {
     if (await cached(host, "", () => servesRanges(name))) {
         const response = await ask(name, `${at}-${at + count - 1}`)
@@ -235,26 +235,26 @@ async function part(name, size, at, count) {
     return file.slice(at, at + count)
 }
 
-/** Decoded pieces by file, dataset and number; what was used last stays. @type {Map<string, Promise<Piece>>} */
+/** Decoded pieces by file, dataset and number; the least recently used one is dropped first. @type {Map<string, Promise<Piece>>} */
 const pieces = new Map()
 
 /** @type {(name: string, size: number, place: number[], type: Dataset["type"]) => Promise<Piece>} */
 async function unpacked(name, size, [at, count], type) {
     try {
-        const packed = (await part(name, size, at, count)).slice(0, count - CHECKSUM)
+        const packed = (await part(name, size, at, count)).slice(0, count - CHECKSUM_BYTES)
         const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"))
         return /** @type {Piece} */ (new TYPES[type](await new Response(stream).arrayBuffer()))
     } catch (error) {
-        throw error instanceof TypeError ? damaged(name) : error // what does not unpack
+        throw error instanceof TypeError ? damaged(name) : error // the piece does not unpack
     }
 }
 
 /** The datasets of one file. */
 class File {
     /**
-     * @param {string} name of the file
-     * @param {Pick<TableFacts, "bytes" | "datasets">} listed its `bytes`, and its `datasets`: their type, the elements of a piece, the pieces of a row,
-     *     and where the pieces lie, those that follow each other as [offset, bytes, bytes, ...]
+     * @param {string} name name of the file
+     * @param {Pick<TableFacts, "bytes" | "datasets">} listed its `bytes`, and its `datasets`: type, elements of a piece, pieces of a row,
+     *     and the locations of the pieces, contiguous ones as [offset, bytes, bytes, ...]
      */
     constructor(name, {bytes, datasets}) {
         this.name = name
@@ -279,13 +279,13 @@ class File {
         const place = this.placesOf(dataset)[number]
         if (!place[1]) return /** @type {Piece} */ (new TYPES[type](length)) // all of it is zero
         const key = `${this.name} ${dataset} ${number}`
-        const found = cached(pieces, key, () => unpacked(this.name, this.bytes, place, type), MOST_KEPT)
+        const found = cached(pieces, key, () => unpacked(this.name, this.bytes, place, type), MAX_CACHED_PIECES)
         pieces.delete(key)
         pieces.set(key, found)
         return await found
     }
 
-    /** Return the piece that has an element of a row of a dataset, and the element's place in it. @type {(dataset: string, row: number, at: number) => Promise<[Piece, number]>} */
+    /** Return the piece with an element of a row of a dataset, and the element's index in the piece. @type {(dataset: string, row: number, at: number) => Promise<[Piece, number]>} */
     async pieceOf(dataset, row, at) {
         const {length, pieces_per_row: perRow} = this.datasets[dataset]
         return [await this.piece(dataset, row * perRow + Math.floor(at / length)), at % length]
