@@ -1,5 +1,5 @@
-"""What all pages share: the template environment, the style sheet, diagrams and plots.
+"""Parts shared by all pages: the template environment, the style sheet, diagrams and plots.
 
-Plots (:mod:`tbgen.html.plots`) need the extra ``report``; without it, importing them gives a
+Plots (:mod:`tbgen.html.plots`) need the extra ``report``; without it, importing the module raises a
 :class:`tbgen.extras.MissingExtraError`.
 """

@@ -1,4 +1,4 @@
-"""Pictures of positions as bitmaps: PNG for previews of links, GIF for lines. All of it blocks."""
+"""Pictures of positions as bitmaps: PNG for previews of links, GIF for lines. All functions block."""
 
 import io
 import re
@@ -13,54 +13,54 @@ from PIL import Image, ImageDraw, ImageFont
 from tbgen.html.style import style_sheet
 
 MEN: Final = "kqrbnp"
-"""The order of the men in their file, White's in the upper row."""
+"""The order of the men in their file; White's men are in the upper row."""
 MEN_SIZE: Final = 120
-"""Width and height of one there, in pixels."""
+"""Width and height of a man in the file, in pixels."""
 MEN_FILE: Final = Path(__file__).with_name("men.png")
-"""Made by ``scripts/men.py``."""
+"""The file of the men, made by ``scripts/men.py``."""
 
 SIZE: Final = (1200, 630)
-"""Of a picture that previews of links show as it is [1].
+"""Width and height in pixels of a picture that previews of links show uncropped [1].
 
-[1] https://ogp.me and the pages on it of Facebook and X.
+[1] https://ogp.me and the pages about it of Facebook and X.
 """
 _SQUARE: Final = 70
 _EDGE: Final = (SIZE[1] - 8 * _SQUARE) // 2
 _FILM_SQUARE: Final = 50
-_FOOT: Final = 40
-"""Height of the text under the board of a film."""
+_TEXT_HEIGHT: Final = 40
+"""Height of the text under the board of a GIF, in pixels."""
 _FRAME_MS: Final = 900
-_LAST_MS: Final = 3000
+_LAST_FRAME_MS: Final = 3000
 _COLOURS: Final = 64
 _PAPER: Final = "#fbfaf6"
 _INK: Final = "#1c1c1c"
 _SOFT: Final = "#55595e"
 _MARKED: Final = "#c9a227"
-"""Laid over the squares of the last move."""
+"""Colour laid over the squares of the last move."""
 
 
 class Shown(NamedTuple):
-    """A position as it is shown."""
+    """A position and how it is drawn."""
 
     board: chess.Board
     last: chess.Move | None = None
-    """The move that led to it."""
+    """The move that led to the position."""
     flipped: bool = False
     """Whether Black is below."""
 
 
 class Caption(NamedTuple):
-    """What is said of a position."""
+    """The text about a position."""
 
     headline: str
-    """Short and large, such as ``G1.5``."""
+    """A short text in large type, such as ``G1.5``."""
     sentence: str
     notes: str = ""
-    """What stands below, small."""
+    """A text in small type below."""
 
 
 def card(shown: Shown, caption: Caption) -> bytes:
-    """Return a position with what is said of it, as PNG."""
+    """Return a position with its caption, as PNG."""
     picture = Image.new("RGB", SIZE, _PAPER)
     picture.paste(_board(shown, _SQUARE), (_EDGE, _EDGE))
     draw = ImageDraw.Draw(picture)
@@ -75,20 +75,20 @@ def card(shown: Shown, caption: Caption) -> bytes:
 
 
 def film(frames: Sequence[tuple[Shown, str]]) -> bytes:
-    """Return positions with a text below each, one after the other, as an animated GIF that begins anew.
+    """Return positions with a text below each as an animated GIF in a loop.
 
-    :param frames: at least one.
+    :param frames: the positions and texts, at least one.
     """
     size = 8 * _FILM_SQUARE
-    every = Shown(chess.Board(), chess.Move(chess.A3, chess.B3))  # men and squares of all kinds
+    every = Shown(chess.Board(), chess.Move(chess.A3, chess.B3))  # has all men and all colours of squares
     colours = _board(every, _FILM_SQUARE).quantize(_COLOURS)
     pictures = list[Image.Image]()
     for shown, text in frames:
-        picture = Image.new("RGB", (size, size + _FOOT), _PAPER)
+        picture = Image.new("RGB", (size, size + _TEXT_HEIGHT), _PAPER)
         picture.paste(_board(shown, _FILM_SQUARE), (0, 0))
         ImageDraw.Draw(picture).text((10, size + 8), text, _INK, _font(20))
         pictures.append(picture.quantize(palette=colours, dither=Image.Dither.NONE))
-    times = [*[_FRAME_MS] * (len(pictures) - 1), _LAST_MS]
+    times = [*[_FRAME_MS] * (len(pictures) - 1), _LAST_FRAME_MS]
     return _written(pictures[0], "GIF", save_all=True, append_images=pictures[1:], duration=times, loop=0)
 
 
@@ -99,7 +99,7 @@ def _written(picture: Image.Image, form: str, **options: object) -> bytes:
 
 
 def _board(shown: Shown, size: int) -> Image.Image:
-    """Return a board whose squares have a size in pixels."""
+    """Return a board; ``size`` is that of a square in pixels."""
     light, dark = _colours()
     picture = Image.new("RGB", (8 * size, 8 * size), light)
     draw = ImageDraw.Draw(picture, "RGBA")
@@ -121,14 +121,14 @@ def _board(shown: Shown, size: int) -> Image.Image:
 
 @cache
 def _colours() -> tuple[str, str]:
-    """Return the colours of light and dark squares, those of the page when it is light."""
+    """Return the colours of light and dark squares, as on the page in its light scheme."""
     found = dict(re.findall(r"--(light|dark)square: light-dark\((#\w+)", style_sheet()))
     return found["light"], found["dark"]
 
 
 @cache
 def _men(size: int) -> dict[str, Image.Image]:
-    """Return the men by their letters in FENs, in a size in pixels."""
+    """Return the men by their letters in FENs; ``size`` is their width and height in pixels."""
     with Image.open(MEN_FILE) as file:
         whole = file.convert("RGBA")
     found = {}
@@ -148,7 +148,7 @@ def _font(size: int) -> ImageFont.FreeTypeFont:
 
 
 def _wrapped(text: str, font: ImageFont.FreeTypeFont, width: int) -> str:
-    """Return a text in lines that are not wider than a width in pixels, if its words are not."""
+    """Return a text wrapped to a width in pixels; longer words remain unbroken."""
     lines = [""]
     for word in text.split():
         longer = f"{lines[-1]} {word}".strip()

@@ -1,4 +1,4 @@
-"""Boards and described men as SVG, in pages and as files, and links of diagrams to the explorer."""
+"""Boards and described men as SVG, in pages and as files, and links from diagrams to the explorer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _INNER: Final = re.compile(r"<desc>.*?</desc>|<defs ?/>|</?svg[^>]*>", re.DOTALL
 
 
 def sprites() -> Markup:
-    """Return what has to stand once in a page before its diagrams: an empty board and all men, not shown."""
+    """Return the hidden definitions of an empty board and all men, which a page needs before its diagrams."""
     board = _INNER.sub("", chess.svg.board(None, size=390))
     men = "".join(chess.svg.PIECES[symbol] for symbol in "KQRBNPkqrbnp")
     return Markup(
@@ -33,11 +33,11 @@ def sprites() -> Markup:
 def diagram(fen: str, rules: str = "r") -> Markup:
     """Return a board as SVG, with a description for screen readers.
 
-    What asks the explorer for the position stands in it as ``data-query``, so that a server can make a link
-    of it.
+    The attribute ``data-query`` has the explorer's query for the position, so that :func:`with_links` can
+    make a link of it.
 
-    :param rules: of the page that it is for.
-    :raises ValueError: if the FEN means nothing.
+    :param rules: the rules of the page that contains the diagram.
+    :raises ValueError: if the FEN is invalid.
     """
     position = chess.Board(fen)
     men = "".join(_man(square, piece) for square, piece in sorted(position.piece_map().items()))
@@ -56,7 +56,7 @@ def _man(square: chess.Square, piece: chess.Piece) -> str:
 
 
 def described(position: chess.Board) -> str:
-    """Return where the men of a position stand, in words.
+    """Return the squares of the men of a position, and the side to move, in words.
 
     >>> described(chess.Board("8/8/8/4KBk1/8/8/8/8 b - - 0 1"))
     'White: Ke5, Bf5. Black: Kg5. Black to move.'
@@ -75,8 +75,8 @@ def _men(position: chess.Board, colour: chess.Color) -> list[str]:
 
 _SIZE: Final = 390
 _MARKED: Final = "#7fb069"
-_WORDS: Final = (11, 9)
-"""Sizes of the first word on a square and of those below it."""
+_WORD_SIZES: Final = (11, 9)
+"""Font sizes of the first word on a square and of the words below it."""
 
 
 def picture(
@@ -88,10 +88,10 @@ def picture(
 ) -> str:
     """Return an SVG file of a board.
 
-    :param words: what is written on squares, one word below the other; at most three are legible.
-    :param marked: squares that are coloured.
+    :param words: the words written on squares, one below the other; at most three are legible.
+    :param marked: the coloured squares.
     :param title: the description for screen readers.
-    :param arrows: drawn on the board, one over the other.
+    :param arrows: the arrows, later ones on top of earlier ones.
     """
     drawn = chess.svg.board(board, size=_SIZE, fill=dict.fromkeys(marked, _MARKED), arrows=arrows)
     written = "".join(_written(square, lines) for square, lines in sorted(words.items()))
@@ -104,35 +104,35 @@ def _written(square: chess.Square, words: Sequence[str]) -> str:
     left, top = (edge + SQUARE / 2 for edge in corner(square))
     first = top - 6 * (len(words) - 1) + 4
     return "".join(
-        f'<text x="{left}" y="{first + 12 * number}" font-size="{_WORDS[min(number, 1)]}" '
+        f'<text x="{left}" y="{first + 12 * number}" font-size="{_WORD_SIZES[min(number, 1)]}" '
         f'font-family="sans-serif" text-anchor="middle">{saxutils.escape(word)}</text>'
         for number, word in enumerate(words)
     )
 
 
 _MIDDLE: Final = MAN_SIZE / 2
-_STEP: Final = 4.4
-"""From the square in the middle to the next: three steps are on the tile."""
+_STEP_LENGTH: Final = 4.4
+"""Distance of neighbouring squares on a tile, which shows up to three steps from its middle."""
 _NEAR, _FAR = 3.0, 14.5
-"""Where the line of a ride begins and ends, from the middle along files or ranks."""
+"""Distances of the ends of a ride's line from the middle, along files or ranks."""
 _COLOURS: Final = {True: ("#fff", "#000"), False: ("#000", "#fff")}
-"""Of the tile, and of what is on it."""
+"""Colours of the tile and of the marks on it, by whether the man is White's."""
 
 
 def picture_of_man(letters: str, white: bool) -> bytes:
     """Return an SVG file of a described man, :data:`MAN_SIZE` wide and high.
 
-    It is the one that ``men.toml`` names, else a tile that shows how the man moves from its middle: a dot for
-    each leap, a line for each ride, with a dot where its first step leaps.
+    It is the picture named in ``men.toml``, or else a tile that shows the man's moves from its middle: a dot
+    for each leap, a line for each ride, with a dot if the first step of the ride is a leap.
 
-    :param letters: its description or name, without brackets.
+    :param letters: the man's description or name, without brackets.
 
-    :raises UsageError: if there is no such man.
+    :raises UsageError: if the man does not exist.
     """
     name = described_kind(letters).name
     path = named_picture(name, white)
     if path is not None:
-        with suppress(OSError):  # it has gone since it was named
+        with suppress(OSError):  # the file has been removed since it was named
             return path.read_bytes()
     return drawn_man(name, white).encode()
 
@@ -141,7 +141,9 @@ def drawn_man(name: str, white: bool) -> str:
     """Return the tile of a man with a canonical name, such as ``[WF]``."""
     kind, (fill, line) = described_kind(name[1:-1]), _COLOURS[white]
     marked = kind.leaps + tuple(step for step in kind.rides if max(map(abs, step)) > 1)
-    dots = "".join(f'<circle cx="{_at(x * _STEP)}" cy="{_at(-y * _STEP)}" r="1.8"/>' for x, y in marked)
+    dots = "".join(
+        f'<circle cx="{_at(x * _STEP_LENGTH)}" cy="{_at(-y * _STEP_LENGTH)}" r="1.8"/>' for x, y in marked
+    )
     rays = [(x / size, -y / size) for x, y in kind.rides for size in [max(abs(x), abs(y))]]
     lines = "".join(f"M{_at(x * _NEAR)} {_at(y * _NEAR)}L{_at(x * _FAR)} {_at(y * _FAR)}" for x, y in rays)
     return (
@@ -156,7 +158,7 @@ def drawn_man(name: str, white: bool) -> str:
 
 
 def _at(distance: float) -> str:
-    """Return where on the tile something is that has a distance from its middle."""
+    """Return the coordinate on the tile of a mark at a distance from the middle."""
     return f"{_MIDDLE + distance:g}"
 
 
@@ -165,11 +167,11 @@ _NAVIGATION: Final = re.compile(r'<nav class="site"[^>]*><ul>')
 
 
 def with_links(page: str, explorer: str) -> str:
-    """Return a page in which every diagram is a link to the explorer, which its navigation begins with, too.
+    """Return a page with a link to the explorer from every diagram, and first in its navigation.
 
-    One that has such links stays as it is.
+    A page that already has such links is returned unchanged.
 
-    :param explorer: its address, or the way there from the page.
+    :param explorer: the address of the explorer, or its path from the page.
     """
     if 'class="explore"' in page:
         return page

@@ -1,7 +1,7 @@
-"""Plots of one look, drawn by matplotlib, as SVG and PNG: the same data give the same bytes.
+"""Plots in a common style, drawn by matplotlib, as SVG and PNG; the same data give the same bytes.
 
-The SVG takes the colours of a dark page. Plots have to be readable without colours: let fills differ by
-hatching, lines by dashes and markers, and write numbers on maps.
+The SVG adapts its colours to a dark page. Plots have to be readable without colours: fills must differ in
+hatching, lines in dashes and markers, and maps must have numbers.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ INK: Final = "#1c1c1c"
 SOFT: Final = "#8f8f8f"
 """Colour of grids, readable on light and dark."""
 FIRST: Final = "#0072b2"
-"""Colour of lines and small marks of the first of two sides: White, or what a player won."""
+"""Colour of lines and small marks of the first of two sides: White, or won games."""
 SECOND: Final = "#b34a00"
-"""The same of the second: Black, or what a player lost."""
+"""Colour of lines and small marks of the second side: Black, or lost games."""
 FIRST_FILL: Final = "#9ecae9"
 """Colour of large areas of the first side, plain."""
 SECOND_FILL: Final = "#d95f02"
 """Colour of large areas of the second side, to be hatched."""
 
 _DARK: Final = {INK: "#e6e6e6", FIRST: "#56b4e9", SECOND: "#e69f50"}
-"""What colours become on a dark page."""
+"""Replacements of colours on a dark page."""
 
 _SETTINGS: Final[Any] = {
     "svg.hashsalt": "tbgen",
@@ -58,7 +58,7 @@ _SETTINGS: Final[Any] = {
 }
 
 _BOTTOM: Final = 0.7
-"""Where logarithmic scales begin, so that a bar of 1 is seen."""
+"""Lower limit of logarithmic scales, below 1 so that a bar of 1 is visible."""
 
 _RULES: Final = "\n".join(
     f'[style*="{what}: {light}"] {{{what}: {dark} !important}}'
@@ -72,45 +72,45 @@ text{{font-family: 'DejaVu Sans', sans-serif}}
 {_RULES}
 }}
 </style>"""
-_SHORTER: Final = (
+_REMOVALS: Final = (
     (re.compile(r"<!DOCTYPE[^>]*>\n|<style.*?</style>", re.DOTALL), ""),
     (re.compile(r" font-family: 'DejaVu Sans';|(?: transform=\"rotate\(-0 [^\"]*\")"), ""),
     (re.compile(r"\n +"), "\n"),
     (re.compile(r" *\n(?=[MLCQz])"), " "),
 )
-"""What matplotlib writes and nobody needs."""
+"""Replacements that remove superfluous parts of matplotlib's SVG."""
 _TAG: Final = re.compile(r"<[^>]*>")
 _DIGITS: Final = re.compile(r"(\d\.\d\d)\d+")
-"""Digits of numbers in tags that nobody sees; names such as ``iCE 4.0.853`` keep theirs."""
+"""Numbers in tags, whose digits after the second decimal are invisible; text outside tags is left alone."""
 
 
 @contextmanager
 def figure(width: float, height: float) -> Iterator[Figure]:
-    """Give an empty figure of a size in inches, to be drawn on and rendered within the block."""
+    """Yield an empty figure of a size in inches, to be drawn and rendered within the block."""
     with rc_context(_SETTINGS):
         yield Figure(figsize=(width, height))
 
 
 def svg(drawn: Figure) -> bytes:
-    """Return a figure as an SVG file that needs nothing else."""
+    """Return a figure as a self-contained SVG file."""
     file = io.StringIO()
     drawn.savefig(file, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     text = file.getvalue()
-    for pattern, replacement in _SHORTER:
+    for pattern, replacement in _REMOVALS:
         text = pattern.sub(replacement, text)
     text = _TAG.sub(lambda tag: _DIGITS.sub(r"\1", tag[0]), text)
     return text.replace("<defs>", _STYLE + "<defs>", 1).encode()
 
 
 def png(drawn: Figure) -> bytes:
-    """Return a figure as a PNG file, on white."""
+    """Return a figure as a PNG file on a white background."""
     file = io.BytesIO()
     drawn.savefig(file, format="png", dpi=110, facecolor="white", metadata={"Software": None})
     return file.getvalue()
 
 
 def embedded(image: bytes, alternative: str) -> Markup:
-    """Return an SVG as an image within a page that has no files beside it.
+    """Return an SVG as an image embedded in a page, which then needs no separate file.
 
     :param alternative: the description of the image for screen readers.
     """
@@ -119,7 +119,7 @@ def embedded(image: bytes, alternative: str) -> Markup:
 
 
 def logarithmic(panel: Axes, top: float) -> None:
-    """Let a panel count on a logarithmic scale from 1 up to a number."""
+    """Give a panel a logarithmic scale of counts up to ``top``."""
     panel.set_yscale("log")
     panel.set_ylim(_BOTTOM, top)
     panel.yaxis.set_major_formatter(FuncFormatter(lambda count, _: f"{count:,.0f}"))
@@ -128,19 +128,19 @@ def logarithmic(panel: Axes, top: float) -> None:
     bare(panel)
 
 
-def top_above(highest: float, room: float) -> float:
-    """Return where the scale of :func:`logarithmic` has to end for labels above the data.
+def top_above(highest: float, label_share: float) -> float:
+    """Return the upper limit of the scale of :func:`logarithmic` that leaves space for labels above the data.
 
-    :param highest: where the highest label begins.
-    :param room: which part of the panel's height labels take, 0 to 1.
+    :param highest: lower edge of the highest label.
+    :param label_share: share of the panel's height that labels need, 0 to 1.
 
     >>> round(top_above(70, 0.5))
     7000
     """
-    return float(_BOTTOM * (highest / _BOTTOM) ** (1 / (1 - room)))
+    return float(_BOTTOM * (highest / _BOTTOM) ** (1 / (1 - label_share)))
 
 
 def bare(panel: Axes) -> None:
-    """Leave only the axes of a panel that are needed, and draw its grid behind the data."""
+    """Hide the top and right spines of a panel, and draw its grid behind the data."""
     panel.set_axisbelow(True)
     panel.spines[["top", "right"]].set_visible(False)

@@ -1,4 +1,4 @@
-"""What all pages look like: style sheet, men of boards, and the one template environment."""
+"""The common style of all pages: style sheet, men of boards, and the template environment."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAN_SIZE: Final = 40
 SQUARE: Final = 45
 """Width and height of a square, and of a man, in chess.svg."""
 _MARGIN: Final = 15
-"""Of a board in chess.svg."""
+"""Margin of a board in chess.svg."""
 
 _NAME: Final = re.compile(r'<g id="[a-z-]+" class="[a-z ]+"')
 _STYLE: Final = re.compile(r'style="([^"]*)"')
@@ -29,17 +29,17 @@ _PROPERTY: Final = re.compile(r"([a-z-]+): ?([^;]+); ?")
 
 
 def style_sheet() -> str:
-    """Return what all pages look like, as CSS."""
+    """Return the style sheet of all pages."""
     return files("tbgen.html").joinpath("templates", "style.css").read_text("utf-8")
 
 
 def scheme_script() -> str:
-    """Return the script by which pages are light or dark as the reader likes it."""
+    """Return the script that makes pages light or dark by the reader's choice."""
     return files("tbgen.html").joinpath("templates", "scheme.js").read_text("utf-8")
 
 
 def corner(square: chess.Square) -> tuple[int, int]:
-    """Return how far the upper left corner of a square is from the left and from the top in chess.svg."""
+    """Return the coordinates of the upper left corner of a square in chess.svg."""
     return _MARGIN + SQUARE * chess.square_file(square), _MARGIN + SQUARE * (7 - chess.square_rank(square))
 
 
@@ -54,7 +54,7 @@ def men() -> str:
 
 
 def _man(symbol: str, drawn: str) -> str:
-    """Return a man with its short id, and with attributes for styles, which a strict page does not apply."""
+    """Return a man with a short id, and with attributes instead of styles, which a strict page ignores."""
     name = ("w" if symbol.isupper() else "b") + symbol.lower()
     scale = f"scale({MAN_SIZE / SQUARE:.4f})"
     named = _NAME.sub(f'<g id="{name}" transform="{scale}"', drawn, count=1)
@@ -67,11 +67,11 @@ _SCORE: Final = re.compile(r"-G[0-9.]*[0-9]")
 def environment(package: str) -> jinja2.Environment:
     """Return the environment for the pages of a package.
 
-    Templates come from the folder ``templates`` of the package, and from that of this one, whose
-    ``base.html.jinja`` every page extends. What they print is escaped, and a name that nobody has set is an
-    error. Filters: ``n`` (number), ``share``, ``part`` (of a total), ``counted``, ``plies``, ``size``,
-    ``duration`` and ``prose``; the function ``style_sheet`` gives the style for a page that is one file, and
-    ``wide`` the attributes of an element about a table that may be wider than the page.
+    Templates come from the folder ``templates`` of that package and of this one, whose ``base.html.jinja``
+    every page extends. Output is escaped, and an undefined name is an error. Filters: ``n`` (number),
+    ``share``, ``part`` (of a total), ``counted``, ``plies``, ``size``, ``duration`` and ``prose``. The
+    function ``style_sheet`` returns the style for a self-contained page, and ``wide`` the attributes of an
+    element around a table that may be wider than the page.
 
     :param package: name of the package, such as ``tbgen.report``.
     """
@@ -92,15 +92,15 @@ def environment(package: str) -> jinja2.Environment:
 
 
 def wide(name: str) -> Markup:
-    """Return the attributes of what scrolls sideways, by keyboard too.
+    """Return the attributes of an element that scrolls sideways, by keyboard too.
 
-    :param name: of the table, for screen readers.
+    :param name: the name of its table for screen readers.
     """
     return Markup(f'class="wide" tabindex="0" role="region" aria-label="{escape(name)}"')
 
 
 def prose(sentence: str) -> Markup:
-    """Return a sentence in which no line breaks after the minus of a score, or before a per cent sign.
+    """Return a sentence without line breaks after the minus of a score or before a per cent sign.
 
     >>> prose("Black gets -G3.5 & more.")
     Markup('Black gets <span class="score">-G3.5</span> &amp; more.')

@@ -1,13 +1,13 @@
-// Light or dark: as the system has it, or as the reader chooses; this browser remembers it. This runs before anything is
-// drawn, and later fills the button of the page.
+// The light or dark scheme: the system's, or the reader's choice, which is stored in this browser. The script runs before
+// anything is drawn, and later labels the button of the page.
 "use strict"
 
 {
-    const NAME = "tbgen-scheme"
-    const SAID = {auto: "as the system has them", light: "light", dark: "dark"}
+    const STORAGE_KEY = "tbgen-scheme"
+    const LABELS = {auto: "as the system has them", light: "light", dark: "dark"}
     const root = document.documentElement
 
-    /** What a click leads to: first to the other one than the system has, so that it is seen, then to this, and back. */
+    /** Return the scheme after a click: first the opposite of the system's, so that the page changes, then the system's, then auto. */
     const next = () => {
         const [system, other] = matchMedia("(prefers-color-scheme: dark)").matches ? ["dark", "light"] : ["light", "dark"]
         return {auto: other, [other]: system, [system]: "auto"}[root.dataset.scheme]
@@ -15,30 +15,30 @@
 
     const remembered = () => {
         try {
-            return localStorage.getItem(NAME)
+            return localStorage.getItem(STORAGE_KEY)
         } catch {
-            return null // a browser that keeps nothing
+            return null // storage is unavailable
         }
     }
 
     const take = scheme => {
-        root.dataset.scheme = scheme in SAID ? scheme : "auto"
+        root.dataset.scheme = scheme in LABELS ? scheme : "auto"
         const button = document.getElementById("scheme")
         if (!button) return
-        button.title = `Colours: ${SAID[root.dataset.scheme]}`
+        button.title = `Colours: ${LABELS[root.dataset.scheme]}`
         button.setAttribute("aria-label", button.title)
     }
 
     take(remembered())
-    addEventListener("storage", event => event.key === NAME && take(event.newValue))
+    addEventListener("storage", event => event.key === STORAGE_KEY && take(event.newValue))
     addEventListener("DOMContentLoaded", () => {
         take(root.dataset.scheme)
         document.getElementById("scheme")?.addEventListener("click", () => {
             take(next())
             try {
-                localStorage.setItem(NAME, root.dataset.scheme)
+                localStorage.setItem(STORAGE_KEY, root.dataset.scheme)
             } catch {
-                // until the page is left
+                // the choice lasts until the page is left
             }
         })
     })
