@@ -28,7 +28,7 @@ from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.report.data import SavedData
-from tbgen.report.endgames import PAGE as WIKI
+from tbgen.report.endgames import WIKI_PAGE as WIKI
 from tbgen.report.mating import ENOUGH, MATING_HEAD, MULLER, MatingMarks, mating_rows, mating_rule
 from tbgen.report.model import MatingEntry, MatingTruth, Verdict
 from tbgen.system.files import write_file

@@ -25,10 +25,10 @@ from tbgen.report import Report, read_report
 from tbgen.report.highlights import (
     difference_highlights,
     endgame_highlights,
-    held_behind,
     index_highlights,
     mating_highlights,
     record_highlights,
+    upset_shares,
 )
 from tbgen.report.model import OverallRecord, Record, TableReport, Typical
 from tbgen.report.wording import NAMES, counted_pawns, meaning, percent
@@ -236,7 +236,7 @@ def _holder(record: Record) -> str:
 
 def _upsets(page: Page, tables: Sequence[TableReport]) -> None:
     upsets = sorted(
-        ((share, side, table) for table in tables for share, side in held_behind(table, mates=False)),
+        ((share, side, table) for table in tables for share, side in upset_shares(table, mates=False)),
         key=lambda upset: (-upset[0], upset[2].material, upset[1]),
     )[:UPSETS]
     if not upsets:

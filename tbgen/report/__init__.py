@@ -1,7 +1,8 @@
-"""Statistics of whole tables: distributions, records, what every endgame gives, mating potential.
+"""Statistics of tables: distributions, records, typical results of endgames, mating potential.
 
-:func:`write_report` writes them as a site, :func:`read_report` returns them, and :func:`report_document`
-makes one document for JSON of them. :func:`save_report` saves what the others read in place of tables.
+:func:`write_report` writes a site about tables, :func:`read_report` returns the statistics, and
+:func:`report_document` makes one JSON document of them. :func:`save_report` saves data that the other
+functions can read instead of tables.
 """
 
 from tbgen.report.making import Report, read_report, report_document, save_report, write_report

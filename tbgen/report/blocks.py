@@ -1,6 +1,6 @@
-"""A table cut into blocks of slots: the squares of all men, and all legal moves at once, on bit boards.
+"""Blocks of consecutive slots of a table: the squares of all men, and all legal moves at once, on bitboards.
 
-Bit boards are uint64, bit ``s`` is square ``s``, and broadcast over the squares of the men.
+Bitboards are uint64 in which bit ``s`` is square ``s``; they broadcast over the squares of the men.
 """
 
 from collections.abc import Iterable
@@ -25,17 +25,17 @@ ALL: Final = np.uint64(chess.BB_ALL)
 
 
 class ScanKind(NamedTuple):
-    """What men of one kind attack."""
+    """Attack tables of one kind of men."""
 
     reach: Boards
-    """Shape (64,): what one attacks on an empty board."""
+    """Shape (64,): attacked squares on an empty board, by the man's square."""
     passed: Boards
-    """Shape (64, 64): the squares that it passes on its way from one square to another that it attacks."""
+    """Shape (64, 64): squares between the man's square and an attacked square."""
     hidden: Boards | None
-    """Shape (64, 64): the squares that a man on the second of two hides from it on the first; None if it
-    never rides."""
+    """Shape (64, 64): squares no longer attacked from the first square if a man is on the second; None if the
+    kind never rides."""
     bound: bool = False
-    """Whether it stays on the colour of its square."""
+    """Whether the kind is bound to one square colour."""
     pawn: bool = False
 
 
@@ -48,12 +48,12 @@ def _hidden(passed: Boards) -> Boards:
 PAWNS: Final = tuple(
     ScanKind(attacks, np.zeros((64, 64), np.uint64), None, pawn=True) for attacks in PAWN_ATTACKS
 )
-"""White's and Black's."""
+"""The kinds of White's and of Black's pawns."""
 
 
 @cache
 def scan_kind(kind: Kind) -> ScanKind:
-    """Return what men of a kind attack."""
+    """Return the attack tables of a kind."""
     squares = range(64)
     passed = np.array([[between(kind, start, stop) for stop in squares] for start in squares], np.uint64)
     reached, hidden = np.array(reach(kind), np.uint64), _hidden(passed) if kind.rides else None
@@ -61,7 +61,7 @@ def scan_kind(kind: Kind) -> ScanKind:
 
 
 BLOCK_SLOTS = 1 << 16
-"""Most slots of a block. A bit board of each takes 512 KiB, and larger ones do not stay in the cache."""
+"""Maximum number of slots of a block. A bitboard for each takes 512 KiB; more would not fit in the cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class ScanMan:
     kind: ScanKind
     white: bool
     squares: NDArray[Any]
-    """His squares (intp), of a shape that broadcasts with those of the others to the shape of the block."""
+    """The man's squares (intp); the squares of all men broadcast to the shape of the block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +80,9 @@ class ScanBlock:
 
     start: int
     shape: tuple[int, ...]
-    """The slots of the block in C order, one axis for the pawn placements and one per free man."""
+    """Shape of the slots in C order: one axis for the pawn placements and one for each free man."""
     men: tuple[ScanMan, ...]
-    """Kings first, White's before Black's, then in the order of the layout, then the pawns."""
+    """White's king, Black's king, the other free men in the order of the layout, then the pawns."""
 
     @property
     def size(self) -> int:
@@ -91,7 +91,7 @@ class ScanBlock:
 
 
 def blocks_of(layout: Layout) -> list[tuple[int, int]]:
-    """Return the first slots of all blocks and how many slots each has."""
+    """Return the first slot and the number of slots of each block."""
     step = layout.phase_size
     while step > BLOCK_SLOTS:
         step //= layout.king_slots if step == layout.phase_size else 64
@@ -102,8 +102,8 @@ def blocks_of(layout: Layout) -> list[tuple[int, int]]:
 def block_at(layout: Layout, start: int, size: int) -> ScanBlock:
     """Return a block of :func:`blocks_of`."""
     squares = [np.arange(64) if man or layout.pawns else np.array(TRIANGLE) for man in range(layout.free)]
-    every = len(layout.placements), *map(len, squares)
-    ends = (np.unravel_index(slot, every) for slot in (start, start + size - 1))
+    full_shape = len(layout.placements), *map(len, squares)
+    ends = (np.unravel_index(slot, full_shape) for slot in (start, start + size - 1))
     parts = [slice(int(first), int(last) + 1) for first, last in zip(*ends, strict=True)]
     shape = tuple(part.stop - part.start for part in parts)
     placements = np.array(layout.placements[parts[0]], np.intp).reshape(shape[0], layout.pawns)
@@ -121,10 +121,10 @@ def _along(values: NDArray[Any], axis: int, axes: int) -> NDArray[Any]:
 
 
 def symmetric_slots(layout: Layout) -> NDArray[np.int64]:
-    """Return the slots, ascending, of positions that a board symmetry maps onto themselves.
+    """Return, ascending, the slots whose positions a symmetry of the board maps onto themselves.
 
-    They have half as many images as the others. Slots that hold no position are among them. With pawns there
-    are none: White's king is on no square that is its own mirror image.
+    Such positions have half as many images as others. Slots without a position are included. With pawns the
+    result is empty, because White's king never stands on a square that is its own mirror image.
     """
     if layout.pawns:
         return np.empty(0, np.int64)
@@ -144,10 +144,9 @@ def symmetric_slots(layout: Layout) -> NDArray[np.int64]:
 
 
 def like_bishops(men: tuple[ScanMan, ...]) -> NDArray[np.bool_] | None:
-    """Return where a side has two or more bishops, or other men bound to a colour, all on one colour; None
-    if no side has two.
+    """Return whether all bishops of the side with several, or its other colour-bound men, are on one colour.
 
-    With at most five men, only one side can have two.
+    The result is None if no side has two such men. With at most five men, only one side can.
     """
     for white in (True, False):
         bound = [man for man in men if man.kind.bound and man.white == white]
@@ -165,13 +164,12 @@ _NOTHING: Final = np.uint64(0)
 
 
 class Mobility(NamedTuple):
-    """What one side can do, in the positions of a block; elsewhere the entries mean nothing."""
+    """Position ranks and captures with one side to move; undefined for slots without a position."""
 
     rank: NDArray[np.uint8]
-    """Rank of each position's own score: twice the legal moves, plus 1 unless in check; without en
-    passant."""
+    """Position ranks: twice the number of legal moves, plus 1 unless in check; without en passant."""
     captures: NDArray[np.bool_]
-    """Whether there is a legal capture."""
+    """Whether the side to move has a legal capture."""
 
 
 def mobility(block: ScanBlock, white: bool) -> Mobility:
@@ -180,7 +178,7 @@ def mobility(block: ScanBlock, white: bool) -> Mobility:
     others = [man for man in block.men if man.white != white]
     king = own[0]
     occupied_own, occupied_other = _occupied(own), _occupied(others)
-    # The king hides nothing from those whose lines he stays on.
+    # The king is no blocker: squares behind him on a checking line are attacked.
     attacked = reduce(or_, (_attacks(man, _without(block.men, man, king)) for man in others))
     targets = king.kind.reach[king.squares] & ~occupied_own & ~attacked
     check = (attacked & BIT[king.squares]) != 0
@@ -213,7 +211,7 @@ def _occupied(men: Iterable[ScanMan]) -> Boards:
 
 
 def _attacks(man: ScanMan, blockers: Iterable[ScanMan]) -> Boards:
-    """Return what a man attacks, the first man on each line included."""
+    """Return the squares that a man attacks, including that of the first man on each line."""
     reach: Boards = man.kind.reach[man.squares]
     if man.kind.hidden is None:
         return reach
@@ -222,9 +220,12 @@ def _attacks(man: ScanMan, blockers: Iterable[ScanMan]) -> Boards:
 
 
 def _open(other: ScanMan, king: ScanMan, blockers: list[ScanMan]) -> Boards:
-    """Return where a man that is none of these may go, so that ``other`` does not attack the king.
+    """Return the squares to which another man may move without leaving the king attacked by ``other``.
 
-    That is anywhere, unless it attacks him once the man is gone: then in its way, or where it stands.
+    These are all squares, unless ``other`` attacks the king once the man has left its square: then only the
+    squares between them, and the square of ``other``.
+
+    :param blockers: the men on the board except the moving man, ``other`` and the king.
     """
     attacks = (other.kind.reach[other.squares] & BIT[king.squares]) != 0
     between = other.kind.passed[other.squares, king.squares]

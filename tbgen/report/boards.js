@@ -1,4 +1,4 @@
-// Boards of a report that step through their lines, and the search for a material. Pages say all they say without it.
+// Boards of a report that step through their lines, and the search for a material. Pages are complete without this script.
 "use strict"
 
 const SQUARE = 45, MARGIN = 15 // as in chess.svg
@@ -15,7 +15,7 @@ function element(tag, attributes, ...children) {
 
 const corner = square => [MARGIN + SQUARE * (square.charCodeAt(0) - 97), MARGIN + SQUARE * (8 - Number(square[1]))]
 
-/** Return the men after a move as UCI: names by square. A line has no castling. */
+/** Return the men after a move in UCI notation: names by square. Lines have no castling. */
 function after(men, uci) {
     const [from, to, promoted] = [uci.slice(0, 2), uci.slice(2, 4), uci[4]]
     const next = new Map(men)
@@ -86,7 +86,7 @@ class Stepper {
     play() {
         if (this.at === this.moves.length) this.show(0)
         this.run.textContent = "Pause"
-        this.said.setAttribute("role", "presentation") // nobody wants to hear all of it
+        this.said.setAttribute("role", "presentation") // screen readers would read every move
         this.timer = setInterval(() => {
             this.show(this.at + 1)
             if (this.at === this.moves.length) this.stop()
@@ -101,7 +101,7 @@ class Stepper {
     }
 }
 
-/** Let a material be typed: of the tables listed, those stay that have its men, whichever side has which. */
+/** Let the reader search for a material: only listed tables with its men remain, with colours exchanged too. */
 function offerSearch(form) {
     const field = form.querySelector("input")
     const lists = [...document.querySelectorAll("table.materials")]

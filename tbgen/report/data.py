@@ -1,8 +1,8 @@
-"""The data of reports as JSON and CSV, and saved in files that outlast the tables.
+"""The data of reports as JSON and CSV, and as saved files that can replace the tables.
 
-A saved file is the JSON document of a report (:mod:`tbgen.report.model`) without what can be made again,
-and with moves in UCI notation for lines; gzip makes it a fifth of the size. The same report gives the same
-bytes.
+A saved file is the JSON document of a report (:mod:`tbgen.report.model`) without the parts that can be
+derived again; lines are moves in UCI notation. gzip reduces it to a fifth of its size. The same report gives
+the same bytes.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def record_rows(report: TableReport) -> Iterator[Row]:
 
 
 def accrued_rows(report: TableReport) -> Iterator[Row]:
-    """Yield a row per side to move and holder of the accrued score, counted on the board."""
+    """Yield a row per side to move and holder of the accrued score, with counts on the board."""
     if report.accrued is not None:
         for to_move, holders in report.accrued.board.items():
             for holder, counts in holders.items():
@@ -94,39 +94,39 @@ CSV: Final[Mapping[str, tuple[str, Callable[[TableReport], Iterator[Row]]]]] = {
         mating_rows,
     ),
 }
-"""By name of a file: its titles after material and rules, and what gives the rest of the rows of a report."""
+"""CSV files by name: the column titles after material and rules, and the function that yields the rows."""
 
 _TABLE: Final = ("material", "rules", "digest", "tbgen_version", "bytes", "max_depth")
 _HOLDER: Final = ("material", "value", "ties", "fen", "verified")
 
 
 Files = dict[str, str]
-"""Contents of files by their endings."""
+"""Contents of files by suffix."""
 
 
 def table_files(report: TableReport) -> Files:
-    """Return everything about one table."""
+    """Return the files about one table."""
     return {"json": _json(report.plain())} | {f"{name}.csv": _csv(name, [report]) for name in CSV}
 
 
 def overview_files(reports: Sequence[TableReport]) -> Files:
-    """Return what the tables are, and how their values are distributed."""
+    """Return the files about all tables and the distribution of their values."""
     return {"json": _json(list(map(summary, reports))), "csv": _csv("distribution", reports)}
 
 
 def record_files(reports: Sequence[TableReport], records: Mapping[Variant, Sequence[OverallRecord]]) -> Files:
-    """Return the records over all tables, and those of each."""
+    """Return the files about the records over all tables and of each table."""
     return {"json": _json(overall_documents(records)), "csv": _csv("records", reports)}
 
 
 def part_files(part: str, csv: str, reports: Sequence[TableReport]) -> Files:
-    """Return one part of some reports, and the file of :data:`CSV` about it."""
+    """Return the files about one part of some reports; ``csv`` is a name in :data:`CSV`."""
     found = [report.plain("material", "rules", part) for report in reports]
     return {"json": _json(found), "csv": _csv(csv, reports)}
 
 
 def difference_files(differences: Sequence[Difference]) -> Files:
-    """Return where the rules differ."""
+    """Return the files about the differences between the variants."""
     rows = [
         (found.material, name, pair.r, pair.wg, pair.count)
         for found in differences
@@ -149,7 +149,7 @@ def overall_documents(records: Mapping[Variant, Sequence[OverallRecord]]) -> dic
 
 
 def summary(report: TableReport) -> dict[str, Any]:
-    """Return what stands about a table on the page of all materials."""
+    """Return the entry of a table in the list of all materials."""
     sides = {
         name: {
             "positions": typical.positions,
@@ -163,7 +163,7 @@ def summary(report: TableReport) -> dict[str, Any]:
 
 
 def _csv(name: str, reports: Iterable[TableReport]) -> str:
-    """Return the rows of some reports for one of the files of :data:`tbgen.report.data.CSV`."""
+    """Return the content of one of the files of :data:`CSV` about some reports."""
     titles, rows_of = CSV[name]
     rows = ((report.material, report.variant, *row) for report in reports for row in rows_of(report))
     return csv_text(("material", "rules", *titles.split()), rows)
@@ -173,36 +173,36 @@ def _json(found: Any) -> str:
     return json.dumps(found, indent=1) + "\n"
 
 
-_ENDING: Final = ".json.gz"
+_SUFFIX: Final = ".json.gz"
 
 _DIFFERENCE: Final = "difference"
-"""Stands for the variant in the name of a file about two of them."""
+"""The word in place of the variant in the name of a file that compares two variants."""
 
 _UNREADABLE: Final = (OSError, EOFError, zlib.error, ValueError, AttributeError, KeyError, TypeError)
-"""Also UsageError and ValidationError, which are ValueErrors."""
+"""Exceptions that a damaged file causes; UsageError and ValidationError are ValueErrors."""
 
 
 class SavedData:
     """A folder of saved data.
 
-    :param directory: which is made when something is saved.
+    :param directory: the folder, which is made when data are saved.
     """
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
 
     def tables(self, variant: Variant) -> list[Material]:
-        """Return the materials with data of a table, in build order."""
-        return materials_in(self.directory, f".{variant}{_ENDING}")
+        """Return the materials with saved data of a table, in build order."""
+        return materials_in(self.directory, f".{variant}{_SUFFIX}")
 
     def differences(self) -> list[Material]:
-        """Return the materials with a comparison of their tables, in build order."""
-        return materials_in(self.directory, f".{_DIFFERENCE}{_ENDING}")
+        """Return the materials with a saved comparison of their tables, in build order."""
+        return materials_in(self.directory, f".{_DIFFERENCE}{_SUFFIX}")
 
     def digest(self, material: Material, variant: Variant) -> str | None:
-        """Return the digest of the table that data are of, None if there are none.
+        """Return the digest of the table whose data are saved, None if none are.
 
-        :raises TbgenError: if a file cannot be used.
+        :raises TbgenError: if the file cannot be used.
         """
         path = self._path(material, variant)
         if not path.exists():
@@ -222,7 +222,7 @@ class SavedData:
         return report
 
     def difference(self, material: Material) -> Difference:
-        """Return how the tables of both variants differ.
+        """Return the saved comparison of the tables of both variants.
 
         :raises TbgenError: if the file is missing or cannot be used.
         """
@@ -235,7 +235,7 @@ class SavedData:
     def save_table(self, report: TableReport) -> None:
         """Save the report of a table.
 
-        :raises TbgenError: if it cannot be written.
+        :raises TbgenError: if the file cannot be written.
         """
         found = report.plain()
         del found["highlights"]
@@ -245,14 +245,14 @@ class SavedData:
         self._write(self._path(report.material, report.variant), found)
 
     def save_difference(self, found: Difference) -> None:
-        """Save how two tables differ.
+        """Save the comparison of two tables.
 
-        :raises TbgenError: if it cannot be written.
+        :raises TbgenError: if the file cannot be written.
         """
         self._write(self._path(found.material, _DIFFERENCE), found.plain())
 
     def _path(self, material: Material, kind: str) -> Path:
-        return self.directory / f"{material}.{kind}{_ENDING}"
+        return self.directory / f"{material}.{kind}{_SUFFIX}"
 
     def _write(self, path: Path, found: dict[str, Any]) -> None:
         remedy = "choose another directory with --save"
@@ -270,7 +270,7 @@ def _table(found: dict[str, Any]) -> TableReport:
 
 
 def _with_line(record: Record, moves: list[str]) -> Record:
-    """Return a record with its line, if it has one.
+    """Return a record with its line, if any was saved.
 
     :raises ValueError: if the line does not lead to the record's value.
     """
@@ -284,7 +284,7 @@ def _with_line(record: Record, moves: list[str]) -> Record:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[dict[str, Any]]:
-    """Give the content of a file; what the block finds wrong with it is said with the name of the file."""
+    """Yield the content of a file; errors that the block finds in it are raised with the name of the file."""
     try:
         found = json.loads(gzip.decompress(path.read_bytes()))
         if not isinstance(found, dict):

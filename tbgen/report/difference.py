@@ -1,4 +1,4 @@
-"""Where two sets of rules give a position of the same material different values."""
+"""Comparison of the values that both variants give the positions of a material."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tbgen.report.model import SIDES, ReportPart, Sides, ratio
 from tbgen.report.scan import Counts, Longest, images, note_longest
 from tbgen.report.source import TableSource
 
-EXAMPLES: Final = 8
-"""Most examples of a material."""
+MAX_EXAMPLES: Final = 8
+"""Maximum number of examples of a material."""
 
 
 class ValuePair(ReportPart):
-    """Positions that are worth one value by the rules r and another by the rules wg."""
+    """The number of positions that have one value by the rules r and another by the rules wg."""
 
     r: GScore
     wg: GScore
@@ -32,17 +32,17 @@ class ValuePair(ReportPart):
 
 
 class DifferenceSide(ReportPart):
-    """Where values differ with one side to move, counted on the board."""
+    """The different values with one side to move, counted on the board."""
 
     positions: int
-    """All of them."""
+    """Number of all positions."""
     differing: int
     pairs: tuple[ValuePair, ...]
-    """The most frequent one first."""
+    """The pairs of different values, the most frequent pair first."""
 
 
 class Differing(ReportPart):
-    """A frequent way in which values differ, with an example."""
+    """A frequent pair of different values, with an example."""
 
     r: GScore
     wg: GScore
@@ -50,15 +50,15 @@ class Differing(ReportPart):
     count: int
     """Positions on the board."""
     fen: str
-    """The one that takes longest by the rules r, of equally long ones that with the smallest slot."""
+    """The example with the greatest depth by the rules r, of several the one with the smallest slot."""
     r_depth: int
     wg_depth: int
 
 
 class Difference(ReportPart):
-    """How many positions of a material have another value by the rules wg than by the rules r.
+    """The positions of a material whose values by the rules r and wg differ.
 
-    Positions with an en passant right are left aside.
+    Positions with an en passant right are not counted.
     """
 
     material: Material
@@ -75,17 +75,17 @@ class Difference(ReportPart):
 
     @property
     def share(self) -> float:
-        """Which part of the positions has another value."""
+        """Share of the positions whose values differ, 0 to 1."""
         return ratio(sum(side.differing for side in self.sides), sum(side.positions for side in self.sides))
 
 
 def difference(r: TableSource, wg: TableSource, progress: Progress = silent) -> Difference:
     """Read two tables of the same material once and compare their fresh values.
 
-    :param progress: told how many slots are compared.
+    :param progress: receives the number of slots compared.
 
-    :raises TbgenError: if they do not hold the same positions.
-    :raises DamagedTableError: if one cannot be used.
+    :raises TbgenError: if the tables do not hold the same positions.
+    :raises DamagedTableError: if a table cannot be used.
     """
     layout, longest = r.layout, Longest()
     board = images(layout, _count_pairs(r, wg, longest, progress))
@@ -108,14 +108,15 @@ def difference(r: TableSource, wg: TableSource, progress: Progress = silent) -> 
         fen = board_of(layout, Side(side), Slot(-place)).fen()
         return Differing(*_values(code), SIDES[side], int(board[side, code]), fen, r_depth, wg_depth)
 
-    examples = tuple(example(*place) for place in places[:EXAMPLES])
+    examples = tuple(example(*place) for place in places[:MAX_EXAMPLES])
     return Difference(layout.material, of_side(0), of_side(1), examples)
 
 
 def _count_pairs(r: TableSource, wg: TableSource, longest: Longest, progress: Progress) -> Counts:
-    """Count positions up to symmetry by both values, and note the longest by the rules r that differ.
+    """Count positions up to symmetry by their pair of values, and note in ``longest`` the deepest ones by the
+    rules r among those with different values.
 
-    :return: shape (2, 2 sides, pairs of codes), as :func:`tbgen.report.scan.images` takes it.
+    :return: shape (2, 2 sides, pairs of codes), the argument of :func:`tbgen.report.scan.images`.
     """
     layout, depths, done = r.layout, r.info.max_depth + 1, 0
     fixed, counts = symmetric_slots(layout), np.zeros((2, 2, 1 << 16), np.int64)
@@ -136,5 +137,5 @@ def _count_pairs(r: TableSource, wg: TableSource, longest: Longest, progress: Pr
 
 
 def _values(pair: int) -> tuple[GScore, GScore]:
-    """Return the values of two codes in one number."""
+    """Return the values of a pair of codes."""
     return GScore.from_code(pair >> 8), GScore.from_code(pair & 255)

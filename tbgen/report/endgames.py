@@ -1,7 +1,7 @@
-"""What every endgame gives: typical values, their range, and the exceptions.
+"""The results of every endgame: typical values, their range, and exceptions.
 
-Examples are positions with which the wiki of r-mobility shows what basic endgames give. Its other remarks
-are not repeated here: their text was not at hand.
+Examples are the positions by which the wiki of r-mobility shows the results of basic endgames. Other remarks
+of the wiki are not repeated, since their text was not available.
 """
 
 from collections.abc import Mapping
@@ -19,10 +19,10 @@ from tbgen.report.scan import CAPTURES, LIKE_BISHOPS, QUIET, TableCounts
 from tbgen.report.scan import Counts as Numbers
 from tbgen.report.wording import NAMES, meaning, percent
 
-PAGE: Final = "https://wiki.chessdom.org/R-Mobility"
+WIKI_PAGE: Final = "https://wiki.chessdom.org/R-Mobility"
 
 
-SHOWN: Final[Mapping[str, tuple[tuple[str, str, str], ...]]] = {
+WIKI_EXAMPLES: Final[Mapping[str, tuple[tuple[str, str, str], ...]]] = {
     "KPvK": (("4k3/4P3/4K3/8/8/8/8/8 b - - 0 1", "G0.5", ""),),
     "KBvK": (
         ("8/8/8/4KBk1/8/8/8/8 b - - 0 1", "G1.5", "Kh5 Kf4 Kh6 Kg4"),
@@ -34,41 +34,41 @@ SHOWN: Final[Mapping[str, tuple[tuple[str, str, str], ...]]] = {
         ("8/8/8/2K3k1/8/8/8/8 w - - 0 1", "-G8.5", ""),
     ),
 }
-"""By material: FEN, what play comes to, and the line in SAN."""
+"""The wiki's examples by material: FEN, result of the line, and the line in SAN."""
 
 UNUSUAL_SHARE: Final = 0.05
-"""Values of fewer of the quiet positions than this are unusual."""
+"""A value is unusual if a smaller share of the quiet positions has it."""
 
-_OVER: Final = (0, 1, 254, 255)
+_GAME_OVER_CODES: Final = (0, 1, 254, 255)
 """Codes of mate and stalemate; at depth 0 the game is over."""
 
 
 def by_score(numbers: Numbers) -> Counts:
-    """Return numbers by code as numbers by score, best for White first."""
+    """Return counts by code as counts by score, best for White first."""
     return {GScore.from_code(code): int(numbers[code]) for code in np.flatnonzero(numbers).tolist()}
 
 
 def without_over(counts: Numbers) -> Numbers:
-    """Return a copy of numbers by code and depth without positions in which the game is over."""
+    """Return a copy of counts by code and depth, without the positions in which the game is over."""
     kept = counts.copy()
-    kept[list(_OVER), 0] = 0
+    kept[list(_GAME_OVER_CODES), 0] = 0
     return kept
 
 
 def endgame(scanned: TableCounts) -> Endgame:
-    """Return what an endgame gives, from the scan of its table."""
+    """Return the results of an endgame from the counts of its table."""
     sides = Sides(typical_of(scanned, 0), typical_of(scanned, 1))
     unusual, examples = tuple(_unusual(scanned, sides)), tuple(_examples(scanned, sides))
     return Endgame(_sentence(scanned, sides), sides.white, sides.black, unusual, examples)
 
 
 def typical_of(scanned: TableCounts, side: int) -> Typical:
-    """Return what an endgame gives with one side to move, White 0 and Black 1."""
+    """Return the typical values of an endgame with a side to move, 0 White or 1 Black."""
     by_class = scanned.on_board()[side]
     everything = by_class.sum(axis=0)
     quiet = without_over(by_class[[0, LIKE_BISHOPS]].sum(axis=0)).sum(axis=1)
     codes = np.flatnonzero(everything.any(axis=1) | scanned.en_passant[side].any(axis=1))
-    over = int(everything[list(_OVER), 0].sum())
+    over = int(everything[list(_GAME_OVER_CODES), 0].sum())
     captures = int(by_class[[CAPTURES, CAPTURES | LIKE_BISHOPS]].sum())
     mode = median = None
     if quiet.any():
@@ -91,11 +91,11 @@ def _unusual(scanned: TableCounts, sides: Sides[Typical]) -> list[UnusualValue]:
 
 def _examples(scanned: TableCounts, sides: Sides[Typical]) -> list[WikiExample]:
     found = []
-    shown = SHOWN.get(scanned.material.name, ()) if scanned.info.variant is Variant.R_MOBILITY else ()
+    shown = WIKI_EXAMPLES.get(scanned.material.name, ()) if scanned.info.variant is Variant.R_MOBILITY else ()
     for fen, text, line in shown:
         side, value = int(not chess.Board(fen).turn), GScore.parse(text)
         share, usual = sides[side].share(value), value == sides[side].mode
-        found.append(WikiExample(fen, SIDES[side], value, line, PAGE, share, usual))
+        found.append(WikiExample(fen, SIDES[side], value, line, WIKI_PAGE, share, usual))
     return found
 
 

@@ -1,6 +1,6 @@
-"""What stands out in one table or among many: a few sentences, made from the numbers, for tops of pages.
+"""Highlights of one table or of many: a few sentences, made from the numbers, for the tops of pages.
 
-The longest way, the rarest value, and what a chess player would not expect.
+They state the longest way, the rarest value, and facts that a chess player would not expect.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from tbgen.report.model import SIDES, MatingPotential, OverallRecord, TableRepor
 from tbgen.report.wording import NAMES, NO_MATE, counted_pawns, enumerated, meaning, percent
 from tbgen.text import counted, plies
 
-NOTABLE: Final = 0.005
-"""A share of positions that is worth a sentence."""
+NOTABLE_SHARE: Final = 0.005
+"""Minimum share of positions that deserves a sentence."""
 
 
 Rarest = tuple[int, int, GScore]
-"""Positions on the board, side to move (0 White, 1 Black), and the value that so few positions have."""
+"""A rare value: number of positions on the board, side to move (0 White, 1 Black), and the value."""
 
 
 def with_highlights(report: TableReport) -> TableReport:
-    """Return a report with what stands out in it."""
+    """Return a report with its highlights."""
     return replace(report, highlights=tuple(table_highlights(report)))
 
 
 def table_highlights(report: TableReport) -> list[str]:
-    """Return what stands out in one table, what contradicts the rules of chess first."""
+    """Return the highlights of one table, first those that contradict the rules of chess."""
     facts = (_without_mate, _behind, _burden, _drawn, _longest, _rarest, _exceptions, _wiped_out)
     return [sentence for fact in facts for sentence in fact(report)]
 
 
 def rarest(report: TableReport) -> Rarest | None:
-    """Return the value that the fewest positions on the board have; of equally rare ones, the first.
+    """Return the value with the fewest positions on the board; of equally rare ones, the first.
 
     White to move comes before Black, and the better value for White before the worse.
     """
@@ -68,13 +68,13 @@ def _rarest(report: TableReport) -> Iterator[str]:
 
 
 def rare_value(found: Rarest) -> str:
-    """Return which value is rare, for whom, and in how many positions."""
+    """Return the words for a rare value: value, side to move and number of positions."""
     positions, side, value = found
     return f"{meaning(value)} with {NAMES[side]} to move, in {counted(positions, 'position')} on the board"
 
 
 def as_rare(found: Rarest, reports: Sequence[TableReport], owner: str) -> str:
-    """Say how many other values of some reports as few positions have; ``owner`` says what has a value."""
+    """Return the words for the number of other values that are as rare; ``owner`` names what has a value."""
     sides = [side for report in reports for side in report.distribution.board]
     others = sum(count == found[0] for side in sides for count in side.values()) - 1
     if not others:
@@ -82,16 +82,18 @@ def as_rare(found: Rarest, reports: Sequence[TableReport], owner: str) -> str:
     return f"; {counted(others, 'other value')} of {owner} {'is' if others == 1 else 'are'} as rare"
 
 
-def held_behind(report: TableReport, *, mates: bool = True) -> list[tuple[float, int]]:
-    """Return in which part of the positions the side with less holds the score, and with whom to move.
+def upset_shares(report: TableReport, *, mates: bool = True) -> list[tuple[float, int]]:
+    """Return pairs of share and side to move: how often the side with less material holds the score.
 
-    :param mates: whether those count in which it mates, as in chess.
+    Shares below :data:`NOTABLE_SHARE` are left out.
+
+    :param mates: whether positions in which this side mates, as it would in chess, count too.
     """
     leader, found = report.mating.rule.leader, []
     for side, counts in enumerate(report.distribution.board):
         held = (count for value, count in counts.items() if value.holder != leader and (mates or value.rank))
         share = ratio(sum(held), sum(counts.values()))
-        if leader is not None and share >= NOTABLE:
+        if leader is not None and share >= NOTABLE_SHARE:
             found.append((share, side))
     return found
 
@@ -99,13 +101,13 @@ def held_behind(report: TableReport, *, mates: bool = True) -> list[tuple[float,
 def _behind(report: TableReport) -> Iterator[str]:
     name = NAMES[report.mating.rule.leader == "white"]
     pawns = counted_pawns(report.mating.rule.advantage)
-    for share, side in sorted(held_behind(report))[-1:]:
+    for share, side in sorted(upset_shares(report))[-1:]:
         part = f"{percent(share)} of the positions with {NAMES[side]} to move"
         yield f"{name} is {pawns} behind, and yet holds the score in {part}."
 
 
 def _without_mate(report: TableReport) -> Iterator[str]:
-    """Say what the side that is ahead forces where it does not mate."""
+    """Yield the score that the leader forces if it does not generally mate."""
     truth, best = report.mating.leading, generally_forced(report.mating)
     if truth is not None and best is not None and best.rank and truth.verdict is not Verdict.GENERAL:
         share = percent(max(truth.to_move.share, truth.waiting.share))
@@ -115,7 +117,7 @@ def _without_mate(report: TableReport) -> Iterator[str]:
 
 
 def generally_forced(mating: MatingPotential) -> GScore | None:
-    """Return the best score that the leader can force with either side to move, if that is its own score."""
+    """Return the best score of the leader that it can generally force with either side to move, if any."""
     truth = mating.leading
     values = [] if truth is None else [truth.to_move.best, truth.waiting.best]
     own = [value for value in values if value is not None and value.holder == mating.rule.leader]
@@ -123,7 +125,7 @@ def generally_forced(mating: MatingPotential) -> GScore | None:
 
 
 def is_burden(report: TableReport) -> bool:
-    """Whether the side that is not to move holds the typical score."""
+    """Return whether the side that is not to move holds the typical score."""
     white, black = (typical.mode for typical in report.endgame.sides)
     return white is not None and black is not None and black.white > white.white
 
@@ -136,7 +138,7 @@ def _burden(report: TableReport) -> Iterator[str]:
 
 
 def drawn_sentences(reports: Sequence[TableReport]) -> Iterator[str]:
-    """Say what becomes of what is drawn in chess."""
+    """Yield how the positions that are drawn in chess are decided."""
     counts = Counter[GScore]()
     for report in reports:
         for side in report.distribution.board:
@@ -177,12 +179,12 @@ def _wiped_out(report: TableReport) -> Iterator[str]:
         yield f"A score that has accrued {survival}."
 
 
-_NAMED: Final = 6
-"""Most materials that a sentence names."""
+_MAX_NAMED: Final = 6
+"""Maximum number of materials that a sentence names."""
 
 
 def index_highlights(reports: Sequence[TableReport]) -> list[str]:
-    """Return what stands out among tables of the same variant."""
+    """Return the highlights of tables of the same variant."""
     facts = (drawn_sentences, _longest_of_all, _rarest_of_all, _upset, _burdens)
     return [sentence for fact in facts for sentence in fact(reports)]
 
@@ -204,7 +206,7 @@ def _rarest_of_all(reports: Sequence[TableReport]) -> Iterator[str]:
 
 
 def _upset(reports: Sequence[TableReport]) -> Iterator[str]:
-    upsets = [(*upset, report.material) for report in reports for upset in held_behind(report, mates=False)]
+    upsets = [(*upset, report.material) for report in reports for upset in upset_shares(report, mates=False)]
     if upsets:
         share, side, material = max(upsets, key=lambda upset: upset[0])
         part = f"{percent(share)} of the positions with {NAMES[side]} to move are drawn in chess"
@@ -218,7 +220,7 @@ def _burdens(reports: Sequence[TableReport]) -> Iterator[str]:
 
 
 def record_highlights(records: Sequence[OverallRecord]) -> list[str]:
-    """Return what stands out among the longest ways to each score."""
+    """Return the highlights of the longest ways to each score."""
     return list(_record_sentences(records)) if records else []
 
 
@@ -245,7 +247,7 @@ def _record_sentences(records: Sequence[OverallRecord]) -> Iterator[str]:
 
 
 def endgame_highlights(reports: Sequence[TableReport]) -> list[str]:
-    """Return what stands out among what endgames give."""
+    """Return the highlights of the results of endgames."""
     facts = (_typical, _exceptions_of_all, _wiki)
     return [sentence for fact in facts for sentence in fact(reports)]
 
@@ -259,11 +261,11 @@ def _typical(reports: Sequence[TableReport]) -> Iterator[str]:
     ]
     if shares:
         share, mode, side, material = min(shares, key=lambda found: found[0])
-        least = f"with {side} to move it is {meaning(mode)}, in only {percent(share)} of the quiet positions"
-        yield f"Nowhere does the typical value say less than in {material}: {least}."
+        least = f"with {side} to move {meaning(mode)} in only {percent(share)} of the quiet positions"
+        yield f"The typical value is least frequent in {material}: {least}."
         share, mode, side, material = max(shares, key=lambda found: found[0])
         most = f"{meaning(mode)} in {percent(share)} of those with {side} to move"
-        yield f"It says most in {material}: {most}."
+        yield f"It is most frequent in {material}: {most}."
 
 
 def _exceptions_of_all(reports: Sequence[TableReport]) -> Iterator[str]:
@@ -282,7 +284,7 @@ def _wiki(reports: Sequence[TableReport]) -> Iterator[str]:
 
 
 def mating_highlights(reports: Sequence[TableReport]) -> list[str]:
-    """Return what stands out among mating potentials of materials without pawns."""
+    """Return the highlights of the mating potentials of materials without pawns."""
     facts = (_rule, _nearest, _most_forced)
     return [sentence for fact in facts for sentence in fact(reports)]
 
@@ -291,11 +293,11 @@ def _rule(reports: Sequence[TableReport]) -> Iterator[str]:
     if wrong := _names(report.material for report in reports if report.mating.agrees is False):
         yield f"The rule of thumb is wrong for {wrong}."
     elif any(report.mating.agrees for report in reports):
-        yield "The rule of thumb is right wherever it says anything."
+        yield "The rule of thumb is correct wherever it applies."
 
 
 def _nearest(reports: Sequence[TableReport]) -> Iterator[str]:
-    """Say which side that is ahead comes nearest to a general win."""
+    """Yield the leader that comes nearest to a general win without having one."""
     chances = [
         (chance.share, report, waits)
         for report in reports
@@ -311,7 +313,7 @@ def _nearest(reports: Sequence[TableReport]) -> Iterator[str]:
 
 
 def _most_forced(reports: Sequence[TableReport]) -> Iterator[str]:
-    """Say what the sides that are ahead can force at best where none mates."""
+    """Yield the best score that leaders can force without any forced mate."""
     forced = [
         (best, report.material)
         for report in reports
@@ -326,7 +328,7 @@ def _most_forced(reports: Sequence[TableReport]) -> Iterator[str]:
 
 
 def difference_highlights(differences: Sequence[Difference]) -> list[str]:
-    """Return what stands out among the differences of the variants."""
+    """Return the highlights of the differences between the variants."""
     return list(_difference_sentences(differences)) if differences else []
 
 
@@ -344,14 +346,14 @@ def _difference_sentences(differences: Sequence[Difference]) -> Iterator[str]:
 
 
 def _turned(found: Difference) -> int:
-    """Return in how many positions the other side holds the score."""
+    """Return the number of positions in which the other side holds the score."""
     pairs = (pair for side in found.sides for pair in side.pairs)
     return sum(pair.count for pair in pairs if pair.r.white is not pair.wg.white)
 
 
 def _names(materials: Iterable[Material]) -> str:
-    """Return materials as a reader lists them; many are cut short."""
+    """Return a list of materials in words; a long list is shortened."""
     names = [material.name for material in materials]
-    if len(names) > _NAMED:
-        names = [*names[: _NAMED - 1], f"{len(names) - _NAMED + 1} others"]
+    if len(names) > _MAX_NAMED:
+        names = [*names[: _MAX_NAMED - 1], f"{len(names) - _MAX_NAMED + 1} others"]
     return enumerated(names)

@@ -1,4 +1,4 @@
-"""Making a report: material by material, from tables or saved data, pages before the next is read."""
+"""Making a report material by material, from tables or saved data; pages are written after each material."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def table_report(scanned: TableCounts) -> TableReport:
 
 
 def distribution(scanned: TableCounts) -> Distribution:
-    """Return how many positions have which value and depth."""
+    """Return the numbers of positions by value and depth."""
     numbers = scanned.on_board().sum(axis=1), scanned.counts[0].sum(axis=1), scanned.en_passant
     board, canonical, _ = numbers
     values = [Sides(*(by_score(side.sum(axis=1)) for side in sides)) for sides in numbers]
@@ -83,12 +83,13 @@ def _depths(by_code: Counts) -> Depths:
 
 
 def accrued_view(scanned: TableCounts) -> AccruedView:
-    """Return what becomes of accrued scores."""
+    """Return the counts of accrued scores."""
     return AccruedView(_states(images(scanned.layout, scanned.states)), _states(scanned.states[0]))
 
 
 def _states(numbers: NDArray[np.int64]) -> Sides[Sides[AccruedCounts]]:
-    """Return numbers, shape (2 sides, 2 holders, columns of :mod:`tbgen.report.scan`), by name."""
+    """Return by name the counts in an array of shape (2 sides, 2 holders, columns of
+    :mod:`tbgen.report.scan`)."""
     return Sides(*(Sides(*(_counts(*row) for row in holders)) for holders in numbers.tolist()))
 
 
@@ -101,17 +102,17 @@ def _counts(
 
 
 MaterialReport = tuple[list[TableReport], Difference | None]
-"""Reports on a material's tables of the variants that are asked for, and how these differ if that is too."""
+"""Reports on the selected tables of a material, and their comparison if selected."""
 
 
 def read_material(
     plan: ReportPlan, material: Material, clock: TimedProgress, *, depths: bool, threads: int
 ) -> MaterialReport:
-    """Return the report of a material, of its tables or of saved data, as the plan has it.
+    """Return the report of a material, from its tables or from saved data, as planned.
 
-    Tables that have been read stay in memory until they are compared.
+    Tables stay in memory until they have been compared.
 
-    :param depths: whether depths are made that lines need and tables do not store.
+    :param depths: whether to compute depths that lines need and tables do not store.
 
     :raises TbgenError: if a file of data cannot be used.
     :raises DamagedTableError: if a table cannot be used.
@@ -148,10 +149,10 @@ def read_material(
 def with_lines(
     places: Sequence[Path], report: TableReport, clock: TimedProgress, depths: bool
 ) -> TableReport:
-    """Return a report with the lines of its records; those that it has stay.
+    """Return a report with the lines of its records; existing lines are kept.
 
-    :param places: where tables lie.
-    :param depths: whether depths are made that lines need and tables do not store.
+    :param places: directories of tables.
+    :param depths: whether to compute depths that lines need and tables do not store.
 
     :raises DamagedTableError: if a table that a line leads to cannot be used.
     """
@@ -159,7 +160,7 @@ def with_lines(
     for making in (False, True) if depths else (False,):
         if making and not lines_left_out(records):
             break
-        # Opened for one table alone: copies of tables that layers take are removed with it.
+        # Opened for this table only, so that the copies of tables made for its layers are removed.
         with Tablebase(*places, rules=report.variant, depths=making) as tables:
             clock.begin(report.material, {}, str(report.variant))
             for number, record in enumerate(records):
@@ -170,18 +171,18 @@ def with_lines(
 
 @dataclass(frozen=True)
 class Report:
-    """Everything about some tables."""
+    """A report about some tables."""
 
     tables: tuple[TableReport, ...]
-    """In build order, variant by variant."""
+    """Reports of tables in build order, variant by variant."""
     differences: tuple[Difference, ...]
-    """Of the materials that there are tables of for both variants, in build order."""
+    """Comparisons of the materials with tables for both variants, in build order."""
     pages: tuple[Path, ...] = ()
-    """The pages that were written."""
+    """The written pages."""
 
     @cached_property
     def by_variant(self) -> dict[Variant, list[TableReport]]:
-        """The tables of each variant that there are tables of."""
+        """The tables of each variant that has any."""
         found = {variant: [table for table in self.tables if table.variant is variant] for variant in Variant}
         return {variant: tables for variant, tables in found.items() if tables}
 
@@ -195,7 +196,7 @@ class Report:
 
     @property
     def lines_left_out(self) -> int:
-        """How many records have no line, for want of tables or depths that play leads to."""
+        """Number of records without a line, because best play needs missing tables or depths."""
         return sum(lines_left_out(table.records) for table in self.tables)
 
 
@@ -211,25 +212,25 @@ def read_report(
     threads: int = 2,
     reporter: Reporter | None = None,
 ) -> Report:
-    """Read tables and return what there is to say about them; this needs no extra.
+    """Read tables and return a report about them; this needs no extra.
 
-    :param directory: where the tables lie, or several directories, of which the first
-        that has a table counts; None for the default directory.
-    :param materials: names of materials; without, and without ``men``, all tables that are there count.
-    :param men: the tables of 2 to so many men that are there.
+    :param directory: the directory of the tables, or several directories, of which the first that has a table
+        is used; None for the default directory.
+    :param materials: names of materials; without names and ``men``, all existing tables.
+    :param men: all existing tables of 2 to ``men`` men.
     :param rules: ``r`` or ``wg``; None for both.
-    :param saved: whether the directory has data that :func:`save_report` has saved, not tables.
-    :param layers: whether to solve packed tables again, layer by layer, to count what becomes of accrued
-        scores, which takes as long as their build, and twice as much memory.
-    :param depths: whether to make the depths that lines need and tables do not store, score by score, which
-        may take minutes and some GiB of memory each time; without, such lines are left out.
-    :param threads: threads that count, of some 50 MiB each.
+    :param saved: whether the directory has data saved by :func:`save_report` instead of tables.
+    :param layers: whether to solve packed tables again, layer by layer, to count their accrued scores, which
+        takes as long as their build, and twice as much memory.
+    :param depths: whether to compute the depths that lines need and tables do not store, score by score,
+        which may take minutes and some GiB of memory each time; otherwise such lines are left out.
+    :param threads: number of threads that count; each needs some 50 MiB.
     :param reporter: receives the progress of the report.
 
-    :raises UsageError: if a name, the number of men or the rules mean nothing.
-    :raises MissingTableError: if a table that was named is missing.
+    :raises UsageError: if a name, the number of men or the rules are invalid.
+    :raises MissingTableError: if a named table is missing.
     :raises DamagedTableError: if a table, or a file of data, cannot be used.
-    :raises TbgenError: if there is no table.
+    :raises TbgenError: if no table exists.
     """
     plan = plan_report(directory, materials, men=men, rules=rules, saved=saved, layers=layers)
     return _make(plan, None, depths, threads, reporter)
@@ -250,16 +251,16 @@ def write_report(
     explorer: str | None = None,
     address: str | None = None,
 ) -> Report:
-    """Write a site about tables, to be opened at ``index.html``, and return what it says.
+    """Write a site about tables, to be opened at ``index.html``, and return its report.
 
     The other parameters and errors are those of :func:`read_report`. Pages of an earlier report stay.
 
-    :param out: directory of the site, made if need be.
-    :param explorer: the address of an explorer, or the way there from the first page: diagrams lead to it.
-    :param address: where the site will be, for the pictures of previews.
+    :param out: directory of the site, created if missing.
+    :param explorer: the address of an explorer, or its path from the first page; diagrams link to it.
+    :param address: the future address of the site, for the pictures of previews.
 
-    :raises MissingExtraError: without matplotlib, before anything is read.
-    :raises TbgenError: if the site cannot be written; what was there under a final name is whole.
+    :raises MissingExtraError: if matplotlib is missing, before tables are read.
+    :raises TbgenError: if the site cannot be written; files with their final names are then complete.
     """
     plan = plan_report(directory, materials, men=men, rules=rules, saved=saved, layers=layers)
     from tbgen import __version__
@@ -281,35 +282,36 @@ def save_report(
     threads: int = 2,
     reporter: Reporter | None = None,
 ) -> int:
-    """Save all that there is to say about tables in files of a few kB each, and return the tables saved.
+    """Save the data of tables in files of a few kB each, and return the number of tables saved.
 
-    :func:`read_report` and :func:`write_report` take them for the tables. Tables whose data are there,
-    by their digest, are passed over, so a run that was stopped goes on; with ``depths`` lines that they lack
-    are added. The other parameters and errors are those of :func:`read_report`; this needs no extra.
+    :func:`read_report` and :func:`write_report` can read these files instead of tables. Tables whose data are
+    already saved, by their digest, are skipped, so the same call resumes an interrupted run; with ``depths``,
+    missing lines are added. The other parameters and errors are those of :func:`read_report`; this needs no
+    extra.
 
-    :param out: directory of the data, made if need be.
+    :param out: directory of the data, created if missing.
 
-    :raises TbgenError: if something cannot be written; what was there under a final name is whole.
+    :raises TbgenError: if a file cannot be written; files with their final names are then complete.
     """
-    whole = plan_report(directory, materials, men=men, rules=rules, layers=layers)
+    full_plan = plan_report(directory, materials, men=men, rules=rules, layers=layers)
     data = SavedData(Path(out))
-    left = tuple(task for task in whole.tasks if not _is_saved(data, task))
-    new, compared = {task.material for task in left}, data.differences()
-    # A pair of tables has to be compared again if one of the two is read again.
-    again = {key: cost for key, cost in whole.compared.items() if key in new or key not in compared}
-    plan = replace(whole, tasks=left, compared=again)
-    clock = TimedProgress(reporter or SilentReporter(), plan.seconds, whole.materials)
-    count = len(left)
+    remaining = tuple(task for task in full_plan.tasks if not _is_saved(data, task))
+    new, compared = {task.material for task in remaining}, data.differences()
+    # Two tables have to be compared again if one of them is read again.
+    again = {key: cost for key, cost in full_plan.compared.items() if key in new or key not in compared}
+    plan = replace(full_plan, tasks=remaining, compared=again)
+    clock = TimedProgress(reporter or SilentReporter(), plan.seconds, full_plan.materials)
+    count = len(remaining)
     with passing_copies(plan.places[0]):
         for material in plan.materials:
             tables, difference = read_material(plan, material, clock, depths=depths, threads=threads)
-            # Of tables that are saved the difference is there: this order keeps it so if the next step fails.
+            # In this order a saved table always has its difference saved too, even if the next step fails.
             if difference is not None:
                 data.save_difference(difference)
             for table in tables:
                 data.save_table(table)
-        for task in whole.tasks if depths else ():
-            if task not in left:
+        for task in full_plan.tasks if depths else ():
+            if task not in remaining:
                 before = data.table(task.material, task.variant)
                 after = with_lines(plan.places, before, clock, depths)
                 if after != before:
@@ -319,14 +321,14 @@ def save_report(
 
 
 def _is_saved(data: SavedData, task: Task) -> bool:
-    """Whether the data of a table are there, accrued scores included if these are to be counted."""
+    """Return whether the data of a table are saved, including accrued scores if these are to be counted."""
     if data.digest(task.material, task.variant) != task.digest:
         return False
     return not task.layers or data.table(task.material, task.variant).accrued is not None
 
 
 def report_document(report: Report) -> dict[str, Any]:
-    """Return all that a report says as one document for JSON."""
+    """Return a report as one JSON document."""
     return {
         "tables": [table.plain() for table in report.tables],
         "records": overall_documents(report.records),

@@ -1,8 +1,8 @@
-"""Mating potential: a rule of thumb for engines, the truth of the tables, and both as rows.
+"""Mating potential: a rule of thumb for engines, the facts from tables, and both as rows of a list.
 
-The rule is that of Pair-o-Max, the version of H. G. Muller's Fairy-Max that knows drawn endings [1, 2]:
-without pawns a lead is halved, and divided by 8 where it does not mate; it is divided by 4 where the
-defender can get there by giving a man for the last pawn.
+The rule is that of Pair-o-Max, the version of H. G. Muller's Fairy-Max that knows drawn endings [1, 2].
+Without pawns a lead is halved, or divided by 8 if it does not suffice to mate. It is divided by 4 if the
+defender can reach such an ending by giving a man for the last pawn.
 
 [1] http://winboard.nl/cgi-bin?p=fairymax.git;a=blob_plain;f=README;hb=pairomax
 [2] H. G. Muller, comment of 2 January 2018, https://www.chessvariants.com/index/editcomment.php?reply=35833
@@ -44,21 +44,21 @@ from tbgen.store.format import Directories, directories_of
 from tbgen.text import plies, share
 
 ENOUGH: Final = 3.5
-"""A smaller lead in pieces, in pawns, does not mate: a minor piece is less."""
+"""Minimum lead in pieces that can mate, in pawns; a minor piece is worth less."""
 
-_PAIR: Final = 1 / 8
-"""What two men of a kind that is bound to a colour are worth more, as a part of the worth of one of them."""
-_FEW: Final = 2
-"""Of more pieces the rule says no harm."""
+_PAIR_BONUS: Final = 1 / 8
+"""Additional value of two like men bound to a colour, as a share of the value of one of them."""
+_MAX_PIECES: Final = 2
+"""Maximum number of pieces for which the rule reduces a lead."""
 
 
 @dataclass(frozen=True)
 class MatingMarks:
-    """What the rule is told about men beside their worth.
+    """Properties of men that the rule uses besides their values.
 
-    :ivar mating: men that mate alone although they are light.
-    :ivar no_pair: men of which two do not mate.
-    :ivar tough: men that hold out, alone, against any single man.
+    :ivar mating: men that can mate alone although their values are small.
+    :ivar no_pair: men two of which cannot mate.
+    :ivar tough: men that alone hold out against any single man.
     """
 
     mating: frozenset[str] = frozenset()
@@ -71,18 +71,18 @@ MULLER: Final = MatingMarks(
     no_pair=frozenset({"N", "[N]", "[W]", "[F]"}),
     tough=frozenset({"[WF]"}),
 )
-"""What Muller says of men: the woody rook and the commoner mate; pairs of knights, wazirs and ferzes do not;
-the commoner draws against a queen."""
+"""Muller's marks: the woody rook and the commoner mate; pairs of knights, wazirs and ferzes do not; the
+commoner draws against a queen."""
 
 
 def mating_rule(
     material: Material, values: Mapping[str, float] = PIECE_VALUES, marks: MatingMarks = MULLER
 ) -> MatingRule:
-    """Return what the rule of thumb says; it needs no tables.
+    """Return the verdict of the rule of thumb, which needs no tables.
 
-    :param values: what men are worth, in pawns, by name; of described men that it lacks ``men.toml`` tells
-        (:mod:`tbgen.board.named`), else :func:`tbgen.board.material.worth_of`.
-    :param marks: what the rule is told about men.
+    :param values: values of men in pawns, by name; those of absent described men come from ``men.toml``
+        (:mod:`tbgen.board.named`), else from :func:`tbgen.board.material.worth_of`.
+    :param marks: properties of men for the rule.
 
     >>> mating_rule(Material.parse("KRvKB")).divisor, mating_rule(Material.parse("K[WD]vK")).divisor
     (8, 1)
@@ -98,7 +98,7 @@ def mating_rule(
 
 
 def _divisor(own: Men, other: Men, values: Mapping[str, float], marks: MatingMarks) -> tuple[int, str]:
-    """Return by what the lead of a side is divided, and why."""
+    """Return the divisor of a side's lead, and the reason."""
     pieces, defenders = _without(own, "P"), _without(other, "P")
     if "P" not in own:
         if reason := _why_no_mate(pieces, defenders, values, marks):
@@ -106,7 +106,7 @@ def _divisor(own: Men, other: Men, values: Mapping[str, float], marks: MatingMar
         if defenders:
             return 2, "the leader has no pawns, and the defender has a piece"
         return 1, "enough against a bare king, or king and pawns"
-    if own.count("P") == 1 and pieces and defenders and len(defenders) <= _FEW:
+    if own.count("P") == 1 and pieces and defenders and len(defenders) <= _MAX_PIECES:
         at = min(range(len(defenders)), key=lambda man: value_of(defenders[man], values))
         if _why_no_mate(pieces, defenders[:at] + defenders[at + 1 :], values, marks):
             return 4, "the defender can give his least valuable piece for the last pawn"
@@ -114,16 +114,16 @@ def _divisor(own: Men, other: Men, values: Mapping[str, float], marks: MatingMar
 
 
 def _why_no_mate(pieces: Men, defenders: Men, values: Mapping[str, float], marks: MatingMarks) -> str | None:
-    """Return why pieces do not mate without pawns, None if they may."""
-    if len(pieces) > _FEW or len(defenders) >= _FEW:
+    """Return why pieces do not mate without pawns, None if the rule allows that they do."""
+    if len(pieces) > _MAX_PIECES or len(defenders) >= _MAX_PIECES:
         return None
     if len(pieces) == 1:
         if is_bound(pieces[0]):
-            return f"a single {_called(pieces[0])}, bound to one colour, does not mate"
+            return f"a single {_name_of(pieces[0])}, bound to one colour, does not mate"
         if marks.tough.intersection(defenders):
-            return f"a {_called(defenders[0])} holds out against a single piece"
+            return f"a {_name_of(defenders[0])} holds out against a single piece"
     elif pieces[0] == pieces[1] in marks.no_pair:
-        return f"two {_called(pieces[0])}{'' if len(pieces[0]) > 1 else 's'} do not mate"
+        return f"two {_name_of(pieces[0])}{'' if len(pieces[0]) > 1 else 's'} do not mate"
     can_mate = len(pieces) > len(defenders) and marks.mating.intersection(pieces)
     if _worth(pieces, values) - _worth(defenders, values) < ENOUGH and not can_mate:
         return f"without pawns a lead in pieces under {ENOUGH} pawns does not mate"
@@ -131,13 +131,15 @@ def _why_no_mate(pieces: Men, defenders: Men, values: Mapping[str, float], marks
 
 
 def _worth(men: Men, values: Mapping[str, float]) -> float:
-    """Return what men are worth together."""
+    """Return the total value of men in pawns."""
     pairs = (man for man, number in Counter(men).items() if number > 1 and is_bound(man))
-    return sum(value_of(man, values) for man in men) + _PAIR * sum(value_of(man, values) for man in pairs)
+    return sum(value_of(man, values) for man in men) + _PAIR_BONUS * sum(
+        value_of(man, values) for man in pairs
+    )
 
 
 def value_of(man: str, values: Mapping[str, float]) -> float:
-    """Return what a man is worth, in pawns: what a mapping says, else ``men.toml``, else a guess."""
+    """Return the value of a man in pawns: from a mapping, else from ``men.toml``, else an estimate."""
     if man in values:
         return values[man]
     named = named_value(man) if len(man) > 1 else None
@@ -145,7 +147,7 @@ def value_of(man: str, values: Mapping[str, float]) -> float:
 
 
 def is_bound(man: str) -> bool:
-    """Tell whether a man stays on the colour of its square.
+    """Return whether a man is bound to the colour of its square.
 
     >>> [man for man in ("B", "N", "[BD]", "[WD]") if is_bound(man)]
     ['B', '[BD]']
@@ -159,15 +161,15 @@ def _without(men: Men, man: str) -> Men:
     return tuple(other for other in men if other != man)
 
 
-def _called(man: str) -> str:
-    """Return the word for a man of chess, the name of another one."""
+def _name_of(man: str) -> str:
+    """Return the English name of a man of chess, or a described man unchanged."""
     return man if len(man) > 1 else chess.piece_name(chess.PIECE_SYMBOLS.index(man.lower()))
 
 
 GENERAL_SHARE: Final = 0.75
-"""A win is general if it is forced in at least this part of the open positions with either side to move.
+"""A win is general if it is forced in at least this share of the open positions with either side to move.
 
-There is room around it: up to four men of chess without pawns, no share lies between 0.29 and 0.94."""
+The exact number is uncritical: up to four men of chess without pawns, no share lies between 0.29 and 0.94."""
 
 
 def mating_potential(
@@ -178,25 +180,25 @@ def mating_potential(
     values: Mapping[str, float] = PIECE_VALUES,
     marks: MatingMarks | Literal["tables"] = MULLER,
 ) -> MatingPotential:
-    """Return the rule of thumb and the truth about a material.
+    """Return the rule of thumb and the facts about a material.
 
-    White has the men that the canonical name gives White: ``KvKQ`` is read as ``KQvK``, and White mates.
+    White has the men of White in the canonical name: ``KvKQ`` is read as ``KQvK``, and White mates.
 
-    :param directory: where the tables lie, or several directories, of which the first
-        that has a table counts; None for the default one.
-    :param values: what men are worth, in pawns, by name, as :func:`mating_rule` takes it.
-    :param marks: what the rule is told about men; ``tables`` for :func:`marks_of_tables`.
+    :param directory: the directory of the tables, or several directories, of which the first that has a table
+        is used; None for the default one.
+    :param values: values of men in pawns, by name; see :func:`mating_rule`.
+    :param marks: properties of men for the rule; ``tables`` for :func:`marks_of_tables`.
 
-    :raises UsageError: if the name or the marks mean nothing.
-    :raises MissingTableError: if a table has not been built.
-    :raises DamagedTableError: if its file cannot be used.
+    :raises UsageError: if the name or the marks are invalid.
+    :raises MissingTableError: if a table does not exist.
+    :raises DamagedTableError: if a table cannot be used.
     """
     if isinstance(material, str):
         material = Material.parse(material)
     if marks == "tables":
         marks = marks_of_tables(material, directory, rules=rules, values=values)
     if not isinstance(marks, MatingMarks):
-        raise UsageError(f"there are no marks {quote(str(marks))}: give MatingMarks, or 'tables'")
+        raise UsageError(f"{quote(str(marks))} are no marks: expected MatingMarks, or 'tables'")
     return mating_facts(count_directory(material, directory, rules), values, marks)
 
 
@@ -207,12 +209,12 @@ def marks_of_tables(
     rules: Variant | str = "r",
     values: Mapping[str, float] = PIECE_VALUES,
 ) -> MatingMarks:
-    """Return what tables tell of the men of a material that are worth less than ``ENOUGH``.
+    """Return marks of the men of a material worth less than ``ENOUGH``, determined from tables.
 
-    A man is marked as mating if it generally wins alone; as one of which two do not mate, where a side has
-    two, if these do not generally win, on squares of both colours if they are bound; and as tough, where it
-    is alone against other men, if a queen does not generally win against it. The parameters and errors are
-    those of :func:`mating_potential`.
+    A man is marked as mating if it generally wins alone. If a side has two of it, it is marked as ``no_pair``
+    if two do not generally win (on both colours if they are bound to a colour). If it stands alone against
+    other men, it is marked as tough if a queen does not generally win against it. The parameters and errors
+    are those of :func:`mating_potential`.
     """
 
     def wins(name: str) -> bool:
@@ -233,15 +235,14 @@ def marks_of_tables(
 
 
 def count_directory(material: Material, directory: Directories, rules: Variant | str) -> TableCounts:
-    """Return the counts of the table of a material; parameters and errors are those of
-    :func:`mating_potential`."""
+    """Return the counts of a material's table; for parameters and errors see :func:`mating_potential`."""
     with open_source(directories_of(directory), material, Variant.parse(rules)) as source:
         return count_source(source)
 
 
 def truths(scanned: TableCounts) -> tuple[Sides[MatingTruth], Sides[MatingTruth] | None]:
-    """Return what the mates of both sides are, and the same where a side has its men that are bound to a
-    colour on one colour, None if no side has two."""
+    """Return the facts about the mates of both sides, and those for positions in which a side's colour-bound
+    men are all on one colour, None if no side has two."""
     counts, pawns = scanned.on_board(), ["P" in side for side in scanned.material.sides]
     unlike, like = (
         Sides(*(_truth(part, attacker, pawns[attacker]) for attacker in (0, 1)))
@@ -253,7 +254,7 @@ def truths(scanned: TableCounts) -> tuple[Sides[MatingTruth], Sides[MatingTruth]
 def mating_facts(
     scanned: TableCounts, values: Mapping[str, float] = PIECE_VALUES, marks: MatingMarks = MULLER
 ) -> MatingPotential:
-    """Return the rule of thumb and the truth about the material of a table."""
+    """Return the rule of thumb and the facts about the material of a table."""
     return judged(scanned.material, *truths(scanned), mating_rule(scanned.material, values, marks))
 
 
@@ -263,7 +264,7 @@ def judged(
     like_bishops: Sides[MatingTruth] | None,
     rule: MatingRule | None = None,
 ) -> MatingPotential:
-    """Return the truth compared with a rule, by default with that of :func:`mating_rule`."""
+    """Return the facts compared with a rule, by default that of :func:`mating_rule`."""
     rule, agrees = rule or mating_rule(material), None
     if rule.leader is not None and rule.wins is not None:
         agrees = rule.wins == (truth[rule.leader].verdict is Verdict.GENERAL)
@@ -274,7 +275,7 @@ def judged(
 def mating_entry(
     scanned: TableCounts, values: Mapping[str, float] = PIECE_VALUES, marks: MatingMarks = MULLER
 ) -> MatingEntry:
-    """Return what a report on mating potential says of a table."""
+    """Return the entry of a table in a report on mating potential."""
     mates = Sides(*(_longest_mate(scanned, GScore(0, white).code) for white in (True, False)))
     modes = Sides(*(typical_of(scanned, side).mode for side in (0, 1)))
     facts = mating_facts(scanned, values, marks)
@@ -287,9 +288,10 @@ def _longest_mate(scanned: TableCounts, mate: int) -> int | None:
 
 
 def _truth(counts: Counts, attacker: int, pawns: bool) -> MatingTruth:
-    """Return what the mates of a side are, which may have pawns.
+    """Return the facts about the mates of a side.
 
     :param counts: shape (2 sides, 2 for captures, codes, depths).
+    :param pawns: whether the side has pawns.
     """
     mate = GScore(0, attacker == 0).code
     chances = [_chance(counts[side, 0], side, attacker) for side in (attacker, 1 - attacker)]
@@ -303,9 +305,9 @@ def _truth(counts: Counts, attacker: int, pawns: bool) -> MatingTruth:
 
 
 def _chance(counts: Counts, side: int, attacker: int) -> MatingChance:
-    """Return what an attacker can force with one side to move.
+    """Return the scores that an attacker can force with one side to move.
 
-    :param counts: shape (codes, depths), of positions without captures.
+    :param counts: positions without captures, shape (codes, depths).
     """
     numbers = without_over(counts)
     numbers[GScore(0, side == 0).code, 1] = 0
@@ -358,14 +360,14 @@ MATING_HEAD: Final = (
     "truth",
     "",
 )
-"""What the cells of :func:`mating_rows` are."""
+"""Titles of the columns of :func:`mating_rows`."""
 ONE_COLOUR: Final = "one colour"
-"""Stands for the material where a side has its men that are bound to a colour on one."""
+"""In place of the material in the row about positions with a side's colour-bound men on one colour."""
 
 
 def mating_rows(entry: MatingEntry) -> Iterator[tuple[str, ...]]:
-    """Yield a row about the side that is ahead, or about White where nobody is; and one more about positions
-    in which its men stand on one colour, if that is told apart."""
+    """Yield a row about the leader, or about White if no side leads; and a row about positions with the
+    colour-bound men on one colour, if these are counted separately."""
     potential, rule = entry.potential, entry.potential.rule
     attacker = rule.leader or "white"
     truth, agrees = potential.truth[attacker], "wrong" if potential.agrees is False else ""
@@ -383,8 +385,8 @@ def _shares(truth: MatingTruth) -> Iterator[str]:
 
 
 def _longest(entry: MatingEntry, attacker: str) -> tuple[str, str]:
-    """Return the plies of the longest mate if any is forced, and what is usual with the defender to move if
-    mate is not."""
+    """Return the plies of the longest forced mate, if any, and the typical value with the defender to move,
+    unless the win is general."""
     verdict = entry.potential.truth[attacker].verdict
     longest, typical = entry.longest[attacker], entry.typical[1 if attacker == "white" else 0]
     forced = longest and verdict in (Verdict.SOMETIMES, Verdict.GENERAL)

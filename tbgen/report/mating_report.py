@@ -1,4 +1,4 @@
-"""A report on mating potential: the rule of thumb and the truth, for any men, as a list of materials."""
+"""A report on mating potential: the rule of thumb and the facts, for any men, as a list of materials."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from tbgen.report.source import open_source
 from tbgen.store.format import Directories, directories_of, tables_in
 
 _PIECES: Final = "QRBN"
-"""The pieces of chess that every man is set against."""
-_MAN: Final = re.compile(rf"\[[^][]*\]|[{_PIECES}]", re.IGNORECASE | re.ASCII)
+"""The pieces of chess as opponents of every man."""
+_MAN_PATTERN: Final = re.compile(rf"\[[^][]*\]|[{_PIECES}]", re.IGNORECASE | re.ASCII)
 
 
 def mating_materials(men: Iterable[str]) -> list[Material]:
-    """Return the materials in which men show their mating potential, in build order: each alone, two of it,
-    and each against each piece of chess and against each other.
+    """Return the materials that show the mating potential of men, in build order: each man alone, two of a
+    kind, and each against each piece of chess and against each other.
 
     >>> [material.name for material in mating_materials(["[WF]"])]
     ['K[WF]vK', 'K[WF][WF]vK', 'KQvK[WF]', 'KRvK[WF]', 'KBvK[WF]', 'KNvK[WF]']
 
-    :raises UsageError: if there is no such man.
+    :raises UsageError: if a man does not exist.
     """
     found = dict.fromkeys(name for man in men for name in men_of(man))
     sides = [*((f"K{man}", "K") for man in found), *((f"K{man}{man}", "K") for man in found)]
@@ -41,7 +41,7 @@ def mating_materials(men: Iterable[str]) -> list[Material]:
     sides += [(f"K{one}", f"K{other}") for one, other in combinations(found, 2)]
     materials = set()
     for white, black in sides:
-        with suppress(UsageError):  # more moves than tables can count
+        with suppress(UsageError):  # the men have more moves than tables can count
             materials.add(Material.of_sides(white, black)[0])
     return sorted(materials)
 
@@ -49,7 +49,7 @@ def mating_materials(men: Iterable[str]) -> list[Material]:
 def _named(word: str) -> Material:
     """Return the material that a word names.
 
-    :raises UsageError: if it names none.
+    :raises UsageError: if the word is no material.
     """
     if "v" not in word.lower():
         raise UsageError(
@@ -68,33 +68,33 @@ def read_mating(
     threads: int = 2,
     reporter: Reporter | None = None,
 ) -> MatingReport:
-    """Return a report on mating potential from the tables that are there.
+    """Return a report on mating potential from the existing tables.
 
-    :param directory: where the tables lie, or several directories, of which the first
-        that has a table counts; None for the default directory.
+    :param directory: the directory of the tables, or several directories, of which the first that has a table
+        is used; None for the default directory.
     :param words: men, such as ``[WF]`` or ``N``, whose materials are those of :func:`mating_materials`; and
         names of further materials.
-    :param marks: what the rule of thumb is told about men.
-    :param threads: threads that count, of some 50 MiB each.
+    :param marks: marks of men for the rule of thumb.
+    :param threads: number of threads that count; each needs some 50 MiB.
     :param reporter: receives the progress of the report.
 
-    :raises UsageError: if a word means nothing.
-    :raises MissingTableError: if a material that is named has no table.
-    :raises NothingToReportError: if there is no table of the men.
+    :raises UsageError: if a word is neither a man nor a material.
+    :raises MissingTableError: if a named material has no table.
+    :raises NothingToReportError: if no table of the men exists.
     :raises DamagedTableError: if a table cannot be used.
     """
     first, *others = places = directories_of(directory)
     variant = Variant.parse(rules)
     words = list(words)
     if not words:
-        raise UsageError("no man is named: name some such as [WF] or N")
-    men = [word for word in words if _MAN.fullmatch(word)]
+        raise UsageError("no man is named: name men such as [WF] or N")
+    men = [word for word in words if _MAN_PATTERN.fullmatch(word)]
     named = {_named(word) for word in words if word not in men}
-    there = set(tables_in(first, variant, *others))
-    for material in sorted(named - there):
+    existing = set(tables_in(first, variant, *others))
+    for material in sorted(named - existing):
         raise MissingTableError(material.name, first, variant, others)
     wanted = {*mating_materials(men), *named}
-    found, missing = sorted(wanted & there), tuple(sorted(wanted - there))
+    found, missing = sorted(wanted & existing), tuple(sorted(wanted - existing))
     if not found:
         names = (material.name for material in missing[: len(men)])
         command = build_command(names, variant, directory)

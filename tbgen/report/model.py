@@ -1,9 +1,9 @@
-"""What a report says, as structs whose fields are those of its JSON.
+"""The parts of a report, as structs whose fields are those of its JSON.
 
 White is the first side of a material's name (KBvK: White has the bishop). ``Sides`` have White to move first,
-Black to move second. *On the board* means all positions of the 64 squares, each image of a position under
-the symmetries counted, like men not told apart; *up to symmetry* means what a table stores. Positions with
-an en passant right are kept apart, as in the tables.
+Black to move second. Counts *on the board* include all images of a position under the symmetries, but do not
+distinguish like men. Counts *up to symmetry* include only the positions that a table stores. Positions with
+an en passant right are counted separately, as in the tables.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class ReportPart(Document, rename={"variant": "rules"}):
-    """Base of the parts of a report: documents in which scores and materials, also as keys, become text."""
+    """Base of the parts of a report: documents in which scores and materials, including keys, become text."""
 
     def plain(self, *names: str) -> dict[str, Any]:
         """Return the part, or some fields of it, as dicts, lists, texts and numbers."""
@@ -34,19 +34,19 @@ class ReportPart(Document, rename={"variant": "rules"}):
 
     @classmethod
     def read(cls, found: Any) -> Self:
-        """Return a part from what :meth:`plain` has made of it; fields with a default may be missing.
+        """Return a part from the result of :meth:`plain`; fields with a default may be missing.
 
         :raises KeyError: if another field is missing.
-        :raises ValidationError: if something is of another type than its field; where the types are those of
-            containers, AttributeError or TypeError.
-        :raises UsageError: if a score or material means nothing.
+        :raises ValidationError: if a value has another type than its field.
+        :raises AttributeError, TypeError: if a container has another type than its field.
+        :raises UsageError: if a score or material is invalid.
         """
         part: Self = _reader(cls)(found)
         return part
 
 
 class Sides(ReportPart, Generic[T]):
-    """The same of both sides: of those to move, or of the holders of a score."""
+    """A pair of like values, one for each side to move or for each holder of a score."""
 
     white: T
     black: T
@@ -55,12 +55,12 @@ class Sides(ReportPart, Generic[T]):
         return iter((self.white, self.black))
 
     def __getitem__(self, side: int | str) -> T:
-        """Return what is of White (0) or of Black (1), or of a side by its name."""
+        """Return the value of White (0) or Black (1), or of a side by its name."""
         found: T = getattr(self, side if isinstance(side, str) else SIDES[side])
         return found
 
     def items(self) -> Iterator[tuple[str, T]]:
-        """Yield the name of each side, and what is of it."""
+        """Yield the name and the value of each side."""
         return zip(SIDES, self, strict=True)
 
 
@@ -80,7 +80,7 @@ def _plain(found: Any) -> Any:
 
 @cache
 def _reader(kind: Any) -> Callable[[Any], Any]:
-    """Return what reads a type: the inverse of :func:`_plain`."""
+    """Return the function that reads values of a type: the inverse of :func:`_plain`."""
     origin = get_origin(kind) or kind
     if origin in (Union, UnionType, tuple, Mapping):
         first, second = map(_reader, get_args(kind))
@@ -104,51 +104,51 @@ def _reader(kind: Any) -> Callable[[Any], Any]:
 
 
 Counts = Mapping[GScore, int]
-"""Positions per value, best for White first; values that do not occur are left out."""
+"""Numbers of positions by value, best for White first; values that do not occur are left out."""
 
 Depths = Mapping[GScore, Mapping[int, int]]
-"""Positions per value and depth in plies, best value first and depths ascending."""
+"""Numbers of positions by value and depth in plies, best value first and depths ascending."""
 
 
 class Totals(ReportPart):
-    """How many legal positions there are with a side to move, without those with an en passant right."""
+    """Numbers of legal positions with a side to move, without positions with an en passant right."""
 
     board: int
     canonical: int
-    """Up to symmetry."""
+    """Number up to symmetry."""
 
 
 class Distribution(ReportPart):
-    """How many positions have which fresh value W(P) and depth D(P)."""
+    """Numbers of positions by fresh value W(P) and depth D(P)."""
 
     board: Sides[Counts]
-    """On the board."""
+    """Numbers on the board."""
     canonical: Sides[Counts]
-    """Up to symmetry."""
+    """Numbers up to symmetry."""
     en_passant: Sides[Counts]
     """Positions with an en passant right, up to symmetry; each has two images on the board."""
     positions: Sides[Totals]
     depths: Sides[Depths]
-    """On the board, without en passant positions."""
+    """Numbers on the board, without en passant positions."""
 
     def share(self, side: int, value: GScore) -> float:
-        """Return which part of the positions on the board has a value, 0 to 1."""
+        """Return the share of the positions on the board that have a value, 0 to 1."""
         return ratio(self.board[side].get(value, 0), self.positions[side].board)
 
     def outcomes(self, side: int) -> Outcomes:
-        """Return how many positions on the board are won, drawn and lost by the rules of chess."""
+        """Return the numbers of positions on the board that are won, drawn and lost in chess."""
         won, lost = (self.board[side].get(GScore(0, white), 0) for white in (True, False))
         return Outcomes(won, self.positions[side].board - won - lost, lost)
 
 
 class Outcomes(NamedTuple):
-    """Positions on the board by what they are in chess, seen from White."""
+    """Numbers of positions on the board by their result in chess, from White's point of view."""
 
     won: int
-    """White mates."""
+    """Positions in which White mates."""
     drawn: int
     lost: int
-    """Black mates."""
+    """Positions in which Black mates."""
 
 
 class LinePoint(ReportPart):
@@ -159,103 +159,105 @@ class LinePoint(ReportPart):
     accrued: GScore
     """The accrued score after the move."""
     depth: int
-    """Plies to the goal after the move."""
+    """Plies until the value is reached, after the move."""
 
 
 class Record(ReportPart):
-    """The position of a material that takes longest to get to a value.
+    """The position of a material with the greatest depth to a value.
 
-    En passant positions take part. Of equally long ones the example is the first in the order: White to move
-    before Black, without en passant right before with, smaller slot first.
+    En passant positions are included. Of positions with the same depth the example is the first in this
+    order: White to move before Black to move, without an en passant right before with one, smaller slot.
     """
 
     material: Material
     variant: Variant
     value: GScore
     depth: int
-    """Plies until the accrued score is the value, under best play."""
+    """Plies until the accrued score equals the value, under best play."""
     ties: int
-    """How many positions up to symmetry take as long, the example included."""
+    """Number of positions up to symmetry with this depth, including the example."""
     fen: str
-    """The example, six fields."""
+    """The example as a FEN of six fields."""
     to_move: SideName
     line: tuple[LinePoint, ...] = ()
-    """Best play from the example, as many plies as the depth; empty until it is asked for."""
+    """Best play from the example, with ``depth`` plies; empty until it has been looked up."""
     pgn: str = ""
-    """The line as one PGN game; empty until it is asked for."""
+    """The line as one PGN game; empty without a line."""
     verified: bool = False
-    """Whether the arbiter, replaying the line, came to the value in exactly ``depth`` plies."""
+    """Whether the arbiter, replaying the line, reached the value in exactly ``depth`` plies."""
 
 
 class OverallRecord(ReportPart):
-    """The longest way to a score over all materials; the holder's colour is left aside."""
+    """The longest way to a score over all materials, for holders of either colour."""
 
     g: GScore
     """The score as if White held it."""
     depth: int
     ties: int
-    """Positions up to symmetry and up to colours that take as long, over all materials."""
+    """Number of positions with this depth over all materials, up to symmetry and exchange of colours."""
     holders: tuple[Record, ...]
-    """One record per material and holder that reaches the depth, in build order."""
+    """One record for each material and holder with this depth, in build order."""
 
 
 class AccruedCounts(ReportPart):
-    """What becomes of accrued scores: states (P, A), by how V(P, A) compares with A.
+    """Numbers of states (P, A) by the comparison of V(P, A) with A.
 
-    All states count that a game can bring, but for positions with an en passant right: ``2 <= rank(A) <=
-    rank(g(P))``, held by either side, but not A = g(P). If rank(A) > rank(W(P)), V(P, A) is W(P) (fact F1 of
-    docs/theory.md): A is improved or lost.
-    Otherwise V lies between A and W (fact F2), which has no smaller rank, and so V is A itself or else of
-    no smaller rank, which takes a reset: A survives or is wiped out. The numbers come from fresh values,
-    from the number of moves of every position, and from the runs of the table, or from its layers, which are
-    made again where it is packed.
+    The states are those that can occur in a game, except with an en passant right: A has either holder and
+    ``2 <= rank(A) <= rank(g(P))``, but A is not g(P).
+
+    - If rank(A) > rank(W(P)), then V(P, A) is W(P) (fact F1 of docs/theory.md): A is improved or lost.
+    - Otherwise V lies between A and W (fact F2), whose rank is not smaller than that of A. Then V is A, which
+      survives, or another score of no smaller rank, which needs a reset: A is wiped out.
+
+    The numbers come from fresh values, position ranks, and the runs of the table; for a packed table, from
+    layers that are made again.
     """
 
     states: int
     stored: int
-    """Of these, rank(A) <= rank(W(P)): the states whose values a table stores apart."""
+    """States with rank(A) <= rank(W(P)), whose values a table stores separately."""
     survives: int
-    """V = A: play ends with the score that had accrued."""
+    """States with V = A: play ends with the accrued score."""
     improved: int
-    """V is better than A for the holder of A, and has the same holder: rank(V) < rank(A)."""
+    """States in which V has the holder of A and is better for this side: rank(V) < rank(A)."""
     worsened: int
-    """V is worse than A, but held by the same side: rank(V) > rank(A), so A was reset."""
+    """States in which V has the holder of A and is worse for this side: rank(V) > rank(A), so A was reset."""
     lost: int
-    """The other side holds V, and rank(V) < rank(A): it did better, with or without a reset."""
+    """States in which the other side holds V and rank(V) < rank(A), with or without a reset."""
     lost_by_reset: int
-    """The other side holds V, and rank(V) >= rank(A), which takes a reset."""
+    """States in which the other side holds V and rank(V) >= rank(A), which needs a reset."""
     wiped_out: int
-    """Worsened or lost by a reset: A has gone for a score of no smaller rank."""
+    """Sum of ``worsened`` and ``lost_by_reset``: A is replaced by a score of no smaller rank."""
     fresh: int
-    """V = W(P), also where A is the same."""
+    """States with V = W(P), including those with A = W(P)."""
 
 
 class AccruedView(ReportPart):
     """The accrued scores of a table, by side to move and then by holder of A."""
 
     board: Sides[Sides[AccruedCounts]]
-    """States on the board."""
+    """Counts on the board."""
     canonical: Sides[Sides[AccruedCounts]]
-    """The same up to symmetry."""
+    """Counts up to symmetry."""
 
 
 class Typical(ReportPart):
-    """What an endgame gives with one side to move, on the board.
+    """The values of an endgame with one side to move, counted on the board.
 
     *Quiet* positions are those in which the game is not over and the side to move has no legal capture.
     """
 
     positions: int
-    """All legal positions."""
+    """Number of all legal positions."""
     over: int
-    """Mates and stalemates."""
+    """Number of mates and stalemates."""
     captures: int
-    """Positions with a legal capture, set aside together with those that are over."""
+    """Number of positions with a legal capture."""
     quiet: Counts
-    """Quiet positions by value."""
+    """Numbers of quiet positions by value."""
     mode: GScore | None
-    """The most frequent value of quiet positions, of equally frequent ones the better for White; None if
-    there are no such positions."""
+    """The most frequent value of quiet positions, of equally frequent ones the better for White; None if no
+    position is quiet."""
     median: GScore | None
     """The value such that half of the quiet positions are at least as good for White: the lower median."""
     best: GScore | None
@@ -268,75 +270,75 @@ class Typical(ReportPart):
         return sum(self.quiet.values())
 
     def share(self, value: GScore) -> float:
-        """Return which part of the quiet positions has a value."""
+        """Return the share of the quiet positions that have a value, 0 to 1."""
         return ratio(self.quiet.get(value, 0), self.total)
 
 
 class UnusualValue(ReportPart):
-    """A value that few quiet positions have, with the longest of these as an example."""
+    """A value that few quiet positions have, with the deepest of these as an example."""
 
     value: GScore
     to_move: SideName
     count: int
-    """Quiet positions on the board."""
+    """Number of quiet positions on the board."""
     share: float
-    """Of all quiet positions with that side to move."""
+    """Share of all quiet positions with that side to move, 0 to 1."""
     fen: str
-    """The quiet position with the greatest depth; the smallest slot of equal ones."""
+    """The quiet position with the greatest depth, of several the one with the smallest slot."""
     depth: int
-    """Its depth in plies."""
+    """Depth of the example in plies."""
 
 
 class WikiExample(ReportPart):
-    """A position with which the rules' wiki shows what an endgame gives, beside what the table says."""
+    """A position by which the rules' wiki shows the result of an endgame, compared with the table."""
 
     fen: str
     to_move: SideName
     value: GScore
-    """What the wiki's line comes to."""
+    """The result of the wiki's line."""
     line: str
     """The line in SAN, without move numbers; empty if the score has accrued already."""
     source: str
-    """Address of the page."""
+    """Address of the wiki's page."""
     share: float
-    """Which part of the quiet positions with that side to move has the value."""
+    """Share of the quiet positions with that side to move that have the value, 0 to 1."""
     typical: bool
-    """Whether it is the most frequent value of these."""
+    """Whether the value is the most frequent one of these positions."""
 
 
 class Endgame(ReportPart):
-    """What an endgame gives."""
+    """The results of an endgame."""
 
     sentence: str
-    """The rest in plain English, made from the numbers."""
+    """A summary in plain English, made from the numbers."""
     white: Typical
     """With White to move."""
     black: Typical
     unusual: tuple[UnusualValue, ...]
-    """Values of fewer than :data:`tbgen.report.endgames.UNUSUAL_SHARE` of the quiet positions, White to
-    move first, best value first."""
+    """Values whose share of the quiet positions is below :data:`tbgen.report.endgames.UNUSUAL_SHARE`, White
+    to move first, best value first."""
     examples: tuple[WikiExample, ...]
-    """What the rules' wiki shows; empty where it shows nothing."""
+    """Examples of the rules' wiki; empty if it has none."""
 
     @property
     def sides(self) -> Sides[Typical]:
-        """What it gives with either side to move."""
+        """The values with either side to move."""
         return Sides(self.white, self.black)
 
 
 class Verdict(StrEnum):
-    """Whether a side can mate, from seldom to always; bounds in :mod:`tbgen.report.mating`."""
+    """Whether a side can mate, from never to generally; for the limits see :mod:`tbgen.report.mating`."""
 
     NO_HELP_MATE = "not even help mate"
-    """That side has no pawns, and no legal position with this material is a mate by it."""
+    """The side has no pawns, and no legal position with this material is a mate by it."""
     NEVER = "never"
-    """There may be mates, but none is forced from an open position."""
+    """Mates may exist, but none is forced from an open position."""
     SOMETIMES = "sometimes"
     GENERAL = "general win"
 
 
 class MatingChance(ReportPart):
-    """What an attacker can force with one side to move, over the open positions on the board.
+    """The scores that an attacker can force with one side to move, over the open positions on the board.
 
     *Open* positions are those in which the game is not over, and the side to move has neither a legal capture
     nor mate in one.
@@ -344,105 +346,108 @@ class MatingChance(ReportPart):
 
     open: int
     forced: int
-    """Open positions in which the attacker mates by force."""
+    """Number of open positions in which the attacker mates by force."""
     share: float
-    """Which part of the open positions these are."""
+    """Share of the open positions in which the attacker mates by force, 0 to 1."""
     best: GScore | None
-    """The best score that can generally be forced: at least ``GENERAL_SHARE`` of the open positions are worth
-    that or more to the attacker. None without open positions."""
+    """The best score that can generally be forced: in at least ``GENERAL_SHARE`` of the open positions the
+    value is at least as good for the attacker. None without open positions."""
 
 
 class MatingTruth(ReportPart):
-    """What one side's mates really are, counted on the board."""
+    """The facts about one side's mates, counted on the board."""
 
     verdict: Verdict
     mates: int
-    """Positions in which the attacker has just mated; without one, there is not even a help mate."""
+    """Number of positions in which the attacker has just mated; if 0, not even a help mate exists."""
     to_move: MatingChance
-    """With the attacker to move."""
+    """Chances with the attacker to move."""
     waiting: MatingChance
-    """With the defender to move."""
+    """Chances with the defender to move."""
 
 
 class MatingRule(ReportPart):
-    """What the rule of thumb says about the side that is ahead."""
+    """The verdict of the rule of thumb on the side that is ahead."""
 
     leader: SideName | None
-    """None if nobody is ahead."""
+    """The side that is ahead, None if neither is."""
     advantage: float
-    """In pawns, pawns included."""
+    """The lead in pawns, including the values of pawns."""
     divisor: int
-    """By what an engine divides its score: 1, 2, 4 or 8."""
+    """The number by which an engine divides its score: 1, 2, 4 or 8."""
     wins: bool | None
-    """Whether the rule expects a general win: if the score is at most halved. None if nobody is ahead, or the
-    leader has pawns and the score stays: then the rule says nothing about mate."""
+    """Whether the rule expects a general win, because the score is at most halved. None if the rule says
+    nothing about mate: neither side is ahead, or the leader has pawns and the score is not divided."""
     reason: str
 
 
 class MatingPotential(ReportPart):
-    """Can it be won? The rule of thumb, and the truth."""
+    """The mating potential of a material: the rule of thumb, and the facts.
+
+    *Bishops* are all men bound to a colour.
+    """
 
     rule: MatingRule
     truth: Sides[MatingTruth]
-    """By attacker, where no side has its two or more bishops on one colour; as bishops count all men that are
-    bound to a colour."""
+    """Facts by attacker, without positions in which a side has its two or more bishops on one colour."""
     like_bishops: Sides[MatingTruth] | None
-    """The same where a side has its two or more bishops on one colour; None if no side has two."""
+    """Facts about positions in which a side has its two or more bishops on one colour; None if no side has
+    two."""
     agrees: bool | None
-    """Whether the leader generally wins exactly if the rule expects it; None if the rule says nothing."""
+    """Whether the rule's expectation of a general win of the leader is correct; None if it has none."""
     sentence: str
 
     @property
     def leading(self) -> MatingTruth | None:
-        """The truth about the side that the rule says is ahead; None if nobody is."""
+        """The facts about the leader; None if neither side is ahead."""
         return None if self.rule.leader is None else self.truth[self.rule.leader]
 
 
 class MatingEntry(ReportPart):
-    """What a report on mating potential says of a table."""
+    """The entry of a table in a report on mating potential."""
 
     material: Material
     variant: Variant
     potential: MatingPotential
     longest: Sides[int | None]
-    """By attacker, plies of the longest way to his mate, whatever the position; None without mates."""
+    """Plies of the longest way to mate from any position, by attacker; None without mates."""
     typical: Sides[GScore | None]
-    """By side to move, the most frequent value of quiet positions; None without any."""
+    """The most frequent value of quiet positions, by side to move; None without quiet positions."""
 
 
 class MatingReport(ReportPart):
-    """What tables tell about mating potential."""
+    """A report on mating potential."""
 
     entries: tuple[MatingEntry, ...]
-    """In build order."""
+    """Entries in build order."""
     missing: tuple[Material, ...]
-    """The other materials of the same men, which have no table, in build order."""
+    """The materials of the same men that have no table, in build order."""
 
 
 class TableReport(ReportPart, kw_only=True):
-    """Everything about one table."""
+    """The report of one table."""
 
     material: Material
     variant: Variant
     digest: str
     tbgen_version: str
     bytes: int
-    """Size of the file."""
+    """Size of the file in bytes."""
     form: str
     """``plain`` or ``packed``."""
     max_depth: int
-    """Longest way to the goal in plies, stored accrued scores included."""
+    """Greatest depth in plies, including stored depths of accrued scores."""
     highlights: tuple[str, ...] = ()
-    """What stands out, made from the rest by :mod:`tbgen.report.highlights`."""
+    """Sentences on striking numbers, made by :mod:`tbgen.report.highlights`."""
     distribution: Distribution
     records: tuple[Record, ...]
-    """One per value that occurs, best for White first."""
+    """One record for each value that occurs, best for White first."""
     accrued: AccruedView | None
-    """None if the table has none, or is packed and they were not counted."""
+    """Counts of accrued scores; None if the table has none, or is packed and they were not counted."""
     endgame: Endgame
     mating: MatingPotential
     black_king: Sides[tuple[Counts, ...]]
-    """For each side to move 64 distributions on the board, by the square of Black's king (a1 = 0)."""
+    """For each side to move, 64 counts on the board, by the square of Black's king (a1 = 0)."""
 
 
 def ratio(part: int, total: int) -> float:

@@ -1,4 +1,4 @@
-"""Which tables a report is about, and how far it is."""
+"""The plan of a report: its tables, and their costs in time and memory."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ class Task:
     material: Material
     variant: Variant
     cost: Cost
-    """Memory is that of the table, none for saved data."""
+    """Time and memory; no memory for saved data."""
     digest: str = ""
-    """That of the table, none for saved data."""
+    """Digest of the table; empty for saved data."""
     layers: bool = False
-    """Whether layers are made, to count what becomes of accrued scores."""
+    """Whether layers are made to count accrued scores."""
 
 
 class NothingToReportError(TbgenError):
-    """The tables that a report is to be about are not there, or no saved data of them."""
+    """The tables for a report, or saved data of them, do not exist."""
 
     exit_code = MissingTableError.exit_code
     code = MissingTableError.code
@@ -63,24 +63,24 @@ class ReportPlan:
     """The tables that a report is about."""
 
     places: tuple[Path, ...]
-    """Directories, the first of which that has a table counts."""
+    """Directories, of which the first that has a table is used."""
     tasks: tuple[Task, ...]
-    """In build order, variant by variant; a report goes material by material."""
+    """Tasks in build order, variant by variant; a report proceeds material by material."""
     compared: Mapping[Material, Cost]
-    """What it takes to compare the tables of both variants, in build order."""
+    """Costs of comparing the tables of both variants, in build order."""
     saved: bool
-    """Whether the directory has saved data, not tables."""
+    """Whether the directory has saved data instead of tables."""
     layers: bool = False
-    """Whether layers of packed tables are made, to count what becomes of accrued scores."""
+    """Whether layers of packed tables are made to count accrued scores."""
 
     @property
     def seconds(self) -> float:
-        """What the report takes, roughly."""
+        """Estimated time of the report."""
         return sum(cost.seconds for cost in (*(task.cost for task in self.tasks), *self.compared.values()))
 
     @property
     def memory(self) -> int:
-        """Bytes of memory that tables take, roughly: those of a material are held together."""
+        """Estimated memory in bytes; the tables of one material are in memory at the same time."""
         most = 0
         for material in self.materials:
             tables = [task.cost.memory for task in self.tables(material) if task.cost.memory]
@@ -107,35 +107,36 @@ def plan_report(
     saved: bool = False,
     layers: bool = False,
 ) -> ReportPlan:
-    """Return what there is to report on.
+    """Return the plan of a report.
 
-    :param directory: where the tables lie, or several directories, of which the first
-        that has a table counts; None for the default directory.
-    :param materials: names of materials; without, and without ``men``, all tables of chess that are there
-        count.
-    :param men: the tables of 2 to so many men that are there.
+    :param directory: the directory of the tables, or several directories, of which the first that has a table
+        is used; None for the default directory.
+    :param materials: names of materials; without names and ``men``, all existing tables of chess.
+    :param men: all existing tables of 2 to ``men`` men.
     :param rules: ``r`` or ``wg``; None for both.
-    :param saved: whether the directory has data that :func:`tbgen.report.save_report` has saved, not tables.
-    :param layers: whether layers of packed tables are to be made, to count what becomes of accrued scores.
-    :raises UsageError: if a name, the number of men or the rules mean nothing.
-    :raises MissingTableError: if a table that was named is missing.
-    :raises DamagedTableError: if a table is none.
-    :raises NothingToReportError: if there is none, or no saved data of one that was named.
+    :param saved: whether the directory has data saved by :func:`tbgen.report.save_report` instead of tables.
+    :param layers: whether layers of packed tables are made to count accrued scores.
+    :raises UsageError: if a name, the number of men or the rules are invalid.
+    :raises MissingTableError: if a named table is missing.
+    :raises DamagedTableError: if a file is no table.
+    :raises NothingToReportError: if no table exists, or no saved data of a named one.
     """
     first, *others = places = directories_of(directory)
     place = " and ".join(map(str, places))
     named = {Material.parse(material) if isinstance(material, str) else material for material in materials}
     chosen = tuple(Variant) if rules is None else (Variant.parse(rules),)
     data = SavedData(first)
-    there = {
+    existing = {
         variant: set(data.tables(variant) if saved else tables_in(first, variant, *others))
         for variant in chosen
     }
-    there = {variant: {each for each in found if not each.is_described} for variant, found in there.items()}
+    existing = {
+        variant: {each for each in found if not each.is_described} for variant, found in existing.items()
+    }
     for material in named:
         if material.is_described:
             raise UsageError(f"{material} has described men: reports are about tables of chess")
-    every = set[Material]().union(*there.values())
+    every = set[Material]().union(*existing.values())
     for material in sorted(named - every):
         if not saved:
             raise MissingTableError(material.name, first, chosen[0], others)
@@ -151,9 +152,9 @@ def plan_report(
     tasks = tuple(
         Task(material, variant, reading) if saved else _task(places, material, variant, layers)
         for variant in chosen
-        for material in sorted(there[variant] & wanted)
+        for material in sorted(existing[variant] & wanted)
     )
-    both = wanted.intersection(*there.values()) if len(chosen) > 1 else set()
+    both = wanted.intersection(*existing.values()) if len(chosen) > 1 else set()
     compared = {
         material: reading if saved else Cost({"compared": seconds_of("compared", layout_of(material).size)})
         for material in sorted(both.intersection(data.differences()) if saved else both)
@@ -162,7 +163,7 @@ def plan_report(
 
 
 def build_command(words: Iterable[str], variant: Variant, directory: Directories) -> str:
-    """Return the command that builds what words say, where a report looks for it."""
+    """Return the command that builds tables in the directory of a report; ``words`` are its arguments."""
     command = ["tbgen", "build", *words]
     command += [] if variant is Variant.R_MOBILITY else ["--rules", variant]
     command += [] if directory is None else ["--dir", str(directories_of(directory)[0])]

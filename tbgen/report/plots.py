@@ -1,7 +1,7 @@
-"""Plots of a table: values, depths, and where the defending king stands.
+"""Plots of a table: values, depths, and the squares of the defending king.
 
-They are readable without colours: what White holds is plain, what Black holds is hatched, lines differ in
-dashes and markers, heat maps have numbers.
+They are readable without colours: bars of White's scores are plain, those of Black's are hatched, lines
+differ in dashes and markers, heat maps have numbers.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ VALUE_GROUPS: Final = {
     "Black stalemates": ("--", "D", SECOND),
     "Black mates": ("-", "X", SECOND),
 }
-"""Values in six groups, for what would be unreadable value by value, best for White first: dashes, marker and
-colour of the line of each."""
+"""Six groups of values, best for White first, each with dashes, marker and colour of its line; a line for
+each value would be unreadable."""
 _FILLS: Final[tuple[dict[str, Any], ...]] = ({"color": FIRST_FILL}, {"color": SECOND_FILL, "hatch": "////"})
-"""Of the bars of what White holds, and of what Black holds."""
-_GAP: Final = 1.3
-"""How much higher than its bar a label begins, on a logarithmic scale."""
-_MAPPED: Final = 2
-"""Values with a heat map of their own."""
+"""Style of the bars of White's scores, and of Black's."""
+_LABEL_RATIO: Final = 1.3
+"""Ratio of a label's lower edge to the height of its bar, on a logarithmic scale."""
+_MAPPED_VALUES: Final = 2
+"""Number of values with a heat map of their own."""
 
 
 def plots(title: str, report: TableReport) -> Iterator[tuple[str, bytes]]:
-    """Draw all plots of a table, and yield each in both formats with the ending of its file."""
+    """Draw all plots of a table, and yield each in both formats with the suffix of its file."""
     drawings: tuple[tuple[str, str, Callable[[Figure, Any], None], Any], ...] = (
         ("values", "positions by value", draw_values, report.distribution),
         ("depths", "positions by depth", draw_depths, report.distribution.depths),
@@ -67,7 +67,7 @@ def plots(title: str, report: TableReport) -> Iterator[tuple[str, bytes]]:
 
 
 def draw_values(drawing: Figure, distribution: Distribution) -> None:
-    """Draw how many positions on the board have which value, per side to move, on a logarithmic scale."""
+    """Draw the numbers of positions on the board by value and side to move, on a logarithmic scale."""
     values = sorted({value for counts in distribution.board for value in counts}, reverse=True)
     axes = drawing.subplots(2, 1, sharex=True)
     drawing.subplots_adjust(left=0.13, right=0.98, top=0.9, bottom=0.14, hspace=0.22)
@@ -86,10 +86,10 @@ def _value_bars(panel: Axes, values: Sequence[GScore], distribution: Distributio
         heights = [counts[place] for place in places]
         panel.bar(places, heights, width=0.8, edgecolor=INK, linewidth=0.6, **_FILLS[not white])
     upright = len(values) > 16
-    logarithmic(panel, top_above(max([*counts, 1]) * _GAP, 0.2 if upright else 0.1))
+    logarithmic(panel, top_above(max([*counts, 1]) * _LABEL_RATIO, 0.2 if upright else 0.1))
     size, angle = 7.5 if len(values) <= 24 else 6, 90 if upright else 0
     for place, value in enumerate(values):
-        share, height = distribution.share(side, value), counts[place] * _GAP
+        share, height = distribution.share(side, value), counts[place] * _LABEL_RATIO
         if share >= 0.0005:
             text = f"{share:.1%}"
             panel.text(place, height, text, ha="center", va="bottom", fontsize=size, rotation=angle)
@@ -102,7 +102,7 @@ def _name(panel: Axes, title: str) -> None:
 
 
 def draw_depths(drawing: Figure, depths: Sides[Depths]) -> None:
-    """Draw how many positions on the board take how many plies to their value, on a logarithmic scale."""
+    """Draw the numbers of positions on the board by depth, on a logarithmic scale."""
     axes = drawing.subplots(2, 1, sharex=True)
     drawing.subplots_adjust(left=0.13, right=0.78, top=0.9, bottom=0.1, hspace=0.22)
     shown: dict[str, Any] = {}
@@ -128,7 +128,7 @@ def draw_depths(drawing: Figure, depths: Sides[Depths]) -> None:
 
 
 def by_group(depths: Depths) -> tuple[Mapping[int, int], ...]:
-    """Return positions per depth, depths ascending, for each of :data:`VALUE_GROUPS`.
+    """Return numbers of positions by depth, depths ascending, for each of :data:`VALUE_GROUPS`.
 
     >>> from tbgen.board.score import GScore
     >>> by_group({GScore(0, True): {1: 5}, GScore(4, False): {3: 1, 5: 2}, GScore(6, False): {1: 1, 3: 7}})
@@ -143,7 +143,7 @@ def by_group(depths: Depths) -> tuple[Mapping[int, int], ...]:
 
 def draw_king(drawing: Figure, squares: Sides[tuple[Counts, ...]]) -> None:
     """Draw White's mean points, and the shares of the most frequent values, by the square of Black's king."""
-    axes = drawing.subplots(2, 1 + _MAPPED, squeeze=False)
+    axes = drawing.subplots(2, 1 + _MAPPED_VALUES, squeeze=False)
     drawing.subplots_adjust(left=0.06, right=0.99, top=0.87, bottom=0.05, hspace=0.3, wspace=0.14)
     for panels, name, of_side in zip(axes, TO_MOVE, squares, strict=True):
         _map(panels[0], [_mean_points(counts) for counts in of_side], "White's points, mean")
@@ -153,14 +153,14 @@ def draw_king(drawing: Figure, squares: Sides[tuple[Counts, ...]]) -> None:
             panel.set_axis_off()
         for panel, value in zip(panels[1:], common, strict=False):
             shares = [counts.get(value, 0) / sum(counts.values()) if counts else None for counts in of_side]
-            _map(panel, shares, f"positions worth {value}")
+            _map(panel, shares, f"positions with value {value}")
 
 
 def _most_common(squares: Sequence[Counts]) -> list[GScore]:
     sums = Counter[GScore]()
     for counts in squares:
         sums.update(counts)
-    return sorted(sums, key=lambda value: (-sums[value], value.code))[:_MAPPED]
+    return sorted(sums, key=lambda value: (-sums[value], value.code))[:_MAPPED_VALUES]
 
 
 def _mean_points(counts: Counts) -> float | None:
@@ -170,15 +170,15 @@ def _mean_points(counts: Counts) -> float | None:
 
 
 def _map(panel: Axes, squares: Sequence[float | None], title: str) -> None:
-    """Draw a board of shares: the darker the lower, with its number in per cent on every square."""
+    """Draw a board of shares, lower ones darker, with the number in per cent on every square."""
     from matplotlib import colormaps
     from matplotlib.collections import PolyCollection
 
-    known = {square: share for square, share in enumerate(squares) if share is not None}
-    low, high = min(known.values(), default=0.0), max(known.values(), default=1.0)
+    shares = {square: share for square, share in enumerate(squares) if share is not None}
+    low, high = min(shares.values(), default=0.0), max(shares.values(), default=1.0)
     decimals = 1 if 0 < high - low < 0.1 and high < 0.9995 else 0
     cells, fills = [], []
-    for square, share in known.items():
+    for square, share in shares.items():
         row, file = divmod(square, 8)
         level = (share - low) / (high - low) if high > low else 1.0
         cells.append([(file, row), (file + 1, row), (file + 1, row + 1), (file, row + 1)])

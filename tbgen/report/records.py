@@ -1,4 +1,4 @@
-"""Records: the positions that take longest to get to a value, with best play from them."""
+"""Records: the positions with the greatest depth to each value, with best play from them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _logger: Final = logging.getLogger(__name__)
 
 
 def records_of(scanned: TableCounts) -> list[Record]:
-    """Return the longest position of every value of a table, best value for White first, without lines."""
+    """Return the record of every value of a table, best value for White first, without lines."""
     counts = scanned.counts[0].sum(axis=(0, 1)) + scanned.en_passant.sum(axis=0)
     return [_record(scanned, code, counts[code]) for code in np.flatnonzero(counts.any(axis=1)).tolist()]
 
@@ -34,7 +34,7 @@ def records_of(scanned: TableCounts) -> list[Record]:
 def _record(scanned: TableCounts, code: int, by_depth: Counts) -> Record:
     depth = int(np.flatnonzero(by_depth)[-1])
     board = None
-    for side in (1, 0):  # the last one that is as long counts
+    for side in (1, 0):  # the last position with this depth is the example
         longest, place = scanned.longest.get((EN_PASSANT, side, code), (-1, 0))
         if longest == depth:
             row, within = divmod(-place, scanned.layout.phase_size)
@@ -48,17 +48,17 @@ def _record(scanned: TableCounts, code: int, by_depth: Counts) -> Record:
 
 
 def lines_left_out(records: Iterable[Record]) -> int:
-    """Return how many records have no line."""
+    """Return the number of records without a line."""
     return sum(1 for record in records if record.depth and not record.line)
 
 
 def with_line(record: Record, tables: Tablebase) -> Record:
     """Return a record with best play from its example, replayed by the arbiter.
 
-    It comes back unchanged if a table is missing for the line, or a depth that none stores or that cannot be
-    made.
+    The record is unchanged if the line needs a missing table, or a depth that is not stored or cannot be
+    computed.
 
-    :raises DamagedTableError: if a table cannot be used, or the arbiter does not come to the record's value.
+    :raises DamagedTableError: if a table cannot be used, or the arbiter does not reach the record's value.
     """
     try:
         line = tables.line(chess.Board(record.fen))
@@ -66,7 +66,7 @@ def with_line(record: Record, tables: Tablebase) -> Record:
         raise
     except (MissingLayerError, MissingTableError):
         return record
-    except TbgenError as error:  # no room for a layer, say: everything else is there
+    except TbgenError as error:  # such as too little disk space for a layer; the rest of the report continues
         _logger.warning("the line of %s to %s is left out: %s", record.material, record.value, error)
         return record
     points = tuple(LinePoint(ply.san, ply.uci, ply.accrued, ply.depth) for ply in line)
@@ -80,10 +80,10 @@ def with_line(record: Record, tables: Tablebase) -> Record:
 
 
 def with_moves(record: Record, moves: Sequence[str]) -> Record | None:
-    """Return a record with the line of these moves in UCI notation, as the arbiter finds it.
+    """Return a record with a line of moves in UCI notation, replayed by the arbiter.
 
-    None if the arbiter does not come to the value with the last of as many plies as the depth, or comes to it
-    before.
+    The result is None unless the line has ``depth`` plies and the arbiter reaches the value with the last
+    ply and not earlier.
 
     :raises UsageError: if a move is illegal.
     """
@@ -100,7 +100,7 @@ def with_moves(record: Record, moves: Sequence[str]) -> Record | None:
 
 
 def _pgn(record: Record, line: Sequence[LinePoint]) -> str:
-    """Return the line as a game; comments say where the accrued score changes."""
+    """Return the line as a game; comments show changes of the accrued score."""
     board = chess.Board(record.fen)
     scores = [GScore.of_board(board), *(ply.accrued for ply in line)]
     for ply in line:
@@ -118,8 +118,8 @@ def _pgn(record: Record, line: Sequence[LinePoint]) -> str:
 def overall_records(records: Iterable[Record]) -> list[OverallRecord]:
     """Return the longest ways to every score among the records of many tables under the same rules.
 
-    Scores come in the order G0.0, G0.5, G1.0, ..., for holders of either side. Where both sides have the same
-    men, a position and its mirror image with the colours swapped are one: only those of White's score count.
+    Scores are in the order G0.0, G0.5, G1.0, ..., for holders of either side. If both sides have the same
+    men, a position and its image with exchanged colours count once: only White's scores count.
     """
     every = [record for record in records if record.value.white or not record.material.symmetric]
     result = []

@@ -1,6 +1,6 @@
-"""One pass over a table, and every count that its report is made of.
+"""One pass over a table that makes all counts of its report.
 
-What becomes of accrued scores is counted from the runs of a table, or from its layers where it has no runs.
+Accrued scores are counted from the runs of a table, or from its layers if it has no runs.
 """
 
 from __future__ import annotations
@@ -28,35 +28,35 @@ if TYPE_CHECKING:
 
 
 STATES, STORED, IMPROVED, WORSENED, LOST, LOST_BY_RESET, FRESH_STATES = range(7)
-"""Columns of the numbers of states: as the fields of :class:`AccruedCounts`; ``survives`` is what is left."""
+"""Columns of the numbers of states: fields of :class:`AccruedCounts`; ``survives`` is the remainder."""
 
 ACCRUED_COLUMNS: Final = 7
-_FIRST_RANK: Final = 2
+_LEAST_RANK: Final = 2
 Tally = list[tuple[int, NDArray[np.int64] | None, NDArray[np.integer]]]
 
 
 def tally(
     holder: int, side: int, value: NDArray[np.uint8], rank: NDArray[np.uint8], runs: ScanRuns | None
 ) -> Tally:
-    """Count the states of consecutive slots whose accrued score a side holds, by what becomes of them.
+    """Count the states of consecutive slots with a holder of the accrued score A, by column.
 
     :param holder: 0 if White holds A, else 1.
     :param side: 0 with White to move, else 1.
-    :param value: code of W of each slot, ``NONE`` where there is no position.
-    :param rank: rank of g of each slot.
-    :param runs: of these slots, holder and side; None where all accrued scores survive.
-    :return: column, slots (less the first) and the number of states of each; None stands for all slots, and a
-        slot may come repeatedly.
+    :param value: code of W of each slot, ``NONE`` for slots without a position.
+    :param rank: position rank of each slot.
+    :param runs: runs of these slots, holder and side; None if all accrued scores survive.
+    :return: tuples of column, slots (relative to the first one) and their numbers of states; None stands for
+        all slots, and a slot may occur several times.
     """
     fresh_rank = np.minimum(value, 255 - value).astype(np.int16)
-    # g(P) is held by the side that has moved: an A equal to it is no state of its own.
+    # The side that has moved holds g(P); A = g(P) is the fresh state, which is not counted.
     most = rank - np.int16(holder != side)
-    most[(value == NONE) | (rank < _FIRST_RANK)] = 0
+    most[(value == NONE) | (rank < _LEAST_RANK)] = 0
     top = np.minimum(most, fresh_rank)
-    states, stored = (np.maximum(ranks - (_FIRST_RANK - 1), 0) for ranks in (most, top))
-    beyond = states - stored  # of a greater rank than W, which they come to
+    states, stored = (np.maximum(ranks - (_LEAST_RANK - 1), 0) for ranks in (most, top))
+    beyond = states - stored  # states with rank(A) > rank(W), whose value is W
     held = (value < NONE) == (holder == 0)
-    alike = held & (fresh_rank >= _FIRST_RANK) & (top >= fresh_rank)
+    alike = held & (fresh_rank >= _LEAST_RANK) & (top >= fresh_rank)
     found: Tally = [
         (STATES, None, states),
         (STORED, None, stored),
@@ -78,7 +78,7 @@ def _tally_runs(holder: int, value: NDArray[np.uint8], top: NDArray[np.int16], r
     rank = np.minimum(code, 255 - code).astype(np.int16)
     states = np.maximum(end - start + 1, 0)
     same = (code < NONE) == (holder == 0)
-    # V lies between A and W (fact F2), and W has no smaller rank than A: so neither has V.
+    # V lies between A and W (fact F2) and rank(W) >= rank(A), so rank(V) >= rank(A).
     survives = np.where(same & (rank >= start) & (rank <= end), 1, 0)
     changed = states - survives
     return [
@@ -97,44 +97,44 @@ LIKE_BISHOPS: Final = 2
 CLASSES: Final = 4
 
 ANY, QUIET, EN_PASSANT = range(3)
-"""Kinds of longest positions: all, those without a legal capture, and those with an en passant right, which
-the others do not have."""
+"""Kinds of longest positions: all without an en passant right, those of them without a legal capture, and
+positions with an en passant right."""
 
 Longest = dict[tuple[int, ...], tuple[int, int]]
-"""Longest positions by what tells them apart: depth and place, which is negative, so that of equally long
-positions the first in the table is the greatest."""
+"""Longest positions by kind, side and code: depth and negative place, so that the maximum is the deepest
+position, and of several the first in the table."""
 
 
 class TableCounts:
-    """The counts of one table, all 0 at first, to which threads may add. Codes and slots are the table's.
+    """The counts of one table, initially 0, to which threads may add. Codes and slots are the table's.
 
-    The first axis of counts without en passant positions has all positions up to symmetry, then those that a
-    symmetry of the board maps onto themselves.
+    Counts without en passant positions have a first axis of length 2: all positions up to symmetry, then the
+    positions that a symmetry of the board maps onto themselves.
 
-    :param layers: whether accrued scores of packed tables are counted; those that are stored as runs are,
-        and so are those of the variant that needs none.
+    :param layers: whether the accrued scores of packed tables are counted. Those of tables with runs, and of
+        the variant without layers, are always counted.
     """
 
     def __init__(self, source: TableSource, layers: bool) -> None:
         self.info, self.layout = source.info, source.layout
         self.depths = self.info.max_depth + 1
-        """Number of depths: the greatest one plus 1."""
+        """Number of depths: the greatest depth plus 1."""
         self.counts: Counts = np.zeros((2, 2, CLASSES, 256, self.depths), np.int64)
-        """Shape (2, 2 sides, classes, 256 codes, depths)."""
+        """Positions, shape (2, 2 sides, classes, 256 codes, depths)."""
         self.en_passant: Counts = np.zeros((2, 256, self.depths), np.int64)
-        """Shape (2 sides, 256, depths): en passant positions up to symmetry."""
+        """En passant positions up to symmetry, shape (2 sides, 256 codes, depths)."""
         self.king: Counts = np.zeros((2, 2, 64, 256), np.int64)
-        """Shape (2, 2 sides, 64, 256): positions by the square of Black's king."""
+        """Positions by the square of Black's king, shape (2, 2 sides, 64, 256 codes)."""
         self.states: Counts = np.zeros((2, 2, 2, ACCRUED_COLUMNS), np.int64)
-        """Shape (2, 2 sides, 2 holders, columns beside :data:`ACCRUED_COLUMNS`)."""
+        """States, shape (2, 2 sides, 2 holders, columns)."""
         stored = not self.info.variant.layered or self.info.stores_runs
         self.has_accrued = stored or (layers and self.info.has_layers)
         """Whether accrued scores are counted."""
         self.en_passant_rows = [(phase, square) for phase, square in source.table.ep_config.tolist()]
         """Pawn placement and target square of the rows of en passant positions."""
         self.longest: Longest = {}
-        """By kind, side and code: depth, and less the slot, or, with an en passant right, less row times
-        phase size and slot within the phase."""
+        """Depth and negative place by kind, side and code. The place is the slot, or, with an en passant
+        right, row times phase size plus slot within the phase."""
         self._lock = Lock()
 
     @property
@@ -143,11 +143,11 @@ class TableCounts:
         return self.layout.material
 
     def on_board(self) -> Counts:
-        """Return ``counts`` with every image of a position counted, without the first axis."""
+        """Return ``counts`` on the board, without the first axis."""
         return images(self.layout, self.counts)
 
     def king_on_board(self) -> Counts:
-        """Return ``king`` with every image of a position counted where it has the king."""
+        """Return ``king`` on the board; each image of a position counts at its own square of the king."""
         twice: Counts = 2 * self.king[0] - self.king[1]
         total = np.zeros_like(twice)
         for image in IMAGE[:2] if self.layout.pawns else IMAGE:
@@ -155,15 +155,17 @@ class TableCounts:
         return total // 2
 
     def add(self, total: Counts, keys: NDArray[Any], symmetric: NDArray[np.bool_], depths: int = 1) -> None:
-        """Count keys in one of the arrays, all and those of symmetric positions; the lowest byte of one,
-        divided by ``depths``, is a code."""
+        """Add the numbers of keys to one of the arrays, for all and for symmetric positions.
+
+        The lowest byte of ``key // depths`` is a code.
+        """
         for numbers, these in zip(total, (keys, keys[symmetric]), strict=True):
             present, counts = _counted(these, depths)
             with self._lock:
                 numbers.reshape(-1)[present] += counts
 
     def add_states(self, side: int, holder: int, states: Tally, symmetric: NDArray[np.bool_]) -> None:
-        """Add states, all and those of symmetric positions."""
+        """Add numbers of states, for all and for symmetric positions."""
         for column, slots, counts in states:
             rare = counts[symmetric if slots is None else symmetric[slots]]
             sums = counts.sum(dtype=np.int64), rare.sum(dtype=np.int64)
@@ -171,15 +173,17 @@ class TableCounts:
                 self.states[:, side, holder, column] += sums
 
     def note(self, kind: int, side: int, keys: NDArray[Any], start: int) -> None:
-        """Note the longest ones of consecutive positions from a place on; keys are codes times the number of
-        depths, plus depths."""
+        """Note the longest of consecutive positions, of which ``start`` is the first place.
+
+        Keys are codes times the number of depths, plus depths.
+        """
         present, _ = _counted(keys, self.depths)
         with self._lock:
             note_longest(self.longest, (kind, side), keys, present, self.depths, start)
 
 
 def _counted(keys: NDArray[Any], depths: int) -> tuple[Counts, Counts]:
-    """Return which keys there are, those of NONE aside, and how many of each."""
+    """Return the distinct keys, except those with the code NONE, and their numbers."""
     counts = np.bincount(keys)
     present = np.flatnonzero(counts)
     present = present[present // depths & 255 != NONE]
@@ -189,8 +193,8 @@ def _counted(keys: NDArray[Any], depths: int) -> tuple[Counts, Counts]:
 def images(layout: Layout, counts: Counts) -> Counts:
     """Return numbers of positions on the board.
 
-    :param counts: of all positions up to symmetry, and of those that a symmetry of the board maps onto
-        themselves, along the first axis.
+    :param counts: numbers up to symmetry along the first axis: of all positions, and of the positions that a
+        symmetry of the board maps onto themselves.
     """
     every, symmetric = counts
     board: Counts = 2 * every if layout.pawns else 8 * every - 4 * symmetric
@@ -200,12 +204,13 @@ def images(layout: Layout, counts: Counts) -> Counts:
 def note_longest(
     longest: Longest, kind: tuple[int, ...], keys: NDArray[Any], present: Counts, depths: int, start: int
 ) -> None:
-    """Note the longest ones of consecutive positions from a place on, by their kind and code.
+    """Note the longest of consecutive positions by kind and code.
 
-    :param keys: of each position a code times the number of depths, plus its depth.
-    :param present: the keys that count, ascending.
+    :param keys: for each position the code times the number of depths, plus the depth.
+    :param present: the distinct keys to consider, ascending.
+    :param start: place of the first position.
     """
-    deepest = {key // depths: key for key in present.tolist()}  # of equal codes the last one stays
+    deepest = {key // depths: key for key in present.tolist()}  # the last key of each code
     for code, key in deepest.items():
         depth, before = key % depths, longest.get((*kind, code), (-1, 0))
         if before < (depth, -start):
@@ -215,12 +220,12 @@ def note_longest(
 def count_source(
     source: TableSource, *, threads: int = 2, layers: bool = False, progress: Progress = silent
 ) -> TableCounts:
-    """Read a table once and count.
+    """Read a table once and return its counts.
 
-    The result does not depend on the number of threads; each thread takes some 50 MiB.
+    The result does not depend on the number of threads; each thread needs some 50 MiB.
 
-    :param layers: whether to make the layers of a packed table, to count what becomes of accrued scores; that
-        takes as long as its build, and twice as much memory.
+    :param layers: whether to make the layers of a packed table to count accrued scores, which takes as long
+        as its build, and twice as much memory.
     """
     found, blocks, size = TableCounts(source, layers), blocks_of(source.layout), source.layout.size
     fixed = symmetric_slots(source.layout)
@@ -249,7 +254,7 @@ def _scan_block(
     found: TableCounts,
     ranks: NDArray[np.uint8] | None,
 ) -> None:
-    """Count the positions of a block, and note the ranks of their own scores where they are asked for."""
+    """Count the positions of a block, and store their position ranks in ``ranks`` unless that is None."""
     depths = found.depths
     among = slice(*np.searchsorted(fixed, [block.start, block.start + block.size]))
     symmetric = np.zeros(block.size, np.bool_)
@@ -288,11 +293,11 @@ def _scan_en_passant(source: TableSource, found: TableCounts) -> None:
         found.note(EN_PASSANT, side, keys, row * source.info.phase_size)
 
 
-_PIECE: Final = 1 << 13
-"""Words of 64 slots that a thread looks at in one go."""
+_WORDS_PER_TASK: Final = 1 << 13
+"""Number of words of 64 slots in one task of a thread."""
 
-_OF_LAYERS: Final = WORSENED, LOST_BY_RESET, FRESH_STATES
-"""What the layers say, and own scores and fresh values alone do not: columns of the numbers of states."""
+_LAYER_COLUMNS: Final = WORSENED, LOST_BY_RESET, FRESH_STATES
+"""Columns that need the layers, since position scores and fresh values do not determine them."""
 
 
 def count_layers(
@@ -303,9 +308,9 @@ def count_layers(
     threads: int,
     progress: Progress,
 ) -> None:
-    """Make all layers of a table and add the states that only they tell of to ``found``.
+    """Make all layers of a table, and add to ``found`` the numbers of states that need them.
 
-    :param ranks: shape (2, size): of the own score of every position.
+    :param ranks: position ranks, shape (2, size).
     :param fixed: slots of positions that a symmetry of the board maps onto themselves, ascending.
     """
     from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER
@@ -320,29 +325,29 @@ def count_layers(
             for rank, pair in enumerate(layers.layers(window), start=FIRST_LAYER):
                 for (holder, layer), side in product(enumerate(pair), (0, 1)):
                     fresh = source.table.value[side, slots]
-                    known = [each.reshape(-1, 64) for each in (fresh, ranks[side, slots], symmetric[slots])]
-                    count = partial(_count_words, layer, known, (holder, rank), side)
-                    for numbers in pool.map(count, range(0, layer.there.shape[1], _PIECE)):
-                        found.states[:, side, holder, _OF_LAYERS] += numbers
+                    facts = [each.reshape(-1, 64) for each in (fresh, ranks[side, slots], symmetric[slots])]
+                    count = partial(_count_words, layer, facts, (holder, rank), side)
+                    for numbers in pool.map(count, range(0, layer.there.shape[1], _WORDS_PER_TASK)):
+                        found.states[:, side, holder, _LAYER_COLUMNS] += numbers
                 progress("accrued scores", number * top + min(rank, top), top * len(windows))
 
 
 def _count_words(
-    layer: Layer, known: Sequence[NDArray[Any]], accrued: tuple[int, int], side: int, start: int
+    layer: Layer, facts: Sequence[NDArray[Any]], accrued: tuple[int, int], side: int, start: int
 ) -> Counts:
-    """Count the states of some words of a layer with one side to move in which the accrued score is reset.
+    """Count the states in some words of a layer, with one side to move, whose accrued score is reset.
 
-    :param known: of the slots of the layer, shape (words, 64) each: codes of W(P), ranks of g(P), and whether
-        a symmetry of the board maps the position onto itself.
+    :param facts: three arrays about the layer's slots, shape (words, 64): codes of W(P), position ranks, and
+        whether a symmetry of the board maps the position onto itself.
     :param accrued: holder (0 if White) and rank of the accrued score A.
     :param start: the first word.
     """
     holder, rank = accrued
-    words = start + np.flatnonzero(layer.there[side, start : start + _PIECE])  # most are empty
+    words = start + np.flatnonzero(layer.there[side, start : start + _WORDS_PER_TASK])  # most words are empty
     bits = np.unpackbits(layer.there[side, words].view(np.uint8), bitorder="little")
     code = layer.value[side].reshape(-1, 64)[words]
-    fresh, ranks, symmetric = (each[words] for each in known)
-    # g(P) is held by the side that has moved: an A equal to it is no state of its own.
+    fresh, ranks, symmetric = (each[words] for each in facts)
+    # The side that has moved holds g(P); A = g(P) is the fresh state, which is not counted.
     states = bits.view(np.bool_).reshape(-1, 64) & (code != (rank if holder == 0 else 255 - rank))
     if holder != side:
         states &= ranks != rank

@@ -1,6 +1,6 @@
-"""A report as a static site: pages, plots and data that need no server and nothing from elsewhere.
+"""A report as a static site: pages, plots and data that need no server and nothing from other sites.
 
-The first page begins with a line to be seen, and three facts with their positions. Pages about tables have
+The first page begins with a striking line, and three facts with their positions. Pages about tables have
 such a fact too, for previews of links to them.
 """
 
@@ -40,22 +40,25 @@ class Fact(NamedTuple):
     """A fact with its position."""
 
     headline: str
-    """Short, such as ``136 plies``."""
+    """A short text, such as ``136 plies``."""
     sentence: str
     fen: str
     variant: str
     address: str
-    """Of what tells more."""
+    """Relative address of the details."""
 
     def picture(self) -> bytes:
-        """Return it as PNG, to be shared."""
+        """Return the fact as a PNG picture for sharing."""
         board = chess.Board(self.fen)
         return card(Shown(board), Caption(self.headline, self.sentence, f"{NAMES[not board.turn]} to move."))
 
 
 def strangest(reports: Sequence[TableReport]) -> Record | None:
-    """Return the record whose line is the strangest: the longest one by which the side with less gets a score
-    other than mate, or else the longest one; None if there are no lines."""
+    """Return the record with the strangest line, None if there are no lines.
+
+    It is the longest line by which the side with less material gets a score other than mate, or else the
+    longest line.
+    """
     lines = [record for report in reports for record in report.records if record.line]
 
     def strangeness(record: Record) -> tuple[bool, int]:
@@ -72,7 +75,7 @@ def front_facts(reports: Sequence[TableReport], records: Sequence[OverallRecord]
 
 
 def longest_line(report: TableReport) -> Fact | None:
-    """Return the fact that pictures a table: its longest line; None if it has none."""
+    """Return the fact that represents a table in previews: its longest line; None if all depths are 0."""
     record = max(report.records, key=lambda record: record.depth, default=None)
     if record is None or not record.depth:
         return None
@@ -83,7 +86,7 @@ def longest_line(report: TableReport) -> Fact | None:
 
 
 def _longest(records: Sequence[OverallRecord], *, mates: bool) -> Iterator[Fact]:
-    """Yield the longest way to mate, or to anything else."""
+    """Yield the longest way to mate, or to another score."""
     of_kind = [overall for overall in records if overall.depth and (overall.g.rank == 0) == mates]
     if of_kind:
         longest = max(of_kind, key=lambda overall: overall.depth)
@@ -97,12 +100,12 @@ def _longest(records: Sequence[OverallRecord], *, mates: bool) -> Iterator[Fact]
 
 
 def _seldom(reports: Sequence[TableReport]) -> Iterator[Fact]:
-    """Yield the value that is rarest among the exceptions."""
+    """Yield the rarest of the unusual values."""
     every = [(entry, report) for report in reports for entry in report.endgame.unusual]
     if every:
         entry, report = min(every, key=lambda found: found[0].count)
         where = f"{counted(entry.count, 'quiet position')} with {entry.to_move.capitalize()} to move"
-        sentence = f"{report.material} is worth {meaning(entry.value)} in {where}."
+        sentence = f"{report.material} has the value {meaning(entry.value)} in {where}."
         yield Fact(str(entry.value), sentence, entry.fen, report.variant, f"tables/{stem(report)}.html#gives")
 
 
@@ -110,11 +113,11 @@ PAGES: Final = {
     "index": ("Materials", "exact results of every position"),
     "records": ("Records", "the longest ways to every score"),
     "endgames": ("What every endgame gives", "typical values and exceptions"),
-    "mating": ("Mating potential", "the rule of thumb and the truth"),
+    "mating": ("Mating potential", "the rule of thumb and the facts"),
     "differences": ("Where the rules differ", "r-mobility and whole-game mobility"),
 }
-"""The pages about all tables: how links to them read, and what they say. The last one is of sites about
-tables for both rules."""
+"""The pages about all tables: the texts of links to them, and their subtitles. Only sites about tables for
+both variants have the last one."""
 
 TABLES: Final = "tables"
 """Folder of the pages about single tables."""
@@ -122,7 +125,7 @@ TABLES: Final = "tables"
 _REMEDY: Final = "choose another directory with --out"
 
 _SHOWN_RANKS: Final = {0: "mate", 1: "G0.5", 2: "G1.0", 3: "G1.5"}
-"""Ranks whose longest depths stand in the table of all materials."""
+"""Ranks whose greatest depths are shown in the list of all materials."""
 
 T = TypeVar("T")
 
@@ -135,11 +138,11 @@ class Site:
 
     The same reports give the same bytes.
 
-    :param compares: whether there will be a page about where the rules differ.
-    :param explorer: the address of an explorer, or the way there from the first page; diagrams lead to it.
-    :param address: where the site will be, which makes previews of links have their pictures everywhere.
+    :param compares: whether the site has a page about the differences between the rules.
+    :param explorer: the address of an explorer, or its path from the first page; diagrams link to it.
+    :param address: the future address of the site, which some previews need to show pictures.
 
-    :raises TbgenError: if the directory cannot be made, or is none.
+    :raises TbgenError: if the directory cannot be made.
     """
 
     def __init__(
@@ -153,9 +156,9 @@ class Site:
     ) -> None:
         self._directory, self._explorer = directory, explorer
         self._picture = ""
-        """That of the pages about all tables."""
+        """The picture of the pages about all tables, for previews."""
         self.written: list[Path] = []
-        """The pages that are there."""
+        """The written pages."""
         links = [(name, label) for name, (label, _) in PAGES.items()]
         self._environment = environment("tbgen.report")
         self._environment.filters |= {each.__name__: each for each in (diagram, *FILTERS)}
@@ -177,7 +180,7 @@ class Site:
             remove_leftovers(folder)
 
     def write_style(self) -> None:
-        """Write what all pages look like, and the script of their boards."""
+        """Write the style sheet and the scripts that all pages share."""
         self._write("style.css", style_sheet().encode())
         self._write("scheme.js", scheme_script().encode())
         self._write("boards.js", files("tbgen.report").joinpath("boards.js").read_bytes())
@@ -185,7 +188,7 @@ class Site:
     def write_table(self, report: TableReport, other: Variant | None = None) -> None:
         """Write page, plots, lines and data of one table.
 
-        :param other: the other variant, if the site has its table.
+        :param other: the other variant, if the site also has the table for it.
         """
         name = f"{TABLES}/{stem(report)}"
         for ending, plot in plots(f"{report.material} by {report.variant.label}", report):
@@ -218,7 +221,7 @@ class Site:
     def write_overview(self, groups: Groups, records: Mapping[Variant, Sequence[OverallRecord]]) -> None:
         """Write the pages about all tables; the first begins with a line and facts about the first variant.
 
-        :param records: what :func:`tbgen.report.records.overall_records` has found, by variant.
+        :param records: the results of :func:`tbgen.report.records.overall_records` by variant.
         """
         variant, reports = next(iter(groups.items()))
         facts = front_facts(reports, records[variant])
@@ -246,13 +249,13 @@ class Site:
         contents: Mapping[str, str],
         **context: Any,
     ) -> None:
-        """Write a page about all tables, which begins with what stands out by each variant."""
+        """Write a page about all tables, which begins with the highlights of each variant."""
         found = {variant: highlights(of_variant) for variant, of_variant in groups.items()}
         links = self._write_data(name, contents)
         self._write_page(name, files=links, groups=groups, highlights=found, **context)
 
     def write_differences(self, differences: Sequence[Difference]) -> None:
-        """Write the page about where the rules differ."""
+        """Write the page about the differences between the rules."""
         links = self._write_data("differences", data.difference_files(differences))
         found = difference_highlights(differences)
         self._write_page("differences", files=links, differences=differences, highlights=found)
@@ -282,7 +285,7 @@ class Site:
         self.written.append(self._directory / f"{name}.html")
 
     def _write_data(self, stem: str, files: Mapping[str, str]) -> list[tuple[str, str]]:
-        """Write files of data by their endings, and return their names within the folder, and labels."""
+        """Write files of data by suffix, and return their names within the folder, and labels."""
         for ending, content in files.items():
             self._write(f"{stem}.{ending}", content.encode())
         name = Path(stem).name
@@ -293,19 +296,19 @@ class Site:
 
 
 def _from(top: str, place: str) -> str:
-    """Return the way to a place from a page, of which ``top`` leads to the first one."""
+    """Return the path from a page to a place; ``top`` is the path from the page to the first page."""
     return place if place.startswith("/") or ":" in place else top + place
 
 
 def _depth_rows(distribution: Distribution) -> Iterator[tuple[int, list[list[int]]]]:
-    """Yield each depth with its positions by side to move and group of values."""
+    """Yield each depth with its numbers of positions by side to move and group of values."""
     sides = [by_group(depths) for depths in distribution.depths]
     for depth in sorted({depth for groups in sides for group in groups for depth in group}):
         yield depth, [[group.get(depth, 0) for group in groups] for groups in sides]
 
 
 def _label(ending: str) -> str:
-    """Return how a link to a file of data reads.
+    """Return the text of a link to a file of data.
 
     >>> _label("json"), _label("records.csv")
     ('JSON', 'records as CSV')

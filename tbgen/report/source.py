@@ -1,4 +1,4 @@
-"""Tables in memory, in the parts that a scan asks for."""
+"""Tables in memory, read in parts by a scan."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ if TYPE_CHECKING:
 
 _logger = logging.getLogger(__name__)
 
-_WORD: Final = 64
-"""Slots of a word of the mask."""
+_WORD_SLOTS: Final = 64
+"""Number of slots in a word of the mask."""
 
 Fresh = tuple[NDArray[np.uint8], NDArray[np.uint16]]
-"""Fresh value codes and depths of consecutive slots, which are not to be changed."""
+"""Fresh value codes and depths of consecutive slots, read-only by convention."""
 
 
 class ScanRuns(NamedTuple):
     """The runs of consecutive slots, for one holder and one side to move (docs/format.md)."""
 
     slot: NDArray[np.int64]
-    """The slot of each run, less the first slot asked for."""
+    """The slot of each run, relative to the first requested slot."""
     rank: NDArray[np.int16]
-    """First rank of A."""
+    """The first rank of A in each run."""
     last: NDArray[np.bool_]
-    """Whether it is the last run of its slot."""
+    """Whether each run is the last one of its slot."""
     value: NDArray[np.uint8]
-    """As stored: a code, or ``NONE``, or ``FRESH``."""
+    """The stored value of each run: a code, ``NONE`` or ``FRESH``."""
 
 
 class TableSource:
-    """A table in memory, read in parts, safe for threads.
+    """A table in memory, read in parts; thread-safe.
 
-    :param info: what its file says about itself.
-    :param sources: the tables that a packed one rests on, and that its layers are made with.
+    :param info: the description in the table's file.
+    :param sources: the sub-tables of a packed table, from which its layers are made.
     """
 
     def __init__(self, info: TableInfo, table: Table, sources: Sources | None = None) -> None:
@@ -59,25 +59,26 @@ class TableSource:
         self.table, self._sources = table, sources
         counts = np.bitwise_count(table.run_mask)
         self._before = np.cumsum(counts, dtype=np.int64).reshape(counts.shape) - counts
-        """How many slots have runs before those of each word of the mask."""
+        """Number of slots with runs before each word of the mask."""
         self._ends = np.flatnonzero(np.append(True, table.run_rank >= LAST_RUN))
-        """Of the slots that have runs, where each one's runs end; first a 0."""
+        """A 0, then the end of the runs of each slot with runs."""
 
     def fresh(self, side: int, start: int, size: int) -> Fresh:
-        """Return what is known of consecutive slots."""
+        """Return fresh values and depths of consecutive slots."""
         part = slice(start, start + size)
         return self.table.value[side, part], self.table.depth[side, part]
 
     def runs(self, holder: int, side: int, start: int, size: int) -> ScanRuns | None:
-        """Return the runs of slots, None if the table has none.
+        """Return the runs of consecutive slots, None if the table has none.
 
-        :param start: the first slot of a word, as the one behind the last slot is.
+        :param start: the first slot, a multiple of 64.
+        :param size: the number of slots, a multiple of 64.
         """
         if not self.table.run_mask.size:
             return None
-        words = self.table.run_mask[holder, side, start // _WORD : (start + size) // _WORD]
+        words = self.table.run_mask[holder, side, start // _WORD_SLOTS : (start + size) // _WORD_SLOTS]
         slots = np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
-        first = int(self._before[holder, side, start // _WORD])
+        first = int(self._before[holder, side, start // _WORD_SLOTS])
         ends = self._ends[first : first + slots.size + 1]
         part = slice(*ends[[0, -1]].tolist())
         rank = self.table.run_rank[part]
@@ -85,8 +86,10 @@ class TableSource:
         return ScanRuns(owner, first_rank, rank >= LAST_RUN, self.table.run_value[part])
 
     def layers(self, threads: int) -> EveryLayer:
-        """Return what makes the layers of accrued scores, by solving the table again, to be used as a context
-        manager; for packed tables of a variant with layers."""
+        """Return a context manager that makes the layers of accrued scores by solving the table again.
+
+        The table must be a packed table of a variant with layers.
+        """
         from tbgen.retro.layer_solvers import EveryLayer
         from tbgen.retro.solver_warmup import ensure_compiled
 
@@ -104,13 +107,14 @@ def open_source(
     threads: int = 2,
     progress: Progress = silent,
 ) -> Iterator[TableSource]:
-    """Give a table in memory; a packed one is unpacked, which takes time, memory and compiled code.
+    """Yield a table in memory; unpacking a packed one needs time, memory and compiled code.
 
-    The digest is not checked, checksums are.
+    Checksums are checked, but not the digest.
 
-    :param directories: the first one that has a table counts; copies are made in the first of all.
-    :raises MissingTableError: if there is no such table, or one is missing that a packed one rests on.
-    :raises DamagedTableError: if it cannot be used.
+    :param directories: directories of tables, of which the first that has a table is used; copies are made in
+        the first directory.
+    :raises MissingTableError: if the table, or a sub-table of a packed one, does not exist.
+    :raises DamagedTableError: if the table cannot be used.
     """
     with open_table(find_table(directories, material.name, variant), material) as file:
         if isinstance(file, TableFile):
@@ -122,7 +126,7 @@ def open_source(
             return
     from tbgen.packed.sources import Sources
 
-    # Tables that it rests on are read as they are, or from plain copies.
+    # Sub-tables are read as they are, or from plain copies.
     first, *others = directories
     with Sources(first, variant, threads, others) as sources:
         table = sources.unpack(material, progress)

@@ -18,11 +18,11 @@ NO_MATE: Final[Mapping[Verdict, str]] = {
     Verdict.NO_HELP_MATE: "cannot mate even with help",
     Verdict.NEVER: "never mates by force",
 }
-"""What is said of a side that does not mate."""
+"""Words for a side that does not mate."""
 
 
 def meaning(value: GScore) -> str:
-    """Return a score with what it means where it has a name.
+    """Return a score, with its meaning if it is mate or stalemate.
 
     >>> meaning(GScore.parse("-G0.5"))
     '-G0.5 (Black stalemates)'
@@ -33,7 +33,7 @@ def meaning(value: GScore) -> str:
 
 
 def counted_pawns(advantage: float) -> str:
-    """Return a lead in pawns.
+    """Return a lead in pawns, in words.
 
     >>> counted_pawns(1.0), counted_pawns(3.25)
     ('1 pawn', '3.25 pawns')
@@ -42,7 +42,7 @@ def counted_pawns(advantage: float) -> str:
 
 
 def percent(part: float) -> str:
-    """Return a part of one in words and per cent, never rounded to all or nothing if it is neither.
+    """Return a share as a percentage, never rounded to 0 % or 100 % unless it is exact.
 
     >>> percent(0.99999), percent(1.0), percent(0.123)
     ('more than 99.9 %', '100 %', '12.3 %')
@@ -52,7 +52,7 @@ def percent(part: float) -> str:
 
 
 def enumerated(words: Sequence[str]) -> str:
-    """Return words as a reader lists them.
+    """Return words as a list in a sentence.
 
     >>> enumerated(["KvK"]), enumerated(["KvK", "KBvK", "KNvK"]), enumerated([])
     ('KvK', 'KvK, KBvK and KNvK', '')
@@ -95,7 +95,7 @@ def _side(men: str) -> str:
 
 
 def stem(thing: TableReport | Record) -> str:
-    """Return the name of all files about the table of a report or record, without their endings."""
+    """Return the name of all files about the table of a report or record, without suffix."""
     return f"{thing.material}.{thing.variant}"
 
 
@@ -114,7 +114,7 @@ def movetext(record: Record) -> Markup:
 
 
 def steps(record: Record) -> str:
-    """Return a record's line for ``boards.js``: each move as UCI, as text, and what has accrued after it."""
+    """Return a record's line for ``boards.js``: each move as UCI, as text, and the accrued score after it."""
     return " ".join(
         f"{point.uci}|{label}{point.san}|{point.accrued}"
         for label, point in zip(_labels(record), record.line, strict=True)
@@ -122,7 +122,7 @@ def steps(record: Record) -> str:
 
 
 def _labels(record: Record) -> Iterator[str]:
-    """Yield what stands before each move of a record's line: its number, or nothing."""
+    """Yield the label of each move of a record's line: its number, or an empty text."""
     fields = record.fen.split()
     move, white = int(fields[5]), fields[1] == "w"
     for ply in range(len(record.line)):
@@ -131,10 +131,10 @@ def _labels(record: Record) -> Iterator[str]:
 
 
 def longest(report: TableReport, rank: int | None = None) -> str:
-    """Return the greatest depth of the records of a rank, of either holder, or of all."""
+    """Return the greatest depth of the records with a rank, for either holder, or of all records."""
     depths = [entry.depth for entry in report.records if rank is None or entry.value.rank == rank]
     return number(max(depths)) if depths else "–"
 
 
 FILTERS: Final = (spelled, against, stem, anchor, movetext, steps, longest)
-"""What templates call by these names."""
+"""Functions that templates use as filters."""

@@ -16,7 +16,7 @@ from tbgen.board.material import Material
 from tbgen.board.score import NONE, GScore
 from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
-from tbgen.report.difference import EXAMPLES, Difference, difference
+from tbgen.report.difference import MAX_EXAMPLES, Difference, difference
 from tbgen.report.model import SIDES
 from tbgen.report.site import Site
 from tbgen.report.source import open_source
@@ -85,8 +85,9 @@ def test_counts_are_those_of_probing(three_men: Path, altered: Path) -> None:
         assert counts == sorted(counts, reverse=True)
         assert side.differing == sum(counts)
     assert found.share == sum(pairs.values()) / sum(side.positions for side in found.sides)
-    assert len(found.examples) == min(len(pairs), EXAMPLES)
-    assert [example.count for example in found.examples] == sorted(pairs.values(), reverse=True)[:EXAMPLES]
+    assert len(found.examples) == min(len(pairs), MAX_EXAMPLES)
+    most_frequent = sorted(pairs.values(), reverse=True)[:MAX_EXAMPLES]
+    assert [example.count for example in found.examples] == most_frequent
     for example in found.examples:
         assert values[example.fen] == (example.r, example.wg, example.r_depth, example.wg_depth)
         key = SIDES.index(example.to_move), example.r, example.wg

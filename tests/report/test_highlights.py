@@ -159,7 +159,7 @@ def test_endgames_and_mating_potential(reports: dict[str, TableReport]) -> None:
     pawnless = [report for report in every if not report.material.pawns]
     text = " ".join(mating_highlights(pawnless))
     assert text == (
-        "The rule of thumb is right wherever it says anything. "
+        "The rule of thumb is correct wherever it applies. "
         "Without any mate by force, KBvK can still generally force G1.5."
     )
     wrong = [replace(report, mating=replace(report.mating, agrees=False)) for report in pawnless[:2]]

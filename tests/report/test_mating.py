@@ -10,7 +10,7 @@ from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.errors import MissingTableError, UsageError
 from tbgen.probe.tablebase import open_tablebase
-from tbgen.report.endgames import SHOWN, UNUSUAL_SHARE, endgame
+from tbgen.report.endgames import UNUSUAL_SHARE, WIKI_EXAMPLES, endgame
 from tbgen.report.mating import MatingMarks, marks_of_tables, mating_potential, mating_rule
 from tbgen.report.model import Endgame, MatingPotential, Verdict
 from tbgen.report.wording import meaning, percent
@@ -209,7 +209,7 @@ def test_examples_are_what_they_stand_for(three_men: Path) -> None:
 def test_positions_of_the_wiki(three_men: Path) -> None:
     """Best play comes to what the wiki's does, in as many plies where it gives a line."""
     with open_tablebase(three_men) as tables:
-        for name, shown in SHOWN.items():
+        for name, shown in WIKI_EXAMPLES.items():
             found = given(three_men, name)
             assert [example.fen for example in found.examples] == [fen for fen, *_ in shown]
             for example in found.examples:
