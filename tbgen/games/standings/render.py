@@ -20,7 +20,10 @@ _MAX_COLUMNS = 110
 
 
 def text(tables: Iterable[StandingsTable], width: int) -> Iterator[str]:
-    """Yield lines of aligned text; wider tables are split into blocks, each with the text columns on the left."""
+    """Yield lines of aligned text; tables wider than ``width`` are split into blocks.
+
+    Each block begins with the text columns at the left.
+    """
     for table in tables:
         yield table.title
         yield from wrap(table.sentences, min(width, _MAX_COLUMNS))
