@@ -1,1 +1,1 @@
-"""Cells: all positions that differ in the squares of some men only, and the games that bound them."""
+"""Solving positions beyond the tables: choice of cells, bounds, lines, proofs, budgets and kept results."""

@@ -1,4 +1,4 @@
-"""The budget of a solution, what is left of it and why one ends; setting one needs no compiler."""
+"""Budgets of solutions: the limits, the meter of what remains, and the reasons to stop. Needs no compiler."""
 
 import math
 import sys
@@ -16,35 +16,35 @@ __all__ = ["Budget", "SolvingInterruptedError", "Stop"]
 
 @dataclass(frozen=True)
 class Budget:
-    """What solving a state may take."""
+    """Limits of solving a state."""
 
     seconds: float = math.inf
-    """Without a limit, solving ends when nothing is left to try."""
+    """Time. Without a limit, solving ends when nothing remains to try."""
     memory: int = 8 << 30
-    """Bytes."""
+    """Memory in bytes."""
     cells: int | None = None
-    """How many cells to solve at most, those solved again counted again; None for any number."""
+    """Maximum number of solutions of cells, repeated solutions included; None for no limit."""
     threads: int = 2
-    """Two for the two ends of an interval; more of them share the counting of moves."""
+    """Number of threads: one for each of the two games; further threads share the counting of moves."""
 
 
 class Stop(StrEnum):
-    """Why solving ended before the value was known. Of several reasons the first one of this list counts."""
+    """Reason why solving ended before the value was proved. If several apply, the first one listed counts."""
 
     INTERRUPT = "interrupted"
     TIME = "time"
     MEMORY = "memory"
-    """What is left to try takes more than is allowed."""
+    """Everything that remains to try takes more memory than the budget allows."""
     CELLS = "number of cells"
     TABLES = "missing tables"
-    """Nothing is left to try without tables that are missing."""
+    """Nothing remains to try without the missing tables."""
     NOTHING_LEFT = "nothing left to try"
 
 
 class SolvingInterruptedError(KeyboardInterrupt):
     """Solving was interrupted.
 
-    :ivar solution: the :class:`tbgen.Solution` that is proved by then.
+    :ivar solution: the :class:`tbgen.Solution` with everything proved before the interrupt.
     :ivar interrupt: the interrupt itself.
     """
 
@@ -54,14 +54,14 @@ class SolvingInterruptedError(KeyboardInterrupt):
 
 
 _AGAIN: Final = 1.3
-"""How much longer than its sweeps it takes to solve a cell again, before that has been measured: most of
-where its moves lead has been looked up."""
+"""Estimated ratio between the time to solve a cell again and the time of its sweeps, until it is measured.
+Most exits have been looked up by then."""
 
 
 class OutOfBudgetError(Exception):
-    """What is next takes more than is left.
+    """The next step takes more than the budget has left.
 
-    :ivar stop: more of what: time, memory or cells.
+    :ivar stop: the scarce resource: time, memory or cells.
     """
 
     def __init__(self, stop: Stop) -> None:
@@ -70,102 +70,110 @@ class OutOfBudgetError(Exception):
 
 
 class Meter:
-    """What is left of a budget."""
+    """Measures how much of a budget remains, and estimates the cost of further cells."""
 
     def __init__(self, budget: Budget) -> None:
         self._memory, self._cells, self.threads = budget.memory, budget.cells, budget.threads
         self._end = time.perf_counter() + budget.seconds
         self._seconds: dict[tuple[int, bool], float] = {}
-        """How long the last cell of a size has taken, and the last one that was solved again..."""
+        """Seconds that the last cell of a size took, by slots and by whether it was solved again."""
         self._sweeping: dict[int, float] = {}
-        """...and the part of it that the sweeps took: what comes after it is known where moves lead."""
+        """Seconds that the sweeps of the last cell of a size took, without looking up its exits, by slots."""
         self._wins: dict[int, float] = {}
-        """How long it has taken last to find what is won in a cell of a size."""
+        """Seconds that the last search for forced mates in a cell of a size took, by slots."""
         self._reserved: list[tuple[int, bool]] = []
-        """Slots of cells that are to be solved in any case, and whether they have been before."""
-        self.besides = 0
-        """Bytes that forcing moves keep, besides what callers count."""
+        """Cells for which the budget is reserved: slots, and whether they are solved again."""
+        self.forcing_bytes = 0
+        """Bytes in use by the search for forcing moves, which callers do not count."""
 
     @property
-    def left(self) -> float:
-        """Seconds left, none without cells left."""
+    def seconds_left(self) -> float:
+        """Remaining seconds; 0 if the number of cells is used up."""
         return 0.0 if self._cells == 0 else self._end - time.perf_counter()
 
     @property
     def shortage(self) -> Stop:
-        """What it is that is left no longer when nothing is left."""
+        """The resource that is used up if :attr:`seconds_left` is 0."""
         return Stop.CELLS if self._cells == 0 else Stop.TIME
 
     @contextmanager
     def reserving(self, sizes: Iterable[int], again: bool = False) -> Iterator[None]:
-        """Leave time, memory and a cell each for some of so many slots that are to be solved afterwards, or
-        solved again."""
+        """Reserve time and memory for cells that are to be solved afterwards, and count them in advance.
+
+        :param sizes: slots of each cell.
+        :param again: whether the cells have been solved before.
+        """
         before, self._reserved = self._reserved, [*self._reserved, *((size, again) for size in sizes)]
         try:
             yield
         finally:
             self._reserved = before
 
-    def ask(self, size: int, again: bool) -> None:
-        """Ask whether there is time for a cell of ``size`` slots, solved before or not.
+    def require_cell(self, size: int, again: bool) -> None:
+        """Check that the budget allows to solve a cell of ``size`` slots, for the first time or again.
 
-        :raises OutOfBudgetError: if it takes more than is left.
+        :raises OutOfBudgetError: if not enough time or cells remain.
         """
-        self.ask_for(self.seconds_of([size], again))
+        self.require_seconds(self.seconds_of([size], again))
         if self._cells is not None and self._cells <= len(self._reserved):
             raise OutOfBudgetError(Stop.CELLS)
 
-    def ask_for(self, seconds: float) -> None:
-        """Ask whether there is so much time.
+    def require_seconds(self, seconds: float) -> None:
+        """Check that so many seconds remain.
 
-        :raises OutOfBudgetError: if there is less.
+        :raises OutOfBudgetError: if fewer remain.
         """
-        if self.left < seconds + self._seconds_reserved:
+        if self.seconds_left < seconds + self._seconds_reserved:
             raise OutOfBudgetError(self.shortage)
 
-    def ask_again(self, size: int) -> None:
-        """Ask whether there still is time for a cell, while it is found out where its moves lead: how long
-        that takes is hard to foresee.
+    def require_rest_of(self, size: int) -> None:
+        """Check that enough time remains for the sweeps of a cell of ``size`` slots.
 
-        :raises OutOfBudgetError: if it takes more than is left.
+        Called while the exits are looked up, since the time for that is hard to predict.
+
+        :raises OutOfBudgetError: if not enough time remains.
         """
-        self.ask_for(self._sweeping.get(size, self.seconds_of([size]) / 2))
+        self.require_seconds(self._sweeping.get(size, self.seconds_of([size]) / 2))
 
-    def allows(self, size: int) -> bool:
-        """Whether so many bytes may be in use beside :attr:`besides`."""
-        return size + self.besides <= self._memory
+    def has_memory(self, size: int) -> bool:
+        """Return whether ``size`` bytes may be in use besides :attr:`forcing_bytes`."""
+        return size + self.forcing_bytes <= self._memory
 
-    def fits(self, size: int, kept: int) -> bool:
-        """Whether there is memory for a cell of ``size`` slots beside ``kept`` bytes in use."""
-        return self.allows(kept + memory_needed(max([size, *(each for each, _ in self._reserved)])))
+    def has_memory_for(self, size: int, kept: int) -> bool:
+        """Return whether memory suffices for a cell of ``size`` slots, or the largest reserved cell, besides
+        ``kept`` bytes in use."""
+        return self.has_memory(kept + memory_needed(max([size, *(each for each, _ in self._reserved)])))
 
-    def prolong(self, seconds: float) -> None:
-        """Take note of time that does not count."""
+    def extend(self, seconds: float) -> None:
+        """Extend the time by some seconds whose use does not count."""
         self._end += seconds
 
-    def learn(self, size: int, again: bool, seconds: float, sweeping: float) -> None:
-        """Take note of a solved cell, solved before or not, of how long it has taken, and of how much of that
-        after it was known where its moves lead."""
+    def record(self, size: int, again: bool, seconds: float, sweeping: float) -> None:
+        """Record that a cell has been solved.
+
+        :param again: whether it had been solved before.
+        :param sweeping: the part of ``seconds`` after its exits had been looked up.
+        """
         if self._cells is not None:
             self._cells -= 1
         self._seconds[size, again], self._sweeping[size] = seconds, sweeping
 
-    def learn_wins(self, size: int, seconds: float) -> None:
-        """Take note of how long it has taken to find what is won in a cell of so many slots."""
+    def record_wins(self, size: int, seconds: float) -> None:
+        """Record the time of a search for forced mates in a cell of ``size`` slots."""
         self._wins[size] = seconds
 
     def has_time(self, seconds: float, cells: int) -> bool:
-        """Whether there is so much time, and so many cells may be solved."""
+        """Return whether so many seconds and cells remain."""
         if self._cells is not None and self._cells < cells + len(self._reserved):
             return False
-        return seconds + self._seconds_reserved <= self.left
+        return seconds + self._seconds_reserved <= self.seconds_left
 
     def seconds_of(self, sizes: Iterable[int], again: bool = False) -> float:
-        """Return about how many seconds cells of so many slots take, solved before or not."""
+        """Estimate the time to solve cells of these sizes in slots, for the first time or again."""
         return sum(self._seconds_of(size, again) for size in sizes)
 
     def seconds_of_wins(self, size: int) -> float:
-        """Return about how many seconds it takes to find what is won in a cell of so many slots."""
+        """Estimate the time of a search for forced mates in a cell of ``size`` slots."""
         return self._wins.get(size, seconds_of("wins", size, self.threads))
 
     def _seconds_of(self, size: int, again: bool) -> float:
@@ -180,13 +188,13 @@ class Meter:
 
 
 def memory_needed(size: int) -> int:
-    """Return about how many bytes it takes to solve a cell of ``size`` slots for each side to move."""
+    """Estimate the memory in bytes for solving a cell of ``size`` slots for each side to move."""
     return memory_of("cell", size) + (RATES.process["cells"] << 20)
 
 
 COMMAND: Final = (sys.executable, "-P", "-m", "tbgen", "solve")
-"""``-P``: nothing is imported from the directory that the command is given in."""
+"""Command line of a solving process. With ``-P`` nothing is imported from the current directory."""
 KERNELS: Final = "tbgen.cells.cell_warmup"
-"""The family of kernels that it takes."""
+"""The family of kernels that solving needs."""
 COMPILE: Final = (*COMMAND[:2], "-c", f"from {KERNELS} import compile_kernels; compile_kernels()")
-"""What compiles them, so that it can be a step of its own."""
+"""Command line that compiles these kernels, as a separate step."""

@@ -1,8 +1,8 @@
-"""The proof of one cell: both of its games, every state from its successors, by moves of python-chess.
+"""The proof of one cell: every state of both games is proved from its successors.
 
-A game of a cell is proved as a table is (docs/theory.md, section 5): fresh states, and the layers of accrued
-scores, which are made on the way and proved like what is stored. What moves out of the cell are worth is
-taken as known, so it has to be proved before; which moves lead where is found out here once more.
+A game of a cell is proved like a table (docs/theory.md, section 5): first the fresh states, then the layers
+of accrued scores, which are made on the way and proved like stored ones. The bounds of the exits are premises
+and have to be proved before. The routes out of the cell are found here independently of the solver.
 """
 
 import random
@@ -52,117 +52,118 @@ from tbgen.verify.state_proof import (
 )
 
 
-class Way(NamedTuple):
-    """How moves leave a cell; the fields are those of :func:`tbgen.verify.kernels.resets.way_number`."""
+class ProofRoute(NamedTuple):
+    """A route with the arguments of :func:`tbgen.verify.kernels.resets.way_number`."""
 
     mover: int
     target: int
     victim: int
     promotion: int
     route: Route
-    """What that leads to; without a number."""
+    """The route, without its number in the solver."""
 
 
-def ways_out(cell: Cell) -> Iterator[Way]:
-    """Yield all ways out of a cell; no legal move may take some of them."""
+def proof_routes(cell: Cell) -> Iterator[ProofRoute]:
+    """Yield all routes out of a cell, some of which may have no legal move."""
     for side in SIDES:
-        yield from _WaysOf(cell, side).all()
+        yield from _RoutesOfSide(cell, side).all()
 
 
-class _WaysOf:
-    """The ways out by moves of one side."""
+class _RoutesOfSide:
+    """The routes by moves of one side."""
 
     def __init__(self, cell: Cell, side: Side) -> None:
-        self.cell, self.side, self.still = cell, side, cell.standing
+        self.cell, self.side, self.standing = cell, side, cell.standing
         self.board = chess.BaseBoard(None)
-        for square, man in self.still.items():
+        for square, man in self.standing.items():
             self.board.set_piece_at(square, piece_of(man))
-        self.victims = [  # mobile men that may be captured, by 1 + their number
-            1 + number for number, man in enumerate(cell.mobile) if self._is_prey(man)
-        ]
+        self.victims = [1 + number for number, man in enumerate(cell.mobile) if self._may_capture(man)]
+        """1 + index of each mobile man that may be captured."""
 
-    def all(self) -> Iterator[Way]:
-        """Yield them."""
+    def all(self) -> Iterator[ProofRoute]:
+        """Yield the routes."""
         if any(man.colour == self.side for man in self.cell.mobile):
-            for square, man in self.still.items():
-                if self._is_prey(man):
-                    yield self._way(None, square)
+            for square, man in self.standing.items():
+                if self._may_capture(man):
+                    yield self._route(None, square)
             for victim in self.victims:
-                yield self._way(None, 0, victim)
-        for square, man in self.still.items():
+                yield self._route(None, 0, victim)
+        for square, man in self.standing.items():
             if man.colour == self.side:
                 for target in self._targets(square, man):
-                    for victim in self._captured(square, target, man):
-                        yield from self._to(square, target, victim, man)
+                    for victim in self._victims(square, target, man):
+                        yield from self._routes_to(square, target, victim, man)
 
     def _targets(self, square: int, man: Man) -> Iterator[int]:
-        """Yield the squares that a man may come to."""
+        """Yield the squares that a pawn or frozen man may move to, or capture on."""
         yield from self.board.attacks(square)
         if man.kind == PAWN:
             ahead = -8 if self.side else 8
             steps = 2 if chess.square_rank(square) == (6 if self.side else 1) else 1
             for target in range(square + ahead, square + ahead * (steps + 1), ahead):
-                if target in self.still:
+                if target in self.standing:
                     break
                 yield target
 
-    def _captured(self, square: int, target: int, man: Man) -> list[int]:
-        """What a man may capture of the mobile men as it comes to a square: 0 for none of them, so that it
-        moves quietly, or captures what stands there."""
-        if target in self.still:
-            return [0] if self._is_prey(self.still[target]) else []
+    def _victims(self, square: int, target: int, man: Man) -> list[int]:
+        """Return the mobile men that a move may capture, as 1 + index.
+
+        0 stands for no mobile man: the move is quiet, or captures a pawn or frozen man.
+        """
+        if target in self.standing:
+            return [0] if self._may_capture(self.standing[target]) else []
         if man.kind != PAWN:
             return [0, *self.victims]
         return [0] if chess.square_file(square) == chess.square_file(target) else self.victims
 
-    def _to(self, square: int, target: int, victim: int, man: Man) -> Iterator[Way]:
+    def _routes_to(self, square: int, target: int, victim: int, man: Man) -> Iterator[ProofRoute]:
         promotes = man.kind == PAWN and chess.square_rank(target) in (0, 7)
         for promotion in range(1, PROMOTIONS + 1) if promotes else (0,):
-            yield self._way(square, target, victim, promotion)
+            yield self._route(square, target, victim, promotion)
 
-    def _is_prey(self, man: Man) -> bool:
-        """Whether a man is an enemy other than the king."""
+    def _may_capture(self, man: Man) -> bool:
+        """Return whether a man belongs to the opponent and is not the king."""
         return man.colour != self.side and man.kind != KING
 
-    def _way(self, origin: int | None, target: int, victim: int = 0, promotion: int = 0) -> Way:
-        """A way out of the man on a square, or of any mobile man."""
-        still = {square: man for square, man in self.still.items() if victim or square != target}
+    def _route(self, origin: int | None, target: int, victim: int = 0, promotion: int = 0) -> ProofRoute:
+        """Return the route of the pawn or frozen man on ``origin`` or, with None, of a mobile man."""
+        standing = {square: man for square, man in self.standing.items() if victim or square != target}
         mover, passed, quiet = self.cell.men, None, False
         if origin is not None:
-            man = still.pop(origin)
-            mover = len(self.cell.mobile) + list(self.still).index(origin)
-            still[target] = man_of(self.side, promotion) if promotion else man
-            quiet = man.kind != PAWN and not victim and target not in self.still
+            man = standing.pop(origin)
+            mover = len(self.cell.mobile) + list(self.standing).index(origin)
+            standing[target] = man_of(self.side, promotion) if promotion else man
+            quiet = man.kind != PAWN and not victim and target not in self.standing
             if man.kind == PAWN and abs(target - origin) == 16:
                 passed = self._passed(origin, target)
         mobile = (man for number, man in enumerate(self.cell.mobile, 1) if number != victim)
-        cell = Cell.of_men(mobile, still)
+        cell = Cell.of_men(mobile, standing)
         route = Route(self.side, 0, cell, target if promotion else None, quiet, passed)
-        return Way(mover, target, victim, promotion, route)
+        return ProofRoute(mover, target, victim, promotion, route)
 
     def _passed(self, origin: int, target: int) -> int | None:
-        """The square that a double step passes, if an enemy pawn may capture there."""
+        """Return the square that a double step passes, if an enemy pawn may capture there."""
         square = (origin + target) // 2
-        takers = self.board.attackers(bool(self.side), square) & self.board.pawns
-        return square if takers else None
+        capturers = self.board.attackers(bool(self.side), square) & self.board.pawns
+        return square if capturers else None
 
 
-_RUN: Final = 4096
-"""Slots that are proved one after the other where not all are."""
+_RUN_SLOTS: Final = 4096
+"""Number of consecutive slots that are proved together if only a share of the positions is proved."""
 _NAMES: Final = ("lower", "upper")
-"""Of the ends."""
-_LESS: Final = (1, -1)
-"""``ProofGame.allowed`` for each end, where claims may be less than what follows."""
+"""Names of the ends."""
+_WEAKER: Final = (1, -1)
+"""``ProofGame.allowed`` for each end if claims may be weaker than the bounds that follow."""
 
 
 REMEDY: Final = "prove the tables with tbgen verify, and report this if they are in order"
 
 _Prove: TypeAlias = Callable[[StateProof, int], int]
-"""Proves one of the games of a cell, and returns the number of states."""
+"""Function that proves one of the games of a cell, and returns the number of states."""
 
 
 class WrongBoundError(TbgenError):
-    """A bound that does not follow from what the moves lead to."""
+    """A bound does not follow from the successors of its state."""
 
     code = "wrong_bound"
 
@@ -170,13 +171,13 @@ class WrongBoundError(TbgenError):
 class CellProof:
     """The proof of the bounds of a cell.
 
-    :param share: one position in so many is proved, chosen at random; 1 for all.
-    :param threads: with two or more, both games are proved at once.
+    :param share: one position in this number is proved, chosen at random; 1 for all.
+    :param threads: with two or more, both games are proved at the same time.
     """
 
     def __init__(self, cell: Cell, share: int = 1, threads: int = len(ENDS)) -> None:
         self.cell, self._threads = cell, min(threads, len(ENDS))
-        self.ways = list(ways_out(cell))
+        self.routes = list(proof_routes(cell))
         self.men = _men_of(cell)
         self.rank = np.full((2, cell.size), NO_RANK, np.uint8)
         nothing = np.zeros((2, 0), np.uint8), np.zeros((2, 0), np.uint16)
@@ -189,12 +190,11 @@ class CellProof:
             self.selected = some == 0
 
     def fresh(self, bounds: Bounds, knowledge: Knowledge) -> int:
-        """Prove the fresh bounds of all positions, and the layers that this takes; return the number of
-        states.
+        """Prove the fresh bounds of all positions, and the layers that they depend on.
 
-        ``knowledge`` of positions outside the cell has to be proved before.
-
-        :raises WrongBoundError: if something is wrong.
+        :param knowledge: bounds of the exits, which have to be proved before.
+        :returns: the number of states.
+        :raises WrongBoundError: if a bound does not follow.
         """
         frame = frame_of_cell(self.cell)
         routes = list(routes_of(frame))
@@ -219,31 +219,33 @@ class CellProof:
         return self._both(prove, bounds, knowledge)
 
     def accrued(self, bounds: Bounds, layer: Bounds, accrued: GScore, knowledge: Knowledge) -> int:
-        """Prove that the bounds of positions with an accrued score claim no more than follows from fresh
-        bounds and ``knowledge``, which have to be proved before; return the number of states.
+        """Prove that the bounds in a layer are no better than the fresh bounds and the exits imply.
 
-        These may have become better since the fresh bounds were found, and then the claims may be less than
-        what follows.
+        The layer may be weaker than that, since bounds of exits may have improved since the fresh bounds were
+        found.
 
-        :raises WrongBoundError: if something is wrong.
+        :param bounds: the fresh bounds, which have to be proved before.
+        :param knowledge: bounds of the exits, which have to be proved before.
+        :returns: the number of states.
+        :raises WrongBoundError: if a bound does not follow.
         """
         score = accrued_by(accrued.rank, accrued.white)
 
         def prove(proof: StateProof, end: int) -> int:
             return _prove(self.cell, end, proof, score, _claims(layer.value[end], layer.depth[end]))
 
-        return self._both(prove, bounds, knowledge, less=True)
+        return self._both(prove, bounds, knowledge, weaker=True)
 
-    def _both(self, prove: _Prove, bounds: Bounds, knowledge: Knowledge, less: bool = False) -> int:
-        """Prove the games of the ends that have been solved; return the number of states.
+    def _both(self, prove: _Prove, bounds: Bounds, knowledge: Knowledge, weaker: bool = False) -> int:
+        """Prove the games of the solved ends; return the number of states.
 
-        :param less: whether claims may be less than what follows.
+        :param weaker: whether claims may be weaker than the bounds that follow.
         """
 
         def of_end(end: int) -> int:
-            exits = _exits(self.men, self.ways, knowledge, end)
+            exits = _exits(self.men, self.routes, knowledge, end)
             game = game_of_cell(self.men, exits, (bounds.value[end], bounds.depth[end]), self.rank)
-            game = replace(game, selected=self.selected, allowed=_LESS[end] if less else 0)
+            game = replace(game, selected=self.selected, allowed=_WEAKER[end] if weaker else 0)
             with ProofThreads(1) as threads:
                 proof = StateProof(game, threads)
                 proof.begin()
@@ -254,23 +256,24 @@ class CellProof:
 
 
 def prove_by_ply(route: Route, end: int, block: Block, knowledge: Knowledge, share: int = 1) -> int:
-    """Prove one end of the bounds of the positions that a route leads to, where the best capture or pawn move
-    decides it, by ``knowledge`` that has been proved; return the number of positions.
+    """Prove a block of bounds at one end that were computed from the next captures and pawn moves.
 
-    What holds for all of them is no more than ``knowledge.bound`` says, and needs no proof.
+    Bounds no better than ``knowledge.bound``, which holds for all positions of the route, need no proof.
 
-    :param share: one position in so many is proved, in random runs of slots; 1 for all.
-    :raises WrongBoundError: if something is wrong.
+    :param knowledge: bounds after these captures and pawn moves, which have to be proved before.
+    :param share: one position in this number is proved, in random runs of slots; 1 for all.
+    :returns: the number of positions.
+    :raises WrongBoundError: if a bound does not follow.
     """
     cell, side = route.destination, side_after(route)
     bound, men = knowledge.bound(route, end), _men_of(cell)
-    ways = [way for way in ways_out(cell) if way.route.side == side and not way.route.quiet]
+    routes = [each for each in proof_routes(cell) if each.route.side == side and not each.route.quiet]
     value, depth = np.full((2, cell.size), NONE, np.uint8), np.zeros((2, cell.size), np.uint16)
     value[side], depth[side] = block
     rank = np.full_like(value, NO_RANK)
-    game = game_of_cell(men, _exits(men, ways, knowledge, end), (value, depth), rank)
-    game = replace(game, allowed=_LESS[end])
-    # To the side to move the worst is as if it had no other move.
+    game = game_of_cell(men, _exits(men, routes, knowledge, end), (value, depth), rank)
+    game = replace(game, allowed=_WEAKER[end])
+    # With the worst accrued score, quiet moves cannot help the side to move.
     accrued = Accrued(0, 0 if end == LOWER else WHITE_WORTH)
     game.key[:] = accrued.level << 16
     with ProofThreads(1) as threads:
@@ -285,14 +288,14 @@ def prove_by_ply(route: Route, end: int, block: Block, knowledge: Knowledge, sha
 
 def _runs(size: int, share: int) -> list[Range]:
     """Return ranges of slots: all of them, or one in ``share``."""
-    runs = [(start, min(start + _RUN, size)) for start in range(0, size, _RUN)]
+    runs = [(start, min(start + _RUN_SLOTS, size)) for start in range(0, size, _RUN_SLOTS)]
     return runs if share == 1 else random.Random(share).sample(runs, -(-len(runs) // share))
 
 
 def _prove(cell: Cell, end: int, proof: StateProof, accrued: Accrued, claims: Claims) -> int:
-    """Prove the states of one accrued score.
+    """Prove the states with one accrued score; return their number.
 
-    :raises WrongBoundError: if something is wrong.
+    :raises WrongBoundError: if a bound does not follow.
     """
     proof.enter(accrued, claims)
     states = proof.prove(accrued)
@@ -301,16 +304,16 @@ def _prove(cell: Cell, end: int, proof: StateProof, accrued: Accrued, claims: Cl
 
 
 def _claims(value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> Claims:
-    """Return a layer as the proof reads it, from one with ``NONE`` where the fresh value holds."""
+    """Return the claims of a layer for the proof; the layer has ``NONE`` where the fresh value applies."""
     there = np.zeros((2, max(64, value.shape[1])), np.bool_)
     there[:, : value.shape[1]] = value != NONE
     return Claims(value, depth, np.packbits(there, axis=1, bitorder="little").view(np.uint64))
 
 
 def _check(cell: Cell, end: int, threads: ProofThreads) -> None:
-    """Raise what the proof has found wrong, if anything.
+    """Check that the proof has found no wrong state.
 
-    :raises WrongBoundError: then.
+    :raises WrongBoundError: if it has.
     """
     if not threads.wrong:
         return
@@ -332,19 +335,19 @@ def _men_of(cell: Cell) -> ProofMen:
     return proof_men(men, len(cell.mobile), [list(cell.standing)])
 
 
-def _exits(men: ProofMen, ways: Iterable[Way], knowledge: Knowledge, end: int) -> CellExits:
-    """Return the values of moves out of a cell in one of its games."""
+def _exits(men: ProofMen, routes: Iterable[ProofRoute], knowledge: Knowledge, end: int) -> CellExits:
+    """Return the values of the moves out of a cell in one of its games."""
     number = np.zeros(python_of(way_number)(men, men.kinds.size + 1, 0, 0, 0), np.int32)
-    begin, blocks, at = [-1 - WORST[end]], [], 0
-    for way in ways:
-        number[python_of(way_number)(men, *way[:4])] = len(begin)
-        block = knowledge.block(way.route, end)
+    begin, blocks, size = [-1 - WORST[end]], [], 0
+    for each in routes:
+        number[python_of(way_number)(men, *each[:4])] = len(begin)
+        block = knowledge.block(each.route, end)
         if block is None:
-            begin.append(-1 - knowledge.bound(way.route, end))
+            begin.append(-1 - knowledge.bound(each.route, end))
         else:
-            begin.append(at)
+            begin.append(size)
             blocks.append(block)
-            at += len(block.value)
+            size += len(block.value)
     value = np.concatenate([np.zeros(0, np.uint8), *(block.value for block in blocks)])
     depth = np.concatenate([np.zeros(0, np.uint16), *(block.depth for block in blocks)])
     return CellExits(number, np.array(begin, np.int64), value, depth, int(WORST[end]))

@@ -1,4 +1,4 @@
-"""Solving the cells of a search, one at a time: if there is time and memory, and after small cells below."""
+"""Solving the cells of a search one by one, within the budget, and after the small cells below them."""
 
 import contextlib
 import time
@@ -19,18 +19,17 @@ if TYPE_CHECKING:
     from tbgen.beyond.proof import Prover
 
 
-_SLOTS_BELOW: Final = 2 << 20
-"""Small cells below a cell are solved before it, one after the other, until they have so many slots
-together."""
+_MAX_SLOTS_BELOW: Final = 2 << 20
+"""Maximum number of slots, all together, of the small cells that are solved before the cell above them."""
 
 
 class CellSolver:
-    """Solves canonical cells, and keeps what is found among all that is known.
+    """Solves canonical cells, and adds their bounds to the knowledge of the search.
 
-    :param root: the cell of the given position, without which there is no answer.
+    :param root: the cell of the searched position, without which no answer is possible.
     :param prover: proves each solution, in time that does not count; None for no proofs.
-    :ivar layers: of what is solved.
-    :ivar ledger: knows what is asked, what is solved and what is given up.
+    :ivar layers: the layers of the solved cells.
+    :ivar ledger: records the current question, and the cells that are solved or refused.
     """
 
     def __init__(self, known: Known, root: Cell, meter: Meter, prover: "Prover | None" = None) -> None:
@@ -39,32 +38,35 @@ class CellSolver:
         self.ledger = Ledger(known, root, narrow=prover is None)
 
     def is_complete(self, cell: Cell) -> bool:
-        """Whether a cell is solved, and so are the small ones that it rests on: an earlier run may have kept
-        it alone."""
+        """Return whether a cell and the small cells that it depends on are solved.
+
+        An earlier run may have kept the cell alone.
+        """
         small = min(SMALL, cell.size)
         solved = self.ledger.is_solved(cell)
-        return solved and all(home.size > small for home in self._unknown_homes(cell))
+        return solved and all(home.size > small for home in self._unsolved_homes(cell))
 
     def complete(self, wanted: ToSolve) -> None:
-        """Solve a cell as :meth:`solve` does, after small ones that it rests on, if they are worth it.
+        """Solve a cell as :meth:`solve` does, after some of the small cells that it depends on.
 
-        The time for it is asked for before: small cells that take longer than they should do not take it.
+        The time for the cell itself is reserved, so that small cells cannot use it up.
         """
         cell = wanted.cell
-        self._ask(cell)
+        self._require(cell)
         again = cell in self._known.cells
         with self._budget.reserving([cell.size], again):
             self.solve_wins(cell)
             with contextlib.suppress(OutOfBudgetError):
-                self._solve_below(cell, _SLOTS_BELOW)
-                self._solve_replies(cell, _SLOTS_BELOW)
-        self.layers.make_room(cell)
+                self._solve_below(cell, _MAX_SLOTS_BELOW)
+                self._solve_replies(cell, _MAX_SLOTS_BELOW)
+        self.layers.free_memory(cell)
         self._solve_granted(wanted)
 
     def solve_wins(self, home: Cell) -> Stop | None:
-        """Find what is won after a promotion that leads to a cell, if it is one, and that is still to do.
+        """Find the forced mates after a promotion, unless they were found before.
 
-        :returns: what there was too little of; it is given up then.
+        :param home: the home of the promotion; nothing is done for other cells.
+        :returns: the scarce resource, if the budget does not allow it; then the home is refused.
         """
         if home in self.ledger.refused_wins:
             return None
@@ -77,24 +79,27 @@ class CellSolver:
         return None
 
     def _find_wins(self, whole: Cell, home: Cell) -> None:
-        """Find what is won in a whole cell, for a home.
+        """Find the forced mates in a whole cell, for a home of a promotion.
 
-        :raises OutOfBudgetError: if there is no time or memory for it.
+        :raises OutOfBudgetError: if that takes more time or memory than remains.
         """
-        self._budget.ask_for(self._budget.seconds_of_wins(whole.size))
-        if not self._budget.allows(self.layers.make_room(home) + memory_of("wins", whole.size)):
+        self._budget.require_seconds(self._budget.seconds_of_wins(whole.size))
+        if not self._budget.has_memory(self.layers.free_memory(home) + memory_of("wins", whole.size)):
             raise OutOfBudgetError(Stop.MEMORY)
         began, levels = time.perf_counter(), self._prover is not None
         wins = self._known.won.solve(whole, self._known, levels=levels, threads=self._budget.threads)
-        self._budget.learn_wins(whole.size, time.perf_counter() - began)
+        self._budget.record_wins(whole.size, time.perf_counter() - began)
         self.ledger.add_wins(whole)
         if self._prover is not None:
             self._prover.wins(wins)
 
     def _solve_below(self, cell: Cell, slots: int) -> int:
-        """Solve cells that a cell rests on, and first those that they rest on, until they have so many slots
-        together; return how many slots are left."""
-        for home in self._unknown_homes(cell):
+        """Solve small cells that a cell depends on, each after those that it depends on in turn.
+
+        :param slots: how many slots to solve in total.
+        :returns: the number of slots that remain of these.
+        """
+        for home in self._unsolved_homes(cell):
             if home.size > min(SMALL, cell.size) or slots <= 0:
                 break
             if home not in self._known.cells:
@@ -103,31 +108,37 @@ class CellSolver:
         return slots
 
     def _solve_replies(self, cell: Cell, slots: int) -> None:
-        """Solve small cells that ways out of a large cell's large ways out lead to, until they have so many
-        slots together: what a man is worth that captures and is captured in turn needs no more."""
-        large = [home for home in self._unknown_homes(cell) if SMALL < home.size <= cell.size]
+        """Solve small cells two moves below a cell, by way of large homes: they bound most recaptures.
+
+        :param slots: how many slots to solve in total.
+        """
+        large = [home for home in self._unsolved_homes(cell) if SMALL < home.size <= cell.size]
         for home in large:
             self._solve_below(home, slots // len(large))
 
-    def _unknown_homes(self, cell: Cell) -> list[Cell]:
-        """Return the cells that a cell rests on and that might be solved, small ones first."""
-        return [home for home in homes_below(cell, promotions=True) if not self.ledger.is_held(home)]
+    def _unsolved_homes(self, cell: Cell) -> list[Cell]:
+        """Return the homes of a cell's moves that remain to be solved, small ones first."""
+        return [home for home in homes_below(cell, promotions=True) if not self.ledger.is_done(home)]
 
     def solve(self, wanted: ToSolve) -> bool:
-        """Solve a canonical cell, or solve it again; return whether values have room for its scores.
+        """Solve a canonical cell, for the first time or again; return whether its scores can be stored.
 
-        :raises NoCodeError: if they have not, and the cell is that of the given position.
-        :raises OutOfBudgetError: if there is no time or memory for it.
+        :raises NoCodeError: if they cannot, and the cell is that of the searched position.
+        :raises OutOfBudgetError: if the cell takes more time or memory than remains.
         """
-        self._ask(wanted.cell)
+        self._require(wanted.cell)
         return self._solve_granted(wanted)
 
-    def _ask(self, cell: Cell) -> None:
-        self._budget.ask(cell.size, cell in self._known.cells)
-        if not self._budget.fits(cell.size, self.layers.make_room(cell)):
+    def _require(self, cell: Cell) -> None:
+        """Check that the budget allows a cell, and free memory for it.
+
+        :raises OutOfBudgetError: if it does not.
+        """
+        self._budget.require_cell(cell.size, cell in self._known.cells)
+        if not self._budget.has_memory_for(cell.size, self.layers.free_memory(cell)):
             raise OutOfBudgetError(Stop.MEMORY)
-        # To close cells may have taken some time.
-        self._budget.ask(cell.size, cell in self._known.cells)
+        # Freeing memory may have closed cells, which takes time.
+        self._budget.require_cell(cell.size, cell in self._known.cells)
 
     def _solve_granted(self, wanted: ToSolve) -> bool:
         cell = wanted.cell
@@ -136,7 +147,7 @@ class CellSolver:
             games = self._games_of(wanted)
             ready = time.perf_counter()
             bounds = games.solve()
-        except MemoryError:  # there is less than was allowed
+        except MemoryError:  # the system has less than the budget allows
             raise OutOfBudgetError(Stop.MEMORY) from None
         except NoCodeError:
             if cell == self._root and not again:
@@ -145,10 +156,10 @@ class CellSolver:
             return False
         now = time.perf_counter()
         share = len(wanted.ends) / len(ENDS)
-        self._budget.learn(cell.size, again, (now - began) / share, (now - ready) / share)
+        self._budget.record(cell.size, again, (now - began) / share, (now - ready) / share)
         if self._prover is not None:
             self._prover.cell(bounds)
-        self._known.cells.add(bounds, self.ledger.told(cell))
+        self._known.cells.add(bounds, self.ledger.complete_window(cell))
         self.ledger.add([bounds])
         self.layers.renew(games)
         return True
@@ -156,15 +167,15 @@ class CellSolver:
     def _games_of(self, wanted: ToSolve) -> Games:
         """Return the games of a cell that is to be solved.
 
-        :raises OutOfBudgetError: if that takes too long; not at first for the given position's cell, without
-            which there is no answer.
+        :raises OutOfBudgetError: if looking up the exits takes too long. The first solution of the searched
+            position's cell is exempt, since no answer is possible without it.
         """
         cell = wanted.cell
-        needed = cell == self._root and cell not in self._known.cells
+        exempt = cell == self._root and cell not in self._known.cells
 
         def block(route: Route, end: int) -> Block | None:
-            if not needed:
-                self._budget.ask_again(cell.size)
+            if not exempt:
+                self._budget.require_rest_of(cell.size)
             return self._known.block(route, end)
 
         knowledge = SomeKnowledge(block, self._known.bound, self._known.same_ends)

@@ -1,14 +1,10 @@
-"""What to solve next, so that what play comes to is known: which cells, at which ends, in which window.
+"""The choice of the cells to solve next, so that the cells that play leads to get bounds.
 
-Where one side's pawn moves lead on, what has to be known first is how much that side may hope for, and this
-is one end of the interval. With the other side's pawns standing still, a few cells tell that, each solved at
-this end alone, and so what the other side is sure of without pawn moves. This is done once, for the cells
-that lie *ahead* of the given position's; then they are solved like all others, after all that they rest on.
-
-What is asked while a position is solved: between which scores it matters what cells are worth. The value of
-the given state, as far as it lies between two scores, does not change if scores beyond them count as mates
-(:mod:`tbgen.cells.window`). So the interval known of the state is a window for its cell, and for all cells
-below it, with the colours swapped where they are swapped there.
+If pawn moves of one side lead into unsolved cells, the first question is how much that side may hope for,
+which is one end of the interval. While the pawns of the other side stand still, only a few cells have to be
+solved, each at this end alone; they also show what the other side can be sure of without pawn moves. This is
+done once, for the cells *ahead* of the root, the cell of the searched position. Afterwards these cells are
+solved like all others, after the cells that they depend on.
 """
 
 from collections.abc import Iterable
@@ -19,21 +15,28 @@ from tbgen.beyond.knowledge import Known
 from tbgen.beyond.ledger import Ledger
 from tbgen.beyond.play import Play
 from tbgen.beyond.solved_cells import end_of
-from tbgen.beyond.structures import cells_ahead, each_cell_below, height, homes_below, is_to_queen, wholes_of
+from tbgen.beyond.structures import (
+    cells_ahead,
+    each_cell_below,
+    height,
+    homes_below,
+    is_to_queen,
+    whole_cells_of,
+)
 from tbgen.cells.bounds import ENDS
 from tbgen.cells.cell import Cell, CellPosition, side_of
 from tbgen.index.layout import MIRROR_RANKS, SIDES
 
 SMALL: Final = 64**3
-"""Slots of a cell that takes next to no time."""
+"""Maximum number of slots of a cell that takes next to no time."""
 TINY: Final = 64**3 // 4
-"""Smaller cells count for so many slots."""
-_WINS: Final = 32
-"""To find out what is won takes as much of so many positions as to solve one."""
-_MUCH: Final = 3
-"""What lies ahead is solved where all that a cell rests on takes so many times as much..."""
-_LITTLE: Final = 8
-"""...and there is so many times as much time."""
+"""Minimum effort of a cell in slots: smaller cells count as if they had so many."""
+_WINS_SPEEDUP: Final = 32
+"""Number of positions in which forced mates are found in the time of solving one position."""
+_AHEAD_EFFORT_RATIO: Final = 3
+"""The cells ahead are solved only if all cells that a cell depends on take this many times their effort."""
+_AHEAD_TIME_RATIO: Final = 8
+"""The cells ahead are solved only if this many times their time remains."""
 
 
 class ToSolve(NamedTuple):
@@ -44,77 +47,90 @@ class ToSolve(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """What may be solved."""
+    """Cells that may be solved together for a cell that play leads to."""
 
     effort: int
-    """Slots of what is solved for it and again above it."""
+    """Slots to solve, including those of the cells above that are solved again."""
     cells: list[ToSolve]
-    """What is solved, and what play comes to last; nothing if it is enough to find out what is won there."""
+    """The cells in order, the one that play leads to last; empty if only forced mates are to be found."""
     above: set[Cell]
-    """The cells above it."""
+    """The solved cells from which play leads to this one."""
     homes: tuple[Cell, ...] = ()
-    """Homes of promotions of which it is found out first what is won there."""
+    """Homes of promotions after which forced mates are found first."""
     late: bool = False
-    """Whether it is about a promotion to another man than a queen: to know more of queens may do."""
+    """Whether the last cell is the home of an underpromotion; bounds after other promotions may suffice."""
     apart: bool = False
-    """Whether there is no time for what a cell rests on."""
+    """Whether the cell is solved without the cells that it depends on, for lack of time."""
     ahead: bool = False
-    """Whether one side's pawns stand still."""
+    """Whether the pawns of one side stand still."""
 
 
 class Chooser:
-    """Tells what may be solved next.
+    """Finds what may be solved next.
 
-    :param root: the cell of the given position.
+    :param root: the cell of the searched position.
     """
 
     def __init__(self, known: Known, budget: Meter, root: Cell, ledger: Ledger) -> None:
         self._known, self._budget, self._root, self._ledger = known, budget, root, ledger
 
     def choices(self, play: Play) -> list[Choice]:
-        """Return what may be solved for what play comes to, best first."""
+        """Return choices for the unsolved cells that play leads to, best first."""
         found = (
-            self._way(home, _end_hoped_for(after), play.all_above(home))
-            for home, after in play.ways.items()
-            if home not in self._ledger.refused and not self._known.holds(home)
+            self._choice_for(home, _end_hoped_for(after), play.all_above(home))
+            for home, after in play.unsolved.items()
+            if home not in self._ledger.refused and not self._known.has_table_of(home)
         )
         return sorted(found, key=lambda choice: (choice.apart, choice.late, choice.effort))
 
-    def _way(self, home: Cell, end: int, above: set[Cell]) -> Choice:
-        """Return what is solved for a cell that a move leads to: what is won there after a promotion; it
-        after all that it rests on; what lies ahead of the given position, if there is no time for that, or if
-        it takes little of the time and much less than that; or the cell alone if there is no time for any."""
-        homes, wins = self._wins_in_time([home], self._budget.left)
+    def _choice_for(self, home: Cell, end: int, above: set[Cell]) -> Choice:
+        """Return the cells to solve for a cell that play leads to.
+
+        The first of these that applies is chosen:
+
+        - the forced mates in it, if it is the home of a promotion and they have not been found;
+        - the cells ahead of the root, if they cost much less than everything below the cell, and little of
+          the time;
+        - the cell after all cells that it depends on, if time allows;
+        - the cells ahead of the root, if time allows;
+        - the cell alone.
+        """
+        homes, wins = self._wins_in_time([home], self._budget.seconds_left)
         if homes:
             return self._choice([], above, homes, wins)
-        whole = self._whole(home, above)
-        ahead = self._lies_ahead(home, end) if home.size > SMALL and above == {self._root} else None
-        if whole is None:
+        all_below = self._all_below(home, above)
+        ahead = self._cells_ahead(home, end) if home.size > SMALL and above == {self._root} else None
+        if all_below is None:
             return ahead or self._choice([ToSolve(home)], above)._replace(apart=True)
-        if ahead is None or whole.effort < _MUCH * ahead.effort:
-            return whole
-        return ahead if self._seconds_of(ahead.cells) <= self._budget.left / _LITTLE else whole
+        if ahead is None or all_below.effort < _AHEAD_EFFORT_RATIO * ahead.effort:
+            return all_below
+        limit = self._budget.seconds_left / _AHEAD_TIME_RATIO
+        return ahead if self._seconds_of(ahead.cells) <= limit else all_below
 
-    def _whole(self, cell: Cell, above: set[Cell]) -> Choice | None:
-        """Return the choice of a cell after all that it rests on, if there is time for all of them; what is
-        won after promotions is found out before, if it takes no longer than they do, and there is time for
-        both."""
-        cells = self._in_time(ToSolve(below) for below, _ in each_cell_below(cell, self._ledger.is_held))
+    def _all_below(self, cell: Cell, above: set[Cell]) -> Choice | None:
+        """Return the choice of a cell after all cells that it depends on; None if time does not allow it.
+
+        Forced mates after promotions are found before, if this takes no longer than the cells do and time
+        allows both.
+        """
+        cells = self._in_time(ToSolve(below) for below, _ in each_cell_below(cell, self._ledger.is_done))
         if cells is None:
             return None
         below = {home for each in cells for home in homes_below(each.cell, promotions=True)}
-        own = self._seconds_of(cells)
+        seconds = self._seconds_of(cells)
         with self._budget.reserving(each.cell.size for each in cells):
-            return self._choice(cells, above, *self._wins_in_time(sorted(below, key=height), own))
+            return self._choice(cells, above, *self._wins_in_time(sorted(below, key=height), seconds))
 
     def _wins_in_time(self, homes: Iterable[Cell], most: float) -> tuple[tuple[Cell, ...], set[Cell]]:
-        """Return those cells that are homes of promotions of which nothing has told yet what is won there,
-        and the whole cells to solve for that; nothing if that takes more than so many seconds, or than are
-        left."""
+        """Return the homes of promotions after which forced mates remain to be found, and their whole cells.
+
+        :param homes: cells to consider, which need not be homes of promotions.
+        :param most: maximum number of seconds; if it or the remaining time is exceeded, nothing is returned.
+        """
         found: dict[Cell, None] = {}
         seconds, wins = 0.0, set[Cell]()
         for home in homes:
-            if home in self._ledger.refused_wins or self._known.holds(home):
+            if home in self._ledger.refused_wins or self._known.has_table_of(home):
                 continue
             for whole in self._known.won.unsolved(home):
                 if whole not in wins:
@@ -125,19 +141,21 @@ class Chooser:
                     return (), set()
         return tuple(found), wins
 
-    def _lies_ahead(self, home: Cell, end: int) -> Choice | None:
-        """Return the choice of what tells one end of a cell while one side's pawns stand still, if that has
-        not been solved, and there is time for it."""
+    def _cells_ahead(self, home: Cell, end: int) -> Choice | None:
+        """Return the choice that solves one end of a cell with the pawns of one side standing still.
+
+        None is returned if this has been solved, or if time does not allow it.
+        """
         is_solved = self._ledger.is_solved_ahead
         if is_solved(home, end):
             return None
-        ahead = cells_ahead(home, SIDES[1 - end], self._ledger.is_held)
-        ends = ((cell, int(1 - side)) for cell, side in ahead)
-        cells = self._in_time(ToSolve(cell, (own,)) for cell, own in ends if not is_solved(cell, own))
+        ahead = cells_ahead(home, SIDES[1 - end], self._ledger.is_done)
+        nodes = ((cell, int(1 - side)) for cell, side in ahead)
+        cells = self._in_time(ToSolve(cell, (each,)) for cell, each in nodes if not is_solved(cell, each))
         return None if cells is None else self._choice(cells, {self._root})._replace(ahead=True)
 
     def _in_time(self, cells: Iterable[ToSolve]) -> list[ToSolve] | None:
-        """Return cells if there is time for all of them."""
+        """Return the cells as a list; None if the budget does not allow all of them."""
         found, seconds = list[ToSolve](), 0.0
         for each in cells:
             found.append(each)
@@ -156,25 +174,24 @@ class Chooser:
         homes: tuple[Cell, ...] = (),
         wins: Iterable[Cell] = (),
     ) -> Choice:
-        """Return a choice.
+        """Return a choice with its effort.
 
-        :param wins: the whole cells to solve for what is won in the homes.
+        :param wins: the whole cells in which forced mates are found for ``homes``.
         """
-        of_wins = sum(max(whole.size // _WINS, TINY) * len(ENDS) for whole in wins)
+        of_wins = sum(max(whole.size // _WINS_SPEEDUP, TINY) * len(ENDS) for whole in wins)
         slots = effort(cells) + of_wins + effort(map(ToSolve, above))
         last = cells[-1].cell if cells else homes[-1]
-        late = bool(wholes_of(last, self._known.won.mobile)) and not is_to_queen(last)
+        late = bool(whole_cells_of(last, self._known.won.mobile)) and not is_to_queen(last)
         return Choice(slots, cells, above, homes, late)
 
 
 def effort(cells: Iterable[ToSolve]) -> int:
-    """Return how many slots are solved."""
+    """Return the number of slots to solve, at least ``TINY`` for each cell and end."""
     return sum(max(each.cell.size, TINY) * len(each.ends) for each in cells)
 
 
 def _end_hoped_for(after: CellPosition) -> int:
-    """Return the end of what a position's canonical cell is worth that the side has chosen by which has just
-    moved."""
+    """Return the end that the side that has just moved hopes for, as seen in the canonical cell."""
     _, symmetry = after.cell.canonical()
     end = end_of(side_of(after.board))
     return 1 - end if symmetry & MIRROR_RANKS else end

@@ -1,10 +1,10 @@
-"""Solving cells on many machines: the tasks, what workers do that share a directory, and the client.
+"""Solving cells on many machines: the tasks and their order, the work of a worker, and the client.
 
-Needs the package ``distributed``, which the extra ``tbgen[cluster]`` brings (docs/cluster.md).
+Requires the package ``distributed``, which the extra ``tbgen[cluster]`` installs (docs/cluster.md).
 
-Solving one cell from tables and from cells of a directory, whichever machine does it. What a cell's bounds
-rest on is settled beforehand, so they are the same bit by bit on every machine, in every order, and after any
-number of deaths on the way.
+A worker solves one cell from tables and from the cells of a shared directory. The cells that its bounds
+depend on are determined beforehand. So the bounds are the same, bit by bit, on every machine, in every order,
+and however many workers die on the way.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ from tbgen.cells.cell import Cell
 from tbgen.cells.cell_warmup import compile_kernels
 from tbgen.cells.file import name_of
 from tbgen.cells.games import Games
-from tbgen.cells.packing import tells_all
+from tbgen.cells.packing import is_complete
 from tbgen.errors import TbgenError
 from tbgen.generator.cluster_task import MEMORY, appears, first_line, place_of, problem_of
 from tbgen.generator.cluster_workers import (
@@ -50,31 +50,33 @@ from tbgen.probe.tablebase import Tablebase
 from tbgen.system.files import remove_leftovers
 
 
-def tasks_below(roots: Iterable[Cell], held: Callable[[Cell], bool]) -> dict[Cell, tuple[Cell, ...]]:
-    """Return the cells below some canonical ones that are to be kept, without promotions and without the
-    roots themselves; with each, those that have to be solved before, in an order in which they can be.
+def tasks_below(roots: Iterable[Cell], available: Callable[[Cell], bool]) -> dict[Cell, tuple[Cell, ...]]:
+    """Return the cells below canonical cells that are large enough to be kept, in an order of solution.
 
-    A cell's bounds depend on which of the cells are known that its moves lead to, by promotions too, and the
-    next moves from there where these are not known; so do those of the small ones that are solved with it.
-    So it comes after all of those that are among the cells.
+    Each comes with those of these cells that have to be solved before. Promotions and the roots themselves
+    are left out.
 
-    :param held: whether something else says what a cell's positions are worth.
+    The bounds of a cell depend on which of its homes are solved, including those of promotions, and on the
+    homes of homes that are not solved. The same is true of the small cells that are solved with it. So a cell
+    comes after all of these that are among the cells.
+
+    :param available: returns whether bounds of a cell are available elsewhere, such as in tables.
     """
-    roots = [root for root in dict.fromkeys(roots) if not held(root)]
+    roots = [root for root in dict.fromkeys(roots) if not available(root)]
     found: dict[Cell, None] = {}
     for root in roots:
-        found |= dict.fromkeys(cells_below(root, held))
+        found |= dict.fromkeys(cells_below(root, available))
     wanted = [cell for cell in found if cell.size >= LEAST_SLOTS and cell not in roots]
 
     @cache
     def homes(cell: Cell) -> tuple[Cell, ...]:
-        return () if held(cell) else homes_below(cell, promotions=True)
+        return () if available(cell) else homes_below(cell, promotions=True)
 
     among = set(wanted)
     before: dict[Cell, tuple[Cell, ...]] = {}
     for cell in wanted:
         near: dict[Cell, None] = {}
-        for home in dict.fromkeys(home for each in solved_with(cell, held) for home in homes(each)):
+        for home in dict.fromkeys(home for each in solved_with(cell, available) for home in homes(each)):
             near[home] = None
             if home not in among:
                 near |= dict.fromkeys(homes(home))
@@ -82,29 +84,31 @@ def tasks_below(roots: Iterable[Cell], held: Callable[[Cell], bool]) -> dict[Cel
     return {cell: before[cell] for cell in TopologicalSorter(before).static_order()}
 
 
-def solved_with(cell: Cell, held: Callable[[Cell], bool]) -> tuple[Cell, ...]:
-    """Return the cells that are solved wherever a canonical one is, since they are too small to be kept: in
-    an order in which they can be, the cell itself last.
+def solved_with(cell: Cell, available: Callable[[Cell], bool]) -> tuple[Cell, ...]:
+    """Return the small cells that every task solves before its cell since they are not kept, and the cell.
 
-    :param held: as for :func:`tasks_below`.
+    :param available: returns whether bounds of a cell are available elsewhere, such as in tables.
+    :returns: the cells in an order of solution, ``cell`` last.
     """
-    return tuple(cells_below(cell, lambda home: home.size >= LEAST_SLOTS or held(home)))
+    return tuple(cells_below(cell, lambda home: home.size >= LEAST_SLOTS or available(home)))
 
 
 def solve_cell(cell: Cell, rests_on: Iterable[Cell], tables: Tables, directory: Path, threads: int) -> bool:
-    """Solve a canonical cell and keep it in a directory, unless it is there with all that can be told of
-    it; return whether values have room for its scores.
+    """Solve a canonical cell and keep it in a directory, unless its complete bounds are there already.
 
-    :param rests_on: cells of the directory that it rests on, waited for if they are not seen yet.
-    :raises TbgenError: if one of these does not appear, or the cell cannot be kept.
+    :param rests_on: cells of the directory that it depends on; those that are not visible yet are waited for.
+    :returns: whether the scores of the cell can be stored.
+    :raises TbgenError: if one of these cells does not appear, or the cell cannot be kept.
     """
     notes: list[str] = []
     kept = KeptCells(directory, None, notes.append)
-    if cell in kept and (packed := kept.get(cell)) is not None and tells_all(packed):
+    if cell in kept and (packed := kept.get(cell)) is not None and is_complete(packed):
         return True
     for path in map(kept.path, rests_on):
         if not appears(path):
-            raise TbgenError(f"{path} is not seen, though its cell is solved: all must share {path.parent}")
+            raise TbgenError(
+                f"{path} is not visible, though its cell is solved: all machines must share {path.parent}"
+            )
     known = Known(tables, SolvedCells(kept))
     for home in solved_with(cell, tables.has_cell):
         try:
@@ -114,8 +118,8 @@ def solve_cell(cell: Cell, rests_on: Iterable[Cell], tables: Tables, directory: 
                 return False
             continue
         known.cells.add(bounds)
-    known.cells.settle()
-    if kept.full or cell not in kept:  # an older file tells less
+    known.cells.wait_for_packing()
+    if kept.full or cell not in kept:  # if writing failed, an older file may remain
         raise TbgenError(notes[-1] if notes else f"a solved cell has vanished from {directory}")
     return True
 
@@ -132,9 +136,9 @@ def run_task(
 ) -> bool:
     """Solve a cell as :func:`solve_cell` does, as a task of Dask.
 
-    ``probe`` is a file that the client has made in the directory of cells, ``version`` that of its tbgen.
-
-    :raises TbgenError: if it cannot be solved; whatever else goes wrong is logged here, and becomes one too.
+    :param probe: a file that the client has made in the directory of cells.
+    :param version: the version of tbgen that the client has.
+    :raises TbgenError: if the cell cannot be solved. Other exceptions are logged and converted to this one.
     """
     place = place_of(get_worker())
     if problem := problem_of(Path(probe), version):
@@ -151,14 +155,14 @@ def run_task(
 
 @lru_cache(maxsize=1)
 def _tables(directories: tuple[str, ...], threads: int) -> Tables:
-    """Return tables that stay open from task to task."""
+    """Return tables, which stay open from task to task."""
     return Tables(Tablebase(*directories), threads)
 
 
-_TICK: Final = 0.5
-"""Seconds between two looks at the workers."""
-_TRIES: Final = 5
-"""How often Dask may give a cell up because of workers that died at work on it, four each time."""
+_TICK_SECONDS: Final = 0.5
+"""Interval at which the workers are checked."""
+_MAX_TRIES: Final = 5
+"""Number of times that Dask may give up a cell, each time after the deaths of four workers."""
 
 
 def solve_on_cluster(
@@ -171,22 +175,23 @@ def solve_on_cluster(
     threads: int = 1,
     patience: float = 30.0,
 ) -> int:
-    """Solve the cells below canonical ones, those themselves left out, on the workers of a Dask scheduler;
-    return how many there are now in the directory of cells.
+    """Solve the cells below canonical cells on the workers of a Dask scheduler, without the roots themselves.
 
-    :param tables: directories of tables, where all workers see them under the same paths.
-    :param directory: the same of cells; what is there already stays, and is not solved again.
-    :param progress: called with the number of cells done, and of all.
-    :param threads: of each cell.
+    :param tables: directories of tables, which all workers see under the same paths.
+    :param directory: the directory of cells, which all workers see under the same path; the cells that it
+        contains are not solved again.
+    :param progress: called with the number of finished cells and the number of all cells.
+    :param threads: number of threads for each cell.
     :param patience: seconds to wait for a worker.
-    :raises TbgenError: if the cluster cannot do it.
-    :raises StoppedClusterError: if it has begun, and cannot go on.
+    :returns: the number of these cells that the directory contains now.
+    :raises TbgenError: if the cluster cannot solve the cells.
+    :raises StoppedClusterError: if the cluster has begun and cannot continue.
     """
     directory = directory.absolute()
     kept = KeptCells(directory, None)
     with Tablebase(*tables) as opened:
         before = tasks_below(roots, Tables(opened).has_cell)
-    solved = {cell for cell in before if (packed := kept.get(cell)) is not None and tells_all(packed)}
+    solved = {cell for cell in before if (packed := kept.get(cell)) is not None and is_complete(packed)}
     if len(solved) == len(before):
         return len(solved)
     work = None
@@ -207,26 +212,27 @@ def solve_on_cluster(
         if work is None:
             raise
         raise StoppedClusterError(str(error)) from error
-    remove_leftovers(directory)  # of workers that died on the way
+    remove_leftovers(directory)  # temporary files of workers that died
     return len(work.done) - len(work.refused)
 
 
 class StoppedClusterError(TbgenError):
-    """Workers have begun, and cannot go on; what they have solved is kept."""
+    """Workers have begun and cannot continue. The solved cells are kept."""
 
 
 @dataclass
 class _Work:
-    """Gives workers cells when all that these rest on are done, as many as they have threads.
+    """Submits cells to the workers as soon as the cells that they depend on are done.
 
-    Results lie in the directory. So what a dead worker has finished need not be done again, and a queue that
-    stays empty keeps a death from counting against cells that have not begun.
+    At most as many cells are submitted as the workers have threads, so no submitted cell waits in a queue,
+    and the death of a worker does not count against cells that have not begun. Results are files in the
+    directory, so cells that a dead worker has finished need not be solved again.
     """
 
     client: Client
     scheduler: str
     before: dict[Cell, tuple[Cell, ...]]
-    """The cells to solve, and those that they rest on."""
+    """The cells to solve, each with the cells that it depends on."""
     done: set[Cell]
     task: Callable[..., bool]
     progress: Callable[[int, int], None]
@@ -237,35 +243,36 @@ class _Work:
     at_work: dict[str, tuple[Cell, Future]] = field(default_factory=dict)
     deaths: Counter[Cell] = field(default_factory=Counter)
     refused: set[Cell] = field(default_factory=set)
-    """Cells with scores for which values have no room."""
+    """Cells whose scores cannot be stored."""
 
     def run(self) -> None:
-        """Solve all.
+        """Solve all cells.
 
         :raises TbgenError: at the first cell that fails.
         """
-        seen = look_at = time.monotonic()
+        last_seen = next_check = time.monotonic()
         try:
             while len(self.done) < len(self.before):
-                if time.monotonic() >= look_at:
+                if time.monotonic() >= next_check:
                     workers = connected_workers(self.client, self.scheduler)
-                    seen = self._check(workers, seen)
-                    self._hand_out(workers)
-                    look_at = time.monotonic() + _TICK
+                    last_seen = self._check(workers, last_seen)
+                    self._submit(workers)
+                    next_check = time.monotonic() + _TICK_SECONDS
                 with contextlib.suppress(Empty):
-                    self._hear(self.news.get(timeout=_TICK))
-                    look_at = time.monotonic()
+                    self._handle(self.news.get(timeout=_TICK_SECONDS))
+                    next_check = time.monotonic()
         finally:
             if self.at_work and self.client.status == "running":
                 self.client.cancel([future for _, future in self.at_work.values()])
 
-    def _check(self, workers: list[Worker], seen: float) -> float:
-        """Check that workers can do what is left; return when there were some last.
+    def _check(self, workers: list[Worker], last_seen: float) -> float:
+        """Check that the workers can solve the remaining cells; return when a worker was last connected.
 
-        :raises TbgenError: if they cannot, or there have been none for a while.
+        :param last_seen: the time when a worker was connected at earlier checks.
+        :raises TbgenError: if they cannot, or if no worker has been connected for ``patience`` seconds.
         """
-        left = self.before.keys() - self.done
-        need, most = (max(values, default=0) for values in (map(_memory, left), (w.memory for w in workers)))
+        cells = self.before.keys() - self.done
+        need, most = (max(values, default=0) for values in (map(_memory, cells), (w.memory for w in workers)))
         if workers and need > most:
             raise TbgenError(
                 f"a cell needs about {mib(need)} of memory, and no worker offers more than {mib(most)}: "
@@ -273,16 +280,16 @@ class _Work:
             )
         if workers:
             return time.monotonic()
-        if time.monotonic() - seen > self.patience:
+        if time.monotonic() - last_seen > self.patience:
             raise TbgenError("no worker is left: start some and solve again, the solved cells are kept")
-        return seen
+        return last_seen
 
-    def _hand_out(self, workers: list[Worker]) -> None:
-        """Give out what can be done now."""
-        room = sum(worker.threads for worker in workers) - len(self.at_work)
+    def _submit(self, workers: list[Worker]) -> None:
+        """Submit cells that can be solved now to idle threads of the workers."""
+        idle = sum(worker.threads for worker in workers) - len(self.at_work)
         busy = {cell for cell, _ in self.at_work.values()}
         for cell, before in self.before.items():
-            if room <= 0:
+            if idle <= 0:
                 break
             if cell in self.done or cell in busy or not self.done.issuperset(before):
                 continue
@@ -293,10 +300,10 @@ class _Work:
             )
             self.at_work[key] = cell, future
             future.add_done_callback(self.news.put)
-            room -= 1
+            idle -= 1
 
-    def _hear(self, future: Future) -> None:
-        """Take note of a task that is finished, failed or lost; what is lost is given out again."""
+    def _handle(self, future: Future) -> None:
+        """Handle a task that is finished, failed or lost; the cell of a lost task will be submitted again."""
         if future.key not in self.at_work:
             return
         cell, _ = self.at_work.pop(future.key)
@@ -305,7 +312,7 @@ class _Work:
             if not isinstance(error, KilledWorker):
                 raise error if isinstance(error, TbgenError) else TbgenError(f"no cell: {first_line(error)}")
             self.deaths[cell] += 1
-            if self.deaths[cell] >= _TRIES:
+            if self.deaths[cell] >= _MAX_TRIES:
                 raise TbgenError(
                     f"all workers died that tried to solve {name_of(cell)}: see their logs; it may need more "
                     f"memory than the estimated {mib(_memory(cell))}"
@@ -313,7 +320,7 @@ class _Work:
         elif future.status == "finished":
             try:
                 solved = future.result(timeout=self.patience)
-            except TimeoutError:  # the worker died with it, and what it was is in the directory
+            except TimeoutError:  # the worker died with the result, but its file is in the directory
                 return
             if not solved:
                 self.refused.add(cell)

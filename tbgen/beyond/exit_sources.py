@@ -1,4 +1,4 @@
-"""Sources of what is known about the positions that moves out of a cell lead to; Syzygy files are one."""
+"""Exit sources: the interface of sources for the bounds of positions outside a cell; and Syzygy files."""
 
 import sys
 from abc import ABC, abstractmethod
@@ -20,88 +20,92 @@ from tbgen.store.cache import Recent
 
 
 class Answer(NamedTuple):
-    """What is known of a state."""
+    """Bounds of a state, with depths if they come from a solved cell."""
 
     value: Interval
     depths: tuple[int, int] | None = None
-    """Plies, by both ends, where a cell says them."""
+    """Depths in plies in the lower and the upper game of the cell; None if no cell gave the bounds."""
 
     @property
     def depth(self) -> int | None:
-        """Plies, where they are known."""
+        """The depth in plies; None if the value or the depth is not exact."""
         if not self.value.exact or self.depths is None or self.depths[LOWER] != self.depths[UPPER]:
             return None
         return self.depths[LOWER]
 
     def within(self, other: Self) -> Self:
-        """What two answers say together; the depths are those of the one that is exact."""
+        """Return the intersection of two answers; the depths are those of an answer with an exact depth."""
         depths = (each.depths for each in (self, other) if each.depth is not None)
         return type(self)(self.value.within(other.value), next(depths, None))
 
     @property
     def swapped(self) -> Self:
-        """The same with the colours swapped."""
+        """The answer with the colours swapped."""
         return type(self)(self.value.swapped, self.depths and (self.depths[UPPER], self.depths[LOWER]))
 
 
 class ExitSource(ABC):
-    """One source: tables, cells solved before, files of others. Safe for threads.
+    """A source of bounds, such as tables, solved cells or files of other programs. Safe for threads.
 
-    It answers for every image of a cell, whichever it has itself. Blocks and ``worth`` are about positions
-    with their own scores, and say the same; ``sure`` is about any accrued score, and says no more. A depth
-    that is not known is the one that claims least: ``FAR`` at the end of the side that forces the score, 0 at
-    that of the side that is held to it. ``tests/support/exit_contract.py`` tries a source against this.
+    A source answers for a cell if it has any image of the cell. Blocks and ``worth`` are about fresh states,
+    and contain the same bounds. ``sure`` is about any accrued score, and its bounds are no narrower. An
+    unknown depth is represented by the depth that claims least: ``FAR`` for a score of the side whose end it
+    is, 0 for a score of the other side. ``tests/support/exit_contract.py`` checks a source against all this.
     """
 
     proved: bool = False
-    """Whether what it says is proved or can be; cells that rest on anything else are kept apart."""
+    """Whether the bounds are proved or can be. Cells that depend on other bounds are kept apart."""
     exact: bool = False
-    """Whether its intervals are values, so that no source after it is asked."""
+    """Whether the intervals are values, so that no later source is asked."""
     final: bool = False
-    """Whether it knows as much as a look at the captures and pawn moves that come next."""
+    """Whether looking at the next captures and pawn moves cannot narrow the bounds."""
 
     @property
     @abstractmethod
     def nbytes(self) -> int:
-        """Bytes of what is kept in memory."""
+        """Bytes kept in memory."""
 
     @abstractmethod
     def knows(self, route: Route) -> bool:
-        """Whether anything is known of the positions that a zeroing route leads to."""
+        """Return whether bounds of the positions that a zeroing route leads to are available."""
 
     @abstractmethod
     def block(self, route: Route, end: int) -> Block | None:
-        """Return one end of the intervals of all positions that a route leads to, if it is one that the
-        source :meth:`knows`; None where it says nothing at this end."""
+        """Return the bounds at one end of all positions that a route leads to; None if none are available.
+
+        The route has to be one that the source :meth:`knows`.
+        """
 
     def same_ends(self, route: Route) -> bool:
-        """Whether it knows the values of all positions that a zeroing route leads to."""
+        """Return whether the values of all positions that a zeroing route leads to are available."""
         return self.exact and self.knows(route)
 
     @abstractmethod
     def worth(self, position: CellPosition) -> Interval | None:
-        """Return the interval of a position, fresh: the accrued score being its own. Blocks agree with it."""
+        """Return the bounds of a position in its fresh state; blocks agree with them."""
 
     def sure(self, position: CellPosition) -> Interval | None:
-        """Return the interval of a position that holds with any accrued score."""
+        """Return bounds of a position that hold with any accrued score."""
         return None
 
 
 _BARE: Final = (Code(254), Code(1))
-"""What is known where one side has a bare king: it cannot mate, so that the other gets -G0.5 at least, or
-G0.5 at most."""
+"""Bounds against a bare king, which cannot mate: White gets at least -G0.5, or at most G0.5 if his own king
+is bare."""
 
 
 @lru_cache(maxsize=1 << 12)
 def bound_of(cell: Cell, end: int) -> Code:
-    """Return what holds at one end for all positions of a cell: the worst, unless a king is bare."""
+    """Return the bound at one end of all positions of a cell: the worst, unless a king is bare."""
     white, black = cell.sides()
     return _BARE[end] if (black if end == LOWER else white) == "K" else WORST[end]
 
 
 def both(one: Block | None, other: Block | None, end: int) -> Block | None:
-    """Return the better of two blocks of the same positions at one end, if there are any; of equals, that of
-    the first."""
+    """Combine the better bounds of two blocks of the same positions at one end.
+
+    If both bounds of a position are equal, the depth is that of the first block.
+    """
     if one is None or other is None:
         return other if one is None else one
     better = other.value < one.value if end == LOWER else other.value > one.value
@@ -110,42 +114,42 @@ def both(one: Block | None, other: Block | None, end: int) -> Block | None:
 
 
 _SLOTS: Final = 64**2
-"""Slots of a cell all of whose positions are asked for: python-chess takes some 70 microseconds for each."""
+"""Maximum number of slots of cells for which blocks are made. Each look-up takes some 70 microseconds."""
 _NOTHING: Final = len(Winner)
-"""Stands for the winner where there is no position."""
+"""Placeholder for the winner of slots without a position."""
 _WORTH: Final = (
     *(Interval(winner.bounds.lower.code, winner.bounds.upper.code) for winner in Winner),
     Interval(NONE, NONE),
 )
-"""What is known of a position by its winner..."""
+"""Bounds of a position, by its winner."""
 _DEPTHS: Final = {Winner.WHITE: (FAR, 0), Winner.BLACK: (0, FAR)}
-"""...and what both ends can claim of a mate: a side that is held to it may be mated at once, and one that
-forces it may take longer than the files say."""
+"""Depths of a mate at the lower and the upper end, by the winner. They claim least: the loser may be mated at
+once, and the winner may need more plies than the files say."""
 
 
 class SyzygyExits(ExitSource):
-    """What Syzygy files tell of positions outside a cell."""
+    """Syzygy files as an exit source."""
 
     def __init__(self, files: Syzygy) -> None:
         self._files = files
         self._winners = Recent[NDArray[np.uint8]](sys.maxsize, attrgetter("nbytes"))
-        """Those of all slots, by cell, side to move and pawn that may be captured; none of them goes."""
+        """Winners of all slots, by cell, side to move and en passant square; none of them is dropped."""
 
     @property
     def nbytes(self) -> int:
-        """Bytes of what is kept in memory."""
+        """Bytes kept in memory."""
         return self._winners.size
 
     def knows(self, route: Route) -> bool:
-        """Whether there is a file for what a route leads to, and not too much of that for a block."""
+        """Return whether a file covers the destination of a route, which has few enough slots for a block."""
         return self._has_cell(route.destination)
 
     def worth(self, position: CellPosition) -> Interval | None:
-        """Return what :meth:`sure` does where blocks say the same."""
+        """Return the result of :meth:`sure` if blocks of the position's cell are available."""
         return self.sure(position) if self._has_cell(position.cell) else None
 
     def sure(self, position: CellPosition) -> Interval | None:
-        """Return the interval of a position, if the files have it.
+        """Return the bounds of a position; None if the files do not have it.
 
         :raises DamagedTableError: if a file cannot be used.
         """
@@ -157,8 +161,9 @@ class SyzygyExits(ExitSource):
         return cell.size <= _SLOTS and self._files.has_material(f"{white}v{black}")
 
     def block(self, route: Route, end: int) -> Block:
-        """Return one end of the intervals of the positions that a route leads to; the worst where files are
-        missing that captures lead to.
+        """Return the bounds at one end of the positions that a route leads to.
+
+        Bounds are the worst where files of positions after captures are missing.
 
         :raises DamagedTableError: if a file cannot be used.
         """

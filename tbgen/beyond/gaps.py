@@ -1,8 +1,8 @@
-"""What keeps the ends of an interval apart, for a reader: the moves whose worth would have to be known.
+"""The gaps of a solution: the kinds of moves that keep its bounds apart, as they are shown to a user.
 
-Between the ends lies the play in which White chooses moves by the upper ends of what they are worth and Black
-by the lower ones, the best that they may still hope for (docs/solve.md). A *gap* is a kind of move of this
-play that leads to where nothing exact is known, and nothing has been solved that play could be followed into.
+The bounds are kept apart by play in which White chooses moves by their upper bounds and Black by their lower
+bounds, the best that each side may still hope for (docs/solve.md). A *gap* is a kind of move of this play
+that leads to positions without exact values and out of all solved cells.
 """
 
 from collections import Counter, defaultdict
@@ -19,41 +19,41 @@ from tbgen.beyond.exit_sources import Answer
 from tbgen.beyond.knowledge import UnmadeLayerError, best_of, carried
 from tbgen.beyond.play import followed
 from tbgen.beyond.search import Search
-from tbgen.beyond.structures import cells_below, seconds_to_solve, values_take
+from tbgen.beyond.structures import cells_below, seconds_to_solve, wholes_cost
 from tbgen.board.score import Code
 from tbgen.cells.bounds import WORST
-from tbgen.cells.cell import MOST_MOBILE, Cell, CellPosition, Step
+from tbgen.cells.cell import MAX_MOBILE, Cell, CellPosition, Step
 from tbgen.costs import seconds_of
 
-_STATES: Final = 200
-"""States that are looked at."""
-_CELLS: Final = 200
-"""Cells up to which they are counted."""
+_MAX_STATES: Final = 200
+"""Maximum number of states that are examined."""
+_MAX_COUNTED_CELLS: Final = 200
+"""Maximum number of cells that are counted."""
 
 
 class Need(StrEnum):
-    """What it takes to know more of a gap."""
+    """The resource that it takes to close a gap."""
 
     TIME = "time"
-    """The cell that it leads to has not been solved."""
+    """The cell that the gap leads to has not been solved."""
     MEMORY = "memory"
-    """That cell takes more memory than is left."""
+    """The cell takes more memory than remains."""
     MEN = "mobile men"
-    """It is the quiet move of a frozen man, or leads to more kings and pieces than can be mobile."""
+    """The move is a quiet move of a frozen man, or leads to more kings and pieces than can be mobile."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A kind of move that keeps the ends apart.
+    """A kind of move that keeps the bounds apart.
 
-    :ivar side: whose move it is.
-    :ivar man: what moves, such as ``g-pawn`` or ``rook``.
-    :ivar deed: what it does, such as ``promotes`` or ``captures the h-pawn``.
-    :ivar positions: in how many positions, of those that were looked at.
-    :ivar need: what it takes to know more.
-    :ivar mobile: how many men have to be mobile.
+    :ivar side: the side that moves.
+    :ivar man: the man that moves, such as ``g-pawn`` or ``rook``.
+    :ivar deed: the action, such as ``promotes`` or ``captures the h-pawn``.
+    :ivar positions: number of the examined positions in which the move occurs.
+    :ivar need: the resource that it takes to close the gap.
+    :ivar mobile: number of men that have to be mobile.
     :ivar memory: bytes that a cell with so many mobile men takes.
-    :ivar seconds: about how long it takes; None where no such cell can be solved.
+    :ivar seconds: estimated time for the cell; None if such a cell cannot be solved.
     """
 
     side: chess.Color
@@ -68,11 +68,13 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Narrowing:
-    """The cells that would tell more: those that gaps lead to, and those below them without promotions.
+    """The cost of the cells that might close the gaps.
 
-    :ivar cells: how many there are; a few hundred stand for more.
-    :ivar seconds: about how long they take.
-    :ivar memory: bytes that the largest takes.
+    These are the homes of the gaps' moves and the cells below them, without those that promotions lead to.
+
+    :ivar cells: number of cells, counted up to 200.
+    :ivar seconds: estimated time for all of them.
+    :ivar memory: bytes for the largest one.
     """
 
     cells: int
@@ -81,7 +83,7 @@ class Narrowing:
 
 
 class _GapKind(NamedTuple):
-    """What moves of one gap have in common."""
+    """The properties that all moves of one gap share."""
 
     side: chess.Color
     man: str
@@ -93,9 +95,9 @@ class _GapKind(NamedTuple):
 class Gaps:
     """Finds the gaps of a search that has ended.
 
-    :param search: one whose ends differ.
-    :param memory: bytes that are allowed.
-    :param threads: with which cells would be solved.
+    :param search: a search whose bounds differ.
+    :param memory: bytes that the budget allows.
+    :param threads: number of threads with which cells are solved.
     """
 
     def __init__(self, search: Search, memory: int, threads: int) -> None:
@@ -103,20 +105,21 @@ class Gaps:
         self._memory, self._threads = memory, threads
         self._boards: defaultdict[_GapKind, set[str]] = defaultdict(set)
         self._takes: dict[_GapKind, tuple[float | None, int]] = {}
-        """Seconds and bytes that one of them takes."""
+        """Seconds and bytes for the cell of a gap."""
         self._homes: dict[Cell, None] = {}
         """Cells that could be solved, in the order in which they were found."""
         self._queue: list[tuple[int, int, int, CellPosition, Code]] = []
+        """Priority queue of the states to examine: priority, insertion order, deviations, and the state."""
         self._seen: set[tuple[str, int, Code]] = set()
         self._found = Counter[Cell]()
-        """How many states of each cell: the more, the later others of it are looked at."""
-        if search.given.cell in search.known.cells:
-            self._add(0, search.given, search.accrued)
-        for _ in range(_STATES):
+        """Number of states found in each cell, by which later states of the same cell are delayed."""
+        if search.position.cell in search.known.cells:
+            self._add(0, search.position, search.accrued)
+        for _ in range(_MAX_STATES):
             if not self._queue:
                 break
             *_, deviations, here, accrued = heappop(self._queue)
-            self._look_at(here, accrued, deviations)
+            self._examine(here, accrued, deviations)
 
     def found(self) -> tuple[Gap, ...]:
         """Return the gaps, those of most positions first."""
@@ -128,21 +131,23 @@ class Gaps:
         return tuple(sorted(gaps, key=lambda gap: (-gap.positions, gap.side, gap.man, gap.deed)))
 
     def narrowing(self) -> Narrowing | None:
-        """Return what the cells take that could be solved; None if there are none."""
+        """Return the cost of the cells that could be solved; None if there are none."""
         cells: dict[Cell, None] = {}
         for home in self._homes:
-            cells |= dict.fromkeys(cells_below(home, self._is_held, most=_CELLS - len(cells)))
+            cells |= dict.fromkeys(
+                cells_below(home, self._is_available, most=_MAX_COUNTED_CELLS - len(cells))
+            )
         if not cells:
             return None
         memory = memory_needed(max(cell.size for cell in cells))
         return Narrowing(len(cells), seconds_to_solve(cells, self._threads), memory)
 
-    def _is_held(self, cell: Cell) -> bool:
-        return cell in self._search.known.cells or self._search.known.holds(cell)
+    def _is_available(self, cell: Cell) -> bool:
+        return cell in self._search.known.cells or self._search.known.has_table_of(cell)
 
-    def _look_at(self, here: CellPosition, accrued: Code, deviations: int) -> None:
+    def _examine(self, here: CellPosition, accrued: Code, deviations: int) -> None:
         now = self._search.state(here, accrued).value
-        if now.seen(self._window).exact:
+        if now.clamped(self._window).exact:
             return
         scores, moves = dict[chess.Move, Code](), list[tuple[Step, Answer]]()
         for step in here.moves():
@@ -158,27 +163,29 @@ class Gaps:
             deviations += 1
 
     def _after(self, step: Step, accrued: Code) -> tuple[Code, Answer]:
-        """Return the accrued score after a move, and what is known then. Where it would take a layer to tell,
-        the state counts as fresh."""
-        own = step.after.own
+        """Return the accrued score after a move, and the bounds of the state after it.
+
+        If the bounds would take a new layer, the state counts as fresh instead.
+        """
+        score = step.after.position_score
         if step.zeroing:
-            return own, Answer(self._search.known.worth(step.after))
+            return score, Answer(self._search.known.worth(step.after))
         if not step.inside:
             return accrued, Answer(WORST)
         with suppress(UnmadeLayerError):
             return carried(step, accrued), self._search.state(step.after, carried(step, accrued))
-        return own, self._search.state(step.after, own)
+        return score, self._search.state(step.after, score)
 
     def _add(self, deviations: int, position: CellPosition, accrued: Code) -> None:
         key = position.board.epd(), position.mobile, accrued
         if key not in self._seen:
             self._seen.add(key)
             self._found[position.cell] += 1
-            place = deviations + self._found[position.cell]
-            heappush(self._queue, (place, len(self._seen), deviations, position, accrued))
+            priority = deviations + self._found[position.cell]
+            heappush(self._queue, (priority, len(self._seen), deviations, position, accrued))
 
     def _note(self, here: CellPosition, step: Step) -> None:
-        """Take note of a move that nothing exact is known of."""
+        """Record a move after which no exact value is available."""
         board, move = here.board, step.move
         piece = board.piece_at(move.from_square)
         assert piece is not None
@@ -188,10 +195,10 @@ class Gaps:
         self._takes[kind] = seconds, memory
 
     def _needed(self, here: CellPosition, step: Step) -> tuple[Need, int, float | None, int]:
-        """Return what it takes to know more of a move, the number of mobile men, seconds and bytes."""
+        """Return the cost of solving the cell of a move: scarce resource, mobile men, seconds and bytes."""
         known, cell = self._search.known, step.after.cell
         pieces = (step.after.board.occupied & ~step.after.board.pawns).bit_count()
-        if step.zeroing and pieces <= max(len(cell.mobile), MOST_MOBILE):
+        if step.zeroing and pieces <= max(len(cell.mobile), MAX_MOBILE):
             self._homes[cell.canonical()[0]] = None
             mobile, memory = len(cell.mobile), memory_needed(cell.size)
             seconds = seconds_of("cell", cell.size, self._threads)
@@ -199,20 +206,20 @@ class Gaps:
             wholes, ends = self._search.unsolved_promotions(cell if step.zeroing else here.cell)
             if not wholes:
                 return Need.MEN, pieces, None, memory_needed(64**pieces)
-            seconds, memory = values_take(wholes, known.won.mobile, self._threads, len(ends))
+            seconds, memory = wholes_cost(wholes, known.won.mobile, self._threads, len(ends))
             mobile = pieces
         fits = memory <= self._memory - known.nbytes
         return Need.TIME if fits else Need.MEMORY, mobile, seconds, memory
 
 
 def _man(piece: chess.Piece, square: chess.Square) -> str:
-    """Return a man's name; pawns have that of their file."""
+    """Return the name of a man; that of a pawn contains its file."""
     name = chess.piece_name(piece.piece_type)
     return f"{chess.FILE_NAMES[chess.square_file(square)]}-{name}" if piece.piece_type == chess.PAWN else name
 
 
 def _deed(board: chess.Board, move: chess.Move) -> str:
-    """Return what a move does."""
+    """Return the action of a move, in words."""
     if move.promotion:
         return "promotes"
     if not board.is_capture(move):

@@ -1,4 +1,4 @@
-"""Many positions to solve: what each of them costs, which one is next, its budget, and what is remembered."""
+"""Solving many positions: their costs, their order, the budget of each, and the results that are stored."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from tbgen.beyond.knowledge import Known
 
 
-_MOST_CELLS: Final = 300
-"""Cells up to which those that a position rests on are counted: that takes a tenth of a second."""
+_MAX_COUNTED_CELLS: Final = 300
+"""Maximum number of cells counted for the cost of one position, which takes a tenth of a second."""
 
 
 def never(_bounds: ScoreInterval) -> bool:
-    """Tell that no bounds but exact ones are enough."""
+    """Return False: no bounds are good enough unless they are exact."""
     return False
 
 
@@ -46,9 +46,9 @@ def never(_bounds: ScoreInterval) -> bool:
 class Job:
     """A position to solve, with its accrued score.
 
-    :ivar tables: by which it is solved.
-    :ivar enough: tells of bounds whether they need not be narrower.
-    :ivar name: what to call it.
+    :ivar tables: the tables with which it is solved.
+    :ivar enough: returns whether bounds are good enough, so that they need not be narrowed.
+    :ivar name: the name of the position in messages.
     """
 
     board: chess.Board
@@ -59,15 +59,15 @@ class Job:
 
     @cached_property
     def state(self) -> StateName:
-        """What results call it."""
+        """The name of the state in the results."""
         return StateName.of(self.board, self.accrued)
 
 
 def job_of(text: str, accrued: GScore | None, tables: Tablebase, name: str = "") -> Job:
-    """Return the job to solve a position that a FEN tells of.
+    """Return the job to solve the position of a FEN.
 
-    :param accrued: the accrued score; None for that of the FEN, else the position's own.
-    :raises UsageError: if the FEN or the score means nothing.
+    :param accrued: the accrued score; None for that of the FEN or, without one, the position score.
+    :raises UsageError: if the FEN or the score is invalid.
     """
     board, told = read_chess(text, accrued, Variant.R_MOBILITY)
     validate(board)
@@ -75,12 +75,14 @@ def job_of(text: str, accrued: GScore | None, tables: Tablebase, name: str = "")
 
 
 def merged(jobs: Iterable[Job]) -> list[Job]:
-    """Return each state once, in the order in which they first come: its bounds are enough when they are for
-    all."""
-    found: dict[StateName, list[Job]] = {}
+    """Merge the jobs of each state into one, which needs bounds that are good enough for all of them.
+
+    The merged jobs are in the order of their first occurrences.
+    """
+    by_state: dict[StateName, list[Job]] = {}
     for job in jobs:
-        found.setdefault(job.state, []).append(job)
-    return [replace(alike[0], enough=_enough_for_all(alike)) for alike in found.values()]
+        by_state.setdefault(job.state, []).append(job)
+    return [replace(same[0], enough=_enough_for_all(same)) for same in by_state.values()]
 
 
 def _enough_for_all(jobs: list[Job]) -> Callable[[ScoreInterval], bool]:
@@ -88,9 +90,9 @@ def _enough_for_all(jobs: list[Job]) -> Callable[[ScoreInterval], bool]:
 
 
 class Collector:
-    """Takes down what is to be solved, and solves nothing.
+    """A solver that only records the positions that it is asked to solve.
 
-    :param name: tells what to call the next position.
+    :param name: returns the name of the next position in messages.
     """
 
     def __init__(self, name: Callable[[], str]) -> None:
@@ -104,36 +106,36 @@ class Collector:
         tables: Tablebase,
         enough: Callable[[ScoreInterval], bool] = never,
     ) -> ProvedValue | None:
-        """Take a position down."""
+        """Record a position."""
         self.jobs.append(Job(board.copy(stack=False), accrued, tables, enough, self._name()))
         return None
 
 
 class JobCost(NamedTuple):
-    """What a position takes; smaller ones compare as less."""
+    """The cost of solving a position, ordered from cheap to expensive."""
 
     seconds: float
-    """To solve the cells that it rests on, without promotions, as far as they are not solved yet; infinite if
-    they are more than are counted."""
+    """Time for the unsolved cells that the position depends on, without promotions; infinite if these are too
+    many to count."""
     men: int
     size: int
-    """Slots of the largest cell, its own."""
+    """Slots of the position's own cell, which is the largest."""
 
 
 class JobCosts:
-    """What positions take, one compared with another.
+    """Computes the costs of positions, which determine their order.
 
-    :param memory: bytes to solve them with.
-    :param solved: whether a canonical cell is solved.
+    :param memory: bytes that solving a position may use.
+    :param solved: returns whether a canonical cell is solved.
     """
 
     def __init__(self, memory: int, solved: Callable[[Cell], bool]) -> None:
         self._memory, self._solved = memory, solved
         self._cells: dict[StateName, tuple[Cell | None, list[Cell]]] = {}
-        """The cell of each position, and those that are counted of the ones it rests on."""
+        """The cell of each position, and the cells counted for it."""
 
     def of(self, job: Job) -> JobCost:
-        """Return what a position takes now."""
+        """Return the cost of a position, given the cells that are solved now."""
         if job.state not in self._cells:
             self._cells[job.state] = self._cells_of(job)
         root, cells = self._cells[job.state]
@@ -144,28 +146,36 @@ class JobCosts:
         return JobCost(seconds if root in cells else math.inf, men, root.size)
 
     def _cells_of(self, job: Job) -> tuple[Cell | None, list[Cell]]:
-        """Return the cells that a position rests on; none for one that takes none, or cannot be solved."""
+        """Return a position's cell and the cells that it depends on.
+
+        The result is empty if a table holds the position, or if it cannot be solved.
+        """
         try:
             root, *_ = roots_of(job.board, self._memory)
         except UsageError:
             return None, []
-        held = held_by(job.tables)
-        return (None, []) if held(root) else (root, list(cells_below(root, held, most=_MOST_CELLS)))
+        available = available_in(job.tables)
+        if available(root):
+            return None, []
+        return root, list(cells_below(root, available, most=_MAX_COUNTED_CELLS))
 
 
 def roots_of(board: chess.Board, memory: int, mobile: Mobile = None) -> list[Cell]:
     """Return the canonical cells in which a position is solved, one for each set of mobile men, in the order
     in which these are tried.
 
-    :param memory: bytes to solve it with.
+    :param memory: bytes that solving the position may use.
     :raises UsageError: if the position cannot be solved.
     """
     sets, _ = sets_to_try(board, memory, mobile)
     return [Cell.of_board(board, men).canonical()[0] for men in sets]
 
 
-def held_by(tables: Tablebase) -> Callable[[Cell], bool]:
-    """Return what tells whether there is a table of a cell's positions now."""
+def available_in(tables: Tablebase) -> Callable[[Cell], bool]:
+    """Return a function that says whether one of the tables holds the positions of a cell.
+
+    Tables that are built later do not count.
+    """
     materials = frozenset(tables.materials)
     return lambda cell: cell.men <= MAX_MEN and cell.material()[0] in materials
 
@@ -173,35 +183,35 @@ def held_by(tables: Tablebase) -> Callable[[Cell], bool]:
 __all__ = ["CellProver", "Course", "JobTurn", "Prove", "SolveProof", "Solver"]
 
 FIRST_SECONDS: Final = 60.0
-"""What a position is given at first where nobody says how long."""
-_LONGER: Final = 4
-"""How much longer it is given at its next turn."""
-_TIME_IS_NO_HELP: Final = (Stop.MEMORY, Stop.TABLES, Stop.NOTHING_LEFT)
-"""What ends an attempt that would not have proved more in more time."""
+"""Time for a position in the first round if no time is specified."""
+_ROUND_FACTOR: Final = 4
+"""Factor by which each round gives a position more time than the round before."""
+_TIME_INDEPENDENT: Final = (Stop.MEMORY, Stop.TABLES, Stop.NOTHING_LEFT)
+"""Reasons after which a longer attempt would not prove more."""
 
 
 class SolveProof(NamedTuple):
-    """What an attempt has proved."""
+    """The result of an attempt to solve a state."""
 
     proved: ProvedValue
     stopped_by: Stop | None = None
-    """Why there is no more; None if the value is known."""
+    """Why the attempt proved no more; None if it proved the value."""
 
 
 Prove: TypeAlias = Callable[[chess.Board, GScore, Tablebase, Budget, SolveProgress], SolveProof]
-"""Solves position after position, as :class:`CellProver` does."""
+"""Function that solves one position, such as :class:`CellProver`."""
 
 
 class CellProver:
-    """Solves positions as :func:`tbgen.beyond.solver.solve` does; cells stay for those that follow.
+    """Solves positions as :func:`tbgen.beyond.solver.solve` does, and keeps the cells for later positions.
 
-    Only a call imports the compiler.
+    The compiler is imported by the first call, not by the constructor.
 
-    :param cells: a directory in which cells are kept.
+    :param cells: the directory in which cells are kept.
     :param syzygy: Syzygy files that may be used.
-    :param most: bytes that kept cells may take, None for any number.
-    :raises UsageError: if the directory is something else.
-    :raises TbgenError: if it cannot be made.
+    :param most: maximum number of bytes of kept cells; None for no limit.
+    :raises UsageError: if ``cells`` is not a directory.
+    :raises TbgenError: if the directory cannot be made.
     """
 
     def __init__(
@@ -219,10 +229,10 @@ class CellProver:
         budget: Budget,
         progress: SolveProgress,
     ) -> SolveProof:
-        """Return what can be proved of a state.
+        """Solve a state as far as the budget allows.
 
-        :raises SolvingInterruptedError: if it is interrupted.
-        :raises UsageError: if positions like this one are not solved.
+        :raises SolvingInterruptedError: if solving is interrupted.
+        :raises UsageError: if positions of this kind cannot be solved.
         :raises TbgenError: if a table cannot be used.
         """
         from tbgen.beyond.solver import solve
@@ -232,7 +242,7 @@ class CellProver:
         return SolveProof(found.proved, found.stopped_by)
 
     def prepare(self, board: chess.Board, tables: Tablebase) -> None:
-        """Compile what solving a position takes, if that is still to do: it is no part of solving it."""
+        """Compile the kernels that solving a position needs, so that this does not count as solving time."""
         few = chess.popcount(board.occupied) <= MAX_MEN
         is_held = few and Material.of_board(board)[0] in tables.materials
         if not is_held and not board.clean_castling_rights():
@@ -241,13 +251,16 @@ class CellProver:
             compile_kernels()
 
     def solved(self, cell: Cell) -> bool:
-        """Tell whether a canonical cell is in memory or kept, as far as is known without opening it."""
+        """Return whether a canonical cell is in memory or kept, without opening its file."""
         kept = self._kept is not None and cell in self._kept
         return kept or (self._known is not None and cell in self._known.cells)
 
     def _knowledge(self, tables: Tablebase, budget: Budget) -> Known:
-        """Return what earlier positions have left, unless it takes half of the memory: then only what is kept
-        on disk."""
+        """Return the knowledge that earlier positions have left in memory.
+
+        If that takes more than half of the memory, or if the tables have changed, start anew with the cells
+        on disk.
+        """
         from tbgen.beyond.solver import knowledge
 
         known = self._known
@@ -256,55 +269,55 @@ class CellProver:
         return knowledge(tables, budget, self._kept, self._syzygy)
 
 
-def _again(interrupt: KeyboardInterrupt) -> None:
+def _raise(interrupt: KeyboardInterrupt) -> None:
     raise interrupt
 
 
 @dataclass(slots=True)
 class Course:
-    """Counts of the games whose positions are to be solved."""
+    """Numbers of games by what became of their positions, and the time spent."""
 
     asked: int = 0
-    """All of them."""
+    """All games whose positions were to be solved."""
     solved: int = 0
     """Games whose positions were worked on, whatever was proved."""
     known: int = 0
-    """Games with enough known of their positions."""
+    """Games for whose positions earlier results were good enough."""
     refused: int = 0
-    """Games with positions that cannot be solved."""
+    """Games whose positions cannot be solved."""
     out_of_time: int = 0
-    """Games for whose positions no time was left."""
+    """Games for whose positions no time remained."""
     seconds: float = 0.0
     """Time spent on solving."""
 
 
 class JobTurn(NamedTuple):
-    """Whose turn it is among positions that are solved."""
+    """The position that is being solved, and its number among those of the round."""
 
     job: Job
     number: int
     of: int
-    """How many have a turn in this round."""
+    """Number of positions in this round."""
     seconds_left: float | None
-    """What those that are left should take, as far as is known."""
+    """Estimated time for the remaining positions of the round; None if no estimate is available yet."""
 
 
 @dataclass(kw_only=True)
 class Solver:
-    """Solves positions in which games stopped, one at a time, and remembers what it proves.
+    """Solves positions, such as those in which games stopped, one at a time, and stores the results.
 
-    :param seconds: for one position; None for a minute at first, and then more and more as long as that may
-        help, until the time of all together is over.
-    :param memory: bytes, as :class:`tbgen.beyond.budget.Budget` has them.
-    :param threads: as there too.
-    :param total: seconds for all positions together; None for as many as they take.
-    :param results: what is known, and what will be.
-    :param files: how many Syzygy files there are to go by, besides tables.
-    :param progress: told about a position while it is being solved.
-    :param interrupted: told of an interrupt (Ctrl-C) when what is proved by then has been added to the
-        results; if it does not raise it, as it does by default, no other position is worked on.
-    :param prove: what solves it.
-    :param solved: whether a canonical cell need not be solved any more.
+    :param seconds: time for one position. With None each position first gets a minute, then four times as
+        much in each further round, as long as that may help and ``total`` is not exceeded.
+    :param memory: memory in bytes, as in :class:`tbgen.beyond.budget.Budget`.
+    :param threads: number of threads, as in :class:`tbgen.beyond.budget.Budget`.
+    :param total: time in seconds for all positions together; None for no limit.
+    :param results: earlier results, to which new ones are added.
+    :param files: number of Syzygy files that are available besides the tables.
+    :param progress: called with the progress of a position while it is being solved.
+    :param interrupted: called on an interrupt (Ctrl-C), after everything proved so far has been added to the
+        results. It raises the interrupt by default; if it returns, no other position is worked on.
+    :param prove: the function that solves a position.
+    :param solved: returns whether a canonical cell is already solved.
     :param prepare: called with each position before its time begins.
     """
 
@@ -315,18 +328,18 @@ class Solver:
     results: SolveResults = field(default_factory=SolveResults)
     files: int = 0
     progress: SolveProgress = silent_solving
-    interrupted: Callable[[KeyboardInterrupt], None] = _again
+    interrupted: Callable[[KeyboardInterrupt], None] = _raise
     prove: Prove = field(default_factory=CellProver)
     solved: Callable[[Cell], bool] = lambda _: False
     prepare: Callable[[chess.Board, Tablebase], object] = lambda board, tables: None
 
     course: Course = field(default_factory=Course, init=False)
     turn: JobTurn | None = field(default=None, init=False)
-    """Of the positions that :meth:`work_on` is about."""
+    """The position that :meth:`work_on` is solving."""
     _stops: dict[StateName, Stop | None] = field(default_factory=dict, init=False)
-    """Why the last attempt on a state ended."""
+    """Reason why the last attempt on each state ended."""
     _errors: dict[StateName, TbgenError] = field(default_factory=dict, init=False)
-    """Why a state cannot be solved."""
+    """Reason why a state cannot be solved."""
     _stopped: bool = field(default=False, init=False)
 
     def solve(
@@ -336,121 +349,127 @@ class Solver:
         tables: Tablebase,
         enough: Callable[[ScoreInterval], bool] = never,
     ) -> ProvedValue | None:
-        """Return what is proved of a state, None if nothing is known and there is no time left.
+        """Solve a state, and return everything that is proved of it.
 
-        What is known is not worked on again if it is exact or enough, nor if no less time and memory was
-        spent on it with no fewer tables; nor is what :meth:`work_on` has worked on.
+        The state is not worked on if its bounds are exact or good enough, if an earlier attempt had at least
+        as much time, memory and as many tables, or if :meth:`work_on` has already tried it. The result is
+        None if nothing is proved and no time remains.
 
-        :param enough: tells of bounds whether they need not be narrower.
+        :param enough: returns whether bounds are good enough, so that they need not be narrowed.
 
-        :raises UsageError: if positions like this one are not solved.
-        :raises TbgenError: if a table cannot be used, or the result not be kept.
+        :raises UsageError: if positions of this kind cannot be solved.
+        :raises TbgenError: if a table cannot be used, or the result cannot be stored.
         """
         course, job = self.course, Job(board, accrued, tables, enough)
         seconds = next(self._rounds())
-        if self._is_open(job, seconds):
+        if self._needs_work(job, seconds):
             self._attempt(job, seconds)
         course.asked += 1
         if job.state in self._errors:
             course.refused += 1
         elif job.state in self._stops:
             course.solved += 1
-        elif self._is_open(job, seconds):
+        elif self._needs_work(job, seconds):
             course.out_of_time += 1
         else:
             course.known += 1
         return self.found(job)
 
     def work_on(self, jobs: Iterable[Job]) -> Iterator[Job]:
-        """Work on positions, those first that should take the least time; yield each one, states that come
-        twice once, as soon as no more will be done about it.
+        """Solve positions, the cheapest first, and yield each one as soon as it needs no more work.
 
-        :raises TbgenError: if a result cannot be kept.
+        States that occur several times are solved and yielded once.
+
+        :raises TbgenError: if a result cannot be stored.
         """
-        left, costs = merged(jobs), JobCosts(self.memory, self.solved)
+        remaining, costs = merged(jobs), JobCosts(self.memory, self.solved)
         most = math.inf if self.seconds is None else self.seconds
         for seconds in self._rounds():
-            yield from (job for job in left if not self._is_open(job, most))
-            left = [job for job in left if self._is_open(job, most)]
-            waiting = [job for job in left if self._is_open(job, seconds)]
+            yield from (job for job in remaining if not self._needs_work(job, most))
+            remaining = [job for job in remaining if self._needs_work(job, most)]
+            waiting = [job for job in remaining if self._needs_work(job, seconds)]
             before, of = self.course.seconds, len(waiting)
-            while waiting and self._allowed(seconds):
+            while waiting and self._seconds_allowed(seconds):
                 job = min(waiting, key=costs.of)
                 done, spent = of - len(waiting), self.course.seconds - before
                 self.turn = JobTurn(job, done + 1, of, spent / done * len(waiting) if done else None)
                 waiting.remove(job)
                 self._attempt(job, seconds)
-                if not self._is_open(job, most):
-                    left.remove(job)
+                if not self._needs_work(job, most):
+                    remaining.remove(job)
                     yield job
-            if not left or not self._allowed(seconds):
+            if not remaining or not self._seconds_allowed(seconds):
                 break
-        yield from left
+        yield from remaining
 
     def found(self, job: Job) -> ProvedValue | None:
-        """Return what is proved of a state, None if nothing is known.
+        """Return everything that is proved of a state; None if nothing is.
 
-        :raises TbgenError: if it cannot be solved.
+        :raises TbgenError: if the state cannot be solved.
         """
         if job.state in self._errors:
             raise self._errors[job.state]
         return self.results.proved(job.state)
 
     def stopped_by(self, job: Job) -> Stop | None:
-        """Return why no more has been proved of a state: None if its value is known, or if the attempts were
-        others'."""
-        known = self.results.proved(job.state)
-        if known is not None and known.bounds.exact:
+        """Return why no more has been proved of a state.
+
+        The reason is None if the value is proved, or if the state was attempted in an earlier run only.
+        """
+        proved = self.results.proved(job.state)
+        if proved is not None and proved.bounds.exact:
             return None
-        unknown = Stop.INTERRUPT if self._stopped else Stop.TIME if known is None else None
-        return self._stops.get(job.state, unknown)
+        not_attempted = Stop.INTERRUPT if self._stopped else Stop.TIME if proved is None else None
+        return self._stops.get(job.state, not_attempted)
 
     def stop(self) -> None:
-        """Work on no other position, and no longer on the one at work in another thread than until its next
-        cell is solved: the answers are what is known."""
+        """Begin no other position, and end work on one in another thread as soon as its next cell is solved.
+
+        From then on the solver answers from its results.
+        """
         self._stopped = True
 
     def _show(self, stage: SolveStage) -> None:
-        """Tell progress.
+        """Report progress.
 
-        :raises KeyboardInterrupt: if the work is to end.
+        :raises KeyboardInterrupt: if :meth:`stop` has been called.
         """
         if self._stopped:
             raise KeyboardInterrupt
         self.progress(stage)
 
     def _rounds(self) -> Iterator[float]:
-        """Yield the seconds that each position is given, one round after the other."""
+        """Yield the time in seconds for each position, round by round."""
         if self.seconds is not None:
             return iter((self.seconds,))
-        return (FIRST_SECONDS * _LONGER**number for number in count())
+        return (FIRST_SECONDS * _ROUND_FACTOR**number for number in count())
 
-    def _is_open(self, job: Job, seconds: float) -> bool:
-        """Tell whether more may be proved of a state in so many seconds, and has to be."""
+    def _needs_work(self, job: Job, seconds: float) -> bool:
+        """Return whether a state needs narrower bounds, and an attempt of this time may find them."""
         if job.state in self._errors:
             return False
-        known = self.results.proved(job.state)
-        if known is not None and (known.bounds.exact or job.enough(known.bounds)):
+        proved = self.results.proved(job.state)
+        if proved is not None and (proved.bounds.exact or job.enough(proved.bounds)):
             return False
         return not self.results.tried(job.state, self._effort(job, seconds))
 
     def _effort(self, job: Job, seconds: float) -> Effort:
         return Effort(seconds, self.memory, len(job.tables.materials) + self.files)
 
-    def _allowed(self, seconds: float) -> float:
-        """Return how many of these seconds a position may still have."""
+    def _seconds_allowed(self, seconds: float) -> float:
+        """Return ``seconds``, or the rest of the total time if that is less."""
         if self._stopped:
             return 0.0
-        left = math.inf if self.total is None else self.total - self.course.seconds
-        return max(0.0, min(seconds, left))
+        remaining = math.inf if self.total is None else self.total - self.course.seconds
+        return max(0.0, min(seconds, remaining))
 
     def _attempt(self, job: Job, seconds: float) -> None:
-        """Work on a state, if there is time for that."""
-        allowed = self._allowed(seconds)
+        """Work on a state, if time remains for it."""
+        allowed = self._seconds_allowed(seconds)
         if not allowed:
             return
-        known = self.results.proved(job.state)
-        self.progress(SolveStage(*(known.bounds if known else ANYTHING)))
+        proved = self.results.proved(job.state)
+        self.progress(SolveStage(*(proved.bounds if proved else ANYTHING)))
         began, interrupt = time.perf_counter(), None
         try:
             self.prepare(job.board, job.tables)
@@ -466,7 +485,7 @@ class Solver:
         finally:
             self.course.seconds += time.perf_counter() - began
         stop = self._stops[job.state] = proof.stopped_by
-        used = math.inf if stop in _TIME_IS_NO_HELP else allowed
+        used = math.inf if stop in _TIME_INDEPENDENT else allowed
         self.results.add(job.state, proof.proved, self._effort(job, used))
         if interrupt is not None and not self._stopped:
             self.stop()

@@ -1,11 +1,10 @@
-"""Cells kept on disk, in files that docs/solve.md describes, for the next position that needs them.
+"""Solved cells on disk, which later positions can use.
 
-One file for each cell of some size, named after its men and the cell (docs/solve.md describes it). Any number
-of processes and machines share a directory: a file appears under its name as a whole, and any of two writers
-may be the last. What takes too much room goes, the cells not used for longest first.
+Each cell that is large enough has a file, named after its men and a digest of its name (docs/solve.md). Any
+number of processes and machines may share a directory: files are replaced atomically, and the last writer
+wins. If the files take too much space, the least recently used ones are removed.
 
-The file of a solved cell: its packed bounds and their digest (docs/solve.md describes it). Reading and
-checking one needs no compiler; ``tbgen.beyond.solved_cells`` makes bounds of what is in it.
+Reading and checking files needs no compiler; ``tbgen.beyond.solved_cells`` unpacks the bounds.
 """
 
 import logging
@@ -32,26 +31,27 @@ from tbgen.errors import TbgenError
 from tbgen.system.files import make_directory, write_errors, written_aside
 
 LEAST_SLOTS: Final = 64**3
-"""Smaller cells are solved again in less time than it takes to read them."""
+"""Minimum number of slots of cells that are kept; solving smaller cells again is faster than reading them."""
 DEFAULT_BYTES: Final = 10 << 30
+"""Default limit for the files of a directory."""
 UNPROVED: Final = "unproved"
-"""The folder of cells that rest on what is not proved."""
+"""Name of the subdirectory of cells that depend on unproved bounds."""
 
 _EARLIER: Final = "*.cell.h5"
-"""Files of the first version."""
+"""Pattern of the file names of the first version."""
 _REMEDY: Final = "choose another directory for cells"
 
 _logger = logging.getLogger(__name__)
 Stamp: TypeAlias = tuple[int, int, int]
-"""What tells a file from the one that replaces it: number, size and time of the last change."""
+"""Identifies one version of a file: inode number, size and time of the last change."""
 
 
 class KeptCells:
-    """The cells of a directory, which is made if need be. Safe for threads.
+    """The cells of a directory, which is made if necessary. Safe for threads.
 
-    :param most: bytes that all of them may take together, None for any number.
-    :param note: told, in one sentence each, what cannot be used or written; solving goes on without.
-    :param proved: further cells, which are read where this directory has none of its own.
+    :param most: maximum number of bytes of all files; None for no limit.
+    :param note: called with a sentence about each file that cannot be used or written; solving continues.
+    :param proved: another directory, from which cells are read that this one lacks.
     :raises UsageError: if the directory is something else.
     :raises TbgenError: if it cannot be made.
     """
@@ -67,39 +67,38 @@ class KeptCells:
         make_directory(directory, remedy=_REMEDY)
         self.directory, self._most, self._note, self._proved = directory, most, note, proved
         self._seen: dict[Cell, Stamp] = {}
-        """Files that were read or written last..."""
+        """The files that were read or written last."""
         self._unusable: dict[Cell, Stamp] = {}
-        """...and those that cannot be used."""
+        """The files that cannot be used."""
         self.full = False
-        """Whether nothing more can be written."""
+        """Whether writing has failed, so that no further cells are kept."""
         if earlier := sum(1 for _ in directory.glob(_EARLIER)):
             note(f"{directory} has {earlier} cells of an earlier version, which are of no use: remove them")
 
     def apart(self) -> "KeptCells":
-        """Return where cells are kept that rest on sources which are not proved: in a folder of the
-        directory, which is made if need be. Cells of the directory itself are read there too, and stay as
-        they are.
+        """Return the cells of the subdirectory for unproved bounds, which is made if necessary.
+
+        They include the cells of this directory, which are read but not changed.
         """
         return KeptCells(self.directory / UNPROVED, self._most, self._note, self)
 
     def __contains__(self, cell: Cell) -> bool:
-        """Whether there is a file of a canonical cell that can be used, as far as is known."""
+        """Return whether a canonical cell has a file that has not turned out to be unusable."""
         if (holder := self._holder(cell)) is not self:
             return cell in holder
         stamp = None if cell.size < LEAST_SLOTS else _stamp(self.path(cell))
         return stamp is not None and stamp != self._unusable.get(cell)
 
     def seen(self, cell: Cell) -> Stamp | None:
-        """Return what tells the file of a cell that was read or written here last from others, None if none
-        was."""
+        """Return the stamp of a cell's file when it was last read or written here; None if it never was."""
         return self._holder(cell)._seen.get(cell)
 
     def changed(self, cell: Cell) -> bool:
-        """Whether somebody else has written a cell since it was read or written here, if it ever was."""
+        """Return whether the file of a cell is newer than the last one read or written here."""
         return cell in self and _stamp(self._holder(cell).path(cell)) != self.seen(cell)
 
     def get(self, cell: Cell) -> PackedBounds | None:
-        """Return the bounds of a canonical cell, if they are kept and can be used."""
+        """Return the bounds of a canonical cell; None if they are not kept or cannot be used."""
         if (holder := self._holder(cell)) is not self:
             return holder.get(cell)
         if cell not in self:
@@ -115,23 +114,23 @@ class KeptCells:
             return None
         if stamp is not None:
             self._seen[cell] = stamp
-            with suppress(OSError):  # only the order in which cells go depends on it
+            with suppress(OSError):  # the time is only used to find the least recently used cells
                 os.utime(path, ns=(time.time_ns(), stamp[2]))
         return bounds
 
     def refuse(self, cell: Cell, reason: str) -> None:
-        """Do not use the file of a cell from now on, unless it is replaced.
+        """Mark the file of a cell as unusable until it is replaced.
 
-        :param reason: why, as the end of a sentence.
+        :param reason: the reason, as the second half of a sentence.
         """
         holder = self._holder(cell)
         path = holder.path(cell)
         if (stamp := _stamp(path)) is not None:
             holder._unusable[cell] = stamp
-            self._note(f"{path} is not used, and replaced when its cell is solved again: {reason}")
+            self._note(f"{path} is not used, and will be replaced when its cell is solved again: {reason}")
 
     def put(self, cell: Cell, bounds: PackedBounds) -> bool:
-        """Keep the bounds of a canonical cell; return whether they are kept, which small ones are not."""
+        """Keep the bounds of a canonical cell, unless it is small; return whether they are kept."""
         if cell.size < LEAST_SLOTS or self.full:
             return False
         path = self.path(cell)
@@ -140,23 +139,23 @@ class KeptCells:
                 temporary.write_bytes(bytes_of(name_of(cell), bounds))
         except TbgenError as error:
             self.full = True
-            self._note(f"{error}; solving goes on, and keeps no further cells")
+            self._note(f"{error}; solving continues without keeping further cells")
             return False
         if (stamp := _stamp(path)) is not None:
             self._seen[cell] = stamp
-        self._make_room(path)
+        self._remove_oldest(path)
         return True
 
     def path(self, cell: Cell) -> Path:
-        """Return where a canonical cell is kept."""
+        """Return the path of the file of a canonical cell."""
         return self.directory / file_name(name_of(cell))
 
     def _holder(self, cell: Cell) -> "KeptCells":
-        """Return which of the two directories a canonical cell is read from."""
+        """Return the directory from which a canonical cell is read: this one or ``proved``."""
         return self if self._proved is None or _stamp(self.path(cell)) is not None else self._proved
 
-    def _make_room(self, newest: Path) -> None:
-        """Remove the cells not used for longest, until the others take no more room than they may."""
+    def _remove_oldest(self, newest: Path) -> None:
+        """Remove the least recently used cells until the others fit into the limit; ``newest`` goes last."""
         if self._most is None:
             return
         files = []
@@ -174,7 +173,7 @@ class KeptCells:
 
 
 def _stamp(path: Path) -> Stamp | None:
-    """Return what tells a file from others under its name, None if there is none."""
+    """Return the stamp of a file; None if it does not exist."""
     try:
         found = path.stat()
     except OSError:

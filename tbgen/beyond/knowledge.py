@@ -1,10 +1,10 @@
-"""All that is known: of what moves out of a cell lead to, of layers of solved cells, and of single states.
+"""The knowledge of a search: bounds of exits from all sources, layers of solved cells, and bounds of states.
 
-Whether a depth that both ends of an interval agree on is sure. Values lie between both ends whatever is open.
-Depths do only where the side that hurries towards a value hurries towards it after every move out of the cell
-as well, and this need not be so: a side that improves on the accrued score by a pawn move may be the one that
-is held to the value afterwards. So a depth is told only where nothing that play can come to is open: the game
-has one solution then.
+If the bounds of a state meet in one value, that is its value, whatever else is unknown. Depths are different:
+the depths of both games may agree and be wrong. The side that hurries towards a value may be another one
+after a capture or pawn move: a side that improves on the accrued score by a pawn move may afterwards be the
+side that is held to the value. So a depth is reported only if the values and depths of all positions that
+play can reach are proved, since the game then has only one solution.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,8 +32,8 @@ from tbgen.cells.bounds import (
     pools_of_ends,
     side_after,
 )
-from tbgen.cells.cell import MOST_MOBILE, Cell, CellPlace, CellPosition, Step, side_of
-from tbgen.cells.frames import MEMORY, ROOMS, CellFrame, frame_of_cell
+from tbgen.cells.cell import MAX_MOBILE, Cell, CellPosition, PositionKey, Step, side_of
+from tbgen.cells.frames import ARRAY_MEMORY, WORKSPACES, CellFrame, frame_of_cell
 from tbgen.cells.games import Games
 from tbgen.cells.routes import Route, home_of_route, routes_of
 from tbgen.cells.window import Interval
@@ -42,18 +42,17 @@ from tbgen.store.cache import Recent
 from tbgen.system.memory import give_back, held
 
 _Sources: TypeAlias = tuple[tuple[int, int], ...]
-"""Ways out that a block was decided by: the numbers of their routes, and how often bounds of their
-destinations were added."""
-_PLIES_KEPT: Final = 1 << 30
-"""Bytes of blocks that a ply further on has decided and that are kept."""
+"""The routes from which a block was computed: route number and version of the home's bounds."""
+_MAX_PLY_BYTES: Final = 1 << 30
+"""Maximum size of the cache of blocks that were computed from the moves one ply further on."""
 
 
 class Known:
-    """All that is known: see :class:`tbgen.cells.bounds.Knowledge`.
+    """The bounds of all exit sources together; implements :class:`tbgen.cells.bounds.Knowledge`.
 
-    :param others: sources besides tables, solved cells and what is won after promotions.
-    :ivar tables: for what they alone tell: depths, lines and values with any accrued score, look-ups, and
-        which tables are missing.
+    :param others: sources besides tables, solved cells and forced mates after promotions.
+    :ivar tables: the tables, which alone have depths, lines, values with any accrued score, look-ups of
+        single positions, and a list of missing tables.
     """
 
     def __init__(
@@ -62,21 +61,21 @@ class Known:
         self.tables, self.cells, self.won = tables, cells, WonCells() if won is None else won
         self.promoted = PromotedCells(tables, self.won)
         self._sources = (tables, cells, self.won, *others)
-        self._plies = Recent[tuple[_Sources, Block]](_PLIES_KEPT, lambda ply: ply[1].nbytes)
+        self._plies = Recent[tuple[_Sources, Block]](_MAX_PLY_BYTES, lambda ply: ply[1].nbytes)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of what the sources keep in memory, and of what is kept of plies further on."""
+        """Bytes that the sources and the cache of blocks keep in memory."""
         return sum(source.nbytes for source in self._sources) + self._plies.size
 
     def forget(self) -> None:
-        """Drop from memory what can be found or read again."""
+        """Drop everything from memory that can be computed or read again."""
         self._plies.clear()
         self.tables.forget()
         self.cells.forget()
 
     def block(self, route: Route, end: int) -> Block | None:
-        """Return one end of what is known about the positions that a route leads to, if anything."""
+        """Return the best bounds at one end of the positions that a route leads to; None if none exist."""
         block = self.stored(route, end)
         if route.quiet or end != end_of(side_after(route)):
             return block
@@ -86,8 +85,10 @@ class Known:
         return block if by_ply is None else both(block, part_of(by_ply, route), end)
 
     def stored(self, route: Route, end: int) -> Block | None:
-        """Return what the sources say of the positions that a route leads to, if anything; no less than holds
-        for all of them."""
+        """Return the bounds of the sources for the positions that a route leads to; None if none exist.
+
+        They are no worse than the bound that holds for all these positions.
+        """
         block = None
         for source in () if route.quiet else self._sources:
             if source.knows(route):
@@ -101,55 +102,55 @@ class Known:
         return both(block, Block(np.array([bound], np.uint8), np.zeros(1, np.uint16)), end)
 
     def bound(self, route: Route, end: int) -> Code:
-        """Return one end that holds for all positions that a route leads to."""
+        """Return a bound at one end that holds for all positions that a route leads to."""
         return WORST[end] if route.quiet else bound_of(route.destination, end)
 
-    def holds(self, cell: Cell) -> bool:
-        """Whether tables hold a cell's positions, so that it need not be solved."""
+    def has_table_of(self, cell: Cell) -> bool:
+        """Return whether tables hold a cell's positions, so that the cell need not be solved."""
         return self.tables.has_cell(cell)
 
     def same_ends(self, route: Route) -> bool:
-        """Whether the blocks of both ends are the same, and have the values of all positions."""
+        """Return whether the blocks of both ends are equal, and contain the values of all positions."""
         return not route.quiet and any(source.same_ends(route) for source in self._sources)
 
     def _by_ply(self, route: Route, end: int) -> Block | None:
-        """Return what is known because the side to move may go on by a capture or pawn move."""
+        """Return bounds from the captures and pawn moves that the side to move may play next."""
         cell, side = route.destination, side_after(route)
         frame = frame_of_cell(cell)
-        own = (after for after in routes_of(frame) if after.side == side and not after.quiet)
-        routes = [after for after in own if self._knows(after, end)]
+        zeroing = (after for after in routes_of(frame) if after.side == side and not after.quiet)
+        routes = [after for after in zeroing if self._is_bounded(after, end)]
         if not routes:
             return None
-        rests_on = tuple((after.number, self.cells.version(home_of_route(after))) for after in routes)
+        sources = tuple((after.number, self.cells.version(home_of_route(after))) for after in routes)
         ply = self._plies.get((cell, side))
-        if ply is None or ply[0] != rests_on:
-            ply = rests_on, self._best_exits(frame, routes, end)
+        if ply is None or ply[0] != sources:
+            ply = sources, self._best_exits(frame, routes, end)
             self._plies.put((cell, side), ply)
         return ply[1]
 
-    def _knows(self, route: Route, end: int) -> bool:
-        """Whether anything is known, without looking on, of the positions that a route leads to."""
+    def _is_bounded(self, route: Route, end: int) -> bool:
+        """Return whether bounds after a route are available without looking another ply ahead."""
         return self.bound(route, end) != WORST[end] or any(source.knows(route) for source in self._sources)
 
     def _best_exits(self, frame: CellFrame, routes: Sequence[Route], end: int) -> Block:
-        """Return what the best of some ways out of a cell, all of one side, is worth to that side."""
+        """Return the bounds that the best of some routes, all of one side, gives each position of a cell."""
         (pool,) = pools_of_ends(frame, routes, SomeKnowledge(self.stored, self.bound), [end])
         return BoundsGame(frame, pool).best_exits(routes[0].side, bound_of(frame.cell, end))
 
     def worth(self, position: CellPosition) -> Interval:
-        """Return what is known of a position, fresh: the accrued score being its own. Blocks say the same."""
+        """Return the bounds of a position in its fresh state; blocks contain the same bounds."""
         found, final = self._stored_worth(position)
         return found if final else found.within(self._worth_by_ply(position))
 
     def sure(self, position: CellPosition) -> Interval:
-        """Return what is known of a position with any accrued score."""
+        """Return bounds of a position that hold with any accrued score."""
         found = WORST
         for source in () if position.over else self._sources:
             found = found.within(source.sure(position) or found)
         return found
 
     def _worth_by_ply(self, position: CellPosition) -> Interval:
-        """Return what the best capture or pawn move is worth to the side to move."""
+        """Return the bounds that the best capture or pawn move gives the side to move."""
         found, end = list(WORST), end_of(side_of(position.board))
         better = max if end == UPPER else min
         for step in position.moves():
@@ -158,11 +159,13 @@ class Known:
         return Interval(*found)
 
     def _stored_worth(self, position: CellPosition) -> tuple[Interval, bool]:
-        """Return what the sources say of a position, no less than holds for all of its cell; and whether a
-        ply further on tells no more."""
+        """Return the bounds of the sources for a position, and whether looking a ply ahead is useless.
+
+        The bounds are no worse than the bound that holds for the whole cell.
+        """
         found, final = Interval(*(bound_of(position.cell, end) for end in ENDS)), False
         if position.over:
-            found = Interval(position.own, position.own)
+            found = Interval(position.position_score, position.position_score)
         for source in self._sources:
             if found.exact:
                 return found, True
@@ -173,18 +176,19 @@ class Known:
 
 
 class UnmadeLayerError(Exception):
-    """A layer that is asked for has not been made, and is none that is to be made."""
+    """A layer has not been made, and its cell is too large to make it now."""
 
 
 class CellLayers:
-    """Makes layers and keeps them, and the games that make them: to set these up takes longer than a layer.
+    """Makes layers, and keeps both layers and the games that make them.
 
-    All of it only saves time, so it goes when memory is needed for something else. Where layers
-    are proved, games are not kept: each layer is made from the exits known at that moment, as its proof is.
+    Setting up games takes longer than making a layer. Everything here only saves time, so it is dropped when
+    memory is needed for something else. If layers are proved, games are not kept: each layer is made from the
+    exits that are available at that moment, as its proof is.
 
-    :param root: the cell whose games are kept longest; of all others, the games of one are kept.
-    :param made: called with the fresh bounds, each layer made from them and its accrued score, if there is
-        anything to call.
+    :param root: the cell whose games are kept longest. Only one other cell's games are kept.
+    :param made: called with the fresh bounds, the layer made from them and the accrued score; None for no
+        call.
     """
 
     def __init__(
@@ -192,30 +196,31 @@ class CellLayers:
     ) -> None:
         self._known, self._meter, self._root, self._made = known, meter, root, made
         self._layers: dict[tuple[Cell, Code], tuple[int, Bounds]] = {}
-        """With the versions of the fresh bounds that they were made from."""
+        """The layers, each with the version of the fresh bounds from which it was made."""
         self._games: dict[Cell, Games] = {}
-        """The one of the root last."""
+        """The games that are kept, those of the root last."""
         self._keeps_games = made is None
-        self.largest = 64**MOST_MOBILE
-        """Slots of the largest cells whose layers are made when they are asked for."""
+        self.largest = 64**MAX_MOBILE
+        """Maximum number of slots of cells whose layers are made on request."""
 
     def is_made(self, cell: Cell, accrued: Code) -> bool:
-        """Whether a layer is there."""
+        """Return whether a layer has been made from the current bounds of its cell."""
         made = self._layers.get((cell, accrued))
         return made is not None and made[0] == self._known.cells.version(cell)
 
     def layer(self, fresh: Bounds, accrued: Code) -> Bounds:
-        """Return what is known of the positions of a cell with an accrued score, ``NONE`` where it does not
-        matter.
+        """Return bounds of the positions of a cell with an accrued score, making the layer if necessary.
 
-        :raises UnmadeLayerError: if it is not there, and is not to be made.
+        The value is ``NONE`` where the accrued score does not matter.
+
+        :raises UnmadeLayerError: if the layer is not made, and the cell has more than ``largest`` slots.
         """
         key = fresh.cell, accrued
         if not self.is_made(*key):
             if fresh.cell.size > self.largest:
                 raise UnmadeLayerError
             games = self._games_of(fresh)
-            if not self._meter.allows(self._kept + fresh.nbytes):
+            if not self._meter.has_memory(self._kept + fresh.nbytes):
                 self._layers.clear()
             score = GScore.from_code(accrued)
             layer = games.accrued(fresh, score)
@@ -225,53 +230,58 @@ class CellLayers:
         return self._layers[key][1]
 
     def renew(self, games: Games) -> None:
-        """Forget the layers of a cell, and make them by these games, since it has been solved."""
+        """Drop the layers of a cell that has just been solved; these games will make new ones."""
         self._layers = {key: layer for key, layer in self._layers.items() if key[0] != games.cell}
         self._keep(games)
 
-    def make_room(self, cell: Cell) -> int:
-        """Drop what is there for later arrays only, wait for what is being packed, then drop layers, then
-        games, then close cells, then drop what can be found or read again, until there is memory to solve a
-        cell; return the bytes of all that is kept."""
-        others = held() - self._meter.besides  # a tenth of it may be what smaller arrays have left
-        if not self._meter.fits(cell.size, others):
+    def free_memory(self, cell: Cell) -> int:
+        """Free memory step by step until it suffices to solve a cell; return the bytes still kept.
+
+        The steps are: return freed memory to the system, drop memory kept for later arrays, wait for cells
+        that are being packed, drop layers, drop games, close cells, and drop everything that can be computed
+        or read again.
+        """
+        others = held() - self._meter.forcing_bytes  # a tenth of it may be fragments of freed small arrays
+        if not self._meter.has_memory_for(cell.size, others):
             give_back()
-        if not self._meter.fits(cell.size, self._kept + MEMORY.idle):
-            MEMORY.release()
-        if not self._meter.fits(cell.size, self._kept):
-            self._known.cells.settle()
-        if not self._meter.fits(cell.size, self._kept):
+        if not self._meter.has_memory_for(cell.size, self._kept + ARRAY_MEMORY.idle):
+            ARRAY_MEMORY.release()
+        if not self._meter.has_memory_for(cell.size, self._kept):
+            self._known.cells.wait_for_packing()
+        if not self._meter.has_memory_for(cell.size, self._kept):
             self._layers.clear()
-        while self._games and not self._meter.fits(cell.size, self._kept):
+        while self._games and not self._meter.has_memory_for(cell.size, self._kept):
             del self._games[next(iter(self._games))]
-        while not self._meter.fits(cell.size, self._kept) and self._known.cells.close_one():
+        while not self._meter.has_memory_for(cell.size, self._kept) and self._known.cells.close_one():
             pass
-        if not self._meter.fits(cell.size, self._kept):
+        if not self._meter.has_memory_for(cell.size, self._kept):
             self._known.forget()
         return self._kept
 
     def drop_all(self) -> int:
-        """Drop work space, layers, games and what can be found or read again; return the bytes of all that is
-        kept."""
-        ROOMS.release()
+        """Drop workspaces, layers, games and everything that can be computed or read again.
+
+        :returns: the bytes still kept.
+        """
+        WORKSPACES.release()
         self._layers.clear()
         self._games.clear()
         self._known.forget()
-        self._known.cells.settle()
-        MEMORY.release()
+        self._known.cells.wait_for_packing()
+        ARRAY_MEMORY.release()
         return self._kept
 
     def release(self) -> None:
-        """Drop the games, and keep none from now on."""
+        """Drop the games, and keep no games from now on."""
         self._games.clear()
         self._keeps_games = False
 
     def _games_of(self, fresh: Bounds) -> Games:
-        """Return games of the ends at which bounds of a cell have been found out."""
+        """Return games of a cell at the ends of its fresh bounds."""
         cell = fresh.cell
         games = self._games.get(cell)
         if games is None or not games.ends.issuperset(fresh.ends):
-            self.make_room(cell)
+            self.free_memory(cell)
             games = Games(cell, self._known, self._meter.threads, fresh.ends)
             self._keep(games)
         return games
@@ -286,55 +296,59 @@ class CellLayers:
 
     @property
     def _kept(self) -> int:
-        """Bytes of the layers, of the games, and of what is known."""
+        """Bytes of the layers, of the games, and of the knowledge."""
         layers = sum(layer.nbytes for _, layer in self._layers.values())
         return self._known.nbytes + layers + sum(games.nbytes for games in self._games.values())
 
 
-_WORTH_GUESSING: Final = 64**4
-"""Slots of cells from which on layers take long."""
+_MIN_GUESSED_SLOTS: Final = 64**4
+"""Minimum number of slots of cells whose layers take long to make, so that they may be guessed."""
 
 
 class States:
-    """Looks states up in solved cells and their layers, and beyond them in all that is known.
+    """Looks up states in solved cells and their layers, and in the exit sources for other cells.
 
-    :param guess: whether to guess what a layer of a large cell would say that has not been made: that a bound
-        is the accrued score, if this may make it another one than fresh.
+    :param guess: whether to guess the bounds in layers of large cells that have not been made. The guess is
+        the accrued score if this can change the bound, else the fresh bound.
     """
 
     def __init__(self, known: Known, layers: CellLayers, *, guess: bool = False) -> None:
         self._known, self._layers, self._guess = known, layers, guess
 
     def of(self, position: CellPosition, accrued: Code) -> Answer:
-        """Return what is known of any state."""
+        """Return the bounds of any state."""
         _, symmetry = position.cell.canonical()
         found = self.canonical(position.seen_by(symmetry), seen_score(accrued, symmetry))
         return found.swapped if symmetry & MIRROR_RANKS else found
 
     @staticmethod
-    def _matters(accrued: Code, own: Code, fresh: Code) -> bool:
-        """Whether a bound may be another one with an accrued score than fresh, without it.
+    def _matters(accrued: Code, score: Code, fresh: Code) -> bool:
+        """Return whether the bound with an accrued score may differ from the fresh bound.
 
-        What improves on the accrued score all the same is the same (docs/theory.md, fact F1).
+        It does not if the position score or the fresh bound has a smaller rank than the accrued score
+        (docs/theory.md, fact F1).
+
+        :param score: the position score.
         """
-        return rank_of_code(accrued) <= min(rank_of_code(own), rank_of_code(fresh))
+        return rank_of_code(accrued) <= min(rank_of_code(score), rank_of_code(fresh))
 
     def canonical(self, position: CellPosition, accrued: Code) -> Answer:
-        """Return what is known of a state of a canonical cell."""
-        own = position.own
+        """Return the bounds of a state of a canonical cell."""
+        score = position.position_score
         if position.over:
-            return Answer(Interval(own, own), (0, 0))
+            return Answer(Interval(score, score), (0, 0))
         if position.board.has_legal_en_passant():
-            return Answer(best_of([self.after(step, own).value for step in position.moves()], position.board))
+            after = [self.after(step, score).value for step in position.moves()]
+            return Answer(best_of(after, position.board))
         cell, side, slot = position.cell, side_of(position.board), position.slot
         fresh = self._known.cells.get(cell)
         if fresh is None:
-            return Answer(self._known.worth(position) if accrued == own else WORST)
+            return Answer(self._known.worth(position) if accrued == score else WORST)
         ends, depths = [], []
         for end in ENDS:
             bounds = fresh
-            if accrued != own and self._matters(accrued, own, Code(int(fresh.value[end, side, slot]))):
-                guess = self._guess and cell.size >= _WORTH_GUESSING
+            if accrued != score and self._matters(accrued, score, Code(int(fresh.value[end, side, slot]))):
+                guess = self._guess and cell.size >= _MIN_GUESSED_SLOTS
                 if guess and not self._layers.is_made(cell, accrued):
                     ends.append(accrued)
                     depths.append(0)
@@ -346,7 +360,7 @@ class States:
         return Answer(Interval(*ends), (depths[LOWER], depths[UPPER]))
 
     def after(self, step: Step, accrued: Code) -> Answer:
-        """Return what is known of the state after a move of one with an accrued score."""
+        """Return the bounds of the state after a move from a state with an accrued score."""
         if step.zeroing:
             return Answer(self._known.worth(step.after))
         if not step.inside:
@@ -355,50 +369,51 @@ class States:
 
 
 def best_of(moves: list[Interval], board: chess.Board) -> Interval:
-    """Return what a position is worth to the side to move by what its moves are worth."""
+    """Return the bounds of a position that follow from the bounds after its moves."""
     best = min if board.turn else max
     return Interval(*(best(worth[end] for worth in moves) for end in ENDS))
 
 
 def carried(step: Step, accrued: Code) -> Code:
     """Return the accrued score after a quiet move."""
-    own = step.after.own
-    return own if rank_of_code(own) < rank_of_code(accrued) else accrued
+    score = step.after.position_score
+    return score if rank_of_code(score) < rank_of_code(accrued) else accrued
 
 
 def seen_score(accrued: Code, symmetry: int) -> Code:
-    """Return the accrued score of a position that is seen by a symmetry."""
+    """Return the accrued score in the image of a state under a symmetry."""
     return Code(255 - accrued) if symmetry & MIRROR_RANKS else accrued
 
 
-_POSITIONS: Final = 2000
-"""Positions that are looked at; with more, nothing is sure."""
+_MAX_RESOLVED_POSITIONS: Final = 2000
+"""Maximum number of positions that :func:`resolved_play` examines."""
 
 
-def settled_play(states: States, known: Known, given: CellPosition) -> frozenset[CellPlace]:
-    """Return all positions that play can come to inside the cell of a position, if the values and depths of
-    all of them are known, and of all positions that moves out of the cell lead to; none if something is open,
-    or if there are many.
+def resolved_play(states: States, known: Known, start: CellPosition) -> frozenset[PositionKey]:
+    """Return all positions of a cell that play from a position can reach, if their depths are proved.
+
+    This requires values and depths of all of them, and of all positions that moves out of the cell lead to.
+    The result is empty if any of these is missing, or if there are too many positions.
     """
-    found, left = {given.place}, [given]
-    while left:
-        here = left.pop()
+    found, waiting = {start.key}, [start]
+    while waiting:
+        here = waiting.pop()
         if here.over:
             continue
-        if len(found) > _POSITIONS or states.of(here, here.own).depth is None:
+        if len(found) > _MAX_RESOLVED_POSITIONS or states.of(here, here.position_score).depth is None:
             return frozenset()
         for step in here.moves():
             if step.inside:
-                if (place := step.after.place) not in found:
-                    found.add(place)
-                    left.append(step.after)
-            elif not _is_known(known, step):
+                if (key := step.after.key) not in found:
+                    found.add(key)
+                    waiting.append(step.after)
+            elif not _is_resolved(known, step):
                 return frozenset()
     return frozenset(found)
 
 
-def _is_known(known: Known, step: Step) -> bool:
-    """Whether the value and depth after a move out of a cell are known."""
+def _is_resolved(known: Known, step: Step) -> bool:
+    """Return whether the value and depth after a move out of a cell are available."""
     after = step.after
     if not step.zeroing or after.board.has_pseudo_legal_en_passant():
         return False

@@ -1,12 +1,13 @@
-"""Lines of play that show what is proved, and how one man holds another.
+"""Lines of play that show the proved bounds, and holds of one man by another.
 
-In the line of an exact value, White plays by the lower ends of what his moves lead to and Black by the upper
-ones. In the line of one end of an interval both play by that end: one side as the proof has it, the other so
-that it concedes the least.
+In the line of an exact value, White chooses moves by their lower bounds and Black by their upper bounds. In
+the line of one bound of an interval, both sides choose by that bound: one side follows the proof, and the
+other side concedes as little as possible.
 
-How one man holds another: where the blocker stands for every square of the changer. Heiner Marxen's analysis
-of positions in which one man of each side moves ("Virtual pieces", 2002): the *blocker* keeps the *changer*
-from more than a bound, for ever. Corresponding squares are its special case.
+A *hold* shows how one man holds another: for every square of one man, the *changer*, it gives the square of
+the other man, the *blocker*, which keeps the changer's side from more than a bound for ever. This is Heiner
+Marxen's analysis of positions in which one man of each side moves ("Virtual pieces", 2002). Corresponding
+squares are a special case.
 """
 
 import contextlib
@@ -29,17 +30,16 @@ from tbgen.errors import MissingLayerError, MissingTableError
 from tbgen.probe.moves import LinePly
 
 Line = tuple[LinePly, ...]
-"""Moves up to where the accrued score is what the line shows, or where nothing more is known."""
-PLAN: Final = 12
-"""Plies of a plan at most."""
+"""Moves until the accrued score is the one that the line shows, or until nothing more is proved."""
+MAX_PLAN_PLIES: Final = 12
 
 
 class PlanMove(NamedTuple):
     """A move of a plan.
 
     :ivar move: the move.
-    :ivar san: the same in SAN.
-    :ivar accrued: the accrued score after it.
+    :ivar san: the move in SAN.
+    :ivar accrued: the accrued score after the move.
     """
 
     move: chess.Move
@@ -53,71 +53,71 @@ class PlanMove(NamedTuple):
 
 
 Plan = tuple[PlanMove, ...]
-"""How a line begins."""
+"""The first moves of a line."""
 
 _UNKNOWN: Final = 1 << 20
-"""Plies to what only Syzygy files know: more than any depth."""
+"""Depth in plies of a bound that only Syzygy files have: larger than any real depth."""
 
 
 class _LineGoal(NamedTuple):
-    """One end of what is known of a state."""
+    """A bound of a state, with its depth."""
 
     value: Code
     depth: int
-    """Plies; 0 where they are not known."""
+    """Plies; 0 if the depth is not available."""
 
 
 class _LineMove(NamedTuple):
-    """A move."""
+    """A move with the bound of the state after it."""
 
     step: Step
     accrued: Code
-    """The accrued score after it."""
+    """The accrued score after the move."""
     goal: _LineGoal
-    """Of the state after it."""
+    """The bound of the state after the move."""
 
 
 @dataclass(frozen=True)
 class Lines:
-    """Makes lines of what has been found.
+    """Makes lines from the results of searches.
 
-    :param found: the searches that prove the lower and the upper end, which share what they know.
-    :param accrued: the accrued score of the given state.
-    :param proofs: the forcing moves that prove an end, where these do and no search.
+    :param searches: the searches that prove the lower and the upper bound; they share their knowledge.
+    :param accrued: the accrued score of the initial state.
+    :param proofs: for each end, the forcing moves that prove the bound; None if a search proves it.
     :param exact: whether searches prove the value.
     """
 
-    found: Sequence[Search]
+    searches: Sequence[Search]
     accrued: Code
     proofs: Sequence[ForcingProof | None] = (None, None)
     exact: bool = False
 
     @property
     def _known(self) -> Known:
-        return self.found[LOWER].known
+        return self.searches[LOWER].known
 
     def line(self, end: int) -> Line:
-        """Return the play that shows one end of what is known, or best play if searches prove the value."""
+        """Return the play that shows the bound at one end, or best play if searches prove the value."""
         line = list(self._play(end))
         return tuple(LinePly(*ply, len(line) - number) for number, ply in enumerate(line, 1))
 
     def plan(self, end: int) -> Plan:
-        """Return how the line of one end begins, as far as that is known without making layers."""
+        """Return the first moves of the line of one bound, as far as this takes no large layers."""
         plan: list[PlanMove] = []
         with contextlib.suppress(UnmadeLayerError):
-            plan.extend(islice(self._play(end), PLAN))
+            plan.extend(islice(self._play(end), MAX_PLAN_PLIES))
         return tuple(plan)
 
     def _play(self, end: int) -> Iterator[PlanMove]:
-        """Yield the line of one end; by forcing moves, until a position comes about again."""
+        """Yield the line of one bound; a line of forcing moves ends when a position is repeated."""
         if (proof := self.proofs[end]) is not None:
             return self._of_proof(self.accrued, proof)
         black, white = (UPPER, LOWER) if self.exact else (end, end)
         return self._moves(self.accrued, black, white)
 
     def _moves(self, accrued: Code, black: int, white: int) -> Iterator[PlanMove]:
-        """Yield the line in which Black and White play by these ends."""
-        here = {end: self.found[end].given for end in (black, white)}
+        """Yield the line in which Black and White choose moves by their bounds at these ends."""
+        here = {end: self.searches[end].position for end in (black, white)}
         seen: set[tuple[str, Code]] = set()
         while True:
             board = here[white].board
@@ -138,7 +138,7 @@ class Lines:
             inside = {each: step.after for each, step in steps.items() if step.inside}
             after = self._ends(inside, best.accrued)
             if any(_is_worse(after[each], claims[each], each) for each in after):
-                return  # that so much is known does not come from what is known of moves
+                return  # the bound does not follow from the bounds of the moves
             accrued = best.accrued
             yield PlanMove(move, board.san(move), GScore.from_code(accrued))
             if not all(step.inside or step.zeroing for step in steps.values()):
@@ -146,71 +146,74 @@ class Lines:
             here = {each: step.after for each, step in steps.items()}
 
     def _of_proof(self, accrued: Code, proof: ForcingProof) -> Iterator[PlanMove]:
-        """Yield play that shows a bound by forcing moves, and goes on in tables."""
-        board, score = self.found[LOWER].given.board.copy(stack=False), of_code(accrued)
+        """Yield play that shows a bound by forcing moves, and continues in tables."""
+        board, score = self.searches[LOWER].position.board.copy(stack=False), of_code(accrued)
         for move in proof.line():
             san, zeroing = board.san(move), board.is_zeroing(move)
             board.push(move)
-            own = of_gscore(position_score(board))
-            score = own if zeroing else fold(score, own)
+            after = of_gscore(position_score(board))
+            score = after if zeroing else fold(score, after)
             yield PlanMove(move, san, to_gscore(score))
         if self._known.tables.fresh_value(board) is not None and any(board.legal_moves):
             yield from self._in_tables(board.copy(stack=False), to_gscore(score))
 
     def _in_tables(self, board: chess.Board, accrued: GScore) -> Iterator[PlanMove]:
-        """Yield best play from a position that a table holds, as far as tables tell it."""
+        """Yield best play from a position that a table holds, as far as the tables store it."""
         with contextlib.suppress(MissingLayerError, MissingTableError):
             for ply in self._known.tables.tablebase.line(board, accrued):
                 yield PlanMove(ply.move, ply.san, ply.accrued)
 
     def _ends(self, states: dict[int, CellPosition], accrued: Code) -> dict[int, Code]:
-        """Return one end of each state, by ends."""
+        """Return the bound of each state at its end, by end."""
         return {end: self._goal(position, accrued, end).value for end, position in states.items()}
 
     def _step(self, position: CellPosition, move: chess.Move) -> Step:
         return next(step for step in position.moves() if step.move == move)
 
     def _best(self, position: CellPosition, accrued: Code, end: int) -> _LineMove:
-        """Return the best move of a state by an end: a value better than the accrued score sooner, others
-        later."""
+        """Return the best move of a state by the bounds at one end.
+
+        Among moves with the best bound, the mover prefers the smallest depth if the bound is better than the
+        accrued score, else the greatest.
+        """
         choices = []
         for step in position.moves():
-            score = step.after.own if step.zeroing else carried(step, accrued)
-            known = step.inside or step.zeroing
-            goal = self._goal(step.after, score, end) if known else _LineGoal(WORST[end], 0)
+            score = step.after.position_score if step.zeroing else carried(step, accrued)
+            has_goal = step.inside or step.zeroing
+            goal = self._goal(step.after, score, end) if has_goal else _LineGoal(WORST[end], 0)
             choices.append(_LineMove(step, score, goal))
         white = position.board.turn
         value = (min if white else max)(choice.goal.value for choice in choices)
         sign = 1 if white == (value < accrued) else -1
-        kept = (choice for choice in choices if choice.goal.value == value)
+        best = (choice for choice in choices if choice.goal.value == value)
         return min(
-            kept, key=lambda choice: (sign * choice.goal.depth, _seen_by_mover(choice.step.move, white))
+            best, key=lambda choice: (sign * choice.goal.depth, _seen_by_mover(choice.step.move, white))
         )
 
     def _goal(self, position: CellPosition, accrued: Code, end: int) -> _LineGoal:
-        """Return one end of what is known of a state."""
+        """Return the bound of a state at one end, with its depth."""
         if position.over:
-            return _LineGoal(position.own, 0)
+            return _LineGoal(position.position_score, 0)
         if self._known.tables.has_cell(position.cell):
             found = self._known.tables.tablebase.probe(position.board, GScore.from_code(accrued))
             return _LineGoal(found.value.code, found.depth or 0)
         if position.board.has_legal_en_passant():
             best = self._best(position, accrued, end).goal
             return _LineGoal(best.value, 0 if best.value == accrued else min(best.depth + 1, _UNKNOWN))
-        value, depths = self.found[end].state(position, accrued)
-        together = value.within(self._known.sure(position))
-        if together[end] != value[end]:
-            return _LineGoal(together[end], _UNKNOWN)
+        value, depths = self.searches[end].state(position, accrued)
+        combined = value.within(self._known.sure(position))
+        if combined[end] != value[end]:
+            return _LineGoal(combined[end], _UNKNOWN)
         return _LineGoal(value[end], depths[end] if depths else 0)
 
 
 def _is_worse(code: Code, claim: Code, end: int) -> bool:
-    """Whether less is known of an end than is claimed."""
+    """Return whether a bound is worse than a claim at one end."""
     return code > claim if end == LOWER else code < claim
 
 
 def _seen_by_mover(move: chess.Move, white: bool) -> str:
-    """Return a move as White would have it, so that lines of swapped colours are the same."""
+    """Return a move in UCI notation, mirrored for Black, so that both colours break ties alike."""
     if white:
         return move.uci()
     origin, target = map(chess.square_mirror, (move.from_square, move.to_square))
@@ -219,16 +222,16 @@ def _seen_by_mover(move: chess.Move, white: bool) -> str:
 
 @dataclass(frozen=True)
 class Hold:
-    """What the blocker guarantees, and how. Squares are numbers of python-chess (0 for a1, 63 for h8).
+    """The score that a blocker guarantees, and its squares. Squares are numbers (0 for a1, 63 for h8).
 
-    :ivar holder: the blocker's side.
-    :ivar value: the holder gets this score at least.
-    :ivar blocker: the blocker's square in the given position.
-    :ivar changer: the changer's square in the given position.
-    :ivar squares: the blocker's squares by the changer's square, with the changer to move: all that can come
-        about while the blocker holds, the nearest first.
-    :ivar distances: plies until the holder has the value, where they are known: by the changer's square, with
-        the changer to move and the blocker on the nearest of its squares.
+    :ivar holder: the side of the blocker.
+    :ivar value: the score that the holder gets at least.
+    :ivar blocker: the blocker's square in the initial position.
+    :ivar changer: the changer's square in the initial position.
+    :ivar squares: the blocker's squares by the changer's square, with the changer to move: all that play can
+        reach while the blocker holds, the nearest first.
+    :ivar distances: plies until the holder has the value, as far as they are available, by the changer's
+        square, with the changer to move and the blocker on the nearest of its squares.
     """
 
     holder: chess.Color
@@ -240,9 +243,11 @@ class Hold:
 
 
 def holds(search: Search) -> tuple[Hold, ...]:
-    """Return what a search has proved of a cell in which one man of each side is mobile, White's hold first;
-    nothing if others are."""
-    root = search.given
+    """Return the holds that a search has proved, White's first.
+
+    The result is empty unless exactly one man of each side is mobile.
+    """
+    root = search.position
     of_white = root.mobile & root.board.occupied_co[chess.WHITE]
     if (
         root.over
@@ -257,7 +262,7 @@ def holds(search: Search) -> tuple[Hold, ...]:
 
 def _hold(search: Search, end: int, bound: Code) -> Hold:
     holder = chess.WHITE if end == LOWER else chess.BLACK
-    root, accrued = search.given, search.accrued
+    root, accrued = search.position, search.accrued
     squares: dict[chess.Square, dict[chess.Square, None]] = {}
     distances: dict[chess.Square, int] = {}
     waiting, seen = deque([(root, accrued)]), {_key(root, accrued)}
@@ -271,15 +276,15 @@ def _hold(search: Search, end: int, bound: Code) -> Hold:
         for step in here.moves():
             if not step.inside:
                 continue
-            held = carried(step, score)
-            key = _key(step.after, held)
+            accrued_after = carried(step, score)
+            key = _key(step.after, accrued_after)
             if key not in seen:
                 seen.add(key)
-                value = search.state(step.after, held).value[end]
+                value = search.state(step.after, accrued_after).value[end]
                 if value <= bound if end == LOWER else value >= bound:
-                    waiting.append((step.after, held))
-    stood = {square: tuple(own) for square, own in sorted(squares.items())}
-    return Hold(holder, GScore.from_code(bound), *_men(root, holder), stood, distances)
+                    waiting.append((step.after, accrued_after))
+    blocker_squares = {square: tuple(found) for square, found in sorted(squares.items())}
+    return Hold(holder, GScore.from_code(bound), *_men(root, holder), blocker_squares, distances)
 
 
 def _men(position: CellPosition, holder: chess.Color) -> tuple[chess.Square, chess.Square]:

@@ -1,15 +1,15 @@
-"""What is known after promotions that leave more mobile men than cells have: forced mates, and values.
+"""Forced mates and values after promotions that leave more mobile men than cells have.
 
-Forced mates after promotions to a queen, where there are more mobile men than cells have: an exit source. A
-promotion beside two pieces leads to positions of five mobile men, 64 times as many as a cell has. Which of
-them are won takes one bit each (:mod:`tbgen.cells.wins`), and a forced mate is worth G0.0 whatever comes
-before it.
+A promotion beside two pieces leads to positions of five mobile men, 64 times as many as a cell has. They form
+a *whole* cell (:mod:`tbgen.beyond.structures`), of which two things can be found.
 
-What is known after promotions, where there are more mobile men than cells have: from all of them mobile. A
-promotion beside two pieces leads to positions of five mobile men, 64 times as many as a cell has. They are
-solved for values alone (:mod:`tbgen.cells.games`), each end on its own, and after what further steps and
-captures of pawns lead to. Of their values only those are kept that promotions lead to, as bounds of the homes
-of promotions: with the promoted man frozen on the last rank and the other side to move.
+- The forced mates after a promotion to a queen: one bit for each position shows whether it is won
+  (:mod:`tbgen.cells.wins`). The value of a forced mate is G0.0 whatever has accrued. :class:`WonCells` is the
+  exit source of these mates.
+- All values, but no depths (:mod:`tbgen.cells.games`). Each end is solved on its own, after the whole cells
+  that further steps and captures of pawns lead to. :class:`PromotedCells` keeps only the values directly
+  after promotions, as bounds of the homes of these promotions. In such a home the promoted man is frozen on
+  the last rank; the bounds are those with the other side to move.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,12 +25,12 @@ from tbgen.beyond.exit_sources import ExitSource
 from tbgen.beyond.solved_cells import end_of
 from tbgen.beyond.structures import (
     QUEEN,
-    each_after_its_own,
     is_to_queen,
     large_routes,
+    postorder,
     symmetries,
     whole_cell,
-    wholes_of,
+    whole_cells_of,
 )
 from tbgen.beyond.table_source import Tables
 from tbgen.board.score import NONE, Code
@@ -46,7 +46,7 @@ from tbgen.cells.bounds import (
     side_after,
 )
 from tbgen.cells.cell import (
-    MOST_MOBILE,
+    MAX_MOBILE,
     PAWN,
     Cell,
     CellPosition,
@@ -56,9 +56,9 @@ from tbgen.cells.cell import (
     side_of,
 )
 from tbgen.cells.games import solve_values
-from tbgen.cells.packing import slots_there
+from tbgen.cells.packing import legal_slots
 from tbgen.cells.routes import Route, routes_of
-from tbgen.cells.window import EVERYTHING, FAR, Interval
+from tbgen.cells.window import ALL_SCORES, FAR, Interval
 from tbgen.cells.wins import Wins, after_step, solve_wins, without_man, without_pawn
 from tbgen.index.layout import BLACK_TO_MOVE, IMAGE, MIRROR_FILES, MIRROR_RANKS, SIDES, WHITE_TO_MOVE, Side
 from tbgen.retro.kernels.words import Codes, Words
@@ -66,42 +66,40 @@ from tbgen.retro.kernels.words import Codes, Words
 Flags: TypeAlias = NDArray[np.bool_]
 
 _MATE: Final = (Code(0), Code(255))
-"""What a forced mate is worth, by the side that gives it."""
+"""The value of a forced mate, by the side that mates."""
 
 
 class WonCells(ExitSource):
-    """What is known to be won after promotions, by cells in which all kings and pieces are mobile and White
-    is the side that promotes.
+    """The positions of whole cells in which forced mates have been found; White is the promoting side.
 
-    :param mobile: how many men are mobile besides the queen.
+    :param mobile: number of mobile men besides the queen.
     """
 
     proved = True
 
-    def __init__(self, mobile: int = MOST_MOBILE) -> None:
+    def __init__(self, mobile: int = MAX_MOBILE) -> None:
         self.mobile = mobile
         self._wins: dict[Cell, Wins] = {}
 
     @property
     def nbytes(self) -> int:
-        """Bytes of what is kept in memory."""
+        """Bytes kept in memory."""
         return sum(wins.nbytes for wins in self._wins.values())
 
     def __contains__(self, cell: Cell) -> bool:
-        """Whether a cell has been solved, as it is or with its files mirrored."""
+        """Return whether a cell has been solved, as it is or with its files mirrored."""
         return not self._wins.keys().isdisjoint((cell, cell.image(MIRROR_FILES)))
 
     def won(self, cell: Cell, side: Side) -> Words | None:
-        """Return which positions of a cell White is known to win, uint64 (words,); None if that is not
-        known."""
+        """Return which positions of a cell White wins, uint64 (words,); None if the cell is not solved."""
         wins = self._wins.get(cell)
         return None if wins is None else wins.won[side]
 
     def solve(self, cell: Cell, known: Knowledge, *, levels: bool = False, threads: int = 1) -> Wins:
-        """Find what White wins in a cell, and keep it.
+        """Find and keep the positions of a cell in which White forces mate.
 
-        :param known: tells what captures are worth.
-        :param levels: whether the answer is to have what a proof needs.
+        :param known: the bounds after captures.
+        :param levels: whether the result contains levels, which a proof needs.
         """
 
         def won_after(after: Cell, side: Side) -> Words | None:
@@ -119,30 +117,30 @@ class WonCells(ExitSource):
         return wins
 
     def knows(self, route: Route) -> bool:
-        """Whether anything is known of the positions that a route leads to."""
+        """Return whether forced mates after a route have been searched for."""
         return self._found(route) is not None
 
     def block(self, route: Route, end: int) -> Block | None:
-        """Return the forced mates among the positions that a route leads to, at the end that they decide."""
+        """Return the forced mates among the positions that a route leads to, at the end that they bound."""
         found = self._found(route)
-        if found is None or end != route.side:  # LOWER is White's end, UPPER Black's
+        if found is None or end != route.side:  # White's mates bound the lower end, Black's the upper end
             return None
         wins, symmetry = found
-        assert route.promoted is not None, "only promotions are known"
+        assert route.promoted is not None, "only promotions are searched"
         place = wins.cell.mobile.index(man_of(WHITE_TO_MOVE, QUEEN))
         won = _with_man_on(wins, place, IMAGE[symmetry][route.promoted])
         stored = Block(
             np.where(won, np.uint8(0), np.uint8(NONE)), np.where(won, np.uint16(FAR), np.uint16(0))
         )
-        rest = [(man.colour, man.kind) for number, man in enumerate(wins.cell.mobile) if number != place]
-        return gathered(replace(route.destination, frozen=()), rest, symmetry, stored)
+        others = [(man.colour, man.kind) for number, man in enumerate(wins.cell.mobile) if number != place]
+        return gathered(replace(route.destination, frozen=()), others, symmetry, stored)
 
     def worth(self, position: CellPosition) -> Interval | None:
-        """Return what :meth:`sure` does."""
+        """Return the result of :meth:`sure`."""
         return self.sure(position)
 
     def sure(self, position: CellPosition) -> Interval | None:
-        """Return G0.0 if the side that has just moved is known to force mate, whatever has accrued."""
+        """Return the value of a mate if the side that has just moved forces it, whatever has accrued."""
         board = position.board
         if not self._wins or chess.popcount(board.occupied & ~board.pawns) <= self.mobile:
             return None
@@ -151,26 +149,29 @@ class WonCells(ExitSource):
         for symmetry in symmetries(winner):
             wins = self._wins.get(cell.image(symmetry))
             if wins is not None:
-                seen = CellPosition(board, board.occupied & ~board.pawns).seen_by(symmetry)
-                mate = wins.has(BLACK_TO_MOVE, seen.slot)
+                image = CellPosition(board, board.occupied & ~board.pawns).seen_by(symmetry)
+                mate = wins.has(BLACK_TO_MOVE, image.slot)
                 return Interval(_MATE[winner], _MATE[winner]) if mate else None
         return None
 
     def unsolved(self, home: Cell) -> Iterator[Cell]:
-        """Yield the cells to solve for what is won in the home of a promotion, in order."""
-        for whole in wholes_of(home, self.mobile):
+        """Yield the cells to solve for the forced mates in the home of a promotion, in order."""
+        for whole in whole_cells_of(home, self.mobile):
             if is_to_queen(home) and whole not in self:
                 yield from self.with_those_below(whole)
 
     def with_those_below(self, cell: Cell) -> Iterator[Cell]:
-        """Yield a cell after those that are to be solved before, unless they have been solved."""
-        ordered = each_after_its_own(cell, self._unsolved_below)
+        """Yield the unsolved cells among a cell and those below it, the cell itself last."""
+        ordered = postorder(cell, self._unsolved_below)
         return (each for each, _ in ordered if each not in self._wins)
 
     def _unsolved_below(self, cell: Cell) -> tuple[Cell, ...]:
-        """Return the cells that steps or captures of the other side's pawns lead to, and captures that leave
-        it pawns, unless they have been solved: tables may hold these, but to decode them takes longer, many
-        times as long if pawns are about to be promoted."""
+        """Return the unsolved cells directly below a cell.
+
+        Steps or captures of Black's pawns lead to them, and captures of Black's pieces if Black has pawns.
+        Tables may hold these cells, but decoding the tables takes longer than solving the cells, and many
+        times longer if pawns are about to be promoted.
+        """
         below = list[Cell]()
         for pawn in chess.scan_forward(cell.black_pawns):
             below.append(without_pawn(cell, pawn))
@@ -182,13 +183,13 @@ class WonCells(ExitSource):
         return tuple(each for each in below if each not in self._wins)
 
     def is_won(self, board: chess.Board) -> bool:
-        """Whether a position of a cell that has been solved, as it is, is won by White."""
+        """Return whether White wins a position, according to the solution of its cell without symmetries."""
         position = CellPosition(board, board.occupied & ~board.pawns)
         wins = self._wins.get(position.cell)
         return wins is not None and wins.has(side_of(board), position.slot)
 
     def _found(self, route: Route) -> "_Found | None":
-        """Return what is known of the cell that a route leads to, and the symmetry that leads there."""
+        """Return the wins of the whole cell that a route leads to, and the symmetry that leads there."""
         whole = whole_cell(route.destination, route.side, self.mobile)
         if route.promoted is None or whole is None or not is_to_queen(route.destination):
             return None
@@ -210,8 +211,10 @@ def _packed(bits: Flags) -> Words:
 
 
 def _with_man_on(wins: Wins, place: int, square: int) -> Flags:
-    """Return which positions are won, Black to move, with one of the men on a square, by the squares of the
-    others."""
+    """Return which positions with Black to move and one of the men on a square are won.
+
+    :param place: index of the man among the mobile men; the others form the slots of the result.
+    """
     words, scalars = wins.won[BLACK_TO_MOVE], len(wins.cell.mobile) - 1
     if place == scalars:
         bits: Flags = (words >> np.uint64(square) & np.uint64(1)).astype(np.bool_)
@@ -222,27 +225,26 @@ def _with_man_on(wins: Wins, place: int, square: int) -> Flags:
 
 
 _LEVEL: Final = 1
-"""Of compression, of what is soon read again."""
+"""Level of compression: fast, since the data is soon read again."""
 _CHUNK: Final = 1 << 20
-"""Words of 64 positions that are looked at at a time."""
+"""Number of words of 64 positions that are processed at a time."""
 
 
 def _all_scores(_: Cell) -> Interval:
-    return EVERYTHING
+    return ALL_SCORES
 
 
 class PromotedCells:
     """Solves whole cells (:mod:`tbgen.beyond.structures`).
 
-    :param tables: they say what captures and steps of pawns lead to, as far as they hold it.
-    :param won: what is known to be won in whole cells.
+    :param tables: the tables, which have values after some captures and pawn steps.
+    :param won: the forced mates in whole cells.
     """
 
     def __init__(self, tables: Tables, won: WonCells) -> None:
         self._tables, self._won, self._mobile = tables, won, won.mobile
         self._solved: dict[tuple[Cell, int, int], Interval] = {}
-        """Whole cells, with the kinds of men whose promotions are known, at which ends, and in which
-        window."""
+        """The window of each solution, by whole cell, kind of the promoted men, and end."""
 
     def unsolved(
         self,
@@ -250,17 +252,18 @@ class PromotedCells:
         window_of: Callable[[Cell], Interval] = _all_scores,
         ends: Sequence[int] = ENDS,
     ) -> list[Cell]:
-        """Return the whole cells to solve for what is known after a promotion that leads to a home, each
-        after those that steps and captures of pawns lead to and that no table holds.
+        """Return the whole cells to solve for the home of a promotion, in order.
 
-        :param window_of: tells between which scores it matters what positions of a cell are worth.
-        :param ends: those that are wanted: of whole cells, White having promoted.
+        Each cell comes after those that steps and captures of pawns lead to, as far as no table holds them.
+
+        :param window_of: returns the scores between which positions of a cell matter.
+        :param ends: the ends to solve, as seen in whole cells, where White has promoted.
         """
         cells: dict[Cell, tuple[Cell, ...]] = {}
-        for whole in wholes_of(home, self._mobile):
+        for whole in whole_cells_of(home, self._mobile):
             kind, window = home.frozen[0].man.kind, window_of(whole)
             if not all(self._is_solved(whole, kind, end, window) for end in ends):
-                cells |= each_after_its_own(whole, self._below)
+                cells |= postorder(whole, self._below)
         return list(cells)
 
     def _below(self, cell: Cell) -> tuple[Cell, ...]:
@@ -281,15 +284,15 @@ class PromotedCells:
         window_of: Callable[[Cell], Interval] = _all_scores,
         ends: Sequence[int] = ENDS,
     ) -> Iterator[Bounds]:
-        """Solve whole cells, in the order of :meth:`unsolved`; yield the bounds of the homes, which are
-        canonical cells, of all promotions to a kind of man.
+        """Solve whole cells, and yield bounds of the homes of all promotions to a kind of man.
 
-        :param known: tells what captures of mobile men are worth.
-        :param between: called every few seconds; what it raises ends the work.
-        :param window_of: tells between which scores it matters what positions of a cell are worth.
-        :param ends: those of whole cells to find out; both where they are known to be the same.
+        :param cells: whole cells in the order of :meth:`unsolved`.
+        :param known: the bounds after captures of mobile men.
+        :param between: called every few seconds; an exception that it raises ends the work.
+        :param window_of: returns the scores between which positions of a cell matter.
+        :param ends: the ends of whole cells to solve; both are solved at once if all exits have values.
         :raises NoCodeError: if a cell has scores beyond G63.0.
-        :raises MemoryError: if there is too little.
+        :raises MemoryError: if too little memory is available.
         """
         wholes: dict[Cell, _Whole] = {}
         needed = {
@@ -300,7 +303,7 @@ class PromotedCells:
         for cell in cells:
             around = self._around(known, wholes)
             exact = all(map(around.same_ends, routes_of(lineup_of_cell(cell))))
-            window = EVERYTHING if exact else window_of(cell)
+            window = ALL_SCORES if exact else window_of(cell)
             sides = [side for side in SIDES if (cell, side) in needed]
             homes: dict[int, dict[int, Codes]] = {square: {} for square in chess.SquareSet(chess.BB_RANK_8)}
             planes = dict[int, dict[Side, bytes]]()
@@ -323,14 +326,16 @@ class PromotedCells:
             self._solved |= {(cell, kind, end): window for end in planes}
 
     def _around(self, known: Knowledge, wholes: "Mapping[Cell, _Whole]") -> Knowledge:
-        """Return what is known around a whole cell: of other whole cells what tables or those solved before
-        say, and else what is known."""
+        """Return the bounds of the exits of a whole cell.
+
+        The bounds of other whole cells come from tables or from ``wholes``, all others from ``known``.
+        """
 
         def block(route: Route, end: int) -> Block | None:
             if len(route.destination.mobile) <= self._mobile or self._tables.knows(route):
                 return known.block(route, end)
             whole, side = wholes.get(route.destination), side_after(route)
-            # After a double step that may be captured, only the bound of the other side holds.
+            # After a double step that may be captured en passant, only one end is bounded.
             if whole is None or (route.passed is not None and end != end_of(side)):
                 return None
             return Block(whole.values(end, side), np.zeros(0, np.uint16))
@@ -345,27 +350,28 @@ class PromotedCells:
 def _bounds_of_home(
     whole: Cell, kind: int, square: int, found: Mapping[int, Codes], window: Interval
 ) -> Bounds:
-    """Return bounds of the canonical cell in which a man of a kind is frozen on a square of the last rank.
+    """Return bounds of the canonical cell in which a promoted man is frozen on a square of the last rank.
 
-    :param found: by ends, what is known with Black to move, by the squares of the other men.
-    :param window: in which that was found.
+    :param found: by end, the values with Black to move and the promoted man on the square; the slots are
+        formed by the squares of the other men.
+    :param window: the window in which the values were found.
     """
-    rest, promoted = list(whole.mobile), man_of(WHITE_TO_MOVE, kind)
-    rest.remove(promoted)
-    home, symmetry = Cell.of_men(rest, whole.standing | {square: promoted}).canonical()
-    there, swapped = slots_there(home), symmetry & MIRROR_RANKS
-    side, men = BLACK_TO_MOVE ^ bool(swapped), [(man.colour, man.kind) for man in rest]
+    others, promoted = list(whole.mobile), man_of(WHITE_TO_MOVE, kind)
+    others.remove(promoted)
+    home, symmetry = Cell.of_men(others, whole.standing | {square: promoted}).canonical()
+    there, swapped = legal_slots(home), symmetry & MIRROR_RANKS
+    side, men = BLACK_TO_MOVE ^ bool(swapped), [(man.colour, man.kind) for man in others]
     value = np.full((len(ENDS), len(SIDES), home.size), NONE, np.uint8)
     depth = np.zeros(value.shape, np.uint16)
     for end in ENDS:
         np.copyto(value[end], WORST[end], where=there)
-    for seen, codes in found.items():
-        end = 1 - seen if swapped else seen
+    for whole_end, codes in found.items():
+        end = 1 - whole_end if swapped else whole_end
         stored = Block(codes, np.zeros(home.size, np.uint16))
-        known = gathered(replace(home, frozen=()), men, symmetry, stored).value
-        value[end, side] = np.where(there[side], known, np.uint8(NONE))
-        # The worse for the side of the end the more plies it takes, or the fewer.
-        depth[end, side, (known < NONE) if end == LOWER else (known > NONE)] = FAR
+        bounds = gathered(replace(home, frozen=()), men, symmetry, stored).value
+        value[end, side] = np.where(there[side], bounds, np.uint8(NONE))
+        # An unknown depth is the one that claims least: FAR for a score of the side whose end it is, else 0.
+        depth[end, side, (bounds < NONE) if end == LOWER else (bounds > NONE)] = FAR
     ends = tuple(sorted(1 - end if swapped else end for end in found))
     return Bounds(home, value, depth, ends, window.swapped if swapped else window)
 
@@ -374,20 +380,20 @@ def _bounds_of_home(
 class _Whole:
     """Bounds of all positions of a whole cell.
 
-    :ivar planes: they themselves, packed: by end and side to move.
-    :ivar exact: whether both ends are known to be the same.
+    :ivar planes: the compressed codes, by end and side to move.
+    :ivar exact: whether both ends are values, and so the same.
     """
 
     planes: dict[int, dict[Side, bytes]]
     exact: bool
 
     def values(self, end: int, side: Side) -> Codes:
-        """Return one end with a side to move: codes, shape (slots,)."""
+        """Return the codes at one end with a side to move, shape (slots,)."""
         return np.frombuffer(zlib_ng.decompress(self.planes[end][side]), np.uint8)
 
 
 def _add_wins(values: NDArray[np.uint8], cell: Cell, won: WonCells) -> None:
-    """Put what White is known to win into the values, uint8 (2, slots), of the lower end."""
+    """Write White's forced mates into the values of the lower end, uint8 (2, slots)."""
     for side in SIDES:
         words = won.won(cell, side)
         if words is None:

@@ -1,12 +1,14 @@
-"""Proofs of the bounds of cells and of forcing play as they are found, each from what was proved before.
+"""Proofs of the results of a search as they are found, each from results that were proved before.
 
-The values of moves out of the cell come first: copies of tables and solved cells are checked in some
-positions, by other code than that which makes them, and what a ply further on decides is proved. Then both
-games are proved, state by state (:mod:`tbgen.beyond.cell_proof`).
+A solution of a cell is proved in two steps. First come the bounds of its exits: blocks copied from tables and
+solved cells are compared in some positions with independent code, and blocks computed one ply further on are
+proved. Then both games are proved, state by state (:mod:`tbgen.beyond.cell_proof`).
 
-The proof of forced mates after promotions: chosen positions, their moves made by python-chess. Whatever Black
-does in a position that he has lost, White mates, or goes on to a lost position of a smaller level or to
-something that was proved before. Levels are natural numbers, so White mates in the end.
+Forced mates after promotions are proved in randomly chosen positions, with moves by python-chess. After any
+move of Black in a position that is lost for him, White mates, or can move to a lost position of a smaller
+level or to a mate that was proved before. Levels are natural numbers, so White mates eventually.
+
+Bounds by forcing moves are proved by following the chosen moves and all answers.
 """
 
 import random
@@ -38,18 +40,19 @@ from tbgen.index.layout import BLACK_TO_MOVE, SIDES
 from tbgen.probe.tablebase import Tablebase
 
 POSITIONS: Final = 200
-"""Lost positions that are proved of a cell, if there are as many."""
+"""Maximum number of lost positions that are proved in a cell."""
 _TRIES: Final = 100
-"""Slots that are looked at for each of them."""
+"""Number of random slots that are tried for each of these positions."""
 _MATE: Final = Code(0)
-"""White's."""
+"""Code of a mate by White."""
 
 
 def prove_wins(wins: Wins, known: Known, chance: random.Random) -> int:
-    """Prove some lost positions of a cell, and return how many.
+    """Prove some positions of a cell that are lost for Black, and return their number.
 
-    :param wins: with levels.
-    :raises WrongBoundError: if one is wrong.
+    :param wins: the forced mates, with levels.
+    :param chance: the source of random slots.
+    :raises WrongBoundError: if one of the positions is not proved.
     """
     proved = 0
     for _ in range(POSITIONS * _TRIES):
@@ -67,7 +70,7 @@ def prove_wins(wins: Wins, known: Known, chance: random.Random) -> int:
 def _prove(wins: Wins, known: Known, board: chess.Board, level: int) -> None:
     for move in board.legal_moves:
         then = _board_after(board, move)
-        if not (_is_known(known, then) if board.is_zeroing(move) else _goes_on(wins, known, then, level)):
+        if not (_is_mate(known, then) if board.is_zeroing(move) else _nears_mate(wins, known, then, level)):
             raise _wrong_win(board, move)
     if not any(board.legal_moves) and not board.is_check():
         raise _wrong_win(board, chess.Move.null())
@@ -75,17 +78,17 @@ def _prove(wins: Wins, known: Known, board: chess.Board, level: int) -> None:
 
 def _wrong_win(board: chess.Board, move: chess.Move) -> WrongBoundError:
     return WrongBoundError(
-        f"{board.fen()}: the forced mate is not proved, since nothing is known against {board.san(move)}; "
+        f"{board.fen()}: the forced mate is not proved, since no win is proved after {board.san(move)}; "
         f"{REMEDY}"
     )
 
 
-def _goes_on(wins: Wins, known: Known, board: chess.Board, level: int) -> bool:
-    """Whether White has a move that mates or leads nearer to mate than a level."""
+def _nears_mate(wins: Wins, known: Known, board: chess.Board, level: int) -> bool:
+    """Return whether White has a move to a proved mate, or to a lost position of a smaller level."""
     for move in board.legal_moves:
         then = _board_after(board, move)
         if board.is_zeroing(move):
-            if _is_known(known, then):
+            if _is_mate(known, then):
                 return True
         else:
             slot = wins.cell.slot(wins.cell.squares_of(then))
@@ -94,8 +97,8 @@ def _goes_on(wins: Wins, known: Known, board: chess.Board, level: int) -> bool:
     return False
 
 
-def _is_known(known: Known, board: chess.Board) -> bool:
-    """Whether it was proved before that White forces mate."""
+def _is_mate(known: Known, board: chess.Board) -> bool:
+    """Return whether a forced mate by White was proved before."""
     if known.won.is_won(board):
         return True
     position = CellPosition(board, board.occupied & ~board.pawns)
@@ -111,48 +114,48 @@ def _board_after(board: chess.Board, move: chess.Move) -> chess.Board:
 _State: TypeAlias = tuple[chess.Board, GScore]
 """A position and its accrued score."""
 _Name: TypeAlias = tuple[str, GScore]
-"""What tells it from others."""
+"""Key of a state."""
 
 
 def prove_forcing(board: chess.Board, accrued: GScore, tables: Tablebase, proof: ForcingProof) -> int:
     """Prove a bound of a state by the forcing moves that its proof chooses; return the number of states.
 
-    Play ends with a score that is enough, or it goes on for ever; then states come about again, and the
-    accrued score does not change from one time to the next. So it is enough that no such circle leads through
-    states in which less has accrued.
+    Play that ends has to end with a score that satisfies the bound. Infinite play repeats states, and the
+    accrued score does not change on such a cycle. So it suffices that no cycle leads through states whose
+    accrued score violates the bound.
 
-    :param accrued: the state's accrued score, with the position's own folded in.
-    :raises WrongBoundError: if it does not follow.
+    :param accrued: the accrued score of the state, with the position score folded in.
+    :raises WrongBoundError: if the bound does not follow.
     """
     bound = GScore.from_code(proof.bound)
     chosen = {_name((board, score)): move for board, score, move in proof.choices()}
 
-    def is_enough(score: GScore) -> bool:
+    def satisfies_bound(score: GScore) -> bool:
         return score >= bound if proof.white else score <= bound
 
-    between: dict[_Name, list[_Name]] = {}
-    """States in which less has accrued, with those of them that moves lead to."""
+    violating: dict[_Name, list[_Name]] = {}
+    """The states whose accrued score violates the bound, each with its successors among them."""
     waiting = [(board.copy(stack=False), accrued)]
     seen = {_name(waiting[0])}
-    for here, held in waiting:
-        ended = _end(here, held, tables)
+    for here, score in waiting:
+        ended = _end(here, score, tables)
         if ended is not None:
-            if not is_enough(ended):
+            if not satisfies_bound(ended):
                 raise _wrong_forcing(here.fen(), f"it is worth {ended}")
             continue
         moves = list(here.legal_moves)
         if here.turn == proof.white:
-            moves = [move for move in moves if move == chosen.get(_name((here, held)))]
+            moves = [move for move in moves if move == chosen.get(_name((here, score)))]
         if not moves:
-            raise _wrong_forcing(here.fen(), f"no move is chosen with {held}")
-        after = [_state_after(here, held, move) for move in moves]
-        if not is_enough(held):
-            between[_name((here, held))] = [_name(each) for each in after if not is_enough(each[1])]
+            raise _wrong_forcing(here.fen(), f"no move is chosen with {score} accrued")
+        after = [_state_after(here, score, move) for move in moves]
+        if not satisfies_bound(score):
+            violating[_name((here, score))] = [_name(each) for each in after if not satisfies_bound(each[1])]
         new = {_name(each): each for each in after if _name(each) not in seen}
         seen |= new.keys()
         waiting += new.values()
     try:
-        TopologicalSorter(between).prepare()
+        TopologicalSorter(violating).prepare()
     except CycleError as error:
         fen, score = error.args[1][0]
         raise _wrong_forcing(fen, f"{score} may stay for ever") from None
@@ -164,7 +167,7 @@ def _wrong_forcing(fen: str, what: str) -> WrongBoundError:
 
 
 def _end(board: chess.Board, accrued: GScore, tables: Tablebase) -> GScore | None:
-    """Return what a state is worth where play ends or tables go on, None elsewhere."""
+    """Return the value of a state where play ends or a table has it; None elsewhere."""
     if not any(board.legal_moves):
         return accrued
     if chess.popcount(board.occupied) <= MAX_MEN and accrued == GScore.of_board(board):
@@ -179,26 +182,26 @@ def _name(state: _State) -> _Name:
 
 
 def _state_after(board: chess.Board, accrued: GScore, move: chess.Move) -> _State:
-    """Return the state after a move."""
+    """Return the state after a move, with the accrued score folded."""
     after = _board_after(board, move)
-    own = GScore.of_board(after)
-    return after, own if board.is_zeroing(move) or own.rank < accrued.rank else accrued
+    score = GScore.of_board(after)
+    return after, score if board.is_zeroing(move) or score.rank < accrued.rank else accrued
 
 
-_WHOLE: Final = 64**3
-"""Slots of a cell up to which all positions are proved."""
+_MAX_FULL_SLOTS: Final = 64**3
+"""Maximum number of slots of cells in which all positions are proved."""
 _CHECKS: Final = 4
-"""Positions of a copy that are checked, for each end and each proof."""
-_SURE: Final = (Code(254), Code(1))
-"""What is sure against a bare king, which cannot mate: -G0.5 for White, G0.5 for Black."""
+"""Number of positions of a copied block that are checked, for each end and each proof."""
+_BARE_KING_BOUNDS: Final = (Code(254), Code(1))
+"""Bounds against a bare king, which cannot mate: White gets at least -G0.5; at most G0.5 with a bare king."""
 
 
 class Prover:
-    """Proves what is found, in time that does not count, and counts what it has proved.
+    """Proves results as they are found, in time that does not count, and counts the proved states.
 
-    What is wrong is a :class:`tbgen.beyond.cell_proof.WrongBoundError`.
+    A wrong result raises :class:`tbgen.beyond.cell_proof.WrongBoundError`.
 
-    :param meter: what is left of the budget.
+    :param meter: the rest of the budget.
     """
 
     def __init__(self, known: Known, meter: Meter) -> None:
@@ -206,30 +209,30 @@ class Prover:
         self._last: CellProof | None = None
         self._random = random.Random(0)
         self.proof = ForwardProof()
-        """What has been proved up to now."""
+        """The amount that has been proved so far."""
 
     def cell(self, bounds: Bounds) -> None:
-        """Prove a solution of a cell from what is known now."""
+        """Prove a solution of a cell from the current bounds of its exits."""
         cell = bounds.cell
         self._prove(
             lambda: self._of_cell(cell, lambda proof, exits: proof.fresh(bounds, exits)),
             cells=1,
-            sampled=int(cell.size > _WHOLE),
+            sampled=int(cell.size > _MAX_FULL_SLOTS),
         )
 
     def wins(self, wins: Wins) -> None:
-        """Prove some of the positions of a cell that are said to be won, from what is known now."""
+        """Prove some of the forced mates in a cell, from the current bounds of its exits."""
         self._prove(lambda: prove_wins(wins, self._known, self._random), cells=1, sampled=1)
 
     def forcing(self, board: chess.Board, accrued: GScore, proof: ForcingProof) -> None:
-        """Prove a bound by forcing moves.
+        """Prove a bound of a state by forcing moves.
 
-        :param accrued: of the given state.
+        :param accrued: the accrued score of the state.
         """
         self._prove(lambda: prove_forcing(board, accrued, self._known.tables.tablebase, proof))
 
     def layer(self, bounds: Bounds, layer: Bounds, accrued: GScore) -> None:
-        """Prove a layer of a cell from its bounds and from what is known now."""
+        """Prove a layer of a cell from its fresh bounds and the current bounds of its exits."""
         self._prove(
             lambda: self._of_cell(
                 bounds.cell, lambda proof, exits: proof.accrued(bounds, layer, accrued, exits)
@@ -237,59 +240,59 @@ class Prover:
         )
 
     def _of_cell(self, cell: Cell, prove: Callable[[CellProof, Knowledge], int]) -> int:
-        """Prove something about a cell, by the proof of the last time if it was the same; return the number
-        of states."""
+        """Call ``prove`` with the proof of a cell and of its exits; return the number of states."""
         if self._last is None or self._last.cell != cell:
             self._last = CellProof(cell, _share(cell), self._meter.threads)
         exits = _ProvedExits(self._known, self._random)
         return prove(self._last, exits) + sum(exits.proved)
 
     def _prove(self, prove: Callable[[], int], cells: int = 0, sampled: int = 0) -> None:
-        """Prove some states, as many as the function returns."""
+        """Call ``prove``, which returns a number of proved states; count the states, but not the time."""
         began, before = time.perf_counter(), self.proof
         states = prove()
         self.proof = ForwardProof(before.cells + cells, before.states + states, before.sampled + sampled)
-        self._meter.prolong(time.perf_counter() - began)
+        self._meter.extend(time.perf_counter() - began)
 
 
 class _ProvedExits:
-    """Knowledge of the exits of one cell, proved when it is asked for: see
-    :class:`tbgen.cells.bounds.Knowledge`.
+    """The bounds of the exits of one cell, which are proved when they are requested.
+
+    Implements :class:`tbgen.cells.bounds.Knowledge`.
     """
 
     def __init__(self, known: Known, chance: random.Random) -> None:
         self._known, self._random = known, chance
         self._found: dict[tuple[object, ...], Block | None] = {}
-        self._settled = SomeKnowledge(self._copy, self.bound)
+        self._copied = SomeKnowledge(self._copy, self.bound)
         self.proved: list[int] = []
-        """Numbers of positions whose worth was proved from what they lead to in one ply."""
+        """Numbers of positions whose bounds were proved from the next captures and pawn moves, by block."""
 
     def block(self, route: Route, end: int) -> Block | None:
-        """Return what is known."""
-        route = route.whole
+        """Return the block of a route at one end, after proving it."""
+        route = route.unrestricted
         key = route.side, route.destination, route.promoted, route.quiet, route.passed, end
         if key not in self._found:
-            settled, block = self._copy(route, end), self._known.block(route, end)
-            by_ply = None if block is None else _unsettled(settled, block, self.bound(route, end))
+            copied, block = self._copy(route, end), self._known.block(route, end)
+            by_ply = None if block is None else _not_copied(copied, block, self.bound(route, end))
             if by_ply is not None:
                 share = _share(route.destination)
-                self.proved.append(prove_by_ply(route, end, by_ply, self._settled, share))
+                self.proved.append(prove_by_ply(route, end, by_ply, self._copied, share))
             self._found[key] = block
         return self._found[key]
 
     def bound(self, route: Route, end: int) -> Code:
-        """Return what is known of all positions, no more than what is sure against a bare king."""
-        alone = [man.kind for man in route.destination.all_men if man.colour != SIDES[end]] == [KING]
+        """Return the bound of all positions of a route, limited to the proved bound against a bare king."""
+        is_bare = [man.kind for man in route.destination.all_men if man.colour != SIDES[end]] == [KING]
         claimed = self._known.bound(route, end)
-        sure = _SURE[end] if alone else WORST[end]
-        return max(claimed, sure) if end == LOWER else min(claimed, sure)
+        proved = _BARE_KING_BOUNDS[end] if is_bare else WORST[end]
+        return max(claimed, proved) if end == LOWER else min(claimed, proved)
 
     def same_ends(self, route: Route) -> bool:
-        """Whether both ends are the same, for which nothing has been proved."""
+        """Return False: it is not proved that both ends are the same."""
         return False
 
     def _copy(self, route: Route, end: int) -> Block | None:
-        """Return the block of the sources, after a check of some of its positions."""
+        """Return the block of the sources, after checking some of its positions."""
         block = self._known.stored(route, end)
         if block is not None:
             for slot in (self._random.randrange(len(block.value)) for _ in range(_CHECKS)):
@@ -298,43 +301,45 @@ class _ProvedExits:
         return block
 
     def _check(self, route: Route, slot: int, end: int, claimed: Code) -> None:
-        """Compare a claim with what is known of one position."""
+        """Compare a bound of one position in a block with the bounds of the position by itself."""
         cell, home = route.destination, home_of_route(route)
         board = cell.board_of(side_after(route), slot)
         if board is None or board.was_into_check():
             return
-        mobile = board.occupied & ~cell.still
+        mobile = board.occupied & ~cell.standing_mask
         if home != cell and route.promoted is not None:
             mobile |= 1 << route.promoted
         board.ep_square = route.passed
         position = CellPosition(board, mobile)
-        known = self._known.worth(position)
-        if not _bears_out(known, end, claimed):
-            # Packed tables keep back what only promotions lead to; a capture may lead to the same position.
+        bounds = self._known.worth(position)
+        if not _confirms(bounds, end, claimed):
+            # Packed tables do not answer for positions after promotions, which a capture may also lead to.
             value = self._known.tables.fresh_value(board)
             if value is not None:
-                known = known.within(Interval(code_of(value), code_of(value)))
-            if not _bears_out(known, end, claimed):
-                lower, upper, taken = map(GScore.from_code, (*known, claimed))
+                bounds = bounds.within(Interval(code_of(value), code_of(value)))
+            if not _confirms(bounds, end, claimed):
+                lower, upper, claim = map(GScore.from_code, (*bounds, claimed))
                 raise WrongBoundError(
-                    f"{board.fen()}: a cell that leads here took {taken} for proved, and what is known is "
-                    f"{lower} to {upper}; please report this"
+                    f"{board.fen()}: a cell that leads here used the bound {claim}, but the proved bounds "
+                    f"are {lower} and {upper}; please report this"
                 )
 
 
-def _bears_out(known: Interval, end: int, claimed: Code) -> bool:
-    """Whether one end of what is known is at least as good for its side as what is claimed."""
-    return claimed >= known.lower if end == LOWER else claimed <= known.upper
+def _confirms(bounds: Interval, end: int, claimed: Code) -> bool:
+    """Return whether the bound at an end is at least as good for its side as the claimed one."""
+    return claimed >= bounds.lower if end == LOWER else claimed <= bounds.upper
 
 
-def _unsettled(settled: Block | None, block: Block, bound: Code) -> Block | None:
-    """Return the part of a block that is not settled, if there is any, with the bound of all positions for
-    the rest."""
-    if settled is None:
+def _not_copied(copied: Block | None, block: Block, bound: Code) -> Block | None:
+    """Return a block in which positions with copied bounds have the bound of all positions instead.
+
+    None is returned if all bounds are copied.
+    """
+    if copied is None:
         return block
-    same = (settled.value == block.value) & (settled.depth == block.depth)
+    same = (copied.value == block.value) & (copied.depth == block.depth)
     return None if same.all() else Block(np.where(same, bound, block.value).astype(np.uint8), block.depth)
 
 
 def _share(cell: Cell) -> int:
-    return 1 if cell.size <= _WHOLE else SHARE
+    return 1 if cell.size <= _MAX_FULL_SLOTS else SHARE

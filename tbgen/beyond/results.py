@@ -1,8 +1,9 @@
-"""What solving has proved so far: in memory, and in a file with which the next run goes on.
+"""Results of solving, in memory and in a file with which the next run continues.
 
-The file has a line of JSON for itself and then one for each attempt: position and accrued score, both ends of
-the interval, the depth, what the attempt was allowed, and a checksum. A line is written and synced when the
-attempt is over, so a run that is killed loses no other; what it has left of a line the next run drops.
+The file begins with a line of JSON that identifies it. Each further line describes an attempt: position and
+accrued score, both bounds of the interval, depth, limits of the attempt, and a checksum. A line is written
+and synced when the attempt is over, so a killed run loses only its current attempt. The next run removes an
+incomplete last line.
 """
 
 from __future__ import annotations
@@ -30,39 +31,39 @@ from tbgen.system.locks import NoLocksError, try_lock
 __all__ = ["Effort", "SolveResults", "StateName", "open_results"]
 
 _HEAD: Final = b'{"format": "results of solving positions, by tbgen", "version": 1}\n'
-"""What network file systems without locks answer."""
+"""The first line of a file of results."""
 
 
 class StateName(NamedTuple):
-    """A position with an accrued score, as files name it."""
+    """The name of a state in files: its position and accrued score as texts."""
 
     position: str
-    """The first four fields of its FEN."""
+    """The first four fields of the FEN."""
     accrued: str
 
     @classmethod
     def of(cls, board: chess.Board, accrued: GScore) -> Self:
-        """Return the state of a board; its clocks do not count."""
+        """Return the name of a state, without move counters."""
         return cls(board.epd(), str(accrued))
 
 
 class Effort(NamedTuple):
-    """What an attempt to solve a state was allowed, and had to go by."""
+    """The limits of an attempt to solve a state, and the number of tables that it could use."""
 
     seconds: float
-    """Infinite if more of them are of no use."""
+    """Time; infinite if more time would not help."""
     memory: int
-    """Bytes."""
+    """Memory in bytes."""
     tables: int
-    """How many tables and Syzygy files there were."""
+    """Number of tables and Syzygy files."""
 
     def covers(self, other: Effort) -> bool:
-        """Tell whether it was as much as another one in everything."""
+        """Return whether this effort is at least as large as another one in every respect."""
         return all(mine >= its for mine, its in zip(self, other, strict=True))
 
 
 class _Attempt(Document):
-    """A line of the file."""
+    """An attempt to solve a state, as a line of the file."""
 
     position: str
     accrued: ScoreText
@@ -70,23 +71,23 @@ class _Attempt(Document):
     upper: ScoreText
     depth: int | None
     seconds: float | None
-    """None if more of them are of no use."""
+    """None if more time would not help."""
     memory: int
     tables: int
     check: str | UnsetType = UNSET
-    """CRC-32 of the line without it; lines of earlier versions have none."""
+    """CRC-32 of the line without this field; missing in lines of earlier versions."""
 
     @property
     def line(self) -> bytes:
-        """The line with its checksum."""
+        """The line, with its checksum."""
         bare = msgspec.json.encode(msgspec.structs.replace(self, check=UNSET))
         return msgspec.json.encode(msgspec.structs.replace(self, check=f"{crc32(bare):08x}"))
 
     @classmethod
     def parse(cls, line: bytes) -> Self:
-        """Read a line.
+        """Parse a line.
 
-        :raises ValueError: if it is something else, or its bytes are not those that were written.
+        :raises ValueError: if it is not a line of results, or has been changed since it was written.
         """
         attempt = msgspec.json.decode(line, type=cls)
         if line != (msgspec.json.encode(attempt) if attempt.check is UNSET else attempt.line):
@@ -95,9 +96,9 @@ class _Attempt(Document):
 
     @property
     def found(self) -> tuple[StateName, ProvedValue, Effort]:
-        """What the attempt was about, and what it proved.
+        """The state, the proved bounds, and the effort of the attempt.
 
-        :raises ValueError: if the ends are those of no interval.
+        :raises ValueError: if the lower bound is better than the upper bound.
         """
         bounds = ScoreInterval.parse(f"{self.lower} {self.upper}")
         seconds = math.inf if self.seconds is None else self.seconds
@@ -106,7 +107,7 @@ class _Attempt(Document):
 
 
 class SolveResults:
-    """What has been proved of states, and what it took.
+    """The bounds proved for each state, and the effort of all attempts.
 
     :param keep: called with the line of each attempt that is added; :func:`open_results` writes it to a file.
     """
@@ -117,17 +118,17 @@ class SolveResults:
         self._efforts: defaultdict[StateName, list[Effort]] = defaultdict(list)
 
     def proved(self, state: StateName) -> ProvedValue | None:
-        """Return what is known of a state, None of one that nobody has tried."""
+        """Return the proved bounds of a state; None if it has never been attempted."""
         return self._proved.get(state)
 
     def tried(self, state: StateName, effort: Effort) -> bool:
-        """Tell whether so much has been tried on a state before."""
+        """Return whether an earlier attempt on a state had at least this effort."""
         return any(before.covers(effort) for before in self._efforts[state])
 
     def add(self, state: StateName, proved: ProvedValue, effort: Effort) -> None:
-        """Add what an attempt has proved.
+        """Add the result of an attempt.
 
-        :raises TbgenError: if that contradicts what was proved before, or cannot be written.
+        :raises TbgenError: if it contradicts an earlier result, or cannot be written.
         """
         self.recall(state, proved, effort)
         lower, upper = map(str, proved.bounds)
@@ -135,32 +136,32 @@ class SolveResults:
         self._keep(_Attempt(*state, lower, upper, proved.depth, seconds, effort.memory, effort.tables).line)
 
     def recall(self, state: StateName, proved: ProvedValue, effort: Effort) -> None:
-        """Add what an attempt has proved that is kept already.
+        """Add the result of an attempt that is in the file already.
 
-        :raises TbgenError: if that contradicts what was proved before.
+        :raises TbgenError: if it contradicts an earlier result.
         """
-        known = self._proved.get(state)
+        before = self._proved.get(state)
         try:
-            self._proved[state] = proved if known is None else known.and_also(proved)
+            self._proved[state] = proved if before is None else before.and_also(proved)
         except ValueError as error:
             raise TbgenError(
                 f"two results of solving {' '.join(state)} contradict each other ({error}): "
-                "one is wrong, maybe in the file of results; begin another"
+                "one is wrong, perhaps in the file of results; use another file"
             ) from None
         self._efforts[state].append(effort)
 
 
 @contextmanager
 def open_results(path: Path, option: str = "--solve-results") -> Iterator[SolveResults]:
-    """Open a file of results, made if need be: what it knows counts, and what is added is written down.
+    """Open a file of results, which is made if necessary, read it, and append further results to it.
 
-    :param option: what names the file on the command line.
+    :param option: the command line option that names the file.
     :raises UsageError: if the file is something else, or another process has it open.
     :raises TbgenError: if it cannot be read or written.
     """
     remedy = f"choose another place with {option}"
     if path.exists() and not path.is_file():
-        raise UsageError(f"{quote(str(path))} is no file: name one for results with {option}")
+        raise UsageError(f"{quote(str(path))} is not a file: name one for results with {option}")
     check_name(path)
     with write_errors(path, remedy=remedy):
         file = open(path, "a+b", buffering=0)  # noqa: SIM115
@@ -178,17 +179,17 @@ def open_results(path: Path, option: str = "--solve-results") -> Iterator[SolveR
                     f"another run of tbgen is writing to {quote(str(path))}: let it end, or name another file"
                 )
         results = SolveResults(lambda line: append(line + b"\n"))
-        whole = _read(path, file, results, option)
-        file.truncate(whole)
-        if not whole:
+        complete = _read(path, file, results, option)
+        file.truncate(complete)
+        if not complete:
             append(_HEAD)
         yield results
 
 
 def _read(path: Path, file: FileIO, results: SolveResults, option: str) -> int:
-    """Take in what a file says; return how many of its bytes are whole lines.
+    """Add the results of a file to ``results``; return the number of bytes in its complete lines.
 
-    :raises UsageError: if the file is none of ours.
+    :raises UsageError: if the file is not a file of results, or has an invalid line.
     """
     file.seek(0)
     text = file.read()
@@ -196,7 +197,7 @@ def _read(path: Path, file: FileIO, results: SolveResults, option: str) -> int:
         if _HEAD.startswith(text):
             return 0
         raise UsageError(
-            f"{quote(str(path))} has no results that this version of tbgen can go on with: "
+            f"{quote(str(path))} has no results that this version of tbgen can continue: "
             f"name another file with {option}"
         )
     end = text.rfind(b"\n") + 1
@@ -205,7 +206,7 @@ def _read(path: Path, file: FileIO, results: SolveResults, option: str) -> int:
             found = _Attempt.parse(line).found
         except ValueError:
             raise UsageError(
-                f"{quote(str(path))}, line {number}: this is no result of solving; "
+                f"{quote(str(path))}, line {number}: this is not a result of solving; "
                 f"remove the line, or name another file with {option}"
             ) from None
         results.recall(*found)

@@ -1,4 +1,4 @@
-"""What is proved about a state: by forcing moves, and in the cells of one set of mobile men after another."""
+"""The solution of a state, collected from forcing moves and from searches with several sets of mobile men."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,29 +18,29 @@ from tbgen.board.rules import position_score
 from tbgen.board.score import GScore, Signed, code_of, to_gscore
 from tbgen.board.scoring import ProvedValue, ScoreInterval
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, NoCodeError
-from tbgen.cells.cell import MOST_MOBILE
+from tbgen.cells.cell import MAX_MOBILE
 from tbgen.cells.window import Interval
 from tbgen.errors import build_command
 
 if TYPE_CHECKING:  # not needed without proofs
     from tbgen.beyond.proof import Prover
 
-_OF_GAPS: Final = 64**2
-"""Slots of the largest cells whose layers are made to explain gaps..."""
-_OF_PLANS: Final = 64**3
-"""...and to show plans: a few, each in a fraction of a second."""
+_GAP_LAYER_SLOTS: Final = 64**2
+"""Maximum number of slots of cells whose layers are made to explain gaps."""
+_PLAN_LAYER_SLOTS: Final = 64**3
+"""Maximum number of slots of cells whose layers are made for plans, each in a fraction of a second."""
 
 
 @dataclass(frozen=True, slots=True)
 class SolvedMove:
-    """A move and what it is worth.
+    """A move and the bounds of the state after it.
 
     :ivar uci: the move in UCI notation.
     :ivar san: the move in short algebraic notation.
     :ivar zeroing: whether it is a capture or a pawn move, which resets the accrued score.
-    :ivar lower: White gets this at least.
-    :ivar upper: White gets this at most.
-    :ivar depth: plies from the state after it, if they are known.
+    :ivar lower: the score that White gets at least.
+    :ivar upper: the score that White gets at most.
+    :ivar depth: depth in plies of the state after the move; None if it is not proved.
     """
 
     uci: str
@@ -52,44 +52,44 @@ class SolvedMove:
 
     @property
     def bounds(self) -> ScoreInterval:
-        """Both ends."""
+        """The interval of both bounds."""
         return ScoreInterval(self.lower, self.upper)
 
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """What is proved about a state.
+    """Everything that is proved about a state.
 
-    :ivar position_score: the position's own score.
-    :ivar accrued: the accrued score that was taken, with the position's own folded in.
-    :ivar lower: White gets this at least.
-    :ivar upper: White gets this at most.
-    :ivar depth: plies until the accrued score is the value; None if they are not known.
-    :ivar moves: best first.
-    :ivar cells: how many cells were solved, those solved again counted again.
-    :ivar stopped_by: why the ends do not meet; None if they do.
-    :ivar missing: the tables that might narrow an interval, and are not there: names of their materials,
-        but for those that others rest on.
-    :ivar build: the shell command that builds all of them; empty if none is missing.
-    :ivar mobile: the men that are mobile in the cell which proves the lower end, and in that of the upper
-        end; none for an end that is proved by forcing moves.
-    :ivar forcing: whether the lower end is proved by forcing moves of White, and whether the upper end is by
-        those of Black.
-    :ivar holds: how one man holds another, if the ends are proved with one mobile man of each side, and the
+    :ivar position_score: the position score.
+    :ivar accrued: the accrued score, with the position score folded in.
+    :ivar lower: the score that White gets at least.
+    :ivar upper: the score that White gets at most.
+    :ivar depth: plies until the accrued score equals the value; None if they are not proved.
+    :ivar moves: the legal moves, best first.
+    :ivar cells: number of solutions of cells; a cell that was solved again counts again.
+    :ivar stopped_by: the reason why only an interval is proved; None if the value is proved.
+    :ivar missing: names of the materials whose missing tables might narrow the interval, without those that
+        other missing tables depend on.
+    :ivar build: the shell command that builds all missing tables; empty if none is missing.
+    :ivar mobile: the squares of the mobile men in the cell that proves the lower bound, and in the cell that
+        proves the upper bound; empty for a bound that is proved by forcing moves.
+    :ivar forcing: whether the lower bound is proved by forcing moves of White, and whether the upper bound is
+        proved by forcing moves of Black.
+    :ivar holds: how one man holds another, if the bounds are proved with one mobile man of each side and the
         mobile men were chosen.
-    :ivar plans: how play begins that shows the lower and the upper end; the same, which is best play, if the
-        value is known from cells. A plan has a dozen plies at most, and ends before where much work would
-        have to tell more. Empty where tables answer, and where an end is all that there could be.
-    :ivar gaps: the moves that keep the ends apart, those of most positions first.
-    :ivar narrowing: what the cells take that would tell more of the gaps; None if there are none.
-    :ivar proof: what has been proved forward; None if that was not asked for.
-    :ivar line: best play of both sides up to where the accrued score is the value, or where Syzygy files
-        alone go on; if the value is proved by forcing moves, play that shows it. None if it was not asked
-        for, if only an interval is known, or if it takes depths that tables do not store.
-    :ivar lines: play that shows the ends of an interval, lower end first: White as he proves the lower end,
-        or Black the upper one, against the replies that concede least; up to where the accrued score is that
-        end, or where nothing more is known; where that side proves it by forcing moves, until a position
-        comes about again. None if they were not asked for, or the value is known.
+    :ivar plans: the first moves of play that shows the lower bound, and of play that shows the upper bound.
+        Both are best play if the value is proved in cells. A plan has at most twelve plies, and fewer if the
+        next one would take much work. It is empty if tables answer, and for a bound that always holds.
+    :ivar gaps: the kinds of moves that keep the bounds apart, those of most positions first.
+    :ivar narrowing: the cost of the cells that might close the gaps; None if there are none.
+    :ivar proof: how much has been proved forward; None if no proof was requested.
+    :ivar line: best play of both sides until the accrued score equals the value, or until only Syzygy files
+        have the position. If the value is proved by forcing moves, it is play that shows the value. None if
+        no line was requested, if only an interval is proved, or if tables do not store the depths needed.
+    :ivar lines: play that shows the lower bound and play that shows the upper bound, if only an interval is
+        proved. White proves the lower bound, or Black the upper bound, against the replies that concede
+        least. A line ends when the accrued score equals the bound or nothing more is proved; with forcing
+        moves it ends when a position is repeated. None if no lines were requested or the value is proved.
     """
 
     position_score: GScore
@@ -114,23 +114,22 @@ class Solution:
 
     @property
     def value(self) -> GScore | None:
-        """The value, if it is known exactly."""
+        """The value; None if only an interval is proved."""
         return self.lower if self.lower == self.upper else None
 
     @property
     def proved(self) -> ProvedValue:
-        """Interval and depth."""
+        """The interval and the depth."""
         return ProvedValue(ScoreInterval(self.lower, self.upper), self.depth)
 
 
 class Collection:
-    """What forcing moves, and searches with several sets of mobile men, have proved of one state: the best of
-    each.
+    """Collects the best bounds of one state from forcing moves and from searches with sets of mobile men.
 
     :param accrued: the accrued score, up to G63.0.
-    :param budget: what is allowed.
-    :param with_holds: whether to find out how one man holds another.
-    :param all_fit: whether memory lets all sets be tried.
+    :param budget: the limits of the solution.
+    :param with_holds: whether to find how one man holds another.
+    :param all_fit: whether memory allows all sets of mobile men to be tried.
     """
 
     def __init__(
@@ -140,22 +139,23 @@ class Collection:
         self._score, self.accrued = to_gscore(accrued), code_of(accrued)
         self._stops = {Stop.NOTHING_LEFT if all_fit else Stop.MEMORY}
         self.interrupt: KeyboardInterrupt | None = None
-        """What has interrupted a search."""
+        """The interrupt that ended the search, if any."""
         self.answer = Answer(WORST)
+        """The best bounds of the state."""
         self._moves: dict[chess.Move, Answer] = {}
         self._holds: list[tuple[Hold, ...]] = [(), ()]
-        self.found: list[Search] = []
-        """The searches that prove the lower and the upper end, where forcing moves prove no more."""
+        self.searches: list[Search] = []
+        """The searches that prove the best lower and the best upper bound of all searches."""
         self._refused: NoCodeError | None = None
-        """Why no cell was solved."""
+        """The error for which no cell was solved."""
         self._forcing: list[ForcingProof | None] = [None, None]
-        """The forcing moves that prove the lower and the upper end."""
+        """The forcing moves that prove the lower and the upper bound; None if a search proves the bound."""
         self.cells = 0
-        """How many cells were solved."""
+        """Number of solutions of cells."""
 
     @contextmanager
     def _interruptible(self) -> Iterator[None]:
-        """Let an interrupt end what is done, and take note of it."""
+        """Catch and record an interrupt of the enclosed work."""
         try:
             yield
         except KeyboardInterrupt as interrupt:
@@ -163,34 +163,34 @@ class Collection:
             self._stops.add(Stop.INTERRUPT)
 
     def add(self, search: Search) -> None:
-        """Run a search, unless everything is known or there was an interrupt, and take what it proves, also
-        if it is interrupted.
+        """Run a search and add its bounds, even if it is interrupted.
 
-        A cell that is refused leaves what is known without it.
+        It does not run if the value is proved already, or after an interrupt. If its cell cannot be solved,
+        the bounds that are available without the cell are added.
         """
-        over, stop, refused = search.given.over, None, None
+        over, stop, refused = search.position.over, None, None
         with self._interruptible():
             try:
                 if not (over or self.interrupt or self.answer.value.exact):
                     stop = search.run()
             except NoCodeError as error:
                 refused = error
-            search.tell()
-        self._refused = refused if not self.found or self._refused else None
+            search.report()
+        self._refused = refused if not self.searches or self._refused else None
         self._stops |= {stop} if stop else set()
         self.cells += search.solved
         found = search.answer()
-        before, first = self.answer, not self.found
+        before, first = self.answer, not self.searches
         self.answer = before.within(found)
         better = [end for end in ENDS if before.value[end] != self.answer.value[end] or found.value.exact]
-        self.found = self.found or [search for _ in ENDS]
-        held = holds(search) if (better or first) and self._with_holds else ()
+        self.searches = self.searches or [search for _ in ENDS]
+        all_holds = holds(search) if (better or first) and self._with_holds else ()
         for end in ENDS if first else better:
-            self.found[end] = search
+            self.searches[end] = search
             if end in better:
                 self._forcing[end] = None
             if self._forcing[end] is None:
-                self._holds[end] = tuple(hold for hold in held if hold.holder == (end == LOWER))
+                self._holds[end] = tuple(hold for hold in all_holds if hold.holder == (end == LOWER))
         for step in () if over else search.steps():
             answer = search.answer(step)
             self._moves[step.move] = self._moves.get(step.move, answer).within(answer)
@@ -199,47 +199,50 @@ class Collection:
     def attack(
         self,
         attackers: Attackers,
-        tell: Callable[[], object],
+        report: Callable[[], object],
         prover: "Prover | None",
         *options: Any,
-        take: bool = True,
+        add: bool = True,
     ) -> None:
-        """Let both sides look for bounds by forcing moves, unless everything is known; an interrupt ends it.
+        """Let both sides search for bounds by forcing moves, unless the value is proved already.
 
-        :param tell: called after each turn.
-        :param prover: proves what is found.
-        :param options: those of :meth:`tbgen.beyond.forcing.Attackers.turns`.
-        :param take: whether to take now what is proved.
+        An interrupt ends the searches, and is recorded.
+
+        :param report: called after each turn.
+        :param prover: proves the bounds that are found.
+        :param options: arguments of :meth:`tbgen.beyond.forcing.Attackers.turns`.
+        :param add: whether to add the bounds now.
         """
         with self._interruptible():
             for _ in () if self.interrupt or self.answer.value.exact else attackers.turns(*options):
-                if take:
-                    self._take_forcing(attackers, prover)
-                    tell()
+                if add:
+                    self._add_forcing(attackers, prover)
+                    report()
                     if self.answer.value.exact:
                         break
-        if take:
+        if add:
             with self._interruptible():
-                self._take_forcing(attackers, prover)
+                self._add_forcing(attackers, prover)
 
-    def _take_forcing(self, attackers: Attackers, prover: "Prover | None") -> None:
+    def _add_forcing(self, attackers: Attackers, prover: "Prover | None") -> None:
+        """Add the bounds that the searches for forcing moves have proved."""
         for proof in attackers.proofs.values():
             end = LOWER if proof.white else UPPER
-            known = Answer(Interval(*(proof.bound if each == end else WORST[each] for each in ENDS)))
-            before, after = self.answer, self.answer.within(known)
+            bounds = Answer(Interval(*(proof.bound if each == end else WORST[each] for each in ENDS)))
+            before, after = self.answer, self.answer.within(bounds)
             if before.value[end] == after.value[end]:
                 continue
             if prover is not None:
                 prover.forcing(self._board, self._score, proof)
             self.answer, self._forcing[end], self._holds[end] = after, proof, ()
             for move in proof.moves():
-                self._moves[move] = self._moves.get(move, known).within(known)
+                self._moves[move] = self._moves.get(move, bounds).within(bounds)
 
     def finish(self, attackers: Attackers | None) -> None:
-        """Take note of what there was too little of.
+        """Record the scarce resource that ended the search for forcing moves, if any.
 
-        :raises NoCodeError: if all cells were refused, nothing else was proved, and more of the budget would
-            not help.
+        :raises NoCodeError: if all cells were refused, nothing else was proved, and a larger budget would not
+            help.
         """
         shortage = None if attackers is None else attackers.shortage
         if shortage is not None:
@@ -248,7 +251,7 @@ class Collection:
             raise self._refused
 
     def solution(self, line: bool) -> Solution:
-        """Return all that is proved, with lines if they are asked for."""
+        """Return everything that is proved, with lines if ``line`` is set."""
         board, answer = self._board, self.answer
         ranked = sorted(self._moves.items(), key=lambda each: _order(each[1], board.turn))
         moves = tuple(
@@ -256,14 +259,14 @@ class Collection:
             for move, after in ranked
         )
         lower, upper = (
-            () if proof else tuple(chess.scan_forward(search.given.mobile))
-            for search, proof in zip(self.found, self._forcing, strict=True)
+            () if proof else tuple(chess.scan_forward(search.position.mobile))
+            for search, proof in zip(self.searches, self._forcing, strict=True)
         )
-        own, accrued = position_score(board), GScore.from_code(self.accrued)
-        exact, tables = answer.value.exact, self.found[LOWER].known.tables
+        accrued = GScore.from_code(self.accrued)
+        exact, tables = answer.value.exact, self.searches[LOWER].known.tables
         missing = () if exact else tuple(material.name for material in tables.missing)
         solution = Solution(
-            *(own, accrued, *scores(answer.value), answer.depth, moves, self.cells),
+            *(position_score(board), accrued, *scores(answer.value), answer.depth, moves, self.cells),
             stopped_by=None if exact else self._stopped_by(missing),
             missing=missing,
             build=build_command(missing, tables.tablebase.directory) if missing else "",
@@ -274,7 +277,7 @@ class Collection:
         solution = replace(self._explained(solution), plans=self._plans(solution))
         if not line:
             return solution
-        self._make_layers(64**MOST_MOBILE)
+        self._make_layers(64**MAX_MOBILE)
         lines = self._lines(solution)
         if exact:
             shown = next((end for end in ENDS if self._forcing[end] is not None), LOWER)
@@ -283,40 +286,43 @@ class Collection:
 
     def _lines(self, solution: Solution) -> Lines:
         exact = solution.value is not None and not any(self._forcing)
-        return Lines(self.found, self.accrued, self._forcing, exact=exact)
+        return Lines(self.searches, self.accrued, self._forcing, exact=exact)
 
     def _plans(self, solution: Solution) -> tuple[Plan, Plan]:
-        """Return how both ends are shown, as far as that takes no more work."""
-        self._make_layers(_OF_PLANS)
+        """Return the plans that show both bounds, as far as that takes little work."""
+        self._make_layers(_PLAN_LAYER_SLOTS)
         lines = self._lines(solution)
         lower, upper = (() if self.answer.value[end] == WORST[end] else lines.plan(end) for end in ENDS)
         return lower, upper
 
     def _make_layers(self, largest: int) -> None:
-        """Let layers be made of cells of up to so many slots."""
-        for search in self.found:
+        """Allow layers to be made of cells of at most ``largest`` slots."""
+        for search in self.searches:
             search.layers.largest = largest
 
     def _explained(self, solution: Solution) -> Solution:
-        """Return a solution with what keeps its ends apart."""
-        if solution.value is not None or self.found[LOWER].given.over:
+        """Return a solution with the gaps that keep its bounds apart."""
+        if solution.value is not None or self.searches[LOWER].position.over:
             return solution
-        self._make_layers(_OF_GAPS)
-        gaps = Gaps(self.found[LOWER], self._budget.memory, self._budget.threads)
+        self._make_layers(_GAP_LAYER_SLOTS)
+        gaps = Gaps(self.searches[LOWER], self._budget.memory, self._budget.threads)
         return replace(solution, gaps=gaps.found(), narrowing=gaps.narrowing())
 
     def _stopped_by(self, missing: Sequence[str]) -> Stop:
-        """Return why the ends do not meet, where these tables are missing."""
+        """Return why only an interval is proved.
+
+        :param missing: names of the missing tables.
+        """
         stop = min(self._stops, key=list(Stop).index)
         return Stop.TABLES if missing and stop is Stop.NOTHING_LEFT else stop
 
 
 def scores(interval: Interval) -> tuple[GScore, GScore]:
-    """Return the ends of an interval as scores."""
+    """Return the lower and the upper bound of an interval as scores."""
     return GScore.from_code(interval.lower), GScore.from_code(interval.upper)
 
 
 def _order(answer: Answer, white: bool) -> tuple[int, int, int]:
-    """Sort key of a move: what is surely had from it first, then what may be had."""
+    """Return the sort key of a move: the score the mover is sure of, the score hoped for, and the depth."""
     lower, upper = answer.value
     return (lower, upper, answer.depth or 0) if white else (-upper, -lower, answer.depth or 0)

@@ -1,4 +1,4 @@
-"""Solving one state: from a position and an accrued score to its value, or an interval that is proved."""
+"""Solving one state: from a position and an accrued score to its value, or to a proved interval."""
 
 import logging
 import math
@@ -12,7 +12,7 @@ import chess
 
 from tbgen.beyond.budget import Budget, Meter, SolvingInterruptedError, memory_needed
 from tbgen.beyond.exit_sources import ExitSource, SyzygyExits
-from tbgen.beyond.forcing import AT_ONCE, MOST, Attackers
+from tbgen.beyond.forcing import MAX_POSITIONS, QUICK_POSITIONS, Attackers
 from tbgen.beyond.kept import KeptCells
 from tbgen.beyond.knowledge import Known
 from tbgen.beyond.ledger import ForwardProof
@@ -28,7 +28,7 @@ from tbgen.board.variant import Variant
 from tbgen.cells.bounds import WORST, NoCodeError
 from tbgen.cells.cell import Cell, CellPosition, mobile_squares
 from tbgen.cells.cell_warmup import compile_kernels
-from tbgen.cells.frames import MEMORY, ROOMS
+from tbgen.cells.frames import ARRAY_MEMORY, WORKSPACES
 from tbgen.cells.window import Interval
 from tbgen.errors import MissingLayerError, MissingTableError, UsageError
 from tbgen.probe.castling import needs
@@ -39,11 +39,11 @@ from tbgen.progress import SolveProgress, SolveStage, silent_solving
 from tbgen.text import duration, size_text
 
 _SHARE_OF_FORCING: Final = 1 / 2
-"""The part of the time in which forcing moves are looked at where cells may tell little."""
-_MEMORY_OF_FORCING: Final = 8
-"""The part of the memory that this may take, if it leaves enough for the largest cell and what is known."""
-_SHARE_OPEN: Final = 4
-"""The part of the memory in which solved cells may be open."""
+"""Share of the time for forcing moves before any cell is solved."""
+_FORCING_MEMORY_DIVISOR: Final = 8
+"""Forcing moves may use one part in this number of the memory, if enough remains for the largest cell."""
+_OPEN_MEMORY_DIVISOR: Final = 4
+"""Open solved cells may use one part in this number of the memory."""
 _logger = logging.getLogger(__name__)
 
 
@@ -63,30 +63,31 @@ def solve(
 ) -> Solution:
     """Solve a position of any number of men in r-mobility, with an accrued score.
 
-    The accrued score is the given one, else that of a FEN's seventh field, else that of the moves which a
-    board remembers, else the position's own. Repetition and the 50-move rule play no part.
+    The accrued score is that of ``accrued``; or else the seventh field of a FEN, the score accrued by the
+    moves that a board remembers, or the position score. Repetition and the 50-move rule are ignored.
 
     :param given: the position: a board or a FEN.
-    :param accrued: the accrued score, as text or as a score; ``FRESH`` for the position's own; None for that
-        of the FEN or the board, as above.
+    :param accrued: the accrued score, as text or as a score; ``FRESH`` for the position score; None for that
+        of the FEN or the board.
     :param tables: tables that may be used, or their directory; None for that of ``$TBGEN_DIR``, else
-        ``data``. What they hold is read there; for what moves lead to, those of plain form are used.
-    :param budget: 8 GiB and no end of time if None.
-    :param mobile: squares of the men that may move within the position's cell; ``"auto"`` for one set after
-        the other, the small ones first; None for all kings and pieces if these are no more than four and
-        memory allows it, else ``"auto"``.
-    :param kept: cells of earlier positions, and where those solved now are kept; not used with ``verify``.
-    :param syzygy: Syzygy files that may be used where no table says more; they are not proved.
-    :param known: what earlier positions have left in memory, made by :func:`knowledge` of the same tables,
-        cells and files; not used with ``verify``.
-    :param verify: whether to prove forward all that is found, in time that does not count; tables
-        are proved by ``tbgen verify``.
-    :param line: whether to add the play that shows what is proved.
-    :param progress: called with how far it has come.
-    :raises SolvingInterruptedError: if it is interrupted (Ctrl-C), with the solution by then.
-    :raises WrongBoundError: if the proof finds something wrong.
-    :raises UsageError: if play cannot go on from the position, the accrued score or the mobile men mean
-        nothing, or there are more men to be mobile than memory allows.
+        ``data``. Positions that they hold are answered from them, and they are the first exit source.
+    :param budget: limits of time, memory and threads; None for 8 GiB and unlimited time.
+    :param mobile: squares of the men that may move within the position's cell; ``"auto"`` for several sets in
+        turn, small sets first; None for all kings and pieces if these are at most four and memory allows it,
+        else ``"auto"``.
+    :param kept: cells of earlier positions, to which the cells solved now are added; not used with
+        ``verify``.
+    :param syzygy: Syzygy files that may be used where no table has the position; they are not proved.
+    :param known: the knowledge of earlier positions in memory, made by :func:`knowledge` from the same
+        tables, cells and files; not used with ``verify``.
+    :param verify: whether to prove all results forward, in time that does not count. Tables are not proved
+        again; ``tbgen verify`` does that.
+    :param line: whether to add play that shows the proved bounds.
+    :param progress: called with the progress.
+    :raises SolvingInterruptedError: on an interrupt (Ctrl-C), with the solution up to then.
+    :raises WrongBoundError: if the proof finds a wrong bound.
+    :raises UsageError: if the game is over in the position, if the accrued score or the mobile men are
+        invalid, or if the mobile men take more memory than is allowed.
     :raises DamagedTableError: if a table cannot be used.
     """
     board, told = read_chess(given, accrued, Variant.R_MOBILITY)
@@ -102,26 +103,27 @@ def solve(
         try:
             return _by_cells(known, board, told, budget, mobile, verify, line, progress)
         finally:
-            known.cells.settle()
+            known.cells.wait_for_packing()
             if not given_known:  # else there is more to solve
-                ROOMS.release()
-                MEMORY.release()
+                WORKSPACES.release()
+                ARRAY_MEMORY.release()
 
 
 def knowledge(
     tables: Tablebase, budget: Budget, kept: KeptCells | None = None, syzygy: Syzygy | None = None
 ) -> Known:
-    """Return all that is known before a cell has been solved; the parameters are those of :func:`solve`."""
-    others: list[ExitSource] = [] if syzygy is None else [SyzygyExits(syzygy)]  # and other exit sources
+    """Return the knowledge before any cell has been solved; the parameters are those of :func:`solve`."""
+    others: list[ExitSource] = [] if syzygy is None else [SyzygyExits(syzygy)]  # add other exit sources here
     if kept is not None and not all(source.proved for source in others):
         kept = kept.apart()
-    return Known(Tables(tables, budget.threads), SolvedCells(kept, budget.memory // _SHARE_OPEN), *others)
+    cells = SolvedCells(kept, budget.memory // _OPEN_MEMORY_DIVISOR)
+    return Known(Tables(tables, budget.threads), cells, *others)
 
 
 def _in_tables(
     tables: Tablebase, board: chess.Board, told: GScore | Fresh | None, budget: Budget, line: bool
 ) -> Solution | None:
-    """Return what the tables say, None if they do not hold the position."""
+    """Return the solution from tables; None if they do not hold the position."""
     if len(board.piece_map()) > MAX_MEN:
         return None
     if board.clean_castling_rights():
@@ -161,7 +163,7 @@ def _by_cells(
     meter = Meter(budget)
     prover = None
     if verify:
-        from tbgen.beyond.proof import Prover  # and the room verify, which nothing else needs
+        from tbgen.beyond.proof import Prover  # which imports the package verify; nothing else here needs it
         from tbgen.verify.proof import ensure_compiled
 
         ensure_compiled(_logger.warning)
@@ -171,23 +173,23 @@ def _by_cells(
         lower, upper = scores(collection.answer.value.within(interval))
         progress(SolveStage(lower, upper, collection.cells + cells, left, seconds))
 
-    attackers, tell = None, partial(report, WORST, 0)
+    attackers, report_forcing = None, partial(report, WORST, 0)
     if mobile in (None, "auto") and position_score(board).rank > 1:
-        # Where all men are mobile, cells mostly tell as much, and depths as well; else they may tell little.
+        # If all men are mobile, cells mostly prove the same bounds, with depths; else they may prove little.
         all_mobile = max(map(len, sets)) == len(list(mobile_squares(board)))
-        beside = budget.memory - memory_needed(64 ** max(map(len, sets)))
-        memory = min(budget.memory // _MEMORY_OF_FORCING, beside // 2)
-        given = board, score, known.tables.fresh_value, meter, memory
-        attackers = Attackers(*given, checks_only=all_mobile)
-        most = AT_ONCE if all_mobile else MOST
-        collection.attack(attackers, tell, prover, most, _SHARE_OF_FORCING, take=not all_mobile)
+        besides_cell = budget.memory - memory_needed(64 ** max(map(len, sets)))
+        memory = min(budget.memory // _FORCING_MEMORY_DIVISOR, besides_cell // 2)
+        arguments = board, score, known.tables.fresh_value, meter, memory
+        attackers = Attackers(*arguments, checks_only=all_mobile)
+        most = QUICK_POSITIONS if all_mobile else MAX_POSITIONS
+        collection.attack(attackers, report_forcing, prover, most, _SHARE_OF_FORCING, add=not all_mobile)
     for squares in sets:
         root = CellPosition(board.copy(stack=False), int(chess.SquareSet(squares)))
         collection.add(Search(known, root, collection.accrued, meter, report, prover))
         if collection.answer.value.exact or collection.interrupt is not None:
             break
     if attackers is not None:
-        collection.attack(attackers, tell, prover)
+        collection.attack(attackers, report_forcing, prover)
     collection.finish(attackers)
     solution = collection.solution(line)
     if prover is not None:
@@ -198,7 +200,10 @@ def _by_cells(
 
 
 def _check_castling(board: chess.Board, budget: Budget) -> None:
-    """Refuse a position with castling rights that takes more than it may; small ones take next to nothing."""
+    """Check that the budget allows solving a position with castling rights.
+
+    :raises UsageError: if it does not.
+    """
     seconds, memory = needs(board)
     if seconds and (seconds > budget.seconds or memory > budget.memory):
         takes = f"{duration(seconds)} and {size_text(memory)} of memory"

@@ -1,4 +1,4 @@
-"""What is proved about a position, and what keeps it from being more: in plain words and as JSON."""
+"""Solutions in plain words and as JSON: the proved bounds, and the gaps that keep them apart."""
 
 from collections.abc import Iterable
 from typing import Any, Self
@@ -13,14 +13,14 @@ from tbgen.beyond.solution import Solution
 from tbgen.board.score import GScore
 from tbgen.board.scoring import ANYTHING, Scoring
 from tbgen.board.variant import Variant
-from tbgen.cells.cell import MOST_MOBILE
+from tbgen.cells.cell import MAX_MOBILE
 from tbgen.documents import UNSET, Count, Document, EndsDocument, Plies, ScoreText, Share, SideName, UnsetType
 from tbgen.probe.documents import PlyDocument, PointsDocument, points_document
 from tbgen.text import counted, duration, size_text
 
 
 def claims(solution: Solution) -> tuple[str, str]:
-    """Return what White can be sure of and what Black can, each empty if that is nothing.
+    """Return sentences that say what White and Black can be sure of; empty for a bound that always holds.
 
     >>> score = GScore("G4.5")
     >>> claims(Solution(score, score, score, GScore("G1.0"), None, (), 3))
@@ -37,7 +37,7 @@ def claims(solution: Solution) -> tuple[str, str]:
 
 
 def _claim(score: GScore, by_white: bool, forcing: bool) -> str:
-    """Say what a side can be sure of."""
+    """Return a sentence that says what a side can be sure of."""
     side, other = ("White", "Black") if by_white else ("Black", "White")
     if score.white == by_white:
         how = " by forcing moves" if forcing else ""
@@ -46,7 +46,7 @@ def _claim(score: GScore, by_white: bool, forcing: bool) -> str:
 
 
 def state_of(score: GScore) -> str:
-    """Say what a score leaves the opponent of its holder.
+    """Return the state in which a score leaves the opponent of its holder, in words.
 
     >>> [state_of(GScore(text)) for text in ("G0.0", "-G0.5", "G1.0", "-G3.5")]
     ['is mated', 'is stalemated', 'is in check and has 1 move', 'has 3 moves']
@@ -62,38 +62,38 @@ def plan_text(board: chess.Board, plan: Plan) -> str:
 
 
 def gap_text(gap: Gap) -> str:
-    """Say which moves keep the ends apart, and what it takes to know more."""
+    """Return a gap in words: the moves that keep the bounds apart, and the cost of solving more."""
     side = chess.COLOR_NAMES[gap.side].capitalize()
     takes = "not solved yet"
-    if gap.need is not Need.TIME or gap.mobile > MOST_MOBILE:
+    if gap.need is not Need.TIME or gap.mobile > MAX_MOBILE:
         takes = f"needs {counted(gap.mobile, 'mobile man', 'mobile men')}, {size_text(gap.memory)}"
-    if gap.seconds is not None and gap.mobile > MOST_MOBILE:
+    if gap.seconds is not None and gap.mobile > MAX_MOBILE:
         takes += f", {duration(gap.seconds)}"
     return f"{side}'s {gap.man} {gap.deed} in {counted(gap.positions, 'position')}: {takes}"
 
 
 def narrowing_text(narrowing: Narrowing) -> str:
-    """Say what would tell more."""
+    """Return in words what the cells that might close the gaps would take."""
     cells = counted(narrowing.cells, "cell")
     return f"{cells} or more, about {duration(narrowing.seconds)} and {size_text(narrowing.memory)}"
 
 
 class _Mirror(Document):
-    """A document of an object with attributes of the same names."""
+    """A document whose fields are attributes of an object with the same names."""
 
     @classmethod
     def of(cls, source: object, **others: Any) -> Self:
         """Return the document of an object; its scores become texts.
 
-        :param others: what other fields say than attributes of the object.
+        :param others: the values of fields that are not attributes of the object, or differ from them.
         """
-        own = {name: getattr(source, name) for name in cls.__struct_fields__ if name not in others}
-        texts = {name: str(value) for name, value in own.items() if isinstance(value, GScore)}
-        return cls(**own | texts | others)
+        attributes = {name: getattr(source, name) for name in cls.__struct_fields__ if name not in others}
+        texts = {name: str(value) for name, value in attributes.items() if isinstance(value, GScore)}
+        return cls(**attributes | texts | others)
 
 
 class StageDocument(_Mirror):
-    """How far it is to a solution."""
+    """The progress of solving a state."""
 
     lower: ScoreText
     upper: ScoreText
@@ -103,7 +103,7 @@ class StageDocument(_Mirror):
 
 
 class SolvedMoveDocument(_Mirror):
-    """A legal move, and what is proved of the state after it."""
+    """A legal move, and the bounds of the state after it."""
 
     uci: str
     san: str
@@ -137,14 +137,14 @@ def _hold_document(hold: Hold) -> HoldDocument:
 
 
 class ProvedShareDocument(Document):
-    """Cells in which only a share of the positions was proved."""
+    """The number of cells in which only a share of the positions was proved, and that share."""
 
     cells: Count
     share: Share
 
 
 class ForwardProofDocument(_Mirror):
-    """What has been proved forward."""
+    """Amount of the results that has been proved forward."""
 
     cells: Count
     states: Count
@@ -165,7 +165,7 @@ class PlanMoveDocument(_Mirror):
 
 
 class GapDocument(_Mirror):
-    """Moves that keep the ends apart."""
+    """A kind of move that keeps the bounds apart."""
 
     side: SideName
     man: str
@@ -185,7 +185,7 @@ def _gap_document(gap: Gap) -> GapDocument:
 
 
 class NarrowingDocument(_Mirror):
-    """What would tell more of the gaps."""
+    """The cost of the cells that might close the gaps."""
 
     cells: Count
     seconds: float
@@ -199,7 +199,7 @@ def _narrowing_document(narrowing: Narrowing) -> NarrowingDocument:
 
 
 class SolutionDocument(_Mirror, kw_only=True):
-    """What is proved about a state; the proof and the lines only if they were asked for."""
+    """Everything that is proved about a state; proof and lines are present only if they were requested."""
 
     fen: str
     rules: Variant
@@ -230,7 +230,7 @@ class SolutionDocument(_Mirror, kw_only=True):
 def solution_document(fen: str, solution: Solution, scoring: Scoring) -> SolutionDocument:
     """Return the document of a solution.
 
-    :param fen: as it was asked about.
+    :param fen: the position as the user wrote it.
     """
     ends = solution.lower, solution.upper
     return SolutionDocument.of(

@@ -1,4 +1,4 @@
-"""Tables as sources of the positions that moves out of cells lead to, phase by phase."""
+"""Tables as an exit source: the values of positions after moves out of cells, phase by phase."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -36,22 +36,22 @@ from tbgen.retro.workspace import expand
 from tbgen.store.cache import Recent
 from tbgen.store.table_file import TableFile
 
-FEW: Final = 64**3
-"""Slots up to which positions of a packed table may be looked up, each for itself."""
-_AT_ONCE: Final = 2
-"""Threads that look positions up at once, each by threads of its own."""
-_PHASES_KEPT: Final = 512 << 20
-"""Bytes of phases of tables that are kept in memory."""
+MAX_PROBED_SLOTS: Final = 64**3
+"""Maximum number of slots whose positions are looked up one by one in a packed table."""
+_LOOK_UP_THREADS: Final = 2
+"""Number of threads that look up positions at once, each with threads of its own."""
+_MAX_PHASE_BYTES: Final = 512 << 20
+"""Maximum memory of the phases that are kept."""
 
 
 class Tables(ExitSource):
-    """The tables of a tablebase as the solver of cells reads them: phases with all slots filled.
+    """The tables of a tablebase, as the solver of cells reads them: phases with all slots filled.
 
-    Phases of packed tables are decoded where the others are there that this takes: see :meth:`gives`. Where
-    few positions of a phase count, these are looked up instead: those in which a man has landed, and, once
-    somebody asks for them, those after a capture with promotion.
+    A phase of a packed table is decoded if all other tables that this requires exist; see :meth:`gives`. If
+    only a small part of a phase is needed, its positions are looked up one by one instead. This applies to
+    routes with a landed man and, once :meth:`open` is called, to routes of captures with promotion.
 
-    :param threads: to decode them with.
+    :param threads: number of threads that decode phases.
     """
 
     exact = final = proved = True
@@ -59,17 +59,17 @@ class Tables(ExitSource):
     def __init__(self, tablebase: Tablebase, threads: int = Budget.threads) -> None:
         self.tablebase, self._threads = tablebase, threads
         self._missing: set[Material] = set()
-        self._held: dict[Cell, bool] = {}
+        self._has_cell: dict[Cell, bool] = {}
         self._looked_up: dict[Material, bool] = {}
-        """Whether positions of a material are looked up."""
+        """Whether positions of a material are looked up one by one."""
         self._opened: set[Cell] = set()
         """Canonical cells whose positions are looked up after promotions."""
-        self._phases = Recent[Block](_PHASES_KEPT, attrgetter("nbytes"))
-        """Blocks. To decode a phase may take others, of plain tables or of those that promotions lead to, and
-        never the other way round."""
+        self._phases = Recent[Block](_MAX_PHASE_BYTES, attrgetter("nbytes"))
+        """Blocks. Decoding a phase may need blocks of plain tables and of tables after promotions; these
+        never need the phase itself, so threads never wait for each other in a circle."""
         self._large = RLock()
-        """Held by the thread that decodes a large phase, and the large ones that this takes."""
-        self._looking_up = BoundedSemaphore(_AT_ONCE)
+        """Lock for decoding a large phase, together with the large phases that it needs."""
+        self._looking_up = BoundedSemaphore(_LOOK_UP_THREADS)
 
     @property
     def nbytes(self) -> int:
@@ -82,47 +82,51 @@ class Tables(ExitSource):
 
     @property
     def missing(self) -> list[Material]:
-        """The tables that were asked for and are not there, but for those that others rest on."""
-        rests = closure(after for material in self._missing for after in material.successors())
-        return sorted(self._missing.difference(rests))
+        """The missing tables that were needed, without those that are sub-tables of other missing ones."""
+        sub_tables = closure(after for material in self._missing for after in material.successors())
+        return sorted(self._missing.difference(sub_tables))
 
     def has_cell(self, cell: Cell) -> bool:
-        """Whether a table holds a cell's positions.
+        """Return whether a table holds the positions of a cell, so that it need not be solved.
 
-        Of a packed one they have to make a whole phase, and a large one: others take less time as cells, and
-        so do those that need what is larger.
+        With a packed table, the cell has to be a complete and large phase. Solving other cells takes less
+        time than decoding, and so does solving a cell whose phase can be decoded only with larger phases.
 
-        :raises DamagedTableError: if it cannot be used.
+        :raises DamagedTableError: if the table cannot be used.
         """
         if cell.men > MAX_MEN:
             return False
-        if cell not in self._held:
-            self._held[cell] = self._find(cell)
-        return self._held[cell]
+        if cell not in self._has_cell:
+            self._has_cell[cell] = self._find_cell(cell)
+        return self._has_cell[cell]
 
-    def _find(self, cell: Cell) -> bool:
-        """Find out what :meth:`has_cell` tells."""
+    def _find_cell(self, cell: Cell) -> bool:
+        """Compute the result of :meth:`has_cell`."""
         file = self._file(cell.material()[0])
         if not isinstance(file, PackedFile):
             return file is not None
-        if cell.size < max(file.layout.phase_size, FEW):
+        if cell.size < max(file.layout.phase_size, MAX_PROBED_SLOTS):
             return False
         places = [_place_of(cell, side)[:3] for side in SIDES]
-        larger = cell.size == FEW and any(promotions(file, phase, side) for _, phase, side in places)
+        larger = cell.size == MAX_PROBED_SLOTS and any(
+            promotions(file, phase, side) for _, phase, side in places
+        )
         return not larger and all(self.gives(*place) for place in places)
 
     def opens(self, cell: Cell) -> bool:
-        """Whether a packed table holds a canonical cell's positions, and those that captures with promotion
-        lead to may be looked up, but are not yet: see :meth:`open`."""
+        """Return whether :meth:`open` makes further positions of a canonical cell available.
+
+        These are the positions after captures with promotion, if a packed table holds the cell.
+        """
         new = cell not in self._opened
         return new and self.has_cell(cell) and self._are_looked_up(cell.material()[0])
 
     def open(self, cell: Cell) -> None:
-        """Have the positions of a canonical cell looked up that captures with promotion lead to."""
+        """Allow look-ups of the positions of a canonical cell after captures with promotion."""
         self._opened.add(cell)
 
     def knows(self, route: Route) -> bool:
-        """Whether tables hold all of the positions that a route leads to."""
+        """Return whether tables hold all positions that a route leads to."""
         cell = route.destination
         if cell.men > MAX_MEN:
             return False
@@ -131,11 +135,13 @@ class Tables(ExitSource):
         return self.has_cell(cell) and self.gives(*_place_of(cell, side_after(route))[:3])
 
     def answers(self, cell: Cell) -> bool:
-        """Whether the positions of a cell are few and can be looked up in a packed table."""
-        return cell.men <= MAX_MEN and cell.size <= FEW and self._are_looked_up(cell.material()[0])
+        """Return whether a cell has few positions, which can be looked up one by one in a packed table."""
+        return (
+            cell.men <= MAX_MEN and cell.size <= MAX_PROBED_SLOTS and self._are_looked_up(cell.material()[0])
+        )
 
     def bounds(self, cell: Cell) -> Bounds:
-        """Return the values of the positions of a cell that tables answer."""
+        """Return the values of all positions of a cell that :meth:`answers` accepts."""
         of_sides = zip(*(self._look_up(cell, side) for side in SIDES), strict=True)
         value, depth = (np.broadcast_to(np.stack(both), (2, 2, cell.size)) for both in of_sides)
         return Bounds(cell, value, depth)
@@ -159,7 +165,7 @@ class Tables(ExitSource):
         return block
 
     def worth(self, position: CellPosition) -> Interval | None:
-        """Return the value of a position, if a table has it."""
+        """Return the value of a position in its fresh state; None if no table has it."""
         cell = position.cell
         if not self.has_cell(cell) or (_may_be_promoted(position) and not self._is_open(cell)):
             return None
@@ -167,41 +173,41 @@ class Tables(ExitSource):
         return Interval(code, code)
 
     def fresh_value(self, board: chess.Board) -> Signed | None:
-        """Return the fresh value of any position, if a table has it."""
+        """Return the fresh value of any position; None if no table has it."""
         if chess.popcount(board.occupied) <= MAX_MEN and self._file(Material.of_board(board)[0]) is not None:
             with suppress(MissingTableError):  # a packed table may need others
                 return of_gscore(self.tablebase.probe(board, FRESH).value)
         return None
 
     def _is_open(self, cell: Cell) -> bool:
-        """Whether positions of a cell can be had that promotions lead to."""
+        """Return whether positions of a cell after promotions are available."""
         packed = isinstance(self._file(cell.material()[0]), PackedFile)
         return not packed or cell.canonical()[0] in self._opened
 
     def gives(self, material: Material, phase: int, side: Side) -> bool:
-        """Whether there is a table of a material, and a phase of it can be had with one side to move.
+        """Return whether the table of a material exists and its phase can be read with a side to move.
 
-        What captures in a packed table lead to has to lie in plain ones.
+        A phase of a packed table can be read only if all tables that captures lead to are plain.
         """
         return self._source(material, phase, side) is not None
 
     def phase(self, material: Material, phase: int, side: Side) -> Block:
-        """Return values and depths of a phase that the tables give, shape (phase size,) each."""
+        """Return values and depths of a phase that :meth:`gives` accepts, shape (phase size,) each."""
         source = self._source(material, phase, side)
-        assert source is not None, "only phases that tables give are asked for"
+        assert source is not None, "gives() is called before"
         return self._block(material, phase, f"side {side}", partial(source.read_side, phase, side))
 
     def en_passant(self, material: Material, row: int) -> Block:
         """Return values and depths of an en passant configuration, shape (phase size,) each."""
         file = self._file(material)
-        assert file is not None, "only tables that are there are asked"
+        assert file is not None, "gives() is called before"
         phase = int(en_passant_configs(layout_of(material))[row, 0])
         return self._block(material, phase, f"row {row}", partial(file.read_en_passant, row))
 
     def _block(
         self, material: Material, phase: int, part: str, read: Callable[[Codes, Plies], None]
     ) -> Block:
-        """Return part of a phase, which a function reads where it is not kept."""
+        """Return part of a phase, from the cache or by calling ``read``."""
         layout = layout_of(material)
 
         def read_all() -> Block:
@@ -212,32 +218,32 @@ class Tables(ExitSource):
 
         key = material, phase, part
         block = self._phases.get(key)
-        if block is not None:  # it waits for no other
+        if block is not None:  # without waiting for the lock
             return block
-        large = layout.phase_size > FEW and isinstance(self._file(material), PackedFile)
+        large = layout.phase_size > MAX_PROBED_SLOTS and isinstance(self._file(material), PackedFile)
         with self._large if large else nullcontext():
             return self._phases.made(key, read_all)
 
     def _has(self, material: Material, phase: int, side: Side) -> bool:
-        """Whether a phase with one side to move is in memory."""
+        """Return whether a phase with a side to move is in memory."""
         return self._phases.get((material, phase, f"side {side}")) is not None
 
     def _is_looked_up(self, route: Route) -> bool:
-        """Whether the positions that a route leads to are few and are looked up."""
+        """Return whether the positions that a route leads to are looked up one by one."""
         if not self.answers(route.part):
             return False
         opened = route.promoted is not None and home_of_route(route).canonical()[0] in self._opened
         return opened or route.landed is not None
 
     def _are_looked_up(self, material: Material) -> bool:
-        """Whether positions are looked up: those of a packed table, if all are there that this takes."""
+        """Return whether positions can be looked up: the table is packed, and all its sub-tables exist."""
         if material not in self._looked_up:
             packed = isinstance(self._file(material), PackedFile)
             self._looked_up[material] = packed and None not in map(self._file, closure([material]))
         return self._looked_up[material]
 
     def _look_up(self, cell: Cell, side: Side) -> Block:
-        """Return the values of a cell's positions with a side to move, each of them looked up."""
+        """Look up the values of a cell's positions with a side to move, one by one."""
 
         def read() -> Block:
             with self._looking_up:
@@ -247,7 +253,7 @@ class Tables(ExitSource):
         return self._phases.made((cell, side), read)
 
     def _file(self, material: Material) -> "AnyTable | None":
-        # The tablebase keeps the open files, and so it can close them.
+        # Only the tablebase keeps open files, so that it can close them.
         with suppress(MissingTableError):
             if material not in self._missing:
                 return self.tablebase.table_file(material)
@@ -255,7 +261,7 @@ class Tables(ExitSource):
         return None
 
     def _source(self, material: Material, phase: int, side: Side) -> Source | None:
-        """Return a table as the source of a phase with one side to move, None if that cannot be had."""
+        """Return the source of a phase with a side to move; None if the phase cannot be read."""
         file = self._file(material)
         if not isinstance(file, PackedFile):
             return file
@@ -271,7 +277,7 @@ class Tables(ExitSource):
         return PackedSource(file, lambda: plain | self._phases_of(promoted), self._threads)
 
     def _phases_of(self, wanted: Iterable[tuple[tuple[Material, int], Side]]) -> "dict[Material, _Phases]":
-        """Return phases of tables, with a side to move, as sources; they are read at once."""
+        """Read phases with a side to move, and return them as sources, by material."""
         found: defaultdict[Material, dict[tuple[int, Side], Block]] = defaultdict(dict)
         for (material, phase), side in wanted:
             found[material][phase, side] = self.phase(material, phase, side)
@@ -282,7 +288,7 @@ class Tables(ExitSource):
 class _Phases:
     """Phases of a table as a source.
 
-    :ivar blocks: returns one with a side to move.
+    :ivar blocks: returns a phase with a side to move.
     """
 
     blocks: Callable[[int, Side], Block]
@@ -293,12 +299,12 @@ class _Phases:
 
 
 def _getter(blocks: Mapping[tuple[int, Side], Block]) -> Callable[[int, Side], Block]:
-    """Return what returns the block of a phase with a side to move."""
+    """Return a function of phase and side to move that looks up the block in a mapping."""
     return lambda phase, side: blocks[phase, side]
 
 
 def _may_be_promoted(position: CellPosition) -> bool:
-    """Whether the side that has just moved has a mobile piece where pawns are promoted."""
+    """Return whether the side that has just moved has a mobile piece on its promotion rank."""
     board, white = position.board, not position.board.turn
     last = chess.BB_RANK_8 if white else chess.BB_RANK_1
     return bool(position.mobile & board.occupied_co[white] & last & ~board.kings)
@@ -315,8 +321,7 @@ def _positions_of(cell: Cell) -> tuple[str, NDArray[np.uint8]]:
 
 
 def _place_of(cell: Cell, side: Side) -> tuple[Material, int, Side, int]:
-    """Return the table of a cell's positions with a side to move, their phase and side to move in it, and the
-    symmetry that leads there."""
+    """Return where a table has the positions of a cell: material, phase, side to move, and symmetry."""
     material, swapped = cell.material()
     layout, pawns = layout_of(material), reversed(cell.pawns) if swapped else cell.pawns
     squares = [square for own in pawns for square in chess.scan_forward(own)]

@@ -1,7 +1,8 @@
-"""The two games of a cell: from bounds of its exits, gathered in blocks, to bounds of all its positions.
+"""The two games of a cell, which turn bounds of its exits into bounds of all its positions.
 
-In the *lower game* every exit is worth the lower end of what is known about it, in the *upper game* the upper
-end. Each is solved as the phase of a table is; the truth lies between (docs/solve.md says why).
+In the *lower game* every exit is worth the lower bound of its value, in the *upper game* the upper bound.
+Each game is solved like a phase of a table. The true value of every position lies between its values in the
+two games; docs/solve.md explains why.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,10 +20,10 @@ from numpy.typing import NDArray
 from tbgen.board.kinds import KINDS, PROMOTIONS, reach
 from tbgen.board.score import MAX_CODED_RANK, NONE, Code, GScore
 from tbgen.cells.cell import PAWN, Cell, Man, man_of
-from tbgen.cells.frames import MEMORY, ROOMS, CellFrame, pools_of, shared_map
+from tbgen.cells.frames import ARRAY_MEMORY, WORKSPACES, CellFrame, pools_of, shared_map
 from tbgen.cells.kernels.values import best_block, gather
 from tbgen.cells.routes import Route
-from tbgen.cells.window import EVERYTHING, Interval
+from tbgen.cells.window import ALL_SCORES, Interval
 from tbgen.errors import UsageError
 from tbgen.index.layout import MIRROR_RANKS, SIDES, Side
 from tbgen.retro.kernels.frame import legal_words
@@ -36,39 +37,39 @@ from tbgen.retro.ranks import Crew, PhaseSolver, WidePhaseSolver, find_moves
 _Number = TypeVar("_Number", bound=np.generic)
 
 LOWER, UPPER = range(2)
-"""The ends of an interval, from White's view; the games by that number."""
+"""Indices of the lower and the upper bound, as White sees them, and of the two games."""
 ENDS: Final = (LOWER, UPPER)
 NO_RANK: Final = 255
-"""Rank where there is no position."""
-WORST: Final = EVERYTHING
-"""What is known of everything: it is worth -G0.0 at least and G0.0 at most."""
+"""Rank of slots without a position."""
+WORST: Final = ALL_SCORES
+"""Bounds that always hold: at least -G0.0 and at most G0.0."""
 
 
 class NoCodeError(UsageError):
-    """A cell has positions with scores or depths that values have no room for."""
+    """A cell has positions whose scores or depths cannot be stored."""
 
     def __init__(self, cell: Cell) -> None:
         white, black = cell.sides()
         super().__init__(
-            f"positions like those of {white}v{black} have scores beyond G63.0 or depths beyond {MAX_DEPTH} "
-            "plies, for which there is no room: let fewer men be mobile"
+            f"positions such as those of {white}v{black} have scores beyond G63.0 or depths beyond "
+            f"{MAX_DEPTH} plies, which cannot be stored: let fewer men be mobile"
         )
 
 
-COUNTED: Final = 126
-"""Moves that ranks of eight bits can count."""
+MAX_COUNTED_MOVES: Final = 126
+"""Largest number of moves that a rank of eight bits can represent."""
 _PAWN_MOVES, _PROMOTING_MOVES = 4, 3 * len(PROMOTIONS)
-"""Most moves of a pawn, and of one that is about to promote."""
+"""Maximum number of moves of a pawn, and of a pawn that is about to promote."""
 
 
 class Block(NamedTuple):
-    """One end of what is known about all positions that a route leads to."""
+    """The lower bounds, or the upper bounds, of all positions that a route leads to."""
 
     value: Codes
-    """uint8 (64 ** mobile men left,), the man not counted that has landed: codes, ``NONE`` where there is no
-    position or nothing is known."""
+    """uint8 (64 ** men,), where ``men`` is the number of mobile men after the move, without a man that has
+    landed: codes, ``NONE`` where there is no position or no bound is available."""
     depth: Plies
-    """uint16, plies."""
+    """uint16, plies; the shape of ``value``, or (0,) where depths are not needed."""
 
     @property
     def nbytes(self) -> int:
@@ -77,23 +78,25 @@ class Block(NamedTuple):
 
 
 class Knowledge(Protocol):
-    """What is known about positions outside a cell."""
+    """Source of bounds of the positions outside a cell."""
 
     def block(self, route: Route, end: int) -> Block | None:
-        """Return one end of what is known about the positions that a route leads to, if anything; it may be
-        that of its whole destination."""
+        """Return the bounds at one end of the positions that a route leads to; None if none are available.
+
+        The block may cover the whole destination of a route whose man has landed.
+        """
 
     def bound(self, route: Route, end: int) -> Code:
-        """Return one end that holds for all of them."""
+        """Return a bound at one end that holds for all positions that a route leads to."""
 
     def same_ends(self, route: Route) -> bool:
-        """Whether the blocks of both ends are known to be the same, and to have the values of all
+        """Whether the blocks of both ends are proved to be equal, and to contain the values of all
         positions."""
 
 
 @dataclass(frozen=True)
 class SomeKnowledge:
-    """Knowledge of two functions; nothing if they are left out."""
+    """Knowledge from functions; without them no bound is better than ``WORST``."""
 
     block: Callable[[Route, int], Block | None] = lambda route, end: None
     bound: Callable[[Route, int], Code] = lambda route, end: WORST[end]
@@ -102,42 +105,42 @@ class SomeKnowledge:
 
 @dataclass(frozen=True)
 class Bounds:
-    """What is known about all positions of a cell, fresh: the accrued score being their own.
+    """Bounds of all positions of a cell in fresh states, where the accrued score is the position score.
 
-    Values are codes of shape (2 ends, 2 sides to move, slots), ``NONE`` where there is no position; depths
-    are plies.
+    Values are codes, ``NONE`` where there is no position; depths are plies. Both have the shape (2 ends, 2
+    sides to move, slots).
 
-    :ivar ends: the ends at which they have been found out; at another one nothing is known.
-    :ivar window: between which scores they are the best that could be found out.
+    :ivar ends: the ends that have been solved; at the other end the bounds are ``WORST``.
+    :ivar window: the scores between which no better bounds could be found.
     """
 
     cell: Cell
     value: NDArray[np.uint8]
     depth: NDArray[np.uint16]
     ends: tuple[int, ...] = tuple(ENDS)
-    window: Interval = EVERYTHING
+    window: Interval = ALL_SCORES
 
     @property
-    def lie_once(self) -> bool:
-        """Whether both ends are the same arrays, since they are values."""
+    def is_shared(self) -> bool:
+        """Whether both ends share their arrays, because one game gave the values of both."""
         return self.value.strides[0] == 0
 
     @cached_property
     def same_ends(self) -> bool:
-        """Whether both ends are the same, depths included."""
-        return self.lie_once or all(np.array_equal(*ends) for ends in (self.value, self.depth))
+        """Whether lower and upper bounds are equal, depths included."""
+        return self.is_shared or all(np.array_equal(*ends) for ends in (self.value, self.depth))
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays; where the game of both ends is one, its bounds lie there once."""
-        ends = 1 if self.lie_once else len(ENDS)
+        """Bytes of the arrays; those that both ends share count once."""
+        ends = 1 if self.is_shared else len(ENDS)
         return int(self.value[0].nbytes + self.depth[0].nbytes) * ends
 
 
 class BoundsGame:
-    """One of the two games of a cell, or the one that is both.
+    """The lower or the upper game of a cell, or the single game that is both.
 
-    :param pool: what its exits are worth, see :func:`pools_of_ends`.
+    :param pool: the values of the exits in this game; see :func:`pools_of_ends`.
     :param resets: whether captures and pawn moves reset the accrued score, as in r-mobility.
     """
 
@@ -145,132 +148,136 @@ class BoundsGame:
         self._frame, self._pool, self._resets = frame, pool, resets
         last = frame.squares[-1]
         self._bit_man = (1, 0) if last < 0 else (64, last)
-        """How many slots of the frame there are to a slot of the cell, and which of them counts."""
+        """Number of the frame's slots for each slot of the cell, and the index of the one that is used."""
 
     def solve(
         self, stopped: Event | None = None, into: Block | None = None, crew: Crew | None = None
     ) -> Block:
         """Return fresh values and depths, shape (2, slots of the cell) each.
 
-        :param stopped: set by another thread if nobody wants them any longer.
-        :param into: where they go, if anywhere.
-        :param crew: does the work, if there is one, and other games' at the same time.
-        :raises CancelledError: if that has been set.
-        :raises NoCodeError: if that takes scores beyond G63.0, or depths that do not fit.
+        :param stopped: another thread sets this event to cancel the work.
+        :param into: the block to write to; None allocates one.
+        :param crew: the threads that share the work, which may work on other games at the same time.
+        :raises CancelledError: if ``stopped`` has been set.
+        :raises NoCodeError: if the cell has scores beyond G63.0 or depths beyond ``MAX_DEPTH``.
         """
-        if any(most_moves(self._frame.cell, side) > COUNTED for side in SIDES):
+        if any(max_moves(self._frame.cell, side) > MAX_COUNTED_MOVES for side in SIDES):
             raise NoCodeError(self._frame.cell)
-        own = self._room_for(into)
-        own.value[:], own.depth[:] = NONE, 0
-        with self._counted(crew) as workspace:
+        buffer = self._buffer_for(into)
+        buffer.value[:], buffer.depth[:] = NONE, 0
+        with self._counted_workspace(crew) as workspace:
             ranks = 0
-            for _ in self._solver(workspace, self._sides_of(own), crew).ranks():
+            for _ in self._solver(workspace, self._sides_of(buffer), crew).ranks():
                 ranks += 1
                 if stopped is not None and stopped.is_set():
                     raise CancelledError
             deepest = max(attacker.scratch.deepest[0] for attacker in workspace.attackers)
             if ranks > MAX_CODED_RANK + 1 or deepest > MAX_DEPTH:
                 raise NoCodeError(self._frame.cell)
-        return self._of_cell(own, into)
+        return self._cell_block(buffer, into)
 
     def best_exits(self, side: Side, bound: Code = NONE) -> Block:
-        """Return the best of the zeroing moves that a side has to move, of all positions: what it is worth,
-        and its depth with the move itself; a bound without depth where there is none, or only worse ones."""
-        with self._room() as workspace:
+        """Return the exits of all positions with a side to move: value, and depth with the move itself.
+
+        :param bound: the value, with depth 0, of positions without an exit or with a worse one.
+        """
+        with self._workspace() as workspace:
             phase, exits, words = workspace.phase, workspace.exits, workspace.frame.words
             legal_words(workspace.frame, phase.legal, 0, words)
             side_exits(workspace, self._pool, side, False, phase.legal[side], 0, words)
-            found = self._room_for(None, sides=1)
+            found = self._buffer_for(None, sides=1)
             best_block(exits, side * 64 * words, side, bound, found.value[0], found.depth[0])
-        value, depth = self._of_cell(found)
+        value, depth = self._cell_block(found)
         return Block(value[0], depth[0])
 
     def ranks(self) -> NDArray[np.uint8]:
-        """Return the ranks of all positions, shape (2, slots of the cell); 255 where there is none."""
-        with self._counted() as workspace:
+        """Return the position ranks, shape (2, slots of the cell); ``NO_RANK`` where there is no position."""
+        with self._counted_workspace() as workspace:
             slices = workspace.phase.slices
             found = np.zeros((2, self._frame.size), np.uint8)
             for number in range(slices.shape[-1]):
                 found |= _bits(np.ascontiguousarray(slices[..., number])).view(np.uint8) << np.uint8(number)
             found[~_bits(workspace.phase.legal)] = NO_RANK
-        return self._seen(found).copy()
+        return self._cell_slots(found).copy()
 
     def set_block(self, route: Route, block: Block) -> None:
-        """Change what is known about the positions that a route leads to; only where there was a block."""
-        at = int(self._pool.routes.begin[self._pool.routes.block[route.number]])
-        self._pool.value[at : at + len(block.value)] = block.value
-        self._pool.depth[at : at + len(block.value)] = block.depth
+        """Replace the block of a route, which must have had a block."""
+        begin = int(self._pool.routes.begin[self._pool.routes.block[route.number]])
+        self._pool.value[begin : begin + len(block.value)] = block.value
+        self._pool.depth[begin : begin + len(block.value)] = block.depth
 
     def layer(
         self, fresh: Block, accrued: GScore, *, decided: bool = True, into: Block | None = None
     ) -> Block:
         """Return values and depths with an accrued score, shape (2, slots of the cell) each.
 
-        ``NONE`` where the accrued score does not matter: the fresh value holds.
+        The value is ``NONE`` where the accrued score does not matter and the fresh value applies.
 
-        :param fresh: what ``solve`` has returned for this game of this cell.
-        :param decided: whether all fresh values are known; else only those of positions whose own score has a
-            smaller rank than the accrued one, and ``NONE`` is returned for these.
-        :param into: where they go, if anywhere.
+        :param fresh: the result of :meth:`solve` for this game.
+        :param decided: whether ``fresh`` has the values of all positions. Otherwise it needs those of
+            positions whose position rank is smaller than the accrued rank, for which the result is ``NONE``.
+        :param into: the block to write to; None allocates one.
         """
-        own, known = self._room_for(into), self._in_frame(fresh)
-        own.value[:], own.depth[:] = NONE, 0
+        buffer, fresh_buffer = self._buffer_for(into), self._frame_block(fresh)
+        buffer.value[:], buffer.depth[:] = NONE, 0
         holder = SIDES[not accrued.white]
-        with self._counted() as workspace:
+        with self._counted_workspace() as workspace:
             workspace.phase.canonical[:] = ~np.uint64(0)
-            given = workspace, holder, accrued.rank, decided, self._sides_of(known)
-            solve_layer(*given, own.value, own.depth)
-        return self._of_cell(own, into)
+            arguments = workspace, holder, accrued.rank, decided, self._sides_of(fresh_buffer)
+            solve_layer(*arguments, buffer.value, buffer.depth)
+        return self._cell_block(buffer, into)
 
-    def _room(self) -> AbstractContextManager[Workspace]:
-        return ROOMS.lent(self._frame.frame, self._resets)
+    def _workspace(self) -> AbstractContextManager[Workspace]:
+        return WORKSPACES.lent(self._frame.frame, self._resets)
 
     @contextmanager
-    def _counted(self, crew: Crew | None = None) -> Iterator[Workspace]:
-        """Lend a room in which the moves of all positions are counted, and their exits found."""
-        with self._room() as workspace:
+    def _counted_workspace(self, crew: Crew | None = None) -> Iterator[Workspace]:
+        """Lend a workspace that contains the numbers of moves and the exits of all positions."""
+        with self._workspace() as workspace:
             parts, run = (4 * crew.width, crew.threads.map) if crew else (1, map)
             find_moves(workspace, self._pool, False, parts, run)
             yield workspace
 
     def _solver(self, workspace: Workspace, fresh: SweepResults, crew: Crew | None) -> PhaseSolver:
         none = empty_record(NOTHING, self._frame.size, np.empty(0, np.uint32), 0)
-        given = workspace, self._pool, fresh, (none, none)
-        return WidePhaseSolver(*given, crew) if crew else PhaseSolver(*given)
+        arguments = workspace, self._pool, fresh, (none, none)
+        return WidePhaseSolver(*arguments, crew) if crew else PhaseSolver(*arguments)
 
     def _sides_of(self, block: Block) -> SweepResults:
-        """Values and depths of both sides to move as kernels read them."""
+        """Return values and depths of both sides to move in the form that kernels read."""
         starts = np.array([0, self._frame.size], np.int64)
         return SweepResults(block.value.reshape(-1), block.depth.reshape(-1), starts)
 
-    def _room_for(self, into: Block | None, sides: int = 2) -> Block:
-        """Return room for values and depths, shape (sides, slots of the frame) each: where they are to go if
-        these are the slots of the cell."""
+    def _buffer_for(self, into: Block | None, sides: int = 2) -> Block:
+        """Return a buffer for values and depths, shape (sides, slots of the frame) each.
+
+        The buffer is ``into`` itself if frame and cell have the same slots.
+        """
         if into is not None and self._bit_man[0] == 1:
             return into
         return empty_block((sides, self._frame.size))
 
-    def _seen(self, array: NDArray[_Number]) -> NDArray[_Number]:
-        """Leave the square of a frozen bit man out of the slots, which are the last axis."""
+    def _cell_slots(self, array: NDArray[_Number]) -> NDArray[_Number]:
+        """Return a view of the cell's slots in an array whose last axis has the slots of the frame."""
         count, last = self._bit_man
         return array.reshape(*array.shape[:-1], -1, count)[..., last]
 
-    def _of_cell(self, own: Block, into: Block | None = None) -> Block:
-        """Return what room of the frame holds of the cell's slots; ``into`` if that is given."""
+    def _cell_block(self, buffer: Block, into: Block | None = None) -> Block:
+        """Return values and depths of the cell's slots from a buffer of the frame, in ``into`` if passed."""
         if self._bit_man[0] == 1:
-            return own
-        into = into or empty_block((len(own.value), self._frame.cell.size))
-        into.value[:], into.depth[:] = self._seen(own.value), self._seen(own.depth)
+            return buffer
+        into = into or empty_block((len(buffer.value), self._frame.cell.size))
+        into.value[:], into.depth[:] = self._cell_slots(buffer.value), self._cell_slots(buffer.depth)
         return into
 
-    def _in_frame(self, block: Block) -> Block:
-        """Return values and depths of the cell's slots by those of the frame, as kernels read them."""
+    def _frame_block(self, block: Block) -> Block:
+        """Return values and depths of the cell's slots as arrays over the frame's slots."""
         if self._bit_man[0] == 1:
             return Block(np.require(block.value, None, ["C", "W"]), np.require(block.depth, None, ["C", "W"]))
         shape = 2, self._frame.size
-        own = Block(np.full(shape, NONE, np.uint8), np.zeros(shape, np.uint16))
-        self._seen(own.value)[:], self._seen(own.depth)[:] = block
-        return own
+        buffer = Block(np.full(shape, NONE, np.uint8), np.zeros(shape, np.uint16))
+        self._cell_slots(buffer.value)[:], self._cell_slots(buffer.depth)[:] = block
+        return buffer
 
 
 def pools_of_ends(
@@ -279,34 +286,34 @@ def pools_of_ends(
     knowledge: Knowledge,
     ends: Sequence[int],
     threads: int = 1,
-    window: Interval = EVERYTHING,
+    window: Interval = ALL_SCORES,
 ) -> list[Pool]:
-    """Return what the exits of a cell are worth at some ends.
+    """Return the values of a cell's exits, one pool for each end.
 
-    :param threads: to look that up with.
-    :param window: between which scores it matters what they are worth.
+    :param threads: number of threads that look the values up.
+    :param window: the scores between which exits are distinguished.
     """
 
-    def worth(route: Route, end: int) -> Block | Code:
+    def bounds_at(route: Route, end: int) -> Block | Code:
         block = knowledge.block(route, end)
         if block is None:
-            return window.exit(knowledge.bound(route, end))
+            return window.map_exit(knowledge.bound(route, end))
         part = part_of(block, route)
-        return part if window == EVERYTHING else Block(*window.exits(*part))
+        return part if window == ALL_SCORES else Block(*window.map_exits(*part))
 
-    def worths(route: Route) -> list[Block | Code]:
+    def bounds_of(route: Route) -> list[Block | Code]:
         if len(ends) > 1 and knowledge.same_ends(route):
-            return [worth(route, ends[0])] * len(ends)
-        return [worth(route, end) for end in ends]
+            return [bounds_at(route, ends[0])] * len(ends)
+        return [bounds_at(route, end) for end in ends]
 
-    ways = list(routes)
+    routes = list(routes)
     with shared_map(threads, frame.cell.size) as shared:
-        found = dict(zip((way.number for way in ways), shared(worths, ways), strict=True))
+        found = dict(zip((route.number for route in routes), shared(bounds_of, routes), strict=True))
         return pools_of(frame, found, [WORST[end] for end in ends], shared)
 
 
 def part_of(block: Block, route: Route) -> Block:
-    """Return the part of a block of a route's whole destination that the route leads to."""
+    """Return the part that a route leads to of a block that may cover the route's whole destination."""
     cell = route.destination
     if route.landed is None or len(block.value) < cell.size:
         return block
@@ -317,22 +324,22 @@ def part_of(block: Block, route: Route) -> Block:
 
 
 def empty_block(shape: tuple[int, ...]) -> Block:
-    """Return room for values and depths."""
-    return Block(MEMORY.empty(shape, np.uint8), MEMORY.empty(shape, np.uint16))
+    """Return a block of uninitialised arrays."""
+    return Block(ARRAY_MEMORY.empty(shape, np.uint8), ARRAY_MEMORY.empty(shape, np.uint16))
 
 
 def _bits(words: Words) -> NDArray[np.bool_]:
-    """Return the bits of words of shape (2, words) one by one, shape (2, 64 * words)."""
+    """Return the bits of words as booleans: shape (2, words) becomes (2, 64 * words)."""
     return np.unpackbits(words.view(np.uint8), axis=-1, bitorder="little").view(bool)
 
 
 def side_after(route: Route) -> Side:
-    """Return the side to move where a route leads."""
+    """Return the side to move after the moves of a route."""
     return SIDES[1 - route.side]
 
 
-def most_moves(cell: Cell, side: Side) -> int:
-    """Return a number of legal moves that no position of a cell exceeds with a side to move."""
+def max_moves(cell: Cell, side: Side) -> int:
+    """Return an upper bound on the number of legal moves of a side in any position of a cell."""
     men = [man for man in cell.all_men if man.colour == side and man.kind != PAWN]
     pawns, about = cell.pawns[side], chess.BB_RANK_2 if side else chess.BB_RANK_7
     moves = sum(max(map(int.bit_count, reach(KINDS[man.kind]))) for man in men)
@@ -346,36 +353,41 @@ def gathered(
     symmetry: int,
     stored: Block,
     pawnless: bool = False,
-    settled: tuple[Code, Codes] | None = None,
+    worst_and_other: tuple[Code, Codes] | None = None,
 ) -> Block:
-    """Return the block of a cell's positions from stored values.
+    """Return the block of a cell's positions, gathered from stored values of a table or another cell.
 
-    ``men`` are those of the stored slots, all of them mobile or frozen in the cell, and of like men no other
-    is frozen there; ``symmetry`` leads there; ``pawnless`` tables are numbered by more
-    symmetries.
+    Each of the stored men is mobile or frozen in the cell, and the cell has no other frozen man of the same
+    colour and kind.
 
-    :param settled: depths count as 0 where the stored value is this code and that in the array is not.
+    :param men: colour and kind of the men whose squares form the stored slots.
+    :param symmetry: the symmetry that maps the cell's positions to the stored ones.
+    :param pawnless: whether the stored slots are those of a table without pawns, which has more symmetries.
+    :param worst_and_other: the code of the worst bound, and the stored bounds at the other end. The depth
+        becomes 0 where the stored bound is the worst and the other end is better.
     """
-    open_end, other = settled or (NONE, stored.value)
+    worst, other = worst_and_other or (NONE, stored.value)
     shifts, squares = np.array(list(places_of(cell, men, bool(symmetry & MIRROR_RANKS))), np.int64).T.copy()
     block = empty_block((cell.size,))
-    gather((*stored, other), shifts, squares, symmetry, pawnless, open_end, *block)
+    gather((*stored, other), shifts, squares, symmetry, pawnless, worst, *block)
     return block
 
 
 def places_of(cell: Cell, men: Iterable[tuple[int, int]], swapped: bool) -> Iterator[tuple[int, int]]:
-    """Yield where the men of a table or a cell, by colour and kind, stand in another cell: by how many bits a
-    slot has to be shifted for the square of a mobile man, with 0; or -1, with the square of a frozen man.
+    """Yield how to find the square of each of some men, by colour and kind, in a slot of a cell.
+
+    A mobile man yields the right shift, in bits, that brings its square to the lowest bits, and 0; a frozen
+    man yields -1 and its square.
 
     :param swapped: whether the men have the other colour in the cell.
     """
     last = len(cell.mobile) - 1
-    left: list[tuple[Man, int, int]] = [
+    remaining: list[tuple[Man, int, int]] = [
         *((man, 6 * (last - place), 0) for place, man in enumerate(cell.mobile)),
         *((frozen.man, -1, frozen.square) for frozen in cell.frozen),
     ]
     for colour, kind in men:
         wanted = man_of(SIDES[colour ^ swapped], kind)
-        found = next(each for each in left if each[0] == wanted)
-        left.remove(found)
+        found = next(each for each in remaining if each[0] == wanted)
+        remaining.remove(found)
         yield found[1:]

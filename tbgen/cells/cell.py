@@ -1,12 +1,12 @@
-"""Cells: all positions that differ in the squares of some mobile men only; their men and positions.
+"""Cells, their men and their positions. The positions of a cell differ only in the squares of its mobile men.
 
-Pawns stand still in a cell, and so do *frozen* men, kings or pieces; what these do leaves the cell. The
-*slot* of a position is made of the squares of the mobile men, six bits each, in the order of ``Cell.mobile``.
+Pawns and *frozen* men, which are kings or pieces, stand still in a cell; their moves leave it. The *slot* of
+a position consists of the squares of the mobile men, six bits each, in the order of ``Cell.mobile``.
 
-The men of a cell in the order in which kernels number them. The kings come first, mobile or not, then mobile
-pieces, then frozen ones, and last the bit man: the last mobile piece if there is one, else a frozen one, else
-Black's king. So the digits of a slot of the cell's frame are the squares of the mobile men in the order of
-``Cell.mobile``, followed by that of a frozen bit man.
+Kernels number the men of a cell in the order of its ``Lineup``. The kings come first, mobile or not, then
+mobile pieces, then frozen pieces. The bit man comes last: the last mobile piece if one exists, else a frozen
+piece, else Black's king. So the digits of a slot of the cell's frame are the squares of the mobile men in the
+order of ``Cell.mobile``, followed by the square of the bit man if that is frozen.
 """
 
 import functools
@@ -25,23 +25,23 @@ from tbgen.errors import UsageError
 from tbgen.index.layout import BLACK_TO_MOVE, IMAGE, MIRROR_FILES, MIRROR_RANKS, SIDES, WHITE_TO_MOVE, Side
 from tbgen.index.position import PIECE_TYPES
 
-MOST_MOBILE: Final = 4
-"""Most men of a cell that are mobile: 64 ** 4 slots for each side to move."""
+MAX_MOBILE: Final = 4
+"""Largest number of mobile men of a cell: 64 ** 4 slots for each side to move."""
 PAWN: Final = len(PIECE_ORDER)
-"""The kind of pawns among the men that stand still."""
+"""Kind number of pawns, the next after those of ``PIECE_ORDER``."""
 _LETTERS: Final = PIECE_ORDER + "P"
 IMAGES: Final = (0, MIRROR_FILES, MIRROR_RANKS, MIRROR_FILES | MIRROR_RANKS)
-"""Symmetries that a cell may be seen by; with ranks mirrored the colours are swapped."""
+"""The symmetries of cells; those that mirror the ranks swap the colours."""
 
 
 class Man(NamedTuple):
     """A man without its square; the order of men is that of ``Cell.mobile``."""
 
     piece: bool
-    """Whether it is no king: kings come first."""
+    """False for kings, which therefore come first."""
     colour: Side
     kind: int
-    """Place in ``PIECE_ORDER``, or ``PAWN``."""
+    """Index in ``PIECE_ORDER``, or ``PAWN``."""
 
 
 class Frozen(NamedTuple):
@@ -58,14 +58,14 @@ def man_of(colour: Side, kind: int) -> Man:
 
 @dataclass(frozen=True, order=True)
 class Cell:
-    """What all positions of a cell share."""
+    """Mobile men, and the pawns and frozen men on their squares, as all positions of a cell share them."""
 
     mobile: tuple[Man, ...]
-    """In the order of men: kings, then White's pieces, then Black's."""
+    """Sorted: kings, then White's pieces, then Black's."""
     frozen: tuple[Frozen, ...]
-    """By square."""
+    """Sorted by square."""
     white_pawns: int
-    """Set of squares."""
+    """Squares of White's pawns, as a bitboard."""
     black_pawns: int
 
     def __hash__(self) -> int:
@@ -73,12 +73,12 @@ class Cell:
 
     @cached_property
     def _hash(self) -> int:
-        """Asked for many times, and men are many tuples."""
+        """The hash, cached because dictionaries ask for it often and it is made from many tuples."""
         return hash((self.mobile, self.frozen, self.pawns))
 
     @classmethod
     def of_men(cls, mobile: Iterable[Man], standing: Mapping[int, Man]) -> Self:
-        """Return the cell of mobile men and, by square, of those that stand still, pawns included."""
+        """Return the cell of some mobile men, and of pawns and frozen men by square."""
         frozen, pawns = [], [0, 0]
         for square, man in standing.items():
             if man.kind == PAWN:
@@ -105,7 +105,7 @@ class Cell:
 
     @property
     def pawns(self) -> tuple[int, int]:
-        """Sets of squares of White's and Black's pawns."""
+        """Squares of White's and of Black's pawns, as bitboards."""
         return self.white_pawns, self.black_pawns
 
     @property
@@ -122,8 +122,8 @@ class Cell:
         return dict(self.frozen) | pawns
 
     @cached_property
-    def still(self) -> int:
-        """Set of the squares of pawns and frozen men."""
+    def standing_mask(self) -> int:
+        """Squares of pawns and frozen men, as a bitboard."""
         return sum(1 << square for square in self.standing)
 
     @property
@@ -147,19 +147,19 @@ class Cell:
     def material(self) -> tuple[Material, bool]:
         """Return the material, and whether its canonical form swaps the colours.
 
-        :raises UsageError: if it has more men than tables have.
+        :raises UsageError: if the cell has more men than a table.
         """
         return Material.of_sides(*self.sides())
 
     def slot(self, squares: Sequence[int]) -> int:
-        """Return the slot with the mobile men on some squares."""
+        """Return the slot with the mobile men on these squares, one for each."""
         slot = 0
         for square in squares:
             slot = slot << 6 | square
         return slot
 
     def board_of(self, side: Side, slot: int) -> chess.Board | None:
-        """Return the position of a slot, None if two men stand on one square."""
+        """Return the position of a slot; None if two men share a square."""
         board = chess.Board(None)
         board.set_piece_map({square: piece_of(man) for square, man in self.standing.items()})
         for man in reversed(self.mobile):
@@ -171,34 +171,34 @@ class Cell:
         return board
 
     def squares_of(self, board: chess.Board) -> list[int]:
-        """Return the squares of the mobile men in a position of the cell."""
-        left: dict[Man, list[int]] = {}
+        """Return the squares of the mobile men in a position of the cell, in the order of ``mobile``."""
+        squares: dict[Man, list[int]] = {}
         for square, piece in sorted(board.piece_map().items()):
-            if not self.still >> square & 1:
-                left.setdefault(_man(piece), []).append(square)
-        return [left[man].pop(0) for man in self.mobile]
+            if not self.standing_mask >> square & 1:
+                squares.setdefault(_man(piece), []).append(square)
+        return [squares[man].pop(0) for man in self.mobile]
 
     def image(self, symmetry: int) -> Self:
-        """Return the cell seen by a symmetry of ``IMAGES``."""
+        """Return the image of the cell under a symmetry of ``IMAGES``."""
         swapped = bool(symmetry & MIRROR_RANKS)
 
-        def seen(man: Man) -> Man:
+        def image_of(man: Man) -> Man:
             return man._replace(colour=SIDES[man.colour ^ swapped])
 
-        standing = {IMAGE[symmetry][square]: seen(man) for square, man in self.standing.items()}
-        return self.of_men(map(seen, self.mobile), standing)
+        standing = {IMAGE[symmetry][square]: image_of(man) for square, man in self.standing.items()}
+        return self.of_men(map(image_of, self.mobile), standing)
 
-    @functools.lru_cache(maxsize=1 << 16)  # noqa: B019 - cells are small and alike
+    @functools.lru_cache(maxsize=1 << 16)  # noqa: B019 - cells are small, and the cache is bounded
     def canonical(self) -> tuple[Self, int]:
-        """Return the one of all cells alike that stands for them, and the symmetry that leads to it."""
+        """Return the smallest of the cell's images, and the symmetry that leads to it."""
         return min((self.image(symmetry), symmetry) for symmetry in IMAGES)
 
     def apart_from(self, other: Self) -> Self:
-        """Return the cell without the frozen men that it shares with another one."""
+        """Return the cell without the frozen men that it shares with another cell."""
         return replace(self, frozen=tuple(frozen for frozen in self.frozen if frozen not in other.frozen))
 
     def freed(self, squares: Iterable[int]) -> Self:
-        """Return the cell in which some frozen men are mobile too."""
+        """Return the cell in which the frozen men on some squares are mobile, too."""
         standing = self.standing.copy()
         freed = [standing.pop(square) for square in squares]
         return self.of_men((*self.mobile, *freed), standing)
@@ -210,12 +210,12 @@ def mobile_squares(board: chess.Board) -> Iterator[chess.Square]:
 
 
 def side_of(board: chess.Board) -> Side:
-    """Return the side to move as tables number it."""
+    """Return the side to move, 0 for White and 1 for Black."""
     return WHITE_TO_MOVE if board.turn else BLACK_TO_MOVE
 
 
 def piece_of(man: Man) -> chess.Piece:
-    """Return the man as python-chess has it."""
+    """Return the man as a piece of python-chess."""
     return chess.Piece(PIECE_TYPES[man.kind], man.colour == WHITE_TO_MOVE)
 
 
@@ -223,7 +223,7 @@ _MEN: Final = {
     colour: {kind: man_of(SIDES[not colour], number) for number, kind in enumerate(PIECE_TYPES)}
     for colour in chess.COLORS
 }
-"""The man of each colour and type of python-chess."""
+"""Men by colour and piece type of python-chess."""
 
 
 def _man(piece: chess.Piece) -> Man:
@@ -231,11 +231,11 @@ def _man(piece: chess.Piece) -> Man:
 
 
 MOBILE: Final = -1
-"""Stands for the square of a mobile man."""
+"""Placeholder for the square of a mobile man."""
 
 
 class Castling(NamedTuple):
-    """A way to castle: squares."""
+    """Squares that the king and the rook leave by a castling move, and squares that they reach."""
 
     king: int
     rook: int
@@ -245,17 +245,18 @@ class Castling(NamedTuple):
 
 @dataclass(frozen=True)
 class Lineup:
-    """A cell with its men in order; this is all that its ways out depend on."""
+    """A cell with its kings and pieces in the order of kernels; its routes depend on nothing else."""
 
     cell: Cell
     men: tuple[Man, ...]
     squares: tuple[int, ...]
-    """Square of each man that is frozen, -1 for mobile ones."""
+    """Square of each man, ``MOBILE`` for mobile men."""
     castlings: tuple[Castling, ...] = ()
+    """Castling moves of frozen kings and rooks."""
 
 
 def lineup_of_cell(cell: Cell, castlings: tuple[Castling, ...] = ()) -> Lineup:
-    """Return the men of a cell, whose frozen kings and rooks may castle in some ways."""
+    """Return the lineup of a cell with the castling moves that its frozen kings and rooks may make."""
     mobile = [(man, MOBILE) for man in cell.mobile]
     still = [(frozen.man, frozen.square) for frozen in cell.frozen]
     placed = sorted([*mobile, *still], key=lambda each: (each[0].piece, each[0].piece or each[0].colour))
@@ -265,13 +266,13 @@ def lineup_of_cell(cell: Cell, castlings: tuple[Castling, ...] = ()) -> Lineup:
     return Lineup(cell, men, squares, castlings)
 
 
-CellPlace: TypeAlias = tuple[Cell, Side, int]
-"""What tells a position from others: its cell, side to move and slot."""
+PositionKey: TypeAlias = tuple[Cell, Side, int]
+"""Key of a position: its cell, side to move and slot."""
 
 
 @dataclass(frozen=True)
 class CellPosition:
-    """A legal position, seen from its cell."""
+    """A legal position with its mobile men, which determine its cell."""
 
     board: chess.Board
     mobile: chess.Bitboard
@@ -279,36 +280,36 @@ class CellPosition:
 
     @cached_property
     def cell(self) -> Cell:
-        """The position's cell."""
+        """The cell of the position."""
         return Cell.of_board(self.board, chess.scan_forward(self.mobile))
 
     @cached_property
     def slot(self) -> int:
-        """Its slot in the cell."""
+        """The slot of the position in its cell."""
         return self.cell.slot(self.cell.squares_of(self.board))
 
     @property
-    def place(self) -> CellPlace:
-        """What tells it from other positions."""
+    def key(self) -> PositionKey:
+        """A key that no other position has."""
         return self.cell, side_of(self.board), self.slot
 
     @cached_property
     def rank(self) -> Rank:
-        """Its rank."""
+        """The position rank."""
         return Rank(position_score(self.board).rank)
 
     @property
-    def own(self) -> Code:
-        """Code of its own score."""
+    def position_score(self) -> Code:
+        """Code of the position score."""
         return Code(255 - self.rank if self.board.turn else self.rank)
 
     @property
     def over(self) -> bool:
-        """Whether it is mate or stalemate."""
+        """Whether the position is mate or stalemate."""
         return self.rank < 2
 
     def seen_by(self, symmetry: int) -> Self:
-        """Return the position seen by a symmetry: files mirrored, or ranks and colours swapped, or both."""
+        """Return the image under a symmetry of ``IMAGES``."""
         if not symmetry:
             return self
         board, mobile = self.board, self.mobile
@@ -319,7 +320,7 @@ class CellPosition:
         return type(self)(board, mobile)
 
     def moves(self) -> Iterator["Step"]:
-        """Yield the legal moves; promoted men are mobile where there is room for one more."""
+        """Yield the legal moves. A promoted man is mobile unless that is one mobile man too many."""
         for move in self.board.legal_moves:
             after = self.board.copy(stack=False)
             after.push(move)
@@ -328,7 +329,7 @@ class CellPosition:
             moved = bool(mobile & origin)
             if moved:
                 mobile = mobile & ~origin | target
-            if move.promotion and mobile.bit_count() < MOST_MOBILE:
+            if move.promotion and mobile.bit_count() < MAX_MOBILE:
                 mobile |= target
             zeroing = self.board.is_zeroing(move)
             yield Step(move, type(self)(after, mobile), zeroing, moved and not zeroing)
@@ -336,10 +337,10 @@ class CellPosition:
 
 @dataclass(frozen=True)
 class Step:
-    """A legal move."""
+    """A legal move, and the position that it leads to."""
 
     move: chess.Move
     after: CellPosition
     zeroing: bool
     inside: bool
-    """Whether it stays in the cell."""
+    """Whether the move stays in the cell."""

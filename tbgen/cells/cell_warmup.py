@@ -1,4 +1,4 @@
-"""Compiling all kernels that solve cells in one go, so that it is a step of its own."""
+"""Compiling all kernels that solve cells, as a separate step before the first cell."""
 
 import logging
 from collections.abc import Callable
@@ -14,14 +14,14 @@ from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.games import Games, solve_values
 from tbgen.cells.kernels.values import gather
 from tbgen.cells.packing import pack, unpack
-from tbgen.cells.window import EVERYTHING
+from tbgen.cells.window import ALL_SCORES
 from tbgen.cells.wins import solve_wins
 from tbgen.compiler.cache import compiling
 from tbgen.index.layout import WHITE_TO_MOVE
 from tbgen.retro.ranks import Crew, Stages
 
 FAMILY: Final = __name__
-"""Name of these kernels in the cache."""
+"""Name of these kernels in the compiler cache."""
 
 _KQK: Final = (chess.A1, chess.B1, chess.H8)
 
@@ -29,14 +29,17 @@ _logger = logging.getLogger(__name__)
 
 
 def compile_kernels(note: Callable[[str], object] = _logger.warning) -> None:
-    """Compile every kernel, if that is still to do, by solving a small cell; ``note`` is told so before."""
+    """Compile the kernels that are not in the cache yet, by solving a small cell.
+
+    :param note: called with a message before any compilation.
+    """
     with compiling(FAMILY, "that solve cells", "about two minutes", note) as needed:
         if needed:
             cell = Cell.of_board(chess.Board("7k/8/8/p7/P7/8/8/K7 w - - 0 1"), [chess.A1, chess.H8])
             games = Games(cell, SomeKnowledge())
             bounds = games.solve()
-            EVERYTHING.exits(bounds.value[LOWER, 0], bounds.depth[LOWER, 0])
-            EVERYTHING.tell(LOWER, bounds.value[LOWER], bounds.depth[LOWER])
+            ALL_SCORES.map_exits(bounds.value[LOWER, 0], bounds.depth[LOWER, 0])
+            ALL_SCORES.set_bounds(LOWER, bounds.value[LOWER], bounds.depth[LOWER])
             games.accrued(bounds, GScore("G2.0"))
             unpack(pack(bounds), cell)
             frame = frame_of_cell(cell)

@@ -1,6 +1,6 @@
-"""The file of a solved cell: its packed bounds and their digest (docs/solve.md describes it).
+"""The file of a solved cell: its packed bounds and their digest (docs/solve.md describes the format).
 
-Reading and checking one needs no compiler; ``tbgen.cells.packing`` makes bounds of what is in it.
+Reading and checking a file needs no compiler; ``tbgen.cells.packing`` unpacks the bounds.
 """
 
 import hashlib
@@ -19,18 +19,18 @@ SUFFIX: Final = ".cell"
 
 _FORMAT: Final = b"tbgen cell "
 _VERSION: Final = b"2"
-"""Changes whenever bounds of older versions cannot be used."""
+"""Format version, which changes whenever bounds of older versions become unusable."""
 _DIGEST_BYTES: Final = 32
 _NAME_DIGITS: Final = 24
 _FILE_NAME: Final = re.compile(rf"K[QRBNP]*vK[QRBNP]*\.[0-9a-f]{{{_NAME_DIGITS}}}{re.escape(SUFFIX)}")
 
 
 class PackedSide(msgspec.Struct, frozen=True):
-    """The bounds of all positions with one side to move.
+    """The bounds of all positions of a cell with one side to move.
 
-    :ivar states: uint64 (states,), little-endian: the words of ``number_states``, frequent ones first.
-    :ivar planes: the numbers of the slots' states, by bytes from the least significant one, each compressed
-        (zlib).
+    :ivar states: uint64 (states,), little-endian: the words of ``number_states``, most frequent first.
+    :ivar planes: the bytes of each slot's state number, one plane for each byte from the least significant
+        on, compressed with zlib.
     """
 
     states: bytes
@@ -38,14 +38,15 @@ class PackedSide(msgspec.Struct, frozen=True):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all of it."""
+        """Size in bytes."""
         return len(self.states) + sum(map(len, self.planes))
 
 
 class PackedBounds(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The bounds of a cell, packed, by side to move.
+    """The packed bounds of a cell.
 
-    :ivar window: between which scores they are the best that could be found out: codes.
+    :ivar sides: the bounds by side to move.
+    :ivar window: codes of the two scores between which no better bounds could be found.
     """
 
     sides: tuple[PackedSide, PackedSide]
@@ -53,12 +54,12 @@ class PackedBounds(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all of it."""
+        """Size in bytes."""
         return sum(side.nbytes for side in self.sides)
 
 
 class CellFileError(ValueError):
-    """A file that cannot be used as that of a cell; the text ends a sentence about it."""
+    """A file is not usable as the file of a cell. The message is the second half of a sentence about it."""
 
 
 class _CellFile(msgspec.Struct, frozen=True):
@@ -67,44 +68,45 @@ class _CellFile(msgspec.Struct, frozen=True):
 
 
 def read_cell(path: Path, name: str) -> PackedBounds:
-    """Read all of the file of a cell.
+    """Read the file of a cell and check its digest.
 
-    :param name: the cell's, by :func:`name_of`.
-    :raises CellFileError: if it is damaged, of another cell or of another version.
-    :raises OSError: if it cannot be read.
+    :param name: the cell's name, by :func:`name_of`.
+    :raises CellFileError: if the file is damaged, or belongs to another cell or version.
+    :raises OSError: if the file cannot be read.
     """
     content = _content_of(path.read_bytes())
     if content.cell != name:
-        raise CellFileError(f"it holds the cell {content.cell}")
+        raise CellFileError(f"it contains the cell {content.cell}")
     return content.bounds
 
 
 def check_cell(path: Path) -> str:
-    """Read all of the file of a cell, and return the digest of its content.
+    """Read the file of a cell, check it, and return the digest of its content.
 
-    :raises CellFileError: if it is damaged, of another version, or of another cell than its name says.
-    :raises OSError: if it cannot be read.
+    :raises CellFileError: if the file is damaged, belongs to another version, or its file name is that of
+        another cell.
+    :raises OSError: if the file cannot be read.
     """
     data = path.read_bytes()
     name = _content_of(data).cell
-    with suppress(ValueError):  # letters of no men
+    with suppress(ValueError):  # letters that stand for no man
         if file_name(name) == path.name.split(SUFFIX)[0] + SUFFIX:
             return _parts_of(data)[0].hex()
-    raise CellFileError(f"it holds the cell {printable(name)}")
+    raise CellFileError(f"it contains the cell {printable(name)}")
 
 
 def stated_digest(path: Path) -> str:
-    """Return the digest that the file of a cell states of its content, which is not read.
+    """Return the digest that the file of a cell states, without reading the content.
 
-    :raises CellFileError: if it is none, or of another version.
-    :raises OSError: if it cannot be read.
+    :raises CellFileError: if the file is not that of a cell, or belongs to another version.
+    :raises OSError: if the file cannot be read.
     """
     with path.open("rb") as file:
         return _parts_of(file.read(len(_FORMAT + _VERSION) + 1 + _DIGEST_BYTES))[0].hex()
 
 
 def name_of(cell: Cell) -> str:
-    """Return what tells a canonical cell from others: its mobile men, and a FEN of those that stand still.
+    """Return the name of a canonical cell: the letters of its mobile men, and the FEN of the other men.
 
     >>> board = chess.Board("4k3/p7/8/8/8/8/8/R3K3 w - - 0 1")
     >>> name_of(Cell.of_board(board, [chess.A1, chess.E1, chess.E8]))
@@ -116,7 +118,7 @@ def name_of(cell: Cell) -> str:
 
 
 def file_name(name: str) -> str:
-    """Return the name of the file of a cell, given what tells it from others.
+    """Return the file name of a cell with this name.
 
     >>> file_name("KkR 8/p7/8/8/8/8/8/8")
     'KRvKP.a3c7660b01f6458b2faf3997.cell'
@@ -126,7 +128,7 @@ def file_name(name: str) -> str:
 
 
 def check_directory(directory: Path) -> None:
-    """Check that a directory of cells is one, or is to be made.
+    """Check that the path of a directory of cells is a directory or does not exist yet.
 
     :raises UsageError: if it is something else.
     """
@@ -135,7 +137,7 @@ def check_directory(directory: Path) -> None:
 
 
 def is_file_name(name: str) -> bool:
-    """Tell whether a file name is one that a cell may have."""
+    """Return whether a file name has the form of :func:`file_name`."""
     return _FILE_NAME.fullmatch(name) is not None
 
 
@@ -144,16 +146,16 @@ def _order(letter: str) -> int:
 
 
 def bytes_of(name: str, bounds: PackedBounds) -> bytes:
-    """Return the file of a cell of a name."""
+    """Return the content of the file of the cell with this name."""
     body = msgspec.msgpack.encode(_CellFile(name, bounds))
     return _FORMAT + _VERSION + b"\n" + hashlib.sha256(body).digest() + body
 
 
 def _parts_of(data: bytes) -> tuple[bytes, bytes]:
-    """Return the digest that a file states, and what it is of."""
+    """Return the digest that a file states, and the content that the digest is computed from."""
     head, _, rest = data.partition(b"\n")
     if not head.startswith(_FORMAT):
-        raise CellFileError("it is no file of a cell, or is damaged")
+        raise CellFileError("it is not the file of a cell, or is damaged")
     if head != _FORMAT + _VERSION:
         raise CellFileError(f"it was written by another version of tbgen ({_text(head)})")
     return rest[:_DIGEST_BYTES], rest[_DIGEST_BYTES:]
@@ -166,7 +168,7 @@ def _content_of(data: bytes) -> _CellFile:
     try:
         return msgspec.msgpack.decode(body, type=_CellFile)
     except msgspec.MsgspecError as error:
-        raise CellFileError(f"it has another content than cells have ({error})") from None
+        raise CellFileError(f"its content is not that of a cell ({error})") from None
 
 
 def _text(head: bytes) -> str:

@@ -1,8 +1,8 @@
-"""What kernels solve cells with: frames, pools of what exits are worth, rooms and memory that are kept.
+"""The arrays with which kernels solve cells: frames, pools of exit values, workspaces and reused memory.
 
-Memory of large arrays that is used again. Memory never touched before costs seconds for each GiB, since the
-system clears every page of it, and a tenth of a second from then on. Cells are solved one after the other,
-and need about the same arrays.
+The memory of large arrays is reused. New memory takes seconds per GiB, since the system clears every page at
+its first use; reused memory takes a tenth of a second. Cells are solved one after the other, and need arrays
+of about the same sizes.
 """
 
 import weakref
@@ -33,7 +33,7 @@ from tbgen.retro.workspace import workspace_of, zeros
 
 @dataclass(frozen=True, kw_only=True)
 class CellFrame(Lineup):
-    """A cell's frame."""
+    """The lineup of a cell with its frame."""
 
     frame: Frame
 
@@ -44,7 +44,7 @@ class CellFrame(Lineup):
 
 
 def frame_of_cell(cell: Cell, castlings: tuple[Castling, ...] = ()) -> CellFrame:
-    """Return the frame of a cell, whose frozen kings and rooks may castle in some ways."""
+    """Return the frame of a cell with the castling moves that its frozen kings and rooks may make."""
     lineup = lineup_of_cell(cell, castlings)
     men, squares = lineup.men, lineup.squares
     scalars = len(men) - 1
@@ -77,85 +77,86 @@ def frame_of_cell(cell: Cell, castlings: tuple[Castling, ...] = ()) -> CellFrame
     return CellFrame(**vars(lineup), frame=frame)
 
 
-_LARGE: Final = 4 << 20
-"""Bytes from which on an array is large: smaller ones are used again by the allocator itself."""
-_KEPT: Final = 1 << 30
-"""Bytes that are kept for later arrays at most."""
-_SPARE: Final = 4
-"""One in so many bytes of an array's memory may be left over."""
+_MIN_REUSED_BYTES: Final = 4 << 20
+"""Size from which on the memory of an array is reused here; the allocator itself reuses smaller blocks."""
+_MAX_IDLE_BYTES: Final = 1 << 30
+"""Maximum amount of memory that is kept for later arrays."""
+_EXCESS_DIVISOR: Final = 4
+"""Reused memory may be larger than its array by at most the array's size divided by this number."""
 
 
 class ReusedMemory:
-    """Large arrays whose memory is kept, when nobody uses them any more, for later ones; safe for threads.
+    """Memory of large arrays, kept for later arrays when an array is no longer in use; safe for threads.
 
-    :param most: bytes that are kept at most.
+    :param most: maximum number of bytes that are kept.
     """
 
-    def __init__(self, most: int = _KEPT) -> None:
+    def __init__(self, most: int = _MAX_IDLE_BYTES) -> None:
         self._most = most
         self._lock = Lock()
         self._idle: list[NDArray[np.uint8]] = []
-        """The one used last comes last."""
-        self._left: deque[NDArray[np.uint8]] = deque()
-        """Those that nobody uses any more; arrays may go at any time, while the lock is held too."""
+        """Memory for later arrays, the least recently used first."""
+        self._freed: deque[NDArray[np.uint8]] = deque()
+        """Memory of arrays that have been deleted. This may happen at any time, even under the lock."""
 
     @property
     def idle(self) -> int:
         """Bytes that are kept for later arrays."""
         with self._lock:
-            self._gather()
+            self._collect()
             return sum(map(len, self._idle))
 
     def empty(self, shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-        """Return an array of this shape, whatever its elements are.
+        """Return an array of this shape with undefined elements.
 
-        :raises MemoryError: if there is too little.
+        :raises MemoryError: if too little memory is available.
         """
         count = prod(np.atleast_1d(shape).tolist())
         size = count * np.dtype(dtype).itemsize
-        if size < _LARGE:
+        if size < _MIN_REUSED_BYTES:
             return np.empty(shape, dtype)
-        memory = self._taken(size)
+        memory = self._pop_fitting(size)
         if memory is None:
             memory = zeros(size, np.uint8)
-        # All its views refer to this array, since what it is made of is not one itself.
+        # Views refer to this array as their base: its own buffer is a memoryview and no array.
         array = np.frombuffer(memory.data, dtype, count)
-        weakref.finalize(array, self._left.append, memory).atexit = False
+        weakref.finalize(array, self._freed.append, memory).atexit = False
         return array.reshape(shape)
 
     def release(self) -> None:
-        """Give what is kept back to the system."""
+        """Return all kept memory to the system."""
         with self._lock:
-            self._left.clear()
+            self._freed.clear()
             self._idle.clear()
 
-    def _taken(self, size: int) -> NDArray[np.uint8] | None:
-        """Take the least memory for so many bytes from what is kept, if there is any not much larger."""
+    def _pop_fitting(self, size: int) -> NDArray[np.uint8] | None:
+        """Remove and return the smallest kept memory of at least ``size`` bytes; None if all is too large."""
         with self._lock:
-            self._gather()
-            fitting = (len(memory) for memory in self._idle if size <= len(memory) <= size + size // _SPARE)
+            self._collect()
+            largest = size + size // _EXCESS_DIVISOR
+            fitting = (len(memory) for memory in self._idle if size <= len(memory) <= largest)
             least = min(fitting, default=None)
             if least is None:
                 return None
             return self._idle.pop(next(at for at, each in enumerate(self._idle) if len(each) == least))
 
-    def _gather(self) -> None:
-        """Move what nobody uses any more to what is kept, and drop what was used before if it is too much."""
-        while self._left:
-            self._idle.append(self._left.popleft())
+    def _collect(self) -> None:
+        """Keep the memory of deleted arrays, and drop the least recently used memory beyond the maximum."""
+        while self._freed:
+            self._idle.append(self._freed.popleft())
         while sum(map(len, self._idle)) > self._most:
             del self._idle[0]
 
 
-MEMORY: Final = ReusedMemory()
-"""That of cells."""
+ARRAY_MEMORY: Final = ReusedMemory()
+"""Memory of the large arrays of cells."""
 
 _Kind: TypeAlias = tuple[int, bool]
 """Number of words, and whether captures and pawn moves reset the accrued score."""
 
 
-class CellRooms:
-    """Lends rooms; safe for threads."""
+class WorkspaceCache:
+    """Lends workspaces, and keeps those that are returned; safe for threads."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -163,49 +164,54 @@ class CellRooms:
 
     @contextmanager
     def lent(self, frame: Frame, resets: bool) -> Iterator[Workspace]:
-        """Lend a room for a frame, whatever it holds.
+        """Lend a workspace for a frame, with undefined content.
 
-        :raises MemoryError: if there is too little.
+        :raises MemoryError: if too little memory is available.
         """
         kind = frame.words, resets
         with self._lock:
             idle = self._idle.get(kind)
-            room = idle.pop() if idle else None
-        room = room_for_cell(frame, resets) if room is None else _with_frame(room, frame)
-        yield room
-        # After an error nobody knows what it holds.
+            workspace = idle.pop() if idle else None
+        if workspace is None:
+            workspace = workspace_for_cell(frame, resets)
+        else:
+            workspace = _with_frame(workspace, frame)
+        yield workspace
+        # An error does not come here: it drops the workspace, which may then be inconsistent.
         with self._lock:
-            self._idle.setdefault(kind, []).append(room)
+            self._idle.setdefault(kind, []).append(workspace)
 
     def release(self) -> None:
-        """Drop the rooms that nobody uses."""
+        """Drop the workspaces that are not lent."""
         with self._lock:
             self._idle.clear()
 
 
-ROOMS: Final = CellRooms()
-"""Those of this process."""
+WORKSPACES: Final = WorkspaceCache()
+"""Workspaces of this process."""
 
 
-def room_for_cell(frame: Frame, resets: bool = True) -> Workspace:
-    """Return room to solve a cell: that of a phase."""
+def workspace_for_cell(frame: Frame, resets: bool = True) -> Workspace:
+    """Return a new workspace to solve a cell, like that of a phase without en passant positions."""
     return workspace_of(frame, resets, np.zeros((0, 2), np.int64))
 
 
 def _with_frame(workspace: Workspace, frame: Frame) -> Workspace:
-    """Return the same room for another frame of as many words."""
+    """Return a workspace with the same arrays for another frame with the same number of words."""
     white, black = (replace(attacker, frame=frame) for attacker in workspace.attackers)
     return replace(workspace, frame=frame, attackers=(white, black))
 
 
 WORTH_THREADS: Final = 64**3
-"""Slots of a cell from which on threads are worth their start, which takes longer than a small cell."""
+"""Minimum number of slots of a cell for which threads are started; small cells take less time than that."""
 
 
 @contextmanager
 def shared_map(threads: int, slots: int) -> Iterator[Map]:
-    """Yield a ``map`` whose calls threads share; ``map`` itself for one thread or less than
-    :data:`WORTH_THREADS` slots."""
+    """Yield a ``map`` that spreads its calls over threads.
+
+    It is the built-in ``map`` for one thread, or for fewer than :data:`WORTH_THREADS` slots.
+    """
     if threads == 1 or slots < WORTH_THREADS:
         yield map
     else:
@@ -219,51 +225,51 @@ _NO_TARGETS: Final = Targets(
     _EMPTY, _EMPTY, _EMPTY, np.zeros((0, 2), np.int64), _EMPTY, np.zeros(0, np.int32),
     np.zeros((0, 16), np.int32), 0,
 )  # fmt: skip
-"""A directory of no tables."""
+"""The empty directory of targets: cells have routes instead."""
 
 
 _Block: TypeAlias = tuple[Codes, Plies]
-Worth: TypeAlias = _Block | Code
-"""One end of what is known about all positions that a route leads to: their values and depths, or a code that
-bounds all of them. Either all blocks have depths, or none has: these are empty then."""
+RouteBounds: TypeAlias = _Block | Code
+"""Bounds at one end of all positions that a route leads to: a block of values and depths, or one code that
+holds for all of them. The depths of all blocks are empty if depths are not needed."""
 
 
 def pools_of(
-    lineup: Lineup, worths: Mapping[int, Sequence[Worth]], unknown: Sequence[Code], run: Map
+    lineup: Lineup, bounds: Mapping[int, Sequence[RouteBounds]], unknown: Sequence[Code], run: Map
 ) -> list[Pool]:
-    """Return a pool for each end; their blocks lie in the same arrays, equal ones once.
+    """Return a pool for each end. The pools share their arrays, which store equal blocks once.
 
-    :param worths: by a route's number, its worth at each end.
-    :param unknown: at each end, the worth of positions without value in a block.
-    :param run: called like ``map``; may spread the copying over threads.
+    :param bounds: the bounds at each end, by route number.
+    :param unknown: at each end, the value of positions that have ``NONE`` in a block.
+    :param run: a function like ``map``, which may spread the copying over threads.
     """
     number, ends = np.zeros(ROUTES, np.int16), range(len(unknown))
-    number[list(worths)] = np.arange(1, len(worths) + 1)
-    begin = np.empty((len(unknown), len(worths) + 1), np.int64)
+    number[list(bounds)] = np.arange(1, len(bounds) + 1)
+    begin = np.empty((len(unknown), len(bounds) + 1), np.int64)
     begin[:, 0] = [-1 - code for code in unknown]
-    laid: list[tuple[int, _Block]] = []
-    at = 0
-    for way, worth in enumerate(worths.values(), start=1):
+    placed: list[tuple[int, _Block]] = []
+    size = 0
+    for row, of_ends in enumerate(bounds.values(), start=1):
         before: _Block | None = None
         for end in ends:
-            if not isinstance(here := worth[end], tuple):
-                begin[end, way] = -1 - here
+            if not isinstance(here := of_ends[end], tuple):
+                begin[end, row] = -1 - here
             elif before is not None and _equal(before, here):
-                begin[end, way] = begin[end - 1, way]
+                begin[end, row] = begin[end - 1, row]
             else:
-                laid.append((at, here))
-                begin[end, way] = at
-                at += len(here[0])
+                placed.append((size, here))
+                begin[end, row] = size
+                size += len(here[0])
                 before = here
-    timed = laid and len(laid[0][1][1])
-    value, depth = MEMORY.empty(at, np.uint8), MEMORY.empty(at if timed else 0, np.uint16)
+    timed = placed and len(placed[0][1][1])
+    value, depth = ARRAY_MEMORY.empty(size, np.uint8), ARRAY_MEMORY.empty(size if timed else 0, np.uint16)
 
-    def lay(placed: tuple[int, _Block]) -> None:
-        first, (values, depths) = placed
+    def copy(block: tuple[int, _Block]) -> None:
+        first, (values, depths) = block
         value[first : first + len(values)] = values
         depth[first : first + len(depths)] = depths
 
-    list(run(lay, laid))
+    list(run(copy, placed))
     frozen = np.array(lineup.squares, np.int64)
     pawns = np.array(lineup.cell.pawns, np.uint64)
     return [

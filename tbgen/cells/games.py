@@ -1,4 +1,4 @@
-"""The games of a cell: of both ends together, of one, or, where it is large, of values alone."""
+"""Solving a cell: the games of both ends or of one end, or the game of a large cell for values alone."""
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from tbgen.board.score import MAX_CODED_RANK, NONE, GScore
 from tbgen.cells.bounds import (
-    COUNTED,
     ENDS,
+    MAX_COUNTED_MOVES,
     WORST,
     Block,
     Bounds,
@@ -21,32 +21,32 @@ from tbgen.cells.bounds import (
     NoCodeError,
     SomeKnowledge,
     empty_block,
-    most_moves,
+    max_moves,
     pools_of_ends,
 )
 from tbgen.cells.cell import Cell
 from tbgen.cells.frames import frame_of_cell, shared_map
 from tbgen.cells.routes import Route, routes_of
-from tbgen.cells.window import EVERYTHING, Interval
+from tbgen.cells.window import ALL_SCORES, Interval
 from tbgen.index.layout import SIDES
 from tbgen.retro.ranks import MAX_PARTS, Crew, Stages, ValuesSolver, find_moves, room_for_values
 
 _Number = TypeVar("_Number", bound=np.generic)
 
-_WORTH_SHARING: Final = 64**4
-"""Slots from which on all threads work on both games, and not each on a game of its own."""
+_MIN_SHARED_SLOTS: Final = 64**4
+"""Minimum number of slots for which all threads share all games; otherwise each game has one thread."""
 
 
 class Games:
-    """Both games of a cell, the one that is both if all exits are known to be worth the same at both ends, or
-    the game of one end.
+    """The games of a cell at both ends, or at one.
 
-    In large cells a thread takes whatever is to be done in any game, in small ones it has a game of its own.
+    If the values of all exits are available, one game serves both ends. In large cells the threads share the
+    work of all games; in small cells each thread works on one game.
 
-    :param knowledge: what is known of exits, as it is now; what is found out later does not count.
-    :param ends: whose games these are; at another end nothing is known then.
-    :param window: between which scores it matters what positions are worth; where one game is both, all
-        scores are told apart.
+    :param knowledge: the source of the exits' bounds, which are read once, here.
+    :param ends: the ends to solve; at the other end the bounds remain ``WORST``.
+    :param window: the scores between which positions are distinguished. A game that serves both ends
+        distinguishes all scores.
     """
 
     def __init__(
@@ -55,14 +55,14 @@ class Games:
         knowledge: Knowledge,
         threads: int = len(ENDS),
         ends: Sequence[int] = ENDS,
-        window: Interval = EVERYTHING,
+        window: Interval = ALL_SCORES,
     ) -> None:
         self.cell, self._threads = cell, threads
         frame = frame_of_cell(cell)
         routes = list(routes_of(frame))
         self._one_is_both = len(ends) > 1 and all(map(knowledge.same_ends, routes))
-        if self._one_is_both:  # for all scores, so that those who look this cell up have one game only, too
-            ends, window = ends[:1], EVERYTHING
+        if self._one_is_both:  # and all scores, so that cells which look this one up also need only one game
+            ends, window = ends[:1], ALL_SCORES
         pools = pools_of_ends(frame, routes, knowledge, ends, threads, window)
         games = [BoundsGame(frame, pool) for pool in pools]
         self._games = (
@@ -70,30 +70,30 @@ class Games:
         )
         self._windows = dict.fromkeys(ENDS, window)
         self._nbytes = pools[0].value.nbytes + pools[0].depth.nbytes
-        # In small cells no thread is worth its start.
-        self._shared = threads > 1 and frame.size >= _WORTH_SHARING
+        # In small cells starting threads takes longer than it saves.
+        self._shared = threads > 1 and frame.size >= _MIN_SHARED_SLOTS
 
     @property
     def nbytes(self) -> int:
-        """Bytes of what is kept of the exits."""
+        """Bytes of the exits' bounds, which are kept."""
         return self._nbytes
 
     @property
     def ends(self) -> set[int]:
-        """The ends whose games these are."""
+        """The ends of these games."""
         return set(self._games)
 
     def add(self, before: "Games") -> None:
-        """Add games of the same cell at other ends that were there before."""
+        """Add earlier games of the same cell at ends that these games lack."""
         if not self._one_is_both and not before._one_is_both and before.ends - self.ends:
             self._windows |= {end: before._windows[end] for end in before._games.keys() - self._games}
             self._games = before._games | self._games
             self._nbytes += before.nbytes
 
     def solve(self) -> Bounds:
-        """Return what is known of the cell's positions, fresh.
+        """Return bounds of the cell's positions in fresh states.
 
-        :raises NoCodeError: as :meth:`BoundsGame.solve` does.
+        :raises NoCodeError: if the cell has scores beyond G63.0 or depths that cannot be stored.
         """
         stopped = Event()
         with Crew(self._threads, Stages()) if self._shared else nullcontext() as crew:
@@ -106,16 +106,18 @@ class Games:
         return bounds
 
     def accrued(self, bounds: Bounds, accrued: GScore) -> Bounds:
-        """Return what is known of the positions with an accrued score, from what is known of them fresh.
+        """Return bounds of the cell's positions with an accrued score.
 
-        ``NONE`` where the accrued score does not matter: the fresh value holds.
+        The value is ``NONE`` where the accrued score does not matter and the fresh bound applies.
+
+        :param bounds: the fresh bounds, from which these are computed.
         """
 
         def layer(end: int, into: Block) -> Block:
             fresh = Block(bounds.value[end], bounds.depth[end])
             return self._games[end].layer(fresh, accrued, into=into)
 
-        # Where the exits are exact now, bounds may still be those of a time when they were not.
+        # The exits may have become exact only after the fresh bounds were found.
         layers = self._bounds(layer, self._one_is_both and bounds.same_ends)
         for end in set(ENDS) - self.ends:
             layers.value[end] = NONE
@@ -124,19 +126,19 @@ class Games:
     def _bounds(
         self, of_end: Callable[[int, Block], Block], once: bool, stop: Callable[[], None] = lambda: None
     ) -> Bounds:
-        """Return the bounds of these ends by a function that puts the values of one's game into a block; of
-        other ends, there is only room for values.
+        """Return bounds at the ends of these games; values at other ends are left undefined.
 
-        :param once: whether both ends are the same.
-        :param stop: called if it fails, or is interrupted, before what is still at work is waited for.
+        :param of_end: writes values and depths of the game at an end into a block.
+        :param once: whether the game at the lower end serves both.
+        :param stop: called on an error or interruption, before the other threads are waited for.
         """
         ends = ENDS[:1] if once else tuple(self._games)
         value, depth = empty_block((1 if once else len(ENDS), 2, self.cell.size))
 
         def fill(end: int) -> None:
             of_end(end, Block(value[end], depth[end]))
-            if self._windows[end] != EVERYTHING:
-                self._windows[end].tell(end, value[end], depth[end])
+            if self._windows[end] != ALL_SCORES:
+                self._windows[end].set_bounds(end, value[end], depth[end])
 
         with shared_map(min(self._threads, len(ends)), self.cell.size) as shared:
             try:
@@ -153,7 +155,7 @@ class Games:
 
 
 def _twice(array: NDArray[_Number]) -> NDArray[_Number]:
-    """Return an array whose first axis has one element with that twice, in the same memory."""
+    """Return a view in which the only element of the first axis appears twice."""
     return as_strided(array, (2, *array.shape[1:]), (0, *array.strides[1:]))
 
 
@@ -166,29 +168,30 @@ def solve_values(
     end: int,
     threads: int = 1,
     between: Callable[[], object] = lambda: None,
-    window: Interval = EVERYTHING,
+    window: Interval = ALL_SCORES,
 ) -> NDArray[np.uint8]:
     """Return fresh values of all positions in one game of a cell without frozen men: codes, uint8 (2, slots),
     ``NONE`` where there is no position.
 
-    They are those of :meth:`tbgen.cells.bounds.BoundsGame.solve`, in 12 bytes of memory for each slot.
+    The values are those of :meth:`tbgen.cells.bounds.BoundsGame.solve`. They take only 12 bytes of memory for
+    each slot.
 
-    :param knowledge: what is known of exits; depths are not asked for.
-    :param between: called between two ranks; what it raises ends the work.
-    :param window: between which scores it matters what positions are worth.
-    :raises NoCodeError: if that takes scores beyond G63.0.
-    :raises MemoryError: if there is too little.
+    :param knowledge: the source of the exits' bounds, whose depths are not used.
+    :param between: called between two ranks; an exception that it raises ends the work.
+    :param window: the scores between which positions are distinguished.
+    :raises NoCodeError: if the cell has scores beyond G63.0.
+    :raises MemoryError: if too little memory is available.
     """
-    if any(most_moves(cell, side) > COUNTED for side in SIDES):
+    if any(max_moves(cell, side) > MAX_COUNTED_MOVES for side in SIDES):
         raise NoCodeError(cell)
 
     def block(route: Route, end: int) -> Block | None:
-        known = knowledge.block(route, end)
-        return None if known is None else Block(known.value, _NO_DEPTHS)
+        found = knowledge.block(route, end)
+        return None if found is None else Block(found.value, _NO_DEPTHS)
 
     frame = frame_of_cell(cell)
-    known = SomeKnowledge(block, knowledge.bound)
-    (pool,) = pools_of_ends(frame, routes_of(frame), known, [end], window=window)
+    without_depths = SomeKnowledge(block, knowledge.bound)
+    (pool,) = pools_of_ends(frame, routes_of(frame), without_depths, [end], window=window)
     with Crew(threads, Stages()) as crew:
         workspace = room_for_values(frame.frame, min(threads, MAX_PARTS))
         find_moves(workspace, pool, False, 4 * threads, crew.threads.map)
@@ -199,5 +202,5 @@ def solve_values(
     if ranks > MAX_CODED_RANK + 1:
         raise NoCodeError(cell)
     values: NDArray[np.uint8] = workspace.exits.value.reshape(2, cell.size)
-    window.tell(end, values)
+    window.set_bounds(end, values)
     return values

@@ -1,13 +1,14 @@
-"""Packed bounds of cells: what is kept of solved cells, on disk and in memory.
+"""Packed bounds of solved cells, as they are stored on disk and in memory.
 
-Few states, which are values and depths of both ends, are shared by all positions of a cell with one side to
-move. So a position is the number of its state, the frequent ones first. The numbers are compressed in an
-order in which neighbours are alike: the men of the side not to move count most, then the mover's king, then
-his pieces. Where there is a position follows from the cell.
+A *state* here consists of the values and depths of both ends. The positions of a cell with one side to move
+share few states, so each position is stored as the number of its state; frequent states have small numbers.
+The numbers are compressed in an order in which neighbours are similar: in the slot, the men of the side not
+to move are the most significant, then the mover's king, then the mover's pieces. The cell itself determines
+which slots are positions.
 
-The depth of an end at which nothing better than the worst is known, while the other end is better, is not
-kept: it says only how far unsolved cells are. It counts as 0, and an end that is worth the worst at once is
-none that a proof could claim too much by.
+If one end is ``WORST`` and the other end is better, the depth of the former is not stored: it only says how
+far away unsolved cells are. It is read as 0. A proof accepts this, since the worst bound with depth 0 claims
+nothing.
 """
 
 from typing import Any, Final
@@ -22,52 +23,53 @@ from tbgen.cells.cell import Cell
 from tbgen.cells.file import PackedBounds, PackedSide
 from tbgen.cells.frames import frame_of_cell, shared_map
 from tbgen.cells.kernels.values import Flags, Numbers, number_states, renumber, spread_states
-from tbgen.cells.window import EVERYTHING, Interval
+from tbgen.cells.window import ALL_SCORES, Interval
 from tbgen.index.layout import SIDES, Side
 from tbgen.retro.kernels.frame import legal_words
 
 _LEVEL: Final = 6
-"""Of compression: less costs more bytes than it saves time, more brings nothing."""
-_ROOM: Final = 1 << 16
-"""States that there is room for at first: there are a few thousand, 40,000 in most of the largest cells."""
+"""Level of compression: lower levels cost more space than they save time, higher ones gain nothing."""
+_FIRST_STATES: Final = 1 << 16
+"""Initial capacity for states. Cells have a few thousand of them, most of the largest cells 40,000."""
 
 
 def pack(bounds: Bounds) -> PackedBounds:
-    """Return bounds packed."""
+    """Pack bounds."""
     with shared_map(len(SIDES), bounds.cell.size) as shared:
         one, other = shared(lambda side: _packed_side(bounds, side), SIDES)
     return PackedBounds((one, other), (bounds.window.lower, bounds.window.upper))
 
 
 def unpack(packed: PackedBounds, cell: Cell) -> Bounds:
-    """Return the bounds of a cell as they were packed, but for the depths that are not kept; their ends are
-    those at which more is known than of everything.
+    """Unpack the bounds of a cell. Depths that are not stored are 0.
 
-    :raises ValueError: if they are not those of this cell.
+    The result's ``ends`` are those at which some bound is better than ``WORST``, or both if all bounds are
+    values.
+
+    :raises ValueError: if these are not bounds of this cell.
     """
     value = np.empty((len(ENDS), len(SIDES), cell.size), np.uint8)
     depth = np.empty(value.shape, np.uint16)
-    there = slots_there(cell)
+    legal = legal_slots(cell)
 
     def spread(side: Side) -> bool:
         states, number = _numbers(packed.sides[side], cell, side)
-        own_value, own_depth = (tuple(array[end, side] for end in ENDS) for array in (value, depth))
-        return spread_states(number, states, there[side], own_value, own_depth)
+        side_value, side_depth = (tuple(array[end, side] for end in ENDS) for array in (value, depth))
+        return spread_states(number, states, legal[side], side_value, side_depth)
 
     with shared_map(len(SIDES), cell.size) as shared:
         if not all(shared(spread, SIDES)):
             raise ValueError(f"a state of {cell} is missing")
-    return Bounds(cell, value, depth, _ends_known(packed), Interval(*map(Code, packed.window)))
+    return Bounds(cell, value, depth, _solved_ends(packed), Interval(*map(Code, packed.window)))
 
 
-def tells_all(packed: PackedBounds) -> bool:
-    """Whether packed bounds are those of both ends, with all scores told apart."""
-    return _ends_known(packed) == ENDS and packed.window == EVERYTHING
+def is_complete(packed: PackedBounds) -> bool:
+    """Return whether packed bounds cover both ends and distinguish all scores."""
+    return _solved_ends(packed) == ENDS and packed.window == ALL_SCORES
 
 
-def _ends_known(packed: PackedBounds) -> tuple[int, ...]:
-    """Return the ends at which more is known of some position than of everything; both if all bounds are
-    values."""
+def _solved_ends(packed: PackedBounds) -> tuple[int, ...]:
+    """Return the ends at which some bound is better than ``WORST``; both ends if all bounds are values."""
     states = np.frombuffer(b"".join(side.states for side in packed.sides), "<u8")
     codes = states >> np.uint64(48) & np.uint64(255), states >> np.uint64(32) & np.uint64(255)
     if (codes[0] == codes[1]).all():
@@ -80,7 +82,7 @@ def _packed_side(bounds: Bounds, side: Side) -> PackedSide:
     order = np.argsort(-counts, kind="stable")
     rank = np.empty(max(len(keys), 1), np.uint32)
     rank[order] = np.arange(len(keys))
-    number = _turned(number, _order(bounds.cell, side))
+    number = _transposed(number, _order(bounds.cell, side))
     renumber(number, rank)
     count = -(-max(len(keys) - 1, 1).bit_length() // 8)
     planes = number.astype("<u4", copy=False).view(np.uint8).reshape(-1, 4).T[:count]
@@ -91,21 +93,21 @@ def _packed_side(bounds: Bounds, side: Side) -> PackedSide:
 
 
 def _numbered(bounds: Bounds, side: Side) -> tuple[Numbers, NDArray[np.uint64], NDArray[np.int64]]:
-    """Return the numbers of the states of all slots, the words of the states, and how often each occurs."""
-    number, room = np.empty(bounds.cell.size, np.uint32), _ROOM
+    """Return the state number of each slot, the words of the states, and how often each state occurs."""
+    number, capacity = np.empty(bounds.cell.size, np.uint32), _FIRST_STATES
     value, depth = (tuple(array[end, side] for end in ENDS) for array in (bounds.value, bounds.depth))
     worst = int(WORST[0]), int(WORST[1])
     while True:
-        keys, counts = np.zeros(room, np.uint64), np.zeros(room, np.int64)
-        places = np.full(2 * room, -1, np.int64)
+        keys, counts = np.zeros(capacity, np.uint64), np.zeros(capacity, np.int64)
+        places = np.full(2 * capacity, -1, np.int64)
         found = number_states(value, depth, worst, places, keys, counts, number)
         if found >= 0:
             return number, keys[:found], counts[:found]
-        room *= 8
+        capacity *= 8
 
 
 def _numbers(packed: PackedSide, cell: Cell, side: Side) -> tuple[NDArray[np.uint64], Numbers]:
-    """Return the words of the states, and the numbers of the states of all slots."""
+    """Return the words of the states, and the state number of each slot."""
     states = np.frombuffer(packed.states, "<u8").astype(np.uint64)
     number = np.zeros(cell.size, np.uint32)
     for place, plane in enumerate(packed.planes):
@@ -115,23 +117,23 @@ def _numbers(packed: PackedSide, cell: Cell, side: Side) -> tuple[NDArray[np.uin
             raise ValueError(str(error)) from None
         number |= data.astype(np.uint32) << np.uint32(8 * place)
     order = _order(cell, side)
-    return states, _turned(number, [order.index(man) for man in range(len(order))])
+    return states, _transposed(number, [order.index(man) for man in range(len(order))])
 
 
-def _turned(array: NDArray[Any], order: list[int]) -> NDArray[Any]:
-    """Return an array (slots,) in the order in which the men so numbered count, the first one most."""
+def _transposed(array: NDArray[Any], order: list[int]) -> NDArray[Any]:
+    """Return an array (slots,) with the men's digits of the slot reordered, the most significant first."""
     return np.ascontiguousarray(array.reshape([64] * len(order)).transpose(order)).reshape(-1)
 
 
 def _order(cell: Cell, mover: Side) -> list[int]:
-    """Return the places of the mobile men in the order in which their squares count."""
+    """Return the indices of the mobile men by the significance of their squares, most significant first."""
     men = list(enumerate(cell.mobile))
     others = [place for place, man in reversed(men) if man.colour != mover]
     return [*others, *(place for place, man in men if man.colour == mover)]
 
 
-def slots_there(cell: Cell) -> list[Flags]:
-    """Return which slots stand for positions, by side to move."""
+def legal_slots(cell: Cell) -> list[Flags]:
+    """Return, by side to move, which slots are legal positions."""
     frame = frame_of_cell(cell)
     words = frame.frame.words
     legal = np.zeros((len(SIDES), words), np.uint64)

@@ -1,9 +1,9 @@
-"""The ways out of a cell: what moves may do to its pawns, frozen men and set of mobile men.
+"""The routes out of a cell: how a move changes its pawns, its frozen men and its set of mobile men.
 
-A *route* stands for all moves that do the same; it leads to positions of another cell, the *destination*,
-with the mobile men that are left where the move has left them. Promoted men and frozen men that have moved
-stand frozen there. A mobile man that captures a pawn or a frozen man has *landed*: he stands on one square in
-all positions that the route leads to, which are few of those of the destination.
+A *route* stands for all moves that make the same change. It leads to positions of another cell, the
+*destination*. The remaining mobile men are mobile there, too; promoted men, and frozen men that have moved,
+are frozen. A mobile man that captures a pawn or a frozen man has *landed*: it stands on the same square in
+all positions that the route leads to, which are a small part of the destination.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,98 +13,105 @@ from typing import Final, Self
 import chess
 
 from tbgen.board.kinds import KINDS, KING, NO_PROMOTION, PROMOTIONS, attacks
-from tbgen.cells.cell import MOST_MOBILE, PAWN, Castling, Cell, Lineup, Man, man_of
+from tbgen.cells.cell import MAX_MOBILE, PAWN, Castling, Cell, Lineup, Man, man_of
 from tbgen.index.layout import SIDES, Side
 from tbgen.index.zeroing import NO_SQUARE, ROUTE_VICTIMS
 
-_NOBODY: Final = -1
+_NO_VICTIM: Final = -1
+"""In place of the index of a captured mobile man: no mobile man is captured."""
 
 
 @dataclass(frozen=True)
 class Route:
-    """One way out."""
+    """A change of pawns, frozen men and mobile men by a move out of a cell."""
 
     side: Side
-    """Whose moves take it."""
+    """The side whose moves these are."""
     number: int
-    """As ``tbgen.retro.kernels.targets.Routes`` numbers it."""
+    """The number of the route in ``tbgen.retro.kernels.targets.Routes``."""
     destination: Cell
     promoted: int | None = None
     """Square of the promoted man."""
     quiet: bool = False
-    """Whether the accrued score is carried on: a quiet move of a frozen man, or castling."""
+    """Whether the accrued score continues to count: after a quiet move of a frozen man, or castling."""
     passed: int | None = None
-    """The square that a pawn has passed by a double step beside an enemy pawn: it may be captured there."""
+    """The square that a pawn has passed by a double step, if an enemy pawn may capture it there."""
     by_pawn: bool = False
-    """Whether it is taken by pawn moves."""
+    """Whether the moves are pawn moves."""
     castled: bool = False
-    """Whether it is castling, after which its side has no right left, wherever its men stand."""
+    """Whether the move is castling. Its side has no castling right afterwards, wherever its men stand."""
     landed: tuple[int, int] | None = None
-    """Place among the destination's mobile men of one that has captured a pawn or frozen man, and where."""
+    """Index among the destination's mobile men of the man that has landed, and its square."""
 
     @property
-    def whole(self) -> Self:
-        """The same for all positions of the destination, wherever the man stands that has landed."""
+    def unrestricted(self) -> Self:
+        """The route to all positions of the destination, wherever a man that has landed stands in them."""
         return self if self.landed is None else replace(self, landed=None)
 
     @property
     def part(self) -> Cell:
-        """The positions that it leads to, as a cell: a man that has landed stands frozen there."""
+        """The positions that the route leads to, as a cell in which a man that has landed is frozen."""
         cell = self.destination
         if self.landed is None:
             return cell
         place, square = self.landed
-        left = (man for other, man in enumerate(cell.mobile) if other != place)
-        return Cell.of_men(left, cell.standing | {square: cell.mobile[place]})
+        others = (man for other, man in enumerate(cell.mobile) if other != place)
+        return Cell.of_men(others, cell.standing | {square: cell.mobile[place]})
 
 
 def home_of_route(route: Route) -> Cell:
-    """Return the cell whose solution says what a route is worth: with a promoted man mobile if there may be
-    one more."""
+    """Return a route's *home*, the cell whose solution bounds the positions that the route leads to.
+
+    It is the destination, with a promoted man mobile unless that is one mobile man too many.
+    """
     cell = route.destination
-    if route.promoted is not None and len(cell.mobile) < MOST_MOBILE:
+    if route.promoted is not None and len(cell.mobile) < MAX_MOBILE:
         cell = cell.freed([route.promoted])
     return cell
 
 
 def routes_of(lineup: Lineup) -> Iterator[Route]:
-    """Yield all ways out of a cell; no legal move may take some of them."""
+    """Yield all routes out of a cell, some of which may have no legal move."""
     for side in SIDES:
-        yield from _Walker(lineup, side).all()
+        yield from _RoutesOfSide(lineup, side).all()
 
 
-class _Walker:
-    """The ways out by moves of one side."""
+class _RoutesOfSide:
+    """The routes by moves of one side."""
 
     def __init__(self, lineup: Lineup, side: Side) -> None:
         self.cell, self.side, self.castlings = lineup.cell, side, lineup.castlings
         self.standing = lineup.cell.standing
         self.number = [man for man, square in enumerate(lineup.squares) if square < 0]
-        """Of each mobile man among all."""
+        """Number of each mobile man among all men of the lineup."""
         self.own = [place for place, man in enumerate(self.cell.mobile) if man.colour == side]
-        self.enemies = [place for place, man in enumerate(self.cell.mobile) if self._may_capture(man)]
-        self.taken = {square for square, man in self.standing.items() if self._may_capture(man)}
+        """Indices of the side's mobile men."""
+        self.mobile_victims = [place for place, man in enumerate(self.cell.mobile) if self._may_capture(man)]
+        self.standing_victims = {square for square, man in self.standing.items() if self._may_capture(man)}
 
     def all(self) -> Iterator[Route]:
-        """Yield them."""
+        """Yield the routes."""
         for square, man in self.standing.items():
             if man.colour == self.side:
                 yield from self._by_pawn(square) if man.kind == PAWN else self._by_frozen_man(square, man)
         for castling in self.castlings:
             if self.standing[castling.king].colour == self.side:
                 yield self._castled(castling)
-        yield from (self._landed(square, place) for square in self.taken for place in self.own)
+        yield from (self._landed(square, place) for square in self.standing_victims for place in self.own)
         if self.own:
-            yield from (self._route(NO_SQUARE, NO_SQUARE, victim) for victim in self.enemies)
+            yield from (self._route(NO_SQUARE, NO_SQUARE, victim) for victim in self.mobile_victims)
 
     def _may_capture(self, man: Man) -> bool:
         return man.colour != self.side and man.kind != KING
 
     def _victims(self, square: int) -> Sequence[int]:
-        """The mobile men that a capture on a square may take; nobody where a man stands there to be taken."""
+        """Return the mobile men that a move to a square may capture.
+
+        ``_NO_VICTIM`` stands for the capture of a pawn or frozen man; nothing if a man there bars the move.
+        """
         if square in self.standing:
-            return (_NOBODY,) if square in self.taken else ()
-        return self.enemies
+            return (_NO_VICTIM,) if square in self.standing_victims else ()
+        return self.mobile_victims
 
     def _by_pawn(self, pawn: int) -> Iterator[Route]:
         step = -8 if self.side else 8
@@ -116,12 +123,12 @@ class _Walker:
             for victim in self._victims(square):
                 yield from self._pawn_to(pawn, square, victim)
 
-    def _pawn_to(self, pawn: int, square: int, victim: int = _NOBODY) -> Iterator[Route]:
+    def _pawn_to(self, pawn: int, square: int, victim: int = _NO_VICTIM) -> Iterator[Route]:
         for promotion in (NO_PROMOTION,) if 8 <= square < 56 else PROMOTIONS:
             yield self._route(pawn, square, victim, promotion)
 
     def _by_frozen_man(self, square: int, man: Man) -> Iterator[Route]:
-        for target in chess.scan_forward(attacks(KINDS[man.kind], square, self.cell.still)):
+        for target in chess.scan_forward(attacks(KINDS[man.kind], square, self.cell.standing_mask)):
             if target not in self.standing:
                 yield self._route(square, target)
             yield from (self._route(square, target, victim) for victim in self._victims(target))
@@ -133,15 +140,20 @@ class _Walker:
         return Route(self.side, _number(*castling[:2]), cell, quiet=True, castled=True)
 
     def _landed(self, square: int, place: int) -> Route:
-        """The way of a mobile man who captures what stands on a square."""
+        """Return the route of a mobile man that captures the pawn or frozen man on a square."""
         route = self._route(NO_SQUARE, square)
         return replace(
             route, number=_number(NO_SQUARE, square, self.number[place] + 1), landed=(place, square)
         )
 
-    def _route(self, origin: int, target: int, victim: int = _NOBODY, promotion: int = NO_PROMOTION) -> Route:
-        """The way of the man on a square, or of any mobile man, which captures what stands on another or a
-        mobile victim; it is not said which mobile man captures what stands still."""
+    def _route(
+        self, origin: int, target: int, victim: int = _NO_VICTIM, promotion: int = NO_PROMOTION
+    ) -> Route:
+        """Return the route of the pawn or frozen man on ``origin`` or, with NO_SQUARE, of a mobile man.
+
+        The move captures the pawn or frozen man on ``target``, or the mobile man ``victim``, if any. Which
+        mobile man captures a pawn or frozen man is left open.
+        """
         standing = self.standing.copy()
         captured = standing.pop(target, None)
         man = standing.pop(origin, None)
@@ -149,10 +161,10 @@ class _Walker:
             standing[target] = man_of(self.side, promotion) if promotion else man
         mobile = [each for place, each in enumerate(self.cell.mobile) if place != victim]
         by_pawn = man is not None and man.kind == PAWN
-        quiet = man is not None and not by_pawn and captured is None and victim == _NOBODY
+        quiet = man is not None and not by_pawn and captured is None and victim == _NO_VICTIM
         return Route(
             self.side,
-            _number(origin, target, 0 if victim == _NOBODY else self.number[victim] + 1, promotion),
+            _number(origin, target, 0 if victim == _NO_VICTIM else self.number[victim] + 1, promotion),
             Cell.of_men(mobile, standing),
             target if promotion else None,
             quiet,
@@ -161,10 +173,10 @@ class _Walker:
         )
 
     def _passed(self, origin: int, target: int) -> int | None:
-        """The square that a pawn has passed where an enemy pawn may capture it, if there is one."""
+        """Return the square that a pawn passes by a double step, if an enemy pawn may capture it there."""
         passed = (origin + target) // 2
-        takers = chess.BB_PAWN_ATTACKS[not self.side][passed] & self.cell.pawns[1 - self.side]
-        return passed if abs(target - origin) == 16 and takers else None
+        capturers = chess.BB_PAWN_ATTACKS[not self.side][passed] & self.cell.pawns[1 - self.side]
+        return passed if abs(target - origin) == 16 and capturers else None
 
 
 def _number(origin: int, target: int, captured: int = 0, promotion: int = NO_PROMOTION) -> int:

@@ -1,10 +1,9 @@
-"""Intervals of codes, and windows: between which two scores it matters what positions are worth.
+"""Intervals of codes, and windows, the intervals in which a cell is solved.
 
-If the value of one state is known to lie between two scores, it stays the same, as far as it lies between
-them, when whatever is worse than the worse of them becomes mate on that side, and whatever is better than the
-better one mate on the other: how scores beyond are told apart does not change the best that play can reach
-(section 11 of docs/theory.md). Most positions are decided at once then, by a single move that is good enough.
-So a cell takes the less time the closer the window (docs/solve.md).
+If the value of a state is proved to lie between two scores, no scores beyond them need to be distinguished:
+exits at or below the worse score may count as mates by Black, and exits at or above the better score as mates
+by White (section 11 of docs/theory.md). Then a single move that is good enough determines the value of most
+positions. So a cell takes less time in a closer window (docs/solve.md).
 """
 
 from functools import lru_cache
@@ -18,34 +17,33 @@ from tbgen.cells.kernels.values import seen_exits, tell_proved
 from tbgen.retro.kernels.words import Codes, Plies
 
 FAR: Final = 60_000
-"""Plies that no value takes: nothing says how many it does."""
+"""Placeholder for an unknown depth, in plies: larger than any depth of a value."""
 
 
 class Interval(NamedTuple):
-    """Two scores, codes, seen by White: what something is worth, or a window, beyond whose ends scores are
-    not told apart."""
+    """The codes of two scores: bounds of a value, or a window beyond which scores are not distinguished."""
 
     lower: Code
-    """The worse one for White."""
+    """The score that is worse for White."""
     upper: Code
-    """The better one."""
+    """The score that is better for White."""
 
     @property
     def exact(self) -> bool:
-        """Whether the ends meet."""
+        """Whether both scores are equal."""
         return self.lower == self.upper
 
     @property
     def swapped(self) -> Self:
-        """The same with the colours swapped."""
+        """The interval with the colours swapped."""
         return type(self)(Code(255 - self.upper), Code(255 - self.lower))
 
     def covers(self, other: "Interval") -> bool:
-        """Whether another interval lies within this one."""
+        """Return whether this interval contains another one."""
         return self.lower >= other.lower and self.upper <= other.upper
 
     def within(self, other: "Interval") -> Self:
-        """Return what this interval and another have in common; one upside down if that is nothing.
+        """Return the intersection with another interval; if it is empty, ``lower`` is better than ``upper``.
 
         >>> Interval(Code(250), Code(10)).within(Interval(Code(255), Code(20)))
         Interval(lower=250, upper=20)
@@ -53,7 +51,7 @@ class Interval(NamedTuple):
         return type(self)(min(self.lower, other.lower), max(self.upper, other.upper))
 
     def hull(self, other: "Interval") -> Self:
-        """Return the closest interval that covers this one and another.
+        """Return the smallest interval that covers this one and another.
 
         >>> Interval(Code(250), Code(10)).hull(Interval(Code(255), Code(20)))
         Interval(lower=255, upper=10)
@@ -68,16 +66,19 @@ class Interval(NamedTuple):
         """
         return min(max(code, self.upper), self.lower)
 
-    def seen(self, window: "Interval") -> Self:
-        """Return the interval as far as a window tells scores apart."""
+    def clamped(self, window: "Interval") -> Self:
+        """Return the interval with both scores clamped to a window."""
         return type(self)(window.nearest(self.lower), window.nearest(self.upper))
 
-    def about(self, code: Code) -> Self:
-        """Return the closest window within this one that tells whether a state is worth a score that lies in
-        it; this one if the score does not.
+    def close_window(self, code: Code) -> Self:
+        """Return the smallest window within this one that shows whether a state has a certain value.
 
-        >>> Interval(Code(255), Code(0)).about(Code(245)), Interval(Code(245), Code(0)).about(Code(245))
-        (Interval(lower=246, upper=244), Interval(lower=245, upper=244))
+        The window is this one itself if the value lies outside it.
+
+        >>> Interval(Code(255), Code(0)).close_window(Code(245))
+        Interval(lower=246, upper=244)
+        >>> Interval(Code(245), Code(0)).close_window(Code(245))
+        Interval(lower=245, upper=244)
         """
         if not self.lower >= code >= self.upper:
             return self
@@ -87,66 +88,68 @@ class Interval(NamedTuple):
         )
         return type(self)(Code(min(worse, self.lower)), Code(max(better, self.upper)))
 
-    def exit(self, code: Code) -> Code:
-        """Return what takes the place of a score that an exit is worth."""
-        return Code(int(_lookups(self).exits[code]))
+    def map_exit(self, code: Code) -> Code:
+        """Return the value that an exit has in this window instead of its own."""
+        return Code(int(_lookups(self).exit_code[code]))
 
-    def exits(self, value: Codes, depth: Plies) -> tuple[Codes, Plies]:
-        """Return what takes the place of values of exits, and of their depths, if there are any."""
+    def map_exits(self, value: Codes, depth: Plies) -> tuple[Codes, Plies]:
+        """Return the values and depths that exits have in this window instead of their own.
+
+        :param depth: shape (0,) if depths are not needed.
+        """
         lookups = _lookups(self)
-        seen = np.empty(len(value), np.uint8), np.empty(len(depth), np.uint16)
+        mapped = np.empty(len(value), np.uint8), np.empty(len(depth), np.uint16)
         value, depth = np.require(value, None, ["C", "W"]), np.require(depth, None, ["C", "W"])
-        seen_exits(value, depth, lookups.exits, lookups.lasts, *seen)
-        return seen
+        seen_exits(value, depth, lookups.exit_code, lookups.exit_keeps_depth, *mapped)
+        return mapped
 
-    def tell(self, end: int, value: Codes, depth: Plies | None = None) -> None:
-        """Put in the place of values that were found from such exits, at one end, what they prove.
+    def set_bounds(self, end: int, value: Codes, depth: Plies | None = None) -> None:
+        """Replace the values of a game in this window by the bounds that they prove at one end, in place.
 
-        What is better than the window, for the side whose end it is, proves the end of the window only, and
-        nobody knows in how many plies.
+        A value beyond the window, on the side whose bound it is, proves only the score at that end of the
+        window. The depth of this bound is unknown.
         """
         lookups = _lookups(self)
         depths = np.empty(0, np.uint16) if depth is None else depth.reshape(-1)
-        proved, lasts, instead = lookups.proved[end], lookups.proved_lasts[end], lookups.depth[end]
-        tell_proved(value.reshape(-1), depths, proved, lasts, instead)
+        bound, keeps_depth = lookups.bound[end], lookups.bound_keeps_depth[end]
+        tell_proved(value.reshape(-1), depths, bound, keeps_depth, lookups.unknown_depth[end])
 
-    def blurs(self, value: Codes, end: int) -> NDArray[np.bool_]:
-        """Tell which values that :meth:`tell` has put at one end prove an end of the window: they have no
-        depth."""
-        blurred: NDArray[np.bool_] = value == self[1 - end]
-        return blurred if self[1 - end] != EVERYTHING[1 - end] else np.zeros_like(blurred)
+    def without_depth(self, value: Codes, end: int) -> NDArray[np.bool_]:
+        """Return which bounds, as :meth:`set_bounds` leaves them at one end, have an unknown depth."""
+        unknown: NDArray[np.bool_] = value == self[1 - end]
+        return unknown if self[1 - end] != ALL_SCORES[1 - end] else np.zeros_like(unknown)
 
 
-EVERYTHING: Final = Interval(Code(255), Code(0))
-"""All scores are told apart."""
+ALL_SCORES: Final = Interval(Code(255), Code(0))
+"""The window that distinguishes all scores."""
 
 
 class _Lookups(NamedTuple):
-    """By the code of a score."""
+    """Look-up tables of a window, indexed by the code of a score, and by end where they are pairs."""
 
-    exits: Codes
-    """What takes its place as the worth of an exit."""
-    lasts: Plies
-    """1 if it is told apart, and its depth lasts; else 0."""
-    proved: tuple[Codes, Codes]
-    """What it proves, by ends."""
-    proved_lasts: tuple[Codes, Codes]
-    """1 if its depth lasts then, else 0, by ends..."""
-    depth: tuple[int, int]
-    """...and what takes its place if not: the least that can be claimed."""
+    exit_code: Codes
+    """The value of an exit in the window."""
+    exit_keeps_depth: Plies
+    """1 if the exit keeps its value, and so its depth; else 0."""
+    bound: tuple[Codes, Codes]
+    """The bound that a value of the game proves."""
+    bound_keeps_depth: tuple[Codes, Codes]
+    """1 if this bound has the depth of the value, 0 if its depth is unknown."""
+    unknown_depth: tuple[int, int]
+    """The depth that claims least, for bounds of unknown depth."""
 
 
 @lru_cache(maxsize=64)
 def _lookups(window: Interval) -> _Lookups:
     lower, upper = window
     codes = np.arange(256)
-    worse = (codes >= lower) & (codes != NONE) & (lower < EVERYTHING.lower)
-    better = (codes <= upper) & (codes != NONE) & (upper > EVERYTHING.upper)
+    worse = (codes >= lower) & (codes != NONE) & (lower < ALL_SCORES.lower)
+    better = (codes <= upper) & (codes != NONE) & (upper > ALL_SCORES.upper)
 
-    proved = np.where(better, upper, codes), np.where(worse, lower, codes)
-    depths = FAR if upper < NONE else 0, FAR if lower > NONE else 0
-    exits = np.where(worse, EVERYTHING.lower, np.where(better, EVERYTHING.upper, codes))
-    one, other, exits = (each.astype(np.uint8) for each in (*proved, exits))
-    lasts = (~(worse | better)).astype(np.uint16)
-    proved_lasts = (~better).astype(np.uint8), (~worse).astype(np.uint8)
-    return _Lookups(exits, lasts, (one, other), proved_lasts, depths)
+    bounds = np.where(better, upper, codes), np.where(worse, lower, codes)
+    unknown_depths = FAR if upper < NONE else 0, FAR if lower > NONE else 0
+    exits = np.where(worse, ALL_SCORES.lower, np.where(better, ALL_SCORES.upper, codes))
+    at_lower, at_upper, exits = (each.astype(np.uint8) for each in (*bounds, exits))
+    exit_keeps_depth = (~(worse | better)).astype(np.uint16)
+    bound_keeps_depth = (~better).astype(np.uint8), (~worse).astype(np.uint8)
+    return _Lookups(exits, exit_keeps_depth, (at_lower, at_upper), bound_keeps_depth, unknown_depths)

@@ -1,7 +1,8 @@
-"""The positions of a cell in which a side forces mate, one bit each: a hundredth of the work of all values.
+"""Finding the positions of a cell in which White forces mate, one bit for each position.
 
-A forced mate is worth G0.0 whatever its depth, so play within the cell needs no accrued scores. What is found
-is proved; not all that is won is found (:mod:`tbgen.cells.kernels.wins`).
+The value of a forced mate is G0.0 whatever its depth, so play within the cell needs no accrued scores. This
+takes a hundredth of the work of finding all values. Every win that is found is proved, but not all wins are
+found (:mod:`tbgen.cells.kernels.wins`).
 """
 
 from collections.abc import Callable
@@ -24,24 +25,25 @@ from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.moves import room_for_moves
 from tbgen.retro.kernels.words import Words
 
-_WORTH_PARTS: Final = 64**4
-"""Slots from which a cell has parts: in smaller ones no thread is worth its start."""
-_ROUNDS: Final = 256
-"""Levels have one byte; what takes as many rounds is left out."""
-_MOVES: Final = 256
-"""Room for the quiet moves of one side, as many as there ever are."""
+_MIN_SHARED_SLOTS: Final = 64**4
+"""Minimum number of slots for which the work is divided; in smaller cells threads take longer to start."""
+_MAX_ROUNDS: Final = 256
+"""Maximum number of rounds, since levels have one byte; wins that would take more are not found."""
+_MAX_MOVES: Final = 256
+"""Capacity for the quiet moves of one side: more than there can be."""
 
 
 @dataclass(frozen=True)
 class Wins:
-    """Positions of a cell that White wins by force."""
+    """Positions of a cell in which White forces mate."""
 
     cell: Cell
     won: Words
     """uint64 (2, words): a bit per slot, by side to move."""
     level: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8))
-    """By slot, Black to move: from a position that White wins, whatever Black does, White can go on to one of
-    a smaller level, or win by a capture. Empty if nobody wants it."""
+    """uint8 (slots,): level of the won positions with Black to move; empty if levels are not needed.
+
+    After each of Black's moves, White can move to a won position of a smaller level, or win by a capture."""
 
     @property
     def nbytes(self) -> int:
@@ -49,30 +51,30 @@ class Wins:
         return self.won.nbytes + self.level.nbytes
 
     def has(self, side: Side, slot: int) -> bool:
-        """Whether White wins the position of a slot."""
+        """Return whether White wins the position of a slot."""
         return bool(int(self.won[side, slot >> 6]) >> (slot & 63) & 1)
 
 
 WonAfter: TypeAlias = Callable[[Cell, Side], Words | None]
-"""Tells which positions of another cell White wins with a side to move, uint64 (words,), a bit per slot;
-None if nothing is known."""
+"""Function that returns the positions of another cell that White wins with a side to move, uint64 (words,), a
+bit per slot; None if no wins are available."""
 
 
 def solve_wins(cell: Cell, won_after: WonAfter, *, levels: bool = False, threads: int = 1) -> Wins:
-    """Find positions of a cell that White wins by force.
+    """Find positions of a cell in which White forces mate.
 
     All kings and pieces have to be mobile, and White has to have a piece.
 
-    :param won_after: is asked about the cells that captures of pieces lead to, and steps of Black's pawns.
+    :param won_after: called with the cells that captures and steps of Black's pawns lead to.
     :param levels: whether to keep levels, which a proof needs.
-    :param threads: how many share the work.
+    :param threads: number of threads that share the work.
     """
     with ThreadPoolExecutor(threads) as executor:
         return _solve_wins(cell, won_after, levels, executor)
 
 
 def _solve_wins(cell: Cell, won_after: WonAfter, levels: bool, executor: Executor) -> Wins:
-    frame, room = frame_of_cell(cell).frame, python_of(room_for_moves)
+    frame, buffer = frame_of_cell(cell).frame, python_of(room_for_moves)
     legal_after, won_after_capture = _after_captures(cell, won_after, executor)
     pushes, legal_pushed, won_pushed = _pushes(cell, won_after, executor)
     taken, won_taken = _taken(cell, won_after, executor)
@@ -94,16 +96,16 @@ def _solve_wins(cell: Cell, won_after: WonAfter, levels: bool, executor: Executo
         taken,
         won_taken,
         np.zeros(64 * frame.words if levels else 0, np.uint8),
-        room(_MOVES),
-        room(_MOVES),
+        buffer(_MAX_MOVES),
+        buffer(_MAX_MOVES),
     )
     parts = [
-        replace(whole, part=part, ranks=some, found=room(_MOVES), before=room(_MOVES))
+        replace(whole, part=part, ranks=some, found=buffer(_MAX_MOVES), before=buffer(_MAX_MOVES))
         for part, some in enumerate(ranks)
     ]
     new = np.zeros(frame.words if levels else 0, np.uint64)
     list(executor.map(win_by_captures, parts))
-    for number in range(1, _ROUNDS):
+    for number in range(1, _MAX_ROUNDS):
         if not sum(executor.map(find_lost, parts, repeat(number), repeat(new))):
             break
         if levels:
@@ -113,9 +115,11 @@ def _solve_wins(cell: Cell, won_after: WonAfter, levels: bool, executor: Executo
 
 
 def _parts(cell: Cell) -> NDArray[np.int64]:
-    """Return the parts that threads may take, int64 (parts, 2): ranks of Black's king, from one to before
-    another. A small cell has one part."""
-    edges = np.arange(0, 9, 1 if cell.size >= _WORTH_PARTS else 8)
+    """Return the parts of the work, int64 (parts, 2), as half-open ranges of ranks of Black's king.
+
+    Each part is one thread's work at a time. A small cell has one part.
+    """
+    edges = np.arange(0, 9, 1 if cell.size >= _MIN_SHARED_SLOTS else 8)
     return np.column_stack([edges[:-1], edges[1:]])
 
 
@@ -128,10 +132,10 @@ def _legal(cell: Cell, executor: Executor) -> Words:
     return legal
 
 
-def _weighed(cell: Cell, side: Side, won_after: WonAfter, executor: Executor) -> tuple[Words, Words]:
+def _legal_and_won(cell: Cell, side: Side, won_after: WonAfter, executor: Executor) -> tuple[Words, Words]:
     """Return the legal positions of another cell and those that White wins, uint64 (words,) each."""
-    legal, known = _legal(cell, executor)[side], won_after(cell, side)
-    return legal, np.zeros_like(legal) if known is None else known & legal
+    legal, won = _legal(cell, executor)[side], won_after(cell, side)
+    return legal, np.zeros_like(legal) if won is None else won & legal
 
 
 def _after_captures(cell: Cell, won_after: WonAfter, executor: Executor) -> tuple[Words, Words]:
@@ -139,7 +143,7 @@ def _after_captures(cell: Cell, won_after: WonAfter, executor: Executor) -> tupl
     both = np.zeros((2, len(cell.mobile), cell.size // 64**2), np.uint64)
     for number, man in enumerate(cell.mobile):
         if man.piece:
-            both[:, number] = _weighed(without_man(cell, number), man.colour, won_after, executor)
+            both[:, number] = _legal_and_won(without_man(cell, number), man.colour, won_after, executor)
     return both[0], both[1]
 
 
@@ -155,7 +159,7 @@ def without_pawn(cell: Cell, pawn: int) -> Cell:
 
 
 def after_step(cell: Cell, pawn: int, square: int, kind: int = PAWN) -> Cell:
-    """Return the cell after a step of one of Black's pawns, a promoted man being frozen."""
+    """Return the cell after a step of one of Black's pawns; a promoted man is frozen there."""
     men = cell.standing.copy()
     del men[pawn]
     return Cell.of_men(cell.mobile, men | {square: man_of(BLACK_TO_MOVE, kind)})
@@ -174,7 +178,7 @@ def _pushes(cell: Cell, won_after: WonAfter, executor: Executor) -> tuple[NDArra
                 after.append(after_step(cell, pawn, target, kind))
     legal, won = both = np.zeros((2, len(after), cell.size // 64), np.uint64)
     for row, each in enumerate(after):
-        both[:, row] = _weighed(each, WHITE_TO_MOVE, won_after, executor)
+        both[:, row] = _legal_and_won(each, WHITE_TO_MOVE, won_after, executor)
     return np.array(pushes, np.int64).reshape(-1, 3), legal, won
 
 
@@ -183,5 +187,5 @@ def _taken(cell: Cell, won_after: WonAfter, executor: Executor) -> tuple[NDArray
     pawns = list(chess.scan_forward(cell.black_pawns))
     won = np.zeros((len(pawns), cell.size // 64), np.uint64)
     for row, pawn in enumerate(pawns):
-        won[row] = _weighed(without_pawn(cell, pawn), BLACK_TO_MOVE, won_after, executor)[1]
+        won[row] = _legal_and_won(without_pawn(cell, pawn), BLACK_TO_MOVE, won_after, executor)[1]
     return np.array(pawns, np.int64), won

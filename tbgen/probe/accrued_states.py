@@ -53,7 +53,7 @@ class QuietMoves:
 
     def __init__(self, cell: Cell, side: Side) -> None:
         self._cell, self._side = cell, side
-        still = np.array([cell.still >> square & 1 for square in range(64)], bool)
+        still = np.array([cell.standing_mask >> square & 1 for square in range(64)], bool)
         squares = np.indices((64,) * len(cell.mobile), sparse=True)
         self._free = np.ones((64,) * len(cell.mobile), bool)
         """Whether all men stand on squares of their own."""

@@ -237,7 +237,7 @@ class CastlingSolver:
             code = self._by_a_ply(board, accrued)
             return code, 0 if code == accrued else None
         home = home_of(board)
-        position = CellPosition(board, board.occupied & ~home.cell.still)
+        position = CellPosition(board, board.occupied & ~home.cell.standing_mask)
         code, depth = self._solved(home).goal(position, accrued)
         if not self._resets and rank_of_code(accrued) <= rank_of_code(code):
             return accrued, 0
@@ -317,7 +317,7 @@ class CastlingSolver:
                 board.chess960 = True
                 board.castling_rights = sum(1 << castling.rook for castling in castlings)
                 if board.has_legal_en_passant():
-                    found[slot] = self._by_a_ply(board, CellPosition(board, chess.BB_EMPTY).own)
+                    found[slot] = self._by_a_ply(board, CellPosition(board, chess.BB_EMPTY).position_score)
         return found
 
 

@@ -15,18 +15,18 @@ from tests.support.exhaustive import sample
 def same_course(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cells take as long as was expected, and no more states are looked at than tests have time for; what
     looks at more of them has its own tests."""
-    learn = Meter.learn
+    record = Meter.record
 
-    def learned(meter: Meter, size: int, again: bool, seconds: float, sweeping: float) -> None:
-        learn(meter, size, again, meter.seconds_of([size], again), meter.seconds_of([size]) / 2)
+    def recorded(meter: Meter, size: int, again: bool, seconds: float, sweeping: float) -> None:
+        record(meter, size, again, meter.seconds_of([size], again), meter.seconds_of([size]) / 2)
 
-    monkeypatch.setattr(Meter, "learn", learned)
-    monkeypatch.setattr(Meter, "learn_wins", lambda *_: None)
+    monkeypatch.setattr(Meter, "record", recorded)
+    monkeypatch.setattr(Meter, "record_wins", lambda *_: None)
     for name, few, full in (
-        ("tbgen.beyond.search._MOST_STATES", 300, 2_400),
-        ("tbgen.beyond.solver.MOST", 1_000, 32_000),
-        ("tbgen.beyond.solver.AT_ONCE", 100, 1_000),
-        ("tbgen.beyond.gaps._STATES", 20, 200),
+        ("tbgen.beyond.search._MAX_STATES", 300, 2_400),
+        ("tbgen.beyond.solver.MAX_POSITIONS", 1_000, 32_000),
+        ("tbgen.beyond.solver.QUICK_POSITIONS", 100, 1_000),
+        ("tbgen.beyond.gaps._MAX_STATES", 20, 200),
     ):
         monkeypatch.setattr(name, sample(few, full))
 

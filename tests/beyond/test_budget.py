@@ -23,7 +23,7 @@ from tests.support.same_bounds import is_same
 from tests.support.solving import LOCKED, of_cells
 
 SIZE = 64**2
-LEARN = Meter.learn
+RECORD = Meter.record
 
 
 @pytest.fixture
@@ -31,55 +31,58 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """A clock that stands still; what cells take is learned."""
     clock = SimpleNamespace(now=0.0)
     monkeypatch.setattr("tbgen.beyond.budget.time", SimpleNamespace(perf_counter=lambda: clock.now))
-    monkeypatch.setattr(Meter, "learn", LEARN)
+    monkeypatch.setattr(Meter, "record", RECORD)
     return clock
 
 
 def test_how_long_cells_take_is_learned_by_their_size(clock: SimpleNamespace) -> None:
     meter = Meter(Budget(seconds=10.0))
-    meter.ask(SIZE, again=False)
-    meter.learn(SIZE, again=False, seconds=11.0, sweeping=6.0)
-    meter.ask(64, again=False)
+    meter.require_cell(SIZE, again=False)
+    meter.record(SIZE, again=False, seconds=11.0, sweeping=6.0)
+    meter.require_cell(64, again=False)
     with pytest.raises(OutOfBudgetError):
-        meter.ask(SIZE, again=False)
-    meter.ask(SIZE, again=True)  # its sweeps and something more
+        meter.require_cell(SIZE, again=False)
+    meter.require_cell(SIZE, again=True)  # its sweeps and something more
     clock.now = 3.0
     with pytest.raises(OutOfBudgetError):
-        meter.ask(SIZE, again=True)
-    meter.learn(SIZE, again=True, seconds=4.0, sweeping=4.0)
-    meter.ask(SIZE, again=True)
+        meter.require_cell(SIZE, again=True)
+    meter.record(SIZE, again=True, seconds=4.0, sweeping=4.0)
+    meter.require_cell(SIZE, again=True)
 
 
 @pytest.mark.parametrize(("again", "left"), [(False, 8.0), (True, 3.0)])
 def test_time_is_reserved(again: bool, left: float, clock: SimpleNamespace) -> None:
     """For a cell that takes 8 seconds at first and 3 again, beside one of 2 seconds whose sweeps take one."""
     meter = Meter(Budget(seconds=100.0))
-    meter.learn(SIZE, again=False, seconds=8.0, sweeping=5.0)
-    meter.learn(SIZE, again=True, seconds=3.0, sweeping=2.0)
-    meter.learn(64, again=False, seconds=2.0, sweeping=1.0)
+    meter.record(SIZE, again=False, seconds=8.0, sweeping=5.0)
+    meter.record(SIZE, again=True, seconds=3.0, sweeping=2.0)
+    meter.record(64, again=False, seconds=2.0, sweeping=1.0)
     with meter.reserving([SIZE], again):
-        for ask, seconds in ((lambda: meter.ask(64, again=False), 2.0), (lambda: meter.ask_again(64), 1.0)):
+        for require, seconds in (
+            (lambda: meter.require_cell(64, again=False), 2.0),
+            (lambda: meter.require_rest_of(64), 1.0),
+        ):
             clock.now = 100.0 - left - seconds
-            ask()
+            require()
             clock.now += 0.1
             with pytest.raises(OutOfBudgetError):
-                ask()
-    meter.ask_again(64)
+                require()
+    meter.require_rest_of(64)
 
 
 def test_memory_and_cells_are_reserved() -> None:
     meter = Meter(Budget(memory=memory_needed(SIZE), cells=2))
-    assert meter.fits(64, 1)
+    assert meter.has_memory_for(64, 1)
     with meter.reserving([SIZE]):
-        meter.ask(64, again=False)
-        assert meter.fits(64, 0)
-        assert not meter.fits(64, 1)
-        meter.learn(64, again=False, seconds=0.1, sweeping=0.1)
+        meter.require_cell(64, again=False)
+        assert meter.has_memory_for(64, 0)
+        assert not meter.has_memory_for(64, 1)
+        meter.record(64, again=False, seconds=0.1, sweeping=0.1)
         with pytest.raises(OutOfBudgetError):
-            meter.ask(64, again=False)
-    meter.ask(64, again=False)
-    meter.learn(64, again=False, seconds=0.1, sweeping=0.1)
-    assert meter.left == 0.0
+            meter.require_cell(64, again=False)
+    meter.require_cell(64, again=False)
+    meter.record(64, again=False, seconds=0.1, sweeping=0.1)
+    assert meter.seconds_left == 0.0
 
 
 @pytest.mark.usefixtures("compiled")
@@ -107,7 +110,7 @@ def test_layers_are_the_same_whatever_goes_for_want_of_memory(
                 for bounds, score in ((fresh[0], "G3.0"), (fresh[1], "-G4.5"), (fresh[0], "-G2.5")):
                     found = layers.layer(bounds, code_of(of_gscore(GScore.parse(score))))
                     assert is_same(found, right(Games(bounds.cell, known), bounds, GScore.parse(score)))
-                layers.make_room(cells[0])
+                layers.free_memory(cells[0])
             assert len(made) == (3 if roomy else 6)
 
 
@@ -143,7 +146,7 @@ def test_what_can_be_read_again_goes_for_want_of_memory(own: Path) -> None:
         worth, kept = known.worth(root), known.nbytes
         for memory, dropped in ((memory_needed(cell.size) + kept, False), (memory_needed(cell.size), True)):
             layers = CellLayers(known, Meter(Budget(memory=memory)), cell, None)
-            assert (layers.make_room(cell) < kept) == (known.nbytes < kept) == dropped
+            assert (layers.free_memory(cell) < kept) == (known.nbytes < kept) == dropped
         assert cell in known.cells
         assert known.worth(root) == worth
         assert known.nbytes > 0
@@ -161,7 +164,7 @@ def test_what_arrays_have_left_goes_back_to_the_system(tmp_path: Path) -> None:
             stay = arrays[::50]
             arrays.clear()
             before = held()
-            CellLayers(known, Meter(Budget(memory=memory)), cell, None).make_room(cell)
+            CellLayers(known, Meter(Budget(memory=memory)), cell, None).free_memory(cell)
             assert (before - held() > 100 << 20) == goes
             assert stay
 

@@ -8,7 +8,7 @@ import chess
 import numpy as np
 import pytest
 
-from tbgen.beyond.cell_proof import CellProof, WrongBoundError, ways_out
+from tbgen.beyond.cell_proof import CellProof, WrongBoundError, proof_routes
 from tbgen.board.score import NONE, GScore
 from tbgen.cells.bounds import Bounds, SomeKnowledge
 from tbgen.cells.cell import Cell, side_of
@@ -61,8 +61,8 @@ def test_ways_out_are_those_that_the_solver_knows() -> None:
         return route.side, route.destination, route.promoted, route.quiet, route.passed
 
     for (cell,) in map(cells, range(sample(6, 20)), repeat(1)):
-        assert {what(way.route) for way in ways_out(cell)} == {
-            what(route.whole) for route in routes_of(frame_of_cell(cell))
+        assert {what(each.route) for each in proof_routes(cell)} == {
+            what(route.unrestricted) for route in routes_of(frame_of_cell(cell))
         }
 
 

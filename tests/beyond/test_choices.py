@@ -61,7 +61,7 @@ def test_what_a_side_is_sure_of_without_its_pawn_is_known_soon(
     monkeypatch.setattr(CellSolver, "_solve_granted", until_ten)
     lowest = []
     for much in (3, NEVER):
-        monkeypatch.setattr("tbgen.beyond.choices._MUCH", much)
+        monkeypatch.setattr("tbgen.beyond.choices._AHEAD_EFFORT_RATIO", much)
         with pytest.raises(SolvingInterruptedError) as caught:
             found(RACE, small)
         lowest.append(str(caught.value.solution.lower))
@@ -89,7 +89,7 @@ def choices_of(small: Path) -> Iterator[Callable[..., list[Choice]]]:
             for board in boards:
                 after = CellPosition(board, int(board.kings))
                 home = after.cell.canonical()[0]
-                play.ways[home] = after
+                play.unsolved[home] = after
                 play.above[home] = {root: {False}}
             return chooser.choices(play)
 

@@ -103,7 +103,7 @@ def test_bounds(fen: str, accrued: str, white: bool, bound: str | None) -> None:
 
 
 def test_bounds_contain_the_values_of_tables(four_men: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tbgen.beyond.forcing._FIRST", 300)
+    monkeypatch.setattr("tbgen.beyond.forcing._FIRST_POSITIONS", 300)
     with tbgen.open_tablebase(four_men) as tables:
         bounds = 0
         for board in [each for few in map(chess.Board, FEW) for each in (few, few.mirror())]:
@@ -200,39 +200,39 @@ def test_men_that_are_too_many_are_refused(small: Path, monkeypatch: pytest.Monk
     found = solve(fen, tables=small, budget=Budget(seconds=100), line=True, verify=True)
     assert (found.value, found.cells, found.stopped_by) == (None, 0, Stop.TIME)
     assert found.lines == ((), ())
-    monkeypatch.setattr("tbgen.beyond.forcing._RANKS", ())
+    monkeypatch.setattr("tbgen.beyond.forcing._TRIED_RANKS", ())
     with pytest.raises(NoCodeError):
         solve(fen, tables=small, budget=Budget(seconds=100))
 
 
 def test_what_is_kept_counts_as_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     meter = Meter(Budget(memory=MEMORY))
-    monkeypatch.setattr("tbgen.beyond.forcing._FIRST", 100)
-    monkeypatch.setattr("tbgen.beyond.forcing.MOST", 400)
+    monkeypatch.setattr("tbgen.beyond.forcing._FIRST_POSITIONS", 100)
+    monkeypatch.setattr("tbgen.beyond.forcing.MAX_POSITIONS", 400)
     found = Attackers(chess.Board(OPEN), of_gscore(GScore("G20.0")), lambda _: None, meter, MEMORY)
     list(found.turns(200))
-    assert meter.besides > 0
-    assert meter.besides % 1_700 == 0
-    assert meter.allows(MEMORY - meter.besides)
-    assert not meter.allows(MEMORY - meter.besides + 1)
+    assert meter.forcing_bytes > 0
+    assert meter.forcing_bytes % 1_700 == 0
+    assert meter.has_memory(MEMORY - meter.forcing_bytes)
+    assert not meter.has_memory(MEMORY - meter.forcing_bytes + 1)
     assert found.shortage is Stop.TIME
     list(found.turns(400))
-    assert (meter.besides, found.shortage) == (0, None)
+    assert (meter.forcing_bytes, found.shortage) == (0, None)
 
 
 def test_searches_share_their_part_of_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """When it is used up, they are given up."""
-    monkeypatch.setattr("tbgen.beyond.forcing._FIRST", 100)
+    monkeypatch.setattr("tbgen.beyond.forcing._FIRST_POSITIONS", 100)
     meter, memory = Meter(Budget(memory=MEMORY)), 28 * 140 * 1_700
     found = Attackers(chess.Board(OPEN), of_gscore(GScore("G20.0")), lambda _: None, meter, memory)
-    most = max(meter.besides for _ in found.turns())
+    most = max(meter.forcing_bytes for _ in found.turns())
     assert memory / 4 < most < memory * 1.1
-    assert (found.shortage, meter.besides) == (Stop.MEMORY, 0)
+    assert (found.shortage, meter.forcing_bytes) == (Stop.MEMORY, 0)
     assert list(found.turns()) == []
 
 
 def test_searches_leave_memory_to_cells(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tbgen.beyond.forcing._BYTES", 1 << 20)
+    monkeypatch.setattr("tbgen.beyond.forcing._POSITION_BYTES", 1 << 20)
     budget = Budget(memory=2 << 30, cells=5)
     found = solve(LONG, tables=small, budget=budget)
     assert found.cells == 5
@@ -275,7 +275,7 @@ def test_a_share_of_the_time() -> None:
     attackers = Attackers(chess.Board(OPEN), Signed(~8), lambda _: None, meter, MEMORY)
     for _ in attackers.turns(share=1 / 4):
         pass
-    assert 1400 < meter.left <= 1500
+    assert 1400 < meter.seconds_left <= 1500
     assert attackers.shortage is Stop.TIME
 
 

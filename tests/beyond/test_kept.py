@@ -108,7 +108,7 @@ def test_a_damaged_cell_is_as_good_as_none(at: float | None, tmp_path: Path) -> 
     assert kept.get(cell()) is None
     assert cell() not in kept
     assert len(notes) == 1
-    assert notes[0].startswith(f"{path} is not used, and replaced when its cell is solved again: it ")
+    assert notes[0].startswith(f"{path} is not used, and will be replaced when its cell is solved again: it ")
     put(kept, bounds(cell()))
     assert same(got(kept, cell()), bounds(cell()))
 
@@ -123,7 +123,7 @@ def test_cells_of_other_versions(tmp_path: Path) -> None:
     assert kept.get(cell()) is None
     assert notes == [
         f"{tmp_path} has 1 cells of an earlier version, which are of no use: remove them",
-        f"{path} is not used, and replaced when its cell is solved again: "
+        f"{path} is not used, and will be replaced when its cell is solved again: "
         "it was written by another version of tbgen (tbgen cell 9)",
     ]
 
@@ -208,10 +208,10 @@ def test_where_no_more_cells_can_be_kept_what_is_there_stays(
         solved = SolvedCells(KeptCells(tmp_path, note=notes.append))
         for square in (chess.A3, chess.A4):
             solved.add(bounds(cell(square)))
-        solved.settle()
+        solved.wait_for_packing()
         assert len(notes) == 1
         assert notes[0].startswith("the disk is full: ") is full
-        assert notes[0].endswith("; solving goes on, and keeps no further cells")
+        assert notes[0].endswith("; solving continues without keeping further cells")
         assert full or "choose another directory for cells" in notes[0]
         for square in (chess.A2, chess.A3, chess.A4):
             assert same(solved.get(cell(square)), bounds(cell(square)))
@@ -225,7 +225,7 @@ def test_what_others_have_proved_since_counts(tmp_path: Path) -> None:
     other = SolvedCells(KeptCells(tmp_path))
     for cells, seed in ((solved, 1), (other, 2), (solved, 1)):
         cells.add(bounds(cell(), seed))
-        cells.settle()
+        cells.wait_for_packing()
     found = solved.get(cell())
     assert found is not None
     assert np.array_equal(found.value, best)
@@ -247,7 +247,7 @@ def test_layers_are_made_again_where_others_have_proved_more_since(tmp_path: Pat
             known.cells.forget()
         somebody = SolvedCells(KeptCells(tmp_path / "cells"))
         somebody.add(bounds(of))
-        somebody.settle()
+        somebody.wait_for_packing()
         assert known.cells.get(of) is not None
         assert not layers.is_made(of, accrued)
 
@@ -286,7 +286,7 @@ def test_a_cell_is_known_while_it_is_packed(tmp_path: Path, monkeypatch: pytest.
     assert not list(tmp_path.iterdir())
     at_work = solved.nbytes
     go_on.set()
-    solved.settle()
+    solved.wait_for_packing()
     solved.forget()
     assert solved.nbytes == 0 < there.nbytes < at_work
     assert same(solved.get(cell()), there)
@@ -315,16 +315,16 @@ def test_what_is_not_kept_on_disk_is_packed_when_it_is_closed(monkeypatch: pytes
     assert solved.get(first) is best
     assert solved.nbytes > best.nbytes + bounds(other).nbytes
     go_on.set()
-    solved.settle()
+    solved.wait_for_packing()
     assert [each is best for each in packed] == [True]
     assert same(solved.get(first), best)
-    solved.settle()
+    solved.wait_for_packing()
     assert [each.cell for each in packed] == [first, other]
     assert same(solved.get(other), bounds(other))
     solved.add(bounds(small))
     solved.add(bounds(other, 2))
     solved.forget()
-    solved.settle()
+    solved.wait_for_packing()
     assert [each.cell for each in packed[2:]] == [small, other]
     assert solved.nbytes == sum(pack(each).nbytes for each in (best, *packed[2:]))
     assert not same(solved.get(other), bounds(other))
@@ -342,14 +342,14 @@ def test_what_cannot_be_packed_is_known_and_counted(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(solved_cells, "pack", fails)
     solved.forget()
     with pytest.raises(MemoryError, match="no room"):
-        solved.settle()
+        solved.wait_for_packing()
     assert cell() in solved
     assert same(solved.get(cell()), there)
     assert solved.nbytes > there.nbytes
     monkeypatch.undo()
     solved.add(bounds(cell(), 2))
     solved.forget()
-    solved.settle()
+    solved.wait_for_packing()
     assert cell() in solved
     assert solved.nbytes < there.nbytes
 

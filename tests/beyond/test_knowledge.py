@@ -30,7 +30,7 @@ def positions(route: Route, rng: random.Random, count: int) -> list[CellPosition
     cell = route.destination
     boards = (cell.board_of(side_after(route), rng.randrange(cell.size)) for _ in range(20 * count))
     valid = (board for board in boards if board is not None and board.is_valid())
-    return [CellPosition(board, board.occupied & ~cell.still) for board in islice(valid, count)]
+    return [CellPosition(board, board.occupied & ~cell.standing_mask) for board in islice(valid, count)]
 
 
 def best_reset(tables: Tablebase, board: chess.Board, end: int) -> int:

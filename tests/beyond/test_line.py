@@ -109,11 +109,11 @@ def test_lines_of_the_games_of_one_cell(fen: str, mobile: str, small: Path) -> N
     root = CellPosition(board, int(squares))
     with tbgen.open_tablebase(small) as tables:
         known = Known(Tables(tables), SolvedCells())
-        search = Search(known, root, root.own, Meter(of_cells(1)), lambda *_: None)
+        search = Search(known, root, root.position_score, Meter(of_cells(1)), lambda *_: None)
         search.run()
-        answer = search.state(root, root.own)
+        answer = search.state(root, root.position_score)
         assert answer.depths is not None
-        lines = Lines([search] * 2, root.own)
+        lines = Lines([search] * 2, root.position_score)
         for end in ENDS:
             line = lines.line(end)
             played(board, None, line)

@@ -10,7 +10,7 @@ from tbgen.beyond.knowledge import States
 from tbgen.beyond.play import Follower, Play, followed
 from tbgen.board.score import Code
 from tbgen.cells.cell import Cell, CellPosition
-from tbgen.cells.window import EVERYTHING, Interval
+from tbgen.cells.window import ALL_SCORES, Interval
 
 KINGS = chess.Board("8/8/3k4/8/8/3K4/8/8 w - - 0 1")
 CLOSE = Interval(Code(247), Code(12))
@@ -77,7 +77,9 @@ def play(own: Answer, moves: list[Answer], most: int) -> Play:
         return True
 
     board = position(KINGS)
-    follower = Follower(states, board, board.own, enters, wide=False, window_of=lambda _: EVERYTHING)
+    follower = Follower(
+        states, board, board.position_score, enters, wide=False, window_of=lambda _: ALL_SCORES
+    )
     return follower.follow(most, lambda: True)
 
 

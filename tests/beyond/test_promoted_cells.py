@@ -17,7 +17,7 @@ from tbgen.beyond.promoted_cells import PromotedCells, WonCells
 from tbgen.beyond.solution import Solution
 from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.statements import gap_text
-from tbgen.beyond.structures import QUEEN, homes_below, values_take
+from tbgen.beyond.structures import QUEEN, homes_below, wholes_cost
 from tbgen.beyond.table_source import Tables
 from tbgen.board.kinds import PIECE_ORDER
 from tbgen.board.score import NONE, Code
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.usefixtures("compiled")
 def known_of(tables: Tablebase, mobile: int, monkeypatch: pytest.MonkeyPatch) -> Known:
     """What tables say, where no more than a few men are mobile."""
     for module in ("cells.routes", "cells.cell", "beyond.gaps", "beyond.knowledge", "beyond.statements"):
-        monkeypatch.setattr(f"tbgen.{module}.MOST_MOBILE", mobile)
+        monkeypatch.setattr(f"tbgen.{module}.MAX_MOBILE", mobile)
     return Known(Tables(tables), SolvedCells(), won=WonCells(mobile))
 
 
@@ -235,7 +235,7 @@ def test_it_is_told_what_it_takes(known: Known) -> None:
     several = promoted.unsolved(promotion(chess.Board("8/P6k/8/5p2/8/8/8/6K1 w - - 0 1")).destination)
     mobile = known.won.mobile
     (seconds, memory), (more_seconds, more_memory) = (
-        values_take(each, mobile) for each in ([alone], several)
+        wholes_cost(each, mobile) for each in ([alone], several)
     )
     assert more_seconds == pytest.approx(2 * len(several) * seconds)
     assert more_memory > memory > 0
@@ -259,8 +259,8 @@ PAWN = "8/P7/8/8/8/8/5k2/K7 w - - 0 1"
 def few_mobile(monkeypatch: pytest.MonkeyPatch) -> None:
     """No forced mates are found, and few states are looked at."""
     monkeypatch.setattr(WonCells, "unsolved", lambda self, home: iter(()))
-    monkeypatch.setattr("tbgen.beyond.search._MOST_STATES", 40)
-    monkeypatch.setattr("tbgen.beyond.search._STATES", 20)
+    monkeypatch.setattr("tbgen.beyond.search._MAX_STATES", 40)
+    monkeypatch.setattr("tbgen.beyond.search._FIRST_STATES", 20)
 
 
 @pytest.fixture
@@ -284,7 +284,7 @@ def test_what_a_queen_wins_counts_at_once(
     kings: Path, tasks: list[ToSolve], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing else is solved of what promotions lead to."""
-    monkeypatch.setattr("tbgen.beyond.cell_solver._SLOTS_BELOW", 0)
+    monkeypatch.setattr("tbgen.beyond.cell_solver._MAX_SLOTS_BELOW", 0)
     solution, known = solved(kings, monkeypatch)
     assert str(solution.value) == "G0.0"
     assert tasks
@@ -310,7 +310,7 @@ def test_what_promotions_take_is_told_where_memory_is_less(
     kings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = Cell.of_board(chess.Board("Q7/8/8/8/8/8/5k2/K7 b - - 0 1"), [0, 13, 56])
-    _, needed = values_take([whole], 2)
+    _, needed = wholes_cost([whole], 2)
     solution, _ = solved(kings, monkeypatch, needed - 1)
     assert solution.value is None
     assert solution.stopped_by is Stop.MEMORY

@@ -39,7 +39,7 @@ def test_what_tables_say_is_not_proved_again(small: Path) -> None:
 
 def test_large_cells_are_proved_in_part(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     every = solve(LOCKED, "G4.5", tables=small, budget=of_cells(3), verify=True).proof
-    monkeypatch.setattr(proof, "_WHOLE", 64)
+    monkeypatch.setattr(proof, "_MAX_FULL_SLOTS", 64)
     some = solve(LOCKED, "G4.5", tables=small, budget=of_cells(3), verify=True).proof
     assert every is not None
     assert some is not None
@@ -113,5 +113,5 @@ def test_exits_that_are_read_wrongly_are_found(small: Path, monkeypatch: pytest.
         return Block(np.roll(block.value, 1), np.roll(block.depth, 1))
 
     monkeypatch.setattr(solved_cells, "gathered", wrong)
-    with pytest.raises(WrongBoundError, match=r"took .* for proved, and what is known is"):
+    with pytest.raises(WrongBoundError, match=r"used the bound .*, but the proved bounds are"):
         solve(LOCKED, "G4.5", tables=small, budget=of_cells(60), verify=True)

@@ -14,7 +14,7 @@ from tbgen.beyond.structures import colours_below
 from tbgen.board.material import Material
 from tbgen.board.scoring import ScoreInterval
 from tbgen.cells.cell import Cell
-from tbgen.cells.window import EVERYTHING, Interval
+from tbgen.cells.window import ALL_SCORES, Interval
 from tbgen.index.layout import MIRROR_RANKS
 from tbgen.progress import SolveStage
 from tests.beyond.test_solver import DEARER, MATERIALS, check, score
@@ -36,7 +36,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Interval]:
         return windows[-1]
 
     monkeypatch.setattr(Ledger, "window", noted)
-    monkeypatch.setattr("tbgen.beyond.ledger._WORTH_ASKING", 0)
+    monkeypatch.setattr("tbgen.beyond.ledger._MIN_WINDOW_SLOTS", 0)
     return windows
 
 
@@ -66,7 +66,7 @@ def test_intervals_only_narrow(
     for name in (
         "tbgen.beyond.search.SMALL",
         "tbgen.beyond.cell_solver.SMALL",
-        "tbgen.beyond.cell_solver._SLOTS_BELOW",
+        "tbgen.beyond.cell_solver._MAX_SLOTS_BELOW",
     ):
         monkeypatch.setattr(name, 0)
     known: list[ScoreInterval] = []
@@ -78,12 +78,12 @@ def test_intervals_only_narrow(
     assert len(known) > 5
     for before, after in pairwise(known):
         assert before.lower <= after.lower <= after.upper <= before.upper
-    assert {window.upper for window in asked} - {EVERYTHING.upper}
+    assert {window.upper for window in asked} - {ALL_SCORES.upper}
 
 
 def test_a_proof_has_all_values(small: Path, asked: list[Interval]) -> None:
     assert solve(RACE, "G9.0", tables=small, budget=of_cells(sample(8, 30)), verify=True).proof is not None
-    assert set(asked) == {EVERYTHING}
+    assert set(asked) == {ALL_SCORES}
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def test_a_torn_last_line_costs_that_line_alone(
 )
 def test_another_file_is_left_alone(path: Path, text: bytes) -> None:
     path.write_bytes(text)
-    with pytest.raises(UsageError, match="has no results that this version of tbgen can go on with"):
+    with pytest.raises(UsageError, match="has no results that this version of tbgen can continue"):
         open_results(path).__enter__()
     assert path.read_bytes() == text
 
@@ -127,7 +127,7 @@ def test_a_damaged_line_is_named(path: Path, kept: bytes, old: bytes, new: bytes
     lines[2] = lines[2].replace(old, new)
     assert lines[2] not in kept
     path.write_bytes(b"".join(lines))
-    with pytest.raises(UsageError, match=r"results\.jsonl', line 3: this is no result of solving"):
+    with pytest.raises(UsageError, match=r"results\.jsonl', line 3: this is not a result of solving"):
         open_results(path).__enter__()
 
 
@@ -135,7 +135,7 @@ def test_every_changed_byte_is_refused(path: Path, kept: bytes) -> None:
     begin, end = kept.index(b"\n", kept.index(b"\n") + 1) + 1, kept.rindex(b"\n", 0, -1)
     for place in range(begin, end):
         path.write_bytes(kept[:place] + bytes([kept[place] ^ 1]) + kept[place + 1 :])
-        with pytest.raises(UsageError, match="this is no result of solving"):
+        with pytest.raises(UsageError, match="this is not a result of solving"):
             open_results(path).__enter__()
 
 
@@ -161,7 +161,7 @@ def test_one_run_at_a_time(path: Path) -> None:
 
 def test_where_no_file_can_be(tmp_path: Path) -> None:
     for place in (tmp_path, Path("/dev/null")):
-        with pytest.raises(UsageError, match="is no file: name one for results"):
+        with pytest.raises(UsageError, match="is not a file: name one for results"):
             open_results(place).__enter__()
     with pytest.raises(TbgenError, match=r"could not be written: No such file or directory"):
         open_results(tmp_path / "no" / "results.jsonl").__enter__()

@@ -7,7 +7,7 @@ import pytest
 
 import tbgen
 from tbgen.beyond.budget import Budget, Meter
-from tbgen.beyond.knowledge import CellLayers, Known, States, settled_play
+from tbgen.beyond.knowledge import CellLayers, Known, States, resolved_play
 from tbgen.beyond.search import Search
 from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.table_source import Tables
@@ -26,10 +26,10 @@ def settled(fen: str, tables: Path) -> tuple[bool, bool, int | None]:
     root, meter = CellPosition(board, int(board.kings)), Meter(Budget(cells=1))
     with tbgen.open_tablebase(tables) as opened:
         known = Known(Tables(opened), SolvedCells())
-        search = Search(known, root, root.own, meter, lambda *_: None)
+        search = Search(known, root, root.position_score, meter, lambda *_: None)
         search.run()
-        play = settled_play(States(known, CellLayers(known, meter, root.cell, None)), known, root)
-        assert not play or root.place in play
+        play = resolved_play(States(known, CellLayers(known, meter, root.cell, None)), known, root)
+        assert not play or root.key in play
         return known.cells.has_values(root.cell.canonical()[0]), bool(play), search.answer().depth
 
 
@@ -45,7 +45,7 @@ def test_what_is_open_can_be_reached(small: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("most", [100, *exhaustive([10_000])])
 def test_tables_leave_nothing_open(most: int, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Then all values are known, however many positions there are to look at."""
-    monkeypatch.setattr("tbgen.beyond.knowledge._POSITIONS", most)
+    monkeypatch.setattr("tbgen.beyond.knowledge._MAX_RESOLVED_POSITIONS", most)
     values, play, depth = settled(BLOCKED, small)
     assert (values, play) == (True, most > 100)
     assert depth is not None
@@ -53,17 +53,17 @@ def test_tables_leave_nothing_open(most: int, small: Path, monkeypatch: pytest.M
 
 def test_a_guess_takes_no_layer(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where one would have to be made, a bound counts as the accrued score; else it is looked up."""
-    monkeypatch.setattr("tbgen.beyond.knowledge._WORTH_GUESSING", 0)
+    monkeypatch.setattr("tbgen.beyond.knowledge._MIN_GUESSED_SLOTS", 0)
     board = chess.Board(LOCKED)
     root, meter = CellPosition(board, int(board.kings)), Meter(Budget(cells=1))
     root = root.seen_by(root.cell.canonical()[1])
     accrued = GScore.parse("G1.0").code
     with tbgen.open_tablebase(small) as opened:
         known = Known(Tables(opened), SolvedCells())
-        Search(known, root, root.own, meter, lambda *_: None).run()
+        Search(known, root, root.position_score, meter, lambda *_: None).run()
         layers = CellLayers(known, meter, root.cell, None)
         guesses, states = States(known, layers, guess=True), States(known, layers)
-        assert guesses.of(root, root.own) == states.of(root, root.own)
+        assert guesses.of(root, root.position_score) == states.of(root, root.position_score)
         assert guesses.of(root, accrued).value == (accrued, accrued)
         assert not layers.is_made(root.cell, accrued)
         states.of(root, accrued)

@@ -278,7 +278,7 @@ def test_more_moves_than_ranks_can_count(small: Path) -> None:
 
 def test_packed_tables_say_as_much(own: Path, packed: PackedTables, monkeypatch: pytest.MonkeyPatch) -> None:
     """A position of four men, with what captures and promotions lead to in tables of three."""
-    monkeypatch.setattr(tables_as_sources, "FEW", 0)
+    monkeypatch.setattr(tables_as_sources, "MAX_PROBED_SLOTS", 0)
     fen = "8/1r6/8/4k3/8/1P2K3/8/8 b - - 0 60"
     expected = solve(fen, "G6.0", tables=own, budget=of_cells(2))
     for name in ("KPvK", "KRvK"):

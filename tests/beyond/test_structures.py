@@ -26,7 +26,7 @@ def positions_of(cell: Cell) -> Iterator[CellPosition]:
         for slot in range(cell.size):
             board = cell.board_of(side, slot)
             if board is not None and board.is_valid():
-                yield CellPosition(board, board.occupied & ~cell.still)
+                yield CellPosition(board, board.occupied & ~cell.standing_mask)
 
 
 @cache

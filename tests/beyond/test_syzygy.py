@@ -148,7 +148,9 @@ def test_what_is_known_of_single_positions_is_known_of_all(
                 after = route.part.board_of(side_after(route), slot)
                 if after is None or not after.is_valid() or after.is_game_over():
                     continue
-                worth = known.worth(CellPosition(after, int(after.occupied & ~route.destination.still)))
+                worth = known.worth(
+                    CellPosition(after, int(after.occupied & ~route.destination.standing_mask))
+                )
                 for end, block in zip(ENDS, blocks, strict=True):
                     said = known.bound(route, end) if block is None else int(block.value[slot])
                     assert said == worth[end], after.fen()

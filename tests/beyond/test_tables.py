@@ -74,7 +74,7 @@ def test_positions_that_are_asked_for_are_those_of_plain_tables(
             if route.landed is None or not some.knows(route):
                 continue
             sides.add(route.side)
-            whole = part_of(plain.block(route.whole, 0), route)
+            whole = part_of(plain.block(route.unrestricted, 0), route)
             for source in (some, plain):
                 assert is_same(source.block(route, 0), whole, there=True)
         assert sides == {*SIDES}
@@ -100,7 +100,7 @@ def test_wrong_depths_of_a_source_are_noticed(tables: Path) -> None:
 @pytest.fixture
 def promoted(own: Path, packed: PackedTables, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A directory with the tables of up to three men, packed where promotions lead to."""
-    monkeypatch.setattr(solver_tables, "FEW", 64**2)
+    monkeypatch.setattr(solver_tables, "MAX_PROBED_SLOTS", 64**2)
     for name in ("KQvK", "KRvK", "KBvK", "KNvK"):
         shutil.copy(packed(name), own)
     return own
@@ -111,7 +111,7 @@ def test_phases_from_which_promotions_lead_to_packed_tables(
     name: str, own: Path, tables: Path, packed: PackedTables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where these count as large, and are decoded one at a time."""
-    monkeypatch.setattr(solver_tables, "FEW", 64**2)
+    monkeypatch.setattr(solver_tables, "MAX_PROBED_SLOTS", 64**2)
     monkeypatch.setattr("tbgen.packed.sources._FEW_SLOTS", 64**2)
     for each in (name, *(name.replace("P", piece, 1) for piece in "QRBN")):
         shutil.copy(packed(each), own)
@@ -197,7 +197,7 @@ def test_values_of_small_cells(promoted: Path, tables: Path) -> None:
 def test_what_is_kept_has_a_limit(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     material = Material.parse("KRvKR")
     size = 3 * layout_of(material).size
-    monkeypatch.setattr(solver_tables, "_PHASES_KEPT", 3 * size)
+    monkeypatch.setattr(solver_tables, "_MAX_PHASE_BYTES", 3 * size)
     with tbgen.open_tablebase(tables) as opened:
         some = Tables(opened)
         assert some.nbytes == 0

@@ -132,7 +132,7 @@ def test_a_wrong_win_does_not_pass_the_proof(small: Path) -> None:
         wins.won[BLACK_TO_MOVE] |= legal_words_of(wins)
         wins.level[wins.level == 0] = 200
         with pytest.raises(
-            WrongBoundError, match="the forced mate is not proved, since nothing is known against"
+            WrongBoundError, match="the forced mate is not proved, since no win is proved after"
         ):
             prove_wins(wins, known, random.Random(1))
 

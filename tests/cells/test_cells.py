@@ -11,7 +11,7 @@ import pytest
 from tbgen.board.score import NONE, GScore
 from tbgen.cells.bounds import ENDS, LOWER, WORST, Block, Bounds, BoundsGame, gathered, part_of, pools_of_ends
 from tbgen.cells.cell import Cell, CellPosition, lineup_of_cell, side_of
-from tbgen.cells.frames import frame_of_cell, room_for_cell
+from tbgen.cells.frames import frame_of_cell, workspace_for_cell
 from tbgen.cells.games import Games
 from tbgen.cells.routes import Route, routes_of
 from tbgen.compiler.jit import python_of
@@ -64,7 +64,7 @@ def test_any_number_of_threads_finds_the_same(
     threads: int, worth_sharing: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each on a game of its own, or all on both."""
-    monkeypatch.setattr("tbgen.cells.games._WORTH_SHARING", worth_sharing)
+    monkeypatch.setattr("tbgen.cells.games._MIN_SHARED_SLOTS", worth_sharing)
     for cell in cells(4, sample(1, 2)):
         games, others = Games(cell, MadeUp()), Games(cell, MadeUp(), threads)
         bounds, found = games.solve(), others.solve()
@@ -115,7 +115,7 @@ def test_one_game_is_enough_where_all_exits_are_exact(
 ) -> None:
     """On one thread or on two; bounds from before the exits were exact have a layer for each end, as where a
     cell was kept while the cells below it had not been solved."""
-    monkeypatch.setattr("tbgen.cells.games._WORTH_SHARING", worth_sharing)
+    monkeypatch.setattr("tbgen.cells.games._MIN_SHARED_SLOTS", worth_sharing)
     for cell in cells(7, sample(1, 3)):
         games, both = Games(cell, Exact(told=True), 2), Games(cell, Exact(told=False), 1)
         assert games.nbytes == both.nbytes
@@ -150,7 +150,7 @@ def test_against_the_slow_solver(seed: int) -> None:
         bounds = games.solve()
         layers = {code: games.accrued(bounds, GScore.from_code(code)) for code in (5, 250, 9, 246)}
         reference = slowly(board, mobile)
-        still = chess.SquareSet(cell.still)
+        still = chess.SquareSet(cell.standing_mask)
         for other in reference.boards():
             position = CellPosition(other, int(chess.SquareSet(other.occupied) - still))
             for end, name in enumerate(NAMES):
@@ -226,7 +226,7 @@ def test_there_is_room_for_the_squares_of_a_full_board() -> None:
     board = chess.Board("rnbqkbnr/nnnnnnnn/8/8/8/8/NNNNNNNN/RNBQKBNR w - - 0 1")
     frame = frame_of_cell(Cell.of_board(board, [chess.E1])).frame
     assert frame.scalars == 31
-    rooms = [attacker.scratch for attacker in room_for_cell(frame).attackers]
+    rooms = [attacker.scratch for attacker in workspace_for_cell(frame).attackers]
     squares = [python_of(room_for_moves)(1).squares, *(room.moves.squares[0] for room in rooms)]
     squares += [room.exit.men.squares for room in rooms]
     assert min(map(len, squares)) >= frame.scalars

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tbgen.board.score import GScore
-from tbgen.cells.frames import ROOMS, CellRooms, ReusedMemory, frame_of_cell
+from tbgen.cells.frames import WORKSPACES, ReusedMemory, WorkspaceCache, frame_of_cell
 from tbgen.cells.games import Games
 from tests.support.made_up_exits import MadeUp, cells
 from tests.support.same_bounds import is_same
@@ -63,27 +63,27 @@ def test_threads_never_share_memory() -> None:
 
 
 def test_a_room_is_lent_to_one_at_a_time_and_kept_for_the_next() -> None:
-    rooms = CellRooms()
+    workspaces = WorkspaceCache()
     frame = frame_of_cell(cells(4, 1)[0]).frame
-    with rooms.lent(frame, True) as first, rooms.lent(frame, True) as second:
+    with workspaces.lent(frame, True) as first, workspaces.lent(frame, True) as second:
         pass
     assert first.phase.legal is not second.phase.legal
-    with rooms.lent(frame, True) as again, rooms.lent(frame, True) as other:
-        assert {id(room.phase.legal) for room in (again, other)} == {
-            id(room.phase.legal) for room in (first, second)
+    with workspaces.lent(frame, True) as again, workspaces.lent(frame, True) as other:
+        assert {id(workspace.phase.legal) for workspace in (again, other)} == {
+            id(workspace.phase.legal) for workspace in (first, second)
         }
-        with rooms.lent(frame, True) as third:
-            assert all(third.phase.legal is not room.phase.legal for room in (first, second))
-    with rooms.lent(frame, False) as unlike:
+        with workspaces.lent(frame, True) as third:
+            assert all(third.phase.legal is not workspace.phase.legal for workspace in (first, second))
+    with workspaces.lent(frame, False) as unlike:
         assert not unlike.phase.score_resets
 
 
 def test_a_room_is_not_used_again_after_an_error() -> None:
-    rooms = CellRooms()
+    workspaces = WorkspaceCache()
     frame = frame_of_cell(cells(4, 1)[0]).frame
-    with pytest.raises(ValueError, match="stopped"), rooms.lent(frame, True) as first:
+    with pytest.raises(ValueError, match="stopped"), workspaces.lent(frame, True) as first:
         raise ValueError("stopped")
-    with rooms.lent(frame, True) as second:
+    with workspaces.lent(frame, True) as second:
         assert second.phase.legal is not first.phase.legal
 
 
@@ -91,10 +91,10 @@ def test_what_a_room_was_used_for_before_makes_no_difference() -> None:
     given, accrued = cells(4, 3), GScore("G3.0")
     alone = []
     for cell in given:
-        ROOMS.release()
+        WORKSPACES.release()
         games = Games(cell, MadeUp())
         bounds = games.solve()
-        ROOMS.release()
+        WORKSPACES.release()
         alone.append((bounds, games.accrued(bounds, accrued)))
     together = [Games(cell, MadeUp()) for cell in given]
     solved = [games.solve() for games in together]

@@ -40,7 +40,7 @@ def test_packed_bounds_are_the_same_but_for_depths_of_open_ends(knowledge: Knowl
 
 
 def test_positions_are_those_of_python_chess() -> None:
-    for side, there in zip(SIDES, packing.slots_there(KINGS), strict=True):
+    for side, there in zip(SIDES, packing.legal_slots(KINGS), strict=True):
         for slot in range(0, KINGS.size, 3):
             at = KINGS.board_of(side, slot)
             assert there[slot] == (at is not None and not at.was_into_check())
@@ -48,7 +48,7 @@ def test_positions_are_those_of_python_chess() -> None:
 
 def of_depths(cell: Cell, depth: NDArray[np.uint16]) -> Bounds:
     """All positions of a cell worth the same, after some numbers of plies by slot."""
-    there = np.stack(packing.slots_there(cell))
+    there = np.stack(packing.legal_slots(cell))
     both = np.ones((2, 1, 1), np.uint16)
     return Bounds(cell, (np.where(there, 5, NONE) * both).astype(np.uint8), np.where(there, depth, 0) * both)
 
@@ -59,14 +59,14 @@ def test_many_states(monkeypatch: pytest.MonkeyPatch) -> None:
     packed = pack(bounds)
     assert [len(side.planes) for side in packed.sides] == [2, 2]
     assert is_same(unpack(packed, KINGS), bounds)
-    monkeypatch.setattr(packing, "_ROOM", 4)
+    monkeypatch.setattr(packing, "_FIRST_STATES", 4)
     assert pack(bounds) == packed
 
 
 def test_a_side_that_is_never_to_move() -> None:
     """The king that stands still is always in check, so that White is never to move."""
     cell = Cell.of_board(chess.Board("8/3Rk3/8/8/8/8/1P6/4K3 b - - 0 1"), [chess.E1])
-    white, black = packing.slots_there(cell)
+    white, black = packing.legal_slots(cell)
     assert not white.any()
     assert black.any()
     bounds = of_depths(cell, np.zeros(cell.size, np.uint16))

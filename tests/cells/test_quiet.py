@@ -37,7 +37,7 @@ def test_the_best_is_found(fen: str, mobile: str) -> None:
     merit = np.array([rng.randrange(1, 256) if ok else 0 for ok in there], np.uint8)
     found = QuietMoves(cell, side).best(merit)
     assert len(set(found.tolist())) > 10
-    still = cell.still
+    still = cell.standing_mask
     for slot in rng.sample(range(cell.size), min(cell.size, sample(500, 1500))):
         position = cell.board_of(side, slot)
         if position is None or position.was_into_check():

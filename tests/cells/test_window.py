@@ -11,7 +11,7 @@ from tbgen.board.score import NONE, Code, GScore
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, Bounds
 from tbgen.cells.games import Games
 from tbgen.cells.packing import pack, unpack
-from tbgen.cells.window import EVERYTHING, FAR, Interval
+from tbgen.cells.window import ALL_SCORES, FAR, Interval
 from tests.cells.test_cells import Exact
 from tests.support.exhaustive import sample
 from tests.support.made_up_exits import MadeUp, cells
@@ -35,7 +35,7 @@ def seen(value: NDArray[np.uint8], window: Interval) -> NDArray[np.uint8]:
 
 def test_a_window_tells_what_all_scores_tell(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fresh values at both ends, and the depths of those within."""
-    monkeypatch.setattr("tbgen.cells.games._WORTH_SHARING", 0)
+    monkeypatch.setattr("tbgen.cells.games._MIN_SHARED_SLOTS", 0)
     for number, cell in enumerate(cells(7, sample(1, 3))):
         whole = Games(cell, MadeUp()).solve()
         for threads, window in product((1, 2), windows(number, sample(1, 3))):
@@ -55,10 +55,10 @@ def test_what_is_exact_is_found_for_all_scores() -> None:
     """One game is both then, and where this cell is looked up, too."""
     (cell,) = cells(3, 1)
     found, whole = (
-        Games(cell, Exact(told=True), window=window).solve() for window in (windows(1, 1)[0], EVERYTHING)
+        Games(cell, Exact(told=True), window=window).solve() for window in (windows(1, 1)[0], ALL_SCORES)
     )
     assert found.same_ends
-    assert found.window == EVERYTHING
+    assert found.window == ALL_SCORES
     assert np.array_equal(found.value, whole.value)
 
 
@@ -86,14 +86,14 @@ def test_windows_are_packed() -> None:
     again = unpack(pack(found), cell)
     assert again.window == Interval(Code(250), Code(5))
     assert np.array_equal(again.value, found.value)
-    assert unpack(pack(Games(cell, MadeUp()).solve()), cell).window == EVERYTHING
+    assert unpack(pack(Games(cell, MadeUp()).solve()), cell).window == ALL_SCORES
 
 
 def test_close_windows() -> None:
     """The scores next to one that are told apart from it, and no others."""
     for place in range(1, len(CODES) - 1):
         better, code, worse = CODES[place - 1 : place + 2]
-        assert EVERYTHING.about(code) == Interval(worse, better)
-        assert Interval(code, better).about(code) == Interval(code, better)
-        assert Interval(better, Code(0)).about(code) == Interval(better, Code(0))
-        assert EVERYTHING.about(code).swapped.swapped == EVERYTHING.about(code)
+        assert ALL_SCORES.close_window(code) == Interval(worse, better)
+        assert Interval(code, better).close_window(code) == Interval(code, better)
+        assert Interval(better, Code(0)).close_window(code) == Interval(better, Code(0))
+        assert ALL_SCORES.close_window(code).swapped.swapped == ALL_SCORES.close_window(code)

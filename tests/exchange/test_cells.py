@@ -135,7 +135,7 @@ def newer(path: Path) -> str:
 
 def another(path: Path) -> str:
     path.write_bytes(content(next(name for name in NAMES if file_name(name) != path.name)))
-    return "it holds the cell "
+    return "it contains the cell "
 
 
 SPOIL = pytest.mark.parametrize("spoil", [damaged, newer, another])

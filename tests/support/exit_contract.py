@@ -26,7 +26,7 @@ def check_source(source: ExitSource, routes: Iterable[Route], step: int, tables:
         is open, whose depths promise nothing.
     """
     told, held = 0, set[Material](() if tables is None else tables.materials)
-    for route in (seen(route.whole, symmetry) for route in routes for symmetry in IMAGES):
+    for route in (seen(route.unrestricted, symmetry) for route in routes for symmetry in IMAGES):
         if not source.knows(route):
             continue
         blocks = [source.block(route, end) for end in ENDS]
@@ -84,4 +84,4 @@ def views_of(route: Route, slot: int) -> list[CellPosition]:
         return []
     board.ep_square = route.passed
     cells = dict.fromkeys((route.destination, home_of_route(route)))
-    return [CellPosition(board, board.occupied & ~cell.still) for cell in cells]
+    return [CellPosition(board, board.occupied & ~cell.standing_mask) for cell in cells]
