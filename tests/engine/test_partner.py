@@ -43,7 +43,7 @@ def moved(engine: Talk, words: str = FEW, position: str = f"fen {STALEMATE}") ->
 
 def kept(engine: Talk) -> list[str]:
     """The moves that it says keep the draw."""
-    told = [line for line in engine.said if "a draw in chess" in line]
+    told = [line for line in engine.said if "the partner sees a draw" in line]
     return told[-1].split(": ")[1].split() if told else []
 
 

@@ -169,7 +169,7 @@ def test_a_mate_that_tables_prove_is_a_win(own: Path) -> None:
     """In chess as well: the game counts as adjudicated."""
     with tbgen.open_tablebase(own) as tables:
         arbiter = Arbiter("8/8/8/8/8/8/8/K2kr3 w - - 0 1")
-        found = asyncio.run(Judge(tables).known(arbiter.board, arbiter))
+        found = asyncio.run(Judge(tables).proved(arbiter.board, arbiter))
     assert found is not None
     outcome, ending = found
     assert (str(outcome.value), outcome.classical, outcome.basis) == ("-G0.0", "0-1", Basis.ADJUDICATION)
