@@ -1,4 +1,4 @@
-"""What the tests of commands share."""
+"""Fixtures shared by the tests of commands."""
 
 from pathlib import Path
 
@@ -10,13 +10,13 @@ from tests.support.tagging import DATA
 
 @pytest.fixture
 def default_directory(reference_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables of KvK, KBvK and KNvK lie in the default directory."""
+    """Make the directory with the tables KvK, KBvK and KNvK the default directory."""
     monkeypatch.setenv("TBGEN_DIR", str(reference_dir))
 
 
 @pytest.fixture
 def cells(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cells:
-    """What solves instead of cells, without tables."""
+    """A substitute that solves instead of real cells, without tables."""
     found = Cells()
     monkeypatch.setattr("tbgen.beyond.solver.solve", found)
     monkeypatch.setenv("TBGEN_DIR", str(tmp_path / "none"))
@@ -25,7 +25,7 @@ def cells(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cells:
 
 @pytest.fixture
 def no_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The default directory does not exist."""
+    """Make a missing directory the default directory."""
     monkeypatch.setenv("TBGEN_DIR", "there/are/none")
 
 

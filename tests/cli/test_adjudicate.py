@@ -30,7 +30,7 @@ def games(tmp_path: Path) -> str:
 def test_a_depth_that_is_not_stored(
     reference_dir: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is left out, and the value is as exact; no layer is made."""
+    """A depth that is not stored is left out; the value is still exact, and no layer is made."""
     for name in ("KvK", "KBvK"):
         shutil.copy(reference_dir / f"{name}.r.h5", tmp_path)
     forget_depths(monkeypatch, tmp_path)
@@ -109,7 +109,7 @@ def test_a_file_as_json(capsys: Capture, games: str) -> None:
 
 
 def test_tables_and_proofs_can_be_required(capsys: Capture, games: str, tmp_path: Path) -> None:
-    """What no table can hold is no missing table, and fails only if a proof is required."""
+    """A position that no table can hold is no missing table, and fails only if a proof is required."""
     out, (*_, last) = said(capsys, 3, "adjudicate", games, "--require-tables")
     assert out.count("\n") == 2
     assert "game 4, line 20: table KRvK is missing" in last

@@ -1,4 +1,4 @@
-"""``tbgen solve`` of many positions; cells are stood in for, but at the end."""
+"""``tbgen solve`` of many positions; all tests but the last use a substitute for cells."""
 
 import io
 import json
@@ -21,25 +21,25 @@ LINES = f"{WALL} G3.0\n\n  {LOCKED.replace(' ', '_')}_G4.5\nfen\n{CASTLING}\n{WA
 
 
 TIME = "--time", "1h"
-"""With a time of one's own a position is tried once."""
+"""Options that set the time of a position, so that each is tried once."""
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """Six lines: three positions, one of them twice and one that is not to be solved, and two others."""
+    """A file of six lines: three positions, one of them twice and one unsolvable, and two other lines."""
     path = tmp_path / "some.fen"
     path.write_text(LINES)
     return path
 
 
 def solved(capsys: Capture, code: int, *words: str | Path) -> tuple[list[dict[str, Any]], list[str]]:
-    """The documents printed line by line, and what stands on stderr."""
+    """Run a command; return the documents printed line by line, and the lines on stderr."""
     out, told = said(capsys, code, "solve", *words)
     return list(map(json.loads, out.splitlines())), told
 
 
 def test_a_file(cells: Cells, file: Path, capsys: Capture) -> None:
-    """A bad line has its error, and the others go on."""
+    """A bad line gets its error, and the others are solved."""
     documents, told = solved(capsys, 2, file, *TIME, "--scoring", "winner")
     assert told == ["tbgen: 5 positions: 1 bounded, 2 exact, 2 with an error"]
     by_fen = {document["fen"]: document for document in documents}
@@ -61,7 +61,7 @@ def test_a_file(cells: Cells, file: Path, capsys: Capture) -> None:
     assert [document["fen"] for document in documents].count(f"{WALL} G3.0") == 2
     assert len(cells.asked) == 3
     assert set(cells.budgets) == {Budget(3600.0)}
-    # One document has all in their order.
+    # One document has all answers in order.
     listed = json.loads(said(capsys, 2, "solve", file, *TIME, "--json")[0])
     assert [document["fen"] for document in listed] == [line.strip() for line in LINES.splitlines() if line]
     assert listed[0]["points"]["lower"] == listed[-1]["points"]["lower"]
@@ -81,7 +81,7 @@ def test_several_positions_and_standard_input(
 def test_what_takes_least_comes_first(
     cells: Cells, file: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    """Without a time each has as much as helps."""
+    """Without --time, each position gets as much time as helps."""
     for fen in (FEW, PIECES):
         monkeypatch.setitem(cells.answers, fen, ("G5.0", "G5.0", 1))
     file.write_text("\n".join((WALL, PIECES, FEW)))
@@ -91,7 +91,7 @@ def test_what_takes_least_comes_first(
 
 
 def test_results_are_kept(cells: Cells, file: Path, tmp_path: Path, capsys: Capture) -> None:
-    """An interruption tells of all positions, and the same command goes on."""
+    """After an interruption all positions are reported, and the same command continues."""
     kept = tmp_path / "results.jsonl"
     words = file, "--results", kept, *TIME
     cells.interrupted_after = 2
@@ -153,7 +153,7 @@ ENDINGS = ["8/8/4k3/p7/P7/4K3/8/8 w - - 3 40 G2.0", "8/8/8/2p2k2/2P5/4K3/8/8 b -
 
 @pytest.mark.exhaustive
 def test_a_run_that_is_killed_goes_on(small: Path, tmp_path: Path) -> None:
-    """Real cells, with equal results, whatever is lost with a position at work."""
+    """With real cells, a killed and continued run has the same results; only the current position is lost."""
     file = tmp_path / "some.fen"
     file.write_text("\n".join(ENDINGS))
     words = ["solve", str(file), "--dir", str(small), *TIME]

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("compiled")
 
 
 def test_the_log(tmp_path: Path, capsys: Capture) -> None:
-    """Whole lines with date and time; how far the build is, what it has taken and what is left."""
+    """The log has complete lines with date and time, progress, elapsed and remaining time."""
     _, told = said(capsys, 0, "build", "KBvK", "--dir", tmp_path)
     left, size, took = r"about [\d.]+ s left", r"[\d.]+ [KMG]iB", r"[\d.]+ s"
     done = rf"done in {took}, {size}, process peak {size}"
@@ -70,7 +70,7 @@ class Terminal(io.StringIO):
 
 
 def test_the_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One line that is rewritten and removed, and the sum at the end."""
+    """A terminal shows one line that is rewritten and removed, and totals at the end."""
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     assert main(["build", "KvK", "--dir", str(tmp_path)]) == 0
@@ -97,7 +97,7 @@ def test_a_line_is_no_longer_than_the_terminal(monkeypatch: pytest.MonkeyPatch) 
 def test_a_log_that_cannot_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    """The build goes on without it."""
+    """The build continues without a log."""
     with open("/dev/full", "w") as full:
         monkeypatch.setattr(sys, "stderr", full)
         assert main(["build", "KvK", "--dir", str(tmp_path)]) == 0

@@ -1,4 +1,4 @@
-"""``tbgen cache``: where compiled kernels lie, and their removal."""
+"""``tbgen cache``: the directory of compiled kernels, and their removal."""
 
 from pathlib import Path
 

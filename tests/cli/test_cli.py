@@ -36,7 +36,7 @@ def test_a_damaged_table(tmp_path: Path, capsys: Capture) -> None:
 
 
 def test_what_the_help_says(capsys: Capture) -> None:
-    """There is no choice of rules where there is none."""
+    """The help of a command for one variant has no option for rules."""
     assert answer(capsys, "--version") == f"tbgen {tbgen.__version__}\n"
     assert "For example:\n" in answer(capsys, "--help")
     for command in ("probe", "build", "info", "solve"):
@@ -77,7 +77,7 @@ entry_point()
 
 
 def test_a_signal_while_an_object_is_deleted() -> None:
-    """Python ignores what is raised there, with a complaint."""
+    """Python ignores exceptions raised in a deletion, with a message."""
     with started("-c", LOSING) as process:
         assert end(process) == (130, "tbgen: interrupted\n")
 
@@ -123,7 +123,7 @@ def test_no_text_gives_a_traceback(capsys: Capture, text: str, place: str) -> No
 
 
 def closed(redirection: str, *words: str) -> tuple[int, str, str]:
-    """Exit code, stdout and stderr of a command that the shell runs with a closed stream."""
+    """Run a command in a shell with a closed stream; return exit code, stdout and stderr."""
     shell = f'exec "$@" {redirection}'
     done = subprocess.run(
         ["sh", "-c", shell, "sh", sys.executable, "-m", "tbgen", *words], capture_output=True, text=True

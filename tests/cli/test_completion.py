@@ -1,4 +1,4 @@
-"""``tbgen completion``: what the shells complete."""
+"""``tbgen completion``: the completions of shells."""
 
 import pytest
 from click.shell_completion import ShellComplete

@@ -60,7 +60,7 @@ def test_a_described_rook_is_a_rook(described_dir: Path, three_men: Path) -> Non
 
 @pytest.mark.exhaustive
 def test_what_men_can_mate(tmp_path: Path, capsys: Capture) -> None:
-    """Shares and longest mates are those of an independent program for classical chess."""
+    """Shares and longest mates equal those of an independent program for classical chess."""
     built = tmp_path
     said(capsys, 0, "build", "kvk[DW]", "KRvK", "KQvK[WF]", "--dir", built)
     out, told = said(capsys, 0, "report", "--mating", "[wd],[WF] KRvK", "--dir", built)
@@ -91,7 +91,7 @@ def test_what_men_can_mate(tmp_path: Path, capsys: Capture) -> None:
 def test_without_accrued_scores_as_with_five_men(
     described_dir: Path, tmp_path: Path, capsys: Capture
 ) -> None:
-    """Tables of five men with described ones store none: they are made where they are asked for."""
+    """Tables of five men with described men store no accrued scores; layers are made on demand."""
     assert form_of(Material.parse("KN[WF]vKN")) is AccruedForm.NOTHING
     assert form_of(Material.parse("KQvK[WF]")) is AccruedForm.RUNS
     bare = without_accrued(described_dir, "K[WD]vK", tmp_path / "bare")

@@ -37,7 +37,7 @@ def test_a_table_holds_it(capsys: Capture, three_men: Path) -> None:
 
 
 def test_many_positions(capsys: Capture, tmp_path: Path) -> None:
-    """Cells that several need count once; errors are told, and the others go on."""
+    """Cells needed by several positions count once; errors are reported, and the others are estimated."""
     file = tmp_path / "some.fen"
     file.write_text(f"{FEW}\n{FEW.replace(' w ', ' b ')} G3.0\n{CASTLING}\n")
     words = "solve", file, "--estimate", "--dir", tmp_path

@@ -28,7 +28,7 @@ def test_publish_in_json(own: Path, tmp_path: Path, capsys: Capture) -> None:
 
 
 def test_publish_a_site(own: Path, tmp_path: Path, capsys: Capture) -> None:
-    """Its tables are a set, from which they can be fetched."""
+    """The tables of a site are a set, from which they can be fetched."""
     site = tmp_path / "site"
     text = answer(capsys, "publish", "--site", str(site), "KQvK", "--dir", str(own))
     assert text.startswith(f"{site}: 2 tables, ")
@@ -66,7 +66,7 @@ def test_a_failure_in_json(published: Path, tmp_path: Path, capsys: Capture) -> 
 def test_an_interrupted_fetch_ends_at_once_and_goes_on(
     published: Path, tmp_path: Path, capsys: Capture
 ) -> None:
-    """Also while the server is silent."""
+    """An interrupt ends the command even while the server is silent."""
     data = (published / "KQvK.r.h5").read_bytes()
 
     def misbehave(handler: Handler, name: str) -> bool:
@@ -101,7 +101,7 @@ def test_an_interrupted_fetch_ends_at_once_and_goes_on(
 
 @pytest.mark.exhaustive
 def test_a_failed_fetch_ends_at_once(published: Path, tmp_path: Path) -> None:
-    """Also while the server is silent about another file."""
+    """A failure ends the command even while the server is silent about another file."""
     asked, silence = Event(), Event()
     waited = []
 

@@ -1,4 +1,4 @@
-"""``tbgen info``: what is there, what is missing, and digests to compare."""
+"""``tbgen info``: existing tables, missing tables, and digests to compare."""
 
 import hashlib
 import json
@@ -46,7 +46,7 @@ def test_info(capsys: Capture, reference_dir: Path) -> None:
 
 
 def test_layers_beside_a_table(reference_dir: Path, tmp_path: Path, capsys: Capture) -> None:
-    """They are named with their table and in the sums, and nowhere if there are none."""
+    """Layers are named with their table and in the totals; without layers they are not mentioned."""
     assert "layer" not in answer(capsys, "info") + answer(capsys, "info", "KNvK")
     for name in ("KvK", "KNvK"):
         shutil.copy(reference_dir / f"{name}.r.h5", tmp_path)
@@ -68,7 +68,7 @@ def test_layers_beside_a_table(reference_dir: Path, tmp_path: Path, capsys: Capt
 def test_a_table_that_cannot_be_used_ends_nothing(
     reference_dir: Path, tmp_path: Path, capsys: Capture
 ) -> None:
-    """Whatever its attributes are: a number where a text should be would be taken for a length."""
+    """Any attributes are handled, such as a number in place of a text, which would be read as a length."""
     for name, wrong in (
         ("parameters", 1 << 62),
         ("parameters", b"[" * 30_000),
@@ -87,7 +87,7 @@ def test_a_table_that_cannot_be_used_ends_nothing(
 
 
 def test_what_is_missing_of_five_men(reference_dir: Path, tmp_path: Path, capsys: Capture) -> None:
-    """Nothing is said of five men until there is such a table; then they are named once they are few."""
+    """Missing tables of five men are mentioned only if one exists, and named only if they are few."""
     for path in reference_dir.glob("*.r.h5"):
         shutil.copy(path, tmp_path)
     words = ["info", "--dir", str(tmp_path)]
@@ -111,7 +111,7 @@ def manifest(capsys: Capture, *words: str) -> list[list[str]]:
 
 
 def test_the_manifest(capsys: Capture, reference_dir: Path, tmp_path: Path) -> None:
-    """Two directories are compared line by line, or by the last line, with and without accrued scores."""
+    """Two directories can be compared line by line or by the last line, with and without accrued scores."""
     title, *tables, last = manifest(capsys)
     assert " ".join(title) == "# material rules fresh accrued digest"
     assert [table[:2] + table[3:4] for table in tables] == [
@@ -155,9 +155,9 @@ def test_the_manifest_of_what_is_not_there(capsys: Capture, tmp_path: Path) -> N
 
 
 def test_a_directory_that_is_not_there(capsys: Capture, tmp_path: Path) -> None:
-    """There are no tables, as for every command; an empty one has a list of what is missing.
+    """A missing directory has no tables, as for every command; an empty one has a list of missing tables.
 
-    Two manifests of nothing would look alike, so such a one is an error, and nothing is printed.
+    Two empty manifests would look alike, so an empty manifest is an error, and nothing is printed.
     """
     absent = tmp_path / "absent"
     manifests = ["--manifest"], ["--manifest", "--json"]
@@ -174,7 +174,7 @@ def test_a_directory_that_is_not_there(capsys: Capture, tmp_path: Path) -> None:
 
 
 def test_packed_tables(capsys: Capture, three_men: Path, packed: PackedTables) -> None:
-    """They say their form, and count the same values as plain ones."""
+    """Packed tables are described with their form, and their values are counted as in plain ones."""
     where = ["--dir", str(packed("KNvK").parent)]
     text = answer(capsys, "info", "KNvK", *where)
     assert "format         version 3, packed, rules r" in text.splitlines()

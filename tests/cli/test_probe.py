@@ -39,7 +39,7 @@ def test_a_position(capsys: Capture) -> None:
 
 @pytest.fixture
 def without_depths(reference_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Tables of KvK and KBvK as if they stored no depths of accrued scores."""
+    """A directory with tables of KvK and KBvK that appear to store no depths of accrued scores."""
     for name in ("KvK", "KBvK"):
         shutil.copy(reference_dir / f"{name}.r.h5", tmp_path)
     forget_depths(monkeypatch, tmp_path)
@@ -47,13 +47,13 @@ def without_depths(reference_dir: Path, tmp_path: Path, monkeypatch: pytest.Monk
 
 
 NEAR, FAR = "2b5/2K5/8/k7/8/8/8/8 w - - 1 1", "1K6/3k3B/8/8/8/8/8/8 w - - 1 1"
-"""With -G1.5 accrued a reset is 1 and 33 plies away."""
+"""A position in which, with -G1.5 accrued, a reset is 1 and 33 plies away."""
 
 
 def test_depths_that_are_not_stored(
     without_depths: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They are marked as unknown, made on request, and a line says if it cannot do without."""
+    """Depths that are not stored are marked, and computed on request; a line that needs them is left out."""
     options = ["--accrued", "-G1.5", "--dir", str(without_depths)]
     lines = answer(capsys, "probe", NEAR, *options, "--line").splitlines()
     assert "depth           ?  (the table stores the value only: --depths makes the depth)" in lines
@@ -82,7 +82,7 @@ def test_depths_that_are_not_stored(
 def test_answers_come_before_what_takes_long(
     without_depths: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In order; a layer begins when all positions before have been answered, and stopping it loses none."""
+    """Answers are in order; a layer is begun after all earlier answers, so an interrupt loses none."""
 
     def interrupt(*_: object) -> NoReturn:
         raise KeyboardInterrupt
@@ -152,7 +152,7 @@ LATE = KBK.replace("0 1", "3 1")
     ],
 )
 def test_accrued_scores(words: list[str], accrued: str, capsys: Capture) -> None:
-    """The option counts whatever the FEN says; words without quotes are one FEN."""
+    """The option overrides the FEN; words without quotes are one FEN."""
     assert document(capsys, "probe", *words)["accrued"] == accrued
     assert json.loads(answer(capsys, "probe", "--json", *words))["accrued"] == accrued
 
@@ -173,7 +173,7 @@ def test_a_seventh_field_that_does_not_count_is_named(capsys: Capture) -> None:
 
 
 def test_many_positions(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each line has its answer, which repeats it as it was sent, but blank ones, as the help says."""
+    """Each line except blank ones has an answer, which repeats the line as it was sent."""
     lines = [KBK, "", "junk", "8/8/8/2K3k1/8/8/8/7Q w - - 0 1", f"  {KBK}\t", "\udcff"]
     monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(lines)))
     out, told = said(capsys, 3, "probe", "-")
@@ -189,8 +189,8 @@ def test_many_positions(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_bytes_of_standard_input(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever sends lines that end with a line feed gets one answer for each, whatever else is in them; a
-    byte order mark before the first position is none of it."""
+    """A client gets one answer for each line that ends with a line feed, whatever else is in the line; a byte
+    order mark before the first position is ignored."""
     path = tmp_path / "sent"
     path.write_bytes(f"\ufeffjunk\r{KBK}\n{KBK}\r\n\r\n".encode() + b"\xff\n" + KBK.encode())
     with path.open() as sent:
@@ -215,7 +215,7 @@ MISSING = "8/8/8/2K3k1/8/8/8/7Q w - - 0 1"
     ],
 )
 def test_several_positions(words: list[str], capsys: Capture) -> None:
-    """As words, with or without quotes; as text and as one JSON document."""
+    """Several positions are words with or without quotes; the answers are text or one JSON document."""
     documents = document(capsys, "probe", *words)
     alone = [document(capsys, "probe", "--no-moves", fen) for fen in (KBK, BARE)]
     assert [{**each, "fen": each["fen"].replace("_", " ")} for each in documents] == alone
@@ -225,7 +225,7 @@ def test_several_positions(words: list[str], capsys: Capture) -> None:
 
 
 def test_several_positions_of_which_some_are_bad(capsys: Capture) -> None:
-    """The others are answered, and the worst exit code is that of the command."""
+    """The other positions are answered, and the exit code is that of the worst error."""
     fens = [KBK, "bad", "8/8/8/8 w", MISSING, BARE]
     out, told = said(capsys, 3, "probe", "--json", "--no-moves", *fens)
     documents = json.loads(out)

@@ -1,4 +1,4 @@
-"""What commands refuse: an exit code, one sentence of tests/data/refusals.txt, and nothing else anywhere."""
+"""Refusals of commands: an exit code, one sentence of tests/data/refusals.txt, and no other effect."""
 
 import re
 import shlex
@@ -12,7 +12,7 @@ from tests.support.paths import DATA, KOMI, MATCH
 from tests.support.solving import LOCKED, WALL
 
 ROWS: dict[str, list[re.Match[str]]] = {}
-"""By command: words, the exit code if it is not 2, and what the sentence has."""
+"""By command: words, the exit code if it is not 2, and a part of the sentence."""
 for paragraph in (DATA / "refusals.txt").read_text().split("\n\n")[1:]:
     command, *lines = paragraph.strip().replace("{MATCH}", MATCH).replace("{NINES}", "9" * 400).split("\n")
     for line in lines:
@@ -24,7 +24,7 @@ for paragraph in (DATA / "refusals.txt").read_text().split("\n\n")[1:]:
 
 @pytest.fixture
 def place(reference_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The working directory, with files to name, and with tables elsewhere."""
+    """A working directory with files for the command lines; tables are elsewhere."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TBGEN_DIR", str(reference_dir))
     Path("in.pgn").write_bytes(Path(KOMI).read_bytes())

@@ -1,4 +1,4 @@
-"""``tbgen report``: what it writes, says and refuses."""
+"""``tbgen report``: its files, messages and refusals."""
 
 import json
 import re
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("default_directory")
 
 @pytest.fixture(autouse=True)
 def _no_plots(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tests of reports draw them (``tests/report``)."""
+    """Replace the plots, which the tests in ``tests/report`` draw."""
     monkeypatch.setattr("tbgen.report.site.plots", lambda *_: [])
 
 
@@ -70,7 +70,7 @@ def test_all_tables_that_are_there(capsys: Capture, monkeypatch: pytest.MonkeyPa
 
 
 def watch(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Note which tables are reported on."""
+    """Collect the names of the tables that are counted."""
     asked = []
     real = count_source
 

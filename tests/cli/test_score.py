@@ -15,12 +15,12 @@ pytestmark = pytest.mark.usefixtures("default_directory")
 
 
 def standings(capsys: Capture, *words: str) -> Any:
-    """The document of standings made in this process alone."""
+    """Return the document of standings, made in this process only."""
     return document(capsys, "score", "--jobs", "1", *words)
 
 
 def tagged_points(path: str) -> dict[str, float]:
-    """Points by player as cuteRMob has written them into a file."""
+    """Return the points by player that cuteRMob has written into a file."""
     sums: dict[str, float] = {}
     for game in Path(path).read_text().split("[Event ")[1:]:
         tags = dict(re.findall(r'^\[(\w+) "(.*)"\]', game, re.MULTILINE))

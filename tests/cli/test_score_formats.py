@@ -39,7 +39,7 @@ def test_every_format_has_the_same_tables(capsys: Capture) -> None:
     titles = [heading.text for heading in page.iter("h2") if heading.text != "Points and Elo"]
     assert titles == list(tables) == [section[0] for section in sections]
     for section, drawn in zip(sections, page.iter("table"), strict=True):
-        hidden = section[0] == "Games"  # the file, which is the same in all rows
+        hidden = section[0] == "Games"  # the column of files, which is the same in all rows
         table, numbers = tables[section[0]], [row[hidden:] for row in csv.reader(section[1:])]
         cells = [["".join(cell.itertext()).strip() for cell in row] for row in drawn.iter("tr")]
         assert cells[1:] == [["" if set(cell) == {"·"} else cell for cell in row] for row in table[2:]]
@@ -51,7 +51,7 @@ def test_every_format_has_the_same_tables(capsys: Capture) -> None:
 
 
 def same(cell: str, shown: str) -> bool:
-    """Whether a cell of a CSV file is what readers see, which may be rounded."""
+    """Return whether a cell of a CSV file equals the shown one, which may be rounded."""
     if cell.lstrip("'") == shown or set(shown) == {"·"}:
         return True
     text = shown.strip("()%").replace("unbounded", "inf")
@@ -67,7 +67,7 @@ def test_the_page_is_whole_and_safe(capsys: Capture, tmp_path: Path) -> None:
     page = scored(capsys, str(path), "--format", "html", "--title", evil)
     html5lib.HTMLParser(strict=True).parse(page)
     images = re.findall(r'<img src="data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)" alt="[^"<>]*">', page)
-    assert len(images) == page.count("<img") == 3  # no Elo of a single game that was lost
+    assert len(images) == page.count("<img") == 3  # a single lost game has no Elo
     assert not re.search(r"(src|href)=(?!\"data:)|url\(|@import", page)
     for image in images:
         drawing = b64decode(image).decode()
@@ -105,7 +105,7 @@ def test_each_table_to_a_file(capsys: Capture, tmp_path: Path) -> None:
 
 
 def test_an_event_is_published_by_one_command(capsys: Capture, tmp_path: Path) -> None:
-    """The page, its numbers as JSON and CSV, and with points in chess what TCEC's page reads."""
+    """One command writes the page, its numbers as JSON and CSV, and with points in chess TCEC's files."""
     words = ("--order", "tcec", "--title", "An event", "--explorer", "https://example.org/", "--out")
     names = [Path(line).name for line in scored(capsys, MATCH, *words, str(tmp_path / "site")).split()]
     assert names[:3] == ["index.html", "standings.json", "standings.csv"]

@@ -22,7 +22,7 @@ TABLES = "".join(
 
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The working directory, with three rounds in it."""
+    """A working directory with the files of three rounds."""
     monkeypatch.setenv("TBGEN_DIR", "there/are/none")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "round1.pgn").write_text(MATE)
@@ -32,7 +32,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(capsys: Capture, *words: str, code: int = 0) -> tuple[str, list[str]]:
-    """What a command prints, and the lines that it says on stderr."""
+    """Run a command; return its output and the lines on stderr."""
     return said(capsys, code, *words, *(["--jobs", "1"] if words[0] != "adjudicate" else []))
 
 
@@ -78,7 +78,7 @@ def test_in_documents(capsys: Capture) -> None:
 
 
 def test_files_join_in_order(place: Path, capsys: Capture) -> None:
-    """With an empty line between them; a pattern adds no file that is there already."""
+    """Files are joined with an empty line between them; a pattern adds no file that is named already."""
     run(capsys, "tag", "round3.pgn", "round*", "all.pgn")
     data = TABLES.encode() + MATE.encode() + b"\n\n" + CUT.encode()
     assert (place / "all.pgn").read_bytes() == tagged(data)

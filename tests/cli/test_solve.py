@@ -32,7 +32,7 @@ KNIGHT = "solve", "8/8/4k3/p7/P7/4K3/8/7N w - - 3 40", "--mobile", "e3,E6", "--l
 
 
 class OneCell:
-    """Solves one cell at most, and answers the same question of several tests from memory."""
+    """Solves one cell at most, and caches answers that several tests need."""
 
     def __init__(self) -> None:
         self._solve, self._known = solver.solve, dict[str, Solution]()
@@ -54,14 +54,14 @@ def one_cell() -> OneCell:
 
 @pytest.fixture
 def tables(small: Path, one_cell: OneCell, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables of up to three men lie in the default directory, and one cell answers for the others."""
+    """Put tables of up to three men into the default directory; other positions are answered by one cell."""
     monkeypatch.setenv("TBGEN_DIR", str(small))
     monkeypatch.setattr(solver, "solve", one_cell)
 
 
 @pytest.fixture
 def found(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Solution]]:
-    """What solving finds from call to call."""
+    """Collect the solutions of all calls."""
     found: list[Solution] = []
     monkeypatch.setenv("TBGEN_DIR", "none")
     monkeypatch.setattr(solver, "solve", lambda *_, **__: found.pop(0))
@@ -71,7 +71,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Solution]]:
 
 @pytest.mark.usefixtures("tables")
 def test_an_exact_value(capsys: Capture) -> None:
-    """The score of the option is that of the FEN; its value stands in docs/solve.md."""
+    """The option's score is equivalent to that of the FEN; docs/solve.md states the value."""
     text = answer(capsys, "solve", *ENDING.split(), "G2.0", "--line", "--verify")
     for line in (
         "value           G0.5  (White holds it)",
@@ -95,7 +95,7 @@ def test_an_exact_value(capsys: Capture) -> None:
 
 @pytest.mark.usefixtures("tables")
 def test_the_lines_of_an_interval_and_a_proof(capsys: Capture) -> None:
-    """Frozen men are named for an end that is proved, and not for one that is not."""
+    """Frozen men are named for a proved bound only."""
     text = answer(capsys, *KNIGHT)
     document = json.loads(answer(capsys, *KNIGHT, "--json"))
     for line in (
@@ -121,8 +121,10 @@ def test_the_lines_of_an_interval_and_a_proof(capsys: Capture) -> None:
 
 @pytest.mark.usefixtures("tables")
 def test_pictures(capsys: Capture, tmp_path: Path) -> None:
-    """One for each end that is proved: its words, the mobile men marked, and arrows for the first moves. In
-    that of a hold every square of the changer has words: where the blocker stands, and how far it is."""
+    """Each proved bound has a picture with its claim, marked mobile men, and arrows for the first moves.
+
+    In the picture of a hold every square of the changer has the blocker's square and the distance.
+    """
     folder = tmp_path / "pictures"
     document = json.loads(answer(capsys, *KNIGHT, "--json", "--svg", str(folder)))
     holds = {hold["holder"]: hold for hold in document["holds"]}
@@ -204,7 +206,7 @@ GAPS = [Gap(True, "g-pawn", "promotes", number, Need.MEMORY, 3, 682 << 20, None)
 def test_what_is_printed(
     capsys: Capture, found: list[Solution], facts: dict[str, Any], lines: list[str]
 ) -> None:
-    """Where memory has ended the work, more time is of no use."""
+    """If memory has ended the work, the text does not suggest more time."""
     found += [replace(GIVEN, **facts)]
     text = answer(capsys, "solve", LOCKED)
     for line in lines:
@@ -230,7 +232,7 @@ def test_what_is_in_the_document(capsys: Capture, found: list[Solution]) -> None
 
 
 def test_how_far_it_has_come(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For a reader on stderr, for a program in lines of JSON."""
+    """Progress is text on stderr for people, and lines of JSON for programs."""
     ends = GScore("-G4.5"), GScore("G2.0")
 
     def solve(*_: object, progress: SolveProgress, **__: object) -> Solution:
@@ -280,7 +282,7 @@ def test_what_options_set(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_an_interruption(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is proved by then is printed, as text and as JSON."""
+    """After an interruption the proved results are printed, as text and as JSON."""
 
     def interrupted(*_: object) -> bool:
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""``--solve`` of ``tbgen adjudicate``, ``tag`` and ``score``; cells are stood in for, but at the end."""
+"""``--solve`` of ``tbgen adjudicate``, ``tag`` and ``score``, mostly with a substitute for cells."""
 
 import io
 import json
@@ -42,7 +42,7 @@ BOUNDS = {"lower": "G5.0", "upper": "G4.0"}
 
 
 def without_times(lines: list[str]) -> list[str]:
-    """Lines without how long something took."""
+    """Return lines without durations."""
     return [re.sub(r"\d+\.\d s", "...", line) for line in lines]
 
 
@@ -67,7 +67,7 @@ def test_tag(cells: Cells, place: Path, capsys: Capture) -> None:
 
 @pytest.mark.usefixtures("cells")
 def test_score(place: Path, capsys: Capture) -> None:
-    """The standings count what each basis has decided; tags are believed."""
+    """The standings count the results decided by each basis; tags are believed."""
     words = "score", place / "in.pgn", "--solve"
     out, told = said(capsys, 0, *words, "--scoring", "winner")
     rows = [line.split() for line in out.splitlines()]
@@ -128,7 +128,7 @@ def test_adjudicate_a_position(capsys: Capture) -> None:
 def test_what_takes_least_comes_first(
     cells: Cells, place: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    """The games come out in their own order; a position that comes twice is solved once."""
+    """The games stay in order; a position that occurs twice is solved once."""
     monkeypatch.setitem(cells.answers, FEW, cells.answers[LOCKED])
     monkeypatch.setitem(cells.answers, PIECES, cells.answers[LOCKED])
     games = [stopped(fen, "G4.5") for fen in (PIECES, WALL, FEW, PIECES)]
@@ -164,7 +164,7 @@ def test_budgets(cells: Cells, place: Path, capsys: Capture) -> None:
 
 @pytest.mark.parametrize("jobs", ["1", *exhaustive(["2"])])
 def test_an_interrupted_run_is_carried_on(cells: Cells, place: Path, jobs: str, capsys: Capture) -> None:
-    """What it has proved is not proved again, and the games come out as without the interruption."""
+    """Proved results are not proved again, and the games are the same as without the interruption."""
     games = "".join(stopped(LOCKED, f"G{rank}.0") + MATE for rank in range(2, 8))
     source, kept = place / "in.pgn", place / "results.jsonl"
     source.write_text(games + MATE * 5)
@@ -189,11 +189,11 @@ def test_an_interrupted_run_is_carried_on(cells: Cells, place: Path, jobs: str, 
     said(capsys, 0, *words)
     assert (place / "out.pgn").read_bytes() == carried_on
     assert len(cells.asked) == 12
-    # Nor is anything solved again, whatever the command, but for what more time may tell.
+    # No command solves a position again, unless more time may improve the result.
     for command, more, asked in (
         ("score", [], 12),
         ("adjudicate", [], 12),
-        ("score", ["--solve-time", "61s", "--scoring", "winner"], 12),  # the points by this one are proved
+        ("score", ["--solve-time", "61s", "--scoring", "winner"], 12),  # these points are proved
         ("score", ["--solve-time", "61s"], 18),
     ):
         said(capsys, 0, command, source, "--solve", "--solve-results", kept, *more)
@@ -224,7 +224,7 @@ def test_an_interrupted_adjudication_says_what_is_proved(cells: Cells, place: Pa
 
 
 def test_progress(cells: Cells, place: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
-    """Positions are solved before the games are gone through, as far as these can be read twice."""
+    """Positions are solved before the games are adjudicated, if the games can be read twice."""
     monkeypatch.setattr("tbgen.cli.progress._LOG_SECONDS", 0.0)
     names = [str(place / name) for name in ("in.pgn", "out.pgn", "again.pgn")]
 

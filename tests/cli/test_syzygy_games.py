@@ -75,7 +75,7 @@ def test_tags(games: Path, capsys: Capture) -> None:
 
 
 def test_tags_by_scoring_and_rules(games: Path) -> None:
-    """Bounds of chess decide where only chess counts."""
+    """Bounds from chess are decisive for scorings that count only chess."""
     out = games.with_name("tagged.pgn")
     assert main(["tag", str(games), str(out), "--syzygy", str(FILES), "--scoring", "classical"]) == 0
     assert tags(out)[:2] == [("-G0.0", "syzygy", None), ("G4.5", "bounded", "-G0.5 G0.5")]
@@ -85,7 +85,7 @@ def test_tags_by_scoring_and_rules(games: Path) -> None:
 
 
 def test_standings(games: Path, capsys: Capture) -> None:
-    """Of games that are tagged or not; what tags prove by files counts without them."""
+    """Games are tagged or not; results that tags prove by Syzygy files count without the files."""
     bounds = {"lower": "-G0.5", "upper": "G0.5"}
     found = json.loads(said(capsys, 0, "score", games, "--json", "--syzygy", FILES)[0])
     assert (found["missing_syzygy"], found["bases"]["syzygy"]) == ({"KRvKP.rtbw": 2}, 1)
@@ -132,14 +132,14 @@ def test_a_damaged_file(games: Path, capsys: Capture) -> None:
 
 @pytest.mark.exhaustive
 def test_solving_goes_on_from_files(games: Path, capsys: Capture) -> None:
-    """Four men without tables: the files of three tell what captures and promotions lead to."""
+    """With four men and no tables, the files of three men decide after captures and promotions."""
     words = ("adjudicate", "4k3/3p4/8/4P3/8/8/8/4K3 b - - 1 60", "--solve", "--solve-time", "1h")
     out, _ = said(capsys, 0, *words, "--syzygy", FILES)
     assert "result          -G0.0  (Black holds it)\nbasis           solved\n" in out
 
 
 def test_positions_are_solved_again_with_more_files(games: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And not with as many as before."""
+    """Positions are not solved again with the same number of files."""
     asked, knowledge = list[int](), solver.knowledge
 
     def known(tables: Tablebase, budget: Budget, kept: KeptCells | None, syzygy: Syzygy | None) -> Known:

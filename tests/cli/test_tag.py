@@ -1,4 +1,4 @@
-"""``tbgen tag``: what it says of games."""
+"""``tbgen tag``: its tags and messages about games."""
 
 import errno
 import json
@@ -24,7 +24,7 @@ def test_adjudication(place: Path, reference_dir: Path, capsys: Capture) -> None
 
 @pytest.mark.exhaustive
 def test_processes_that_share_no_memory(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As everywhere but on Linux, and there since Python 3.14."""
+    """Processes are spawned, as on other systems than Linux, and on Linux since Python 3.14."""
     (place / "in.pgn").write_bytes(DATA * 20)
     context = multiprocessing.get_context("spawn")
     monkeypatch.setattr("tbgen.games.tagging.get_context", lambda: context)
@@ -35,7 +35,7 @@ def test_processes_that_share_no_memory(place: Path, monkeypatch: pytest.MonkeyP
 def test_an_error_that_is_none_of_writing(
     place: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    """It is not blamed on the file that is written."""
+    """An error other than in writing is not attributed to the output file."""
 
     def refuse(*_: object, **__: object) -> None:
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
@@ -46,7 +46,7 @@ def test_an_error_that_is_none_of_writing(
 
 
 def test_a_summary_for_programs(place: Path, capsys: Capture) -> None:
-    """It counts what no table can hold and what a missing table would tell apart."""
+    """Results that no table can hold and results with a missing table are counted separately."""
     source, target = place / "in.pgn", place / "out.pgn"
     start = '[Event "4"]\n\n1. e4 e5 *\n\n'
     rook = '[Event "5"]\n[FEN "8/8/8/4KRk1/8/8/8/8 b - - 0 1"]\n\n*\n\n'
@@ -81,7 +81,7 @@ def test_a_summary_for_programs(place: Path, capsys: Capture) -> None:
 
 
 def test_a_proof_can_be_required(place: Path, capsys: Capture) -> None:
-    """A table that cannot be is not required with the tables that can."""
+    """--require-tables does not require tables that cannot exist."""
     source, target = place / "in.pgn", place / "out.pgn"
     source.write_text(MATE + '[Event "4"]\n\n1. e4 e5 *\n\n')
     _, told = said(capsys, 0, "tag", source, target, "--require-tables")

@@ -1,4 +1,4 @@
-"""``tbgen tag``: files in and out, compressed or not, whole or not at all."""
+"""``tbgen tag``: input and output files, compressed or not; output is complete or not written."""
 
 import gzip
 import io
@@ -37,7 +37,7 @@ def test_files(place: Path, capsys: Capture) -> None:
 
 
 def test_a_file_in_its_own_place(place: Path) -> None:
-    """With its permissions; and what a link points to, not the link."""
+    """A file tagged in place keeps its permissions; of a link, the target is replaced."""
     path, link = place / "in.pgn", place / "link.pgn"
     path.chmod(0o640)
     link.symlink_to(path.name)
@@ -52,7 +52,7 @@ def test_a_file_in_its_own_place(place: Path) -> None:
 
 @pytest.mark.parametrize("suffix", COMPRESS)
 def test_compressed_files(place: Path, suffix: str) -> None:
-    """They are known by their first bytes, written by their name, and may consist of several parts."""
+    """Compressed input is recognised by its first bytes, output by its name; files may have several parts."""
     compress, decompress = COMPRESS[suffix], DECOMPRESS[suffix]
     source, target, again = place / "odd.name", place / f"out.pgn.{suffix}", place / f"2.{suffix}"
     for data, tagged in (

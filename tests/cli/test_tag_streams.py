@@ -35,7 +35,7 @@ def test_standard_streams(
 def test_a_stream_gets_what_would_take_too_much_memory(
     place: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    """Of games that cannot be read: it cannot be taken back, and so is held only for a while."""
+    """Unreadable games are held back only up to a limit, since a stream cannot be undone."""
     source = place / "in.pgn"
     source.write_bytes(data := BROKEN.encode() * 3)
     for room, out, fate in (
@@ -68,7 +68,7 @@ def test_a_full_disk_behind_standard_output(place: Path) -> None:
     ],
 )
 def test_an_interrupt(place: Path, jobs: str, number: signal.Signals, everybody: bool) -> None:
-    """Whether one process hears of it, or all of them as from a terminal."""
+    """An interrupt reaches one process, or all of them as from a terminal."""
     target = place / "out.pgn"
     if everybody:
         target.write_bytes(b"old")
@@ -89,7 +89,7 @@ def test_an_interrupt(place: Path, jobs: str, number: signal.Signals, everybody:
             assert process.wait(600) == 128 + number
         finally:
             with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)  # what should be gone already
+                os.killpg(process.pid, signal.SIGKILL)  # all should have ended already
         feeder.join()
         said = {signal.SIGINT: "interrupted", **TERMINATIONS}[number]
         assert process.stderr.read().decode().splitlines() == [f"tbgen: {said}"]
@@ -99,7 +99,7 @@ def test_an_interrupt(place: Path, jobs: str, number: signal.Signals, everybody:
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux")
 def test_a_process_that_is_killed(place: Path) -> None:
-    """As Linux does where memory has run out."""
+    """A process is killed, as by Linux when memory is exhausted."""
     command = [sys.executable, "-m", "tbgen", "tag", "-", str(place / "out.pgn"), "--jobs", "2"]
     with start(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdin
@@ -136,8 +136,8 @@ def written(place: Path) -> bool:
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux")
 @pytest.mark.parametrize(("moves", "code"), [("1. e4 e5 2. Ke3", 2), ("1. e4 e5", 0)])
 def test_memory_does_not_grow_with_the_file(place: Path, moves: str, code: int) -> None:
-    """Ten times the games take no more of it; broken games go on as they come too, though the file is to be
-    given up if there are no others."""
+    """Ten times as many games need no more memory; this is true of broken games too, although the file is not
+    written if there are no others."""
     peaks = []
     for games in (150, 1500):
         (place / "in.pgn").write_text(f'[Event "x"]\n\n{moves} {{{"z" * 20_000}}} *\n\n' * games)
@@ -147,7 +147,7 @@ def test_memory_does_not_grow_with_the_file(place: Path, moves: str, code: int) 
 
 
 def peak(*words: str, code: int = 0) -> int:
-    """The most memory in KiB that the command has had; what others report holds the parent's too."""
+    """Return the peak memory of a command in KiB, without that of its parent process."""
     script = (
         f"import re, sys; from tbgen.cli.main import main; assert main(sys.argv[1:]) == {code}; "
         "print(re.search(r'VmHWM:\\s*(\\d+) kB', open('/proc/self/status').read())[1])"

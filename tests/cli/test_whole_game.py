@@ -26,7 +26,7 @@ PAWN = "8/8/5k1K/5P2/8/8/8/8 w - -"
 
 @pytest.fixture(scope="module")
 def source(reference_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Tables for both games of two and three men."""
+    """A directory with tables of two and three men for both variants."""
     directory = tmp_path_factory.mktemp("both")
     shutil.copytree(reference_dir, directory, dirs_exist_ok=True)
     build([KBVK], directory, Diary(), variant=Variant.WHOLE_GAME)
@@ -37,7 +37,7 @@ def source(reference_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 @pytest.fixture
 def both(source: Path, tmp_path: Path) -> str:
-    """The name of a directory of one's own with them: KNvK is missing for whole games."""
+    """The name of a private copy of the directory, without KNvK for whole-game mobility."""
     shutil.copytree(source, tmp_path, dirs_exist_ok=True)
     return str(tmp_path)
 
@@ -59,7 +59,7 @@ def test_the_two_kinds_are_kept_apart(both: str) -> None:
 
 
 def test_build(both: str, capsys: Capture) -> None:
-    """Only what is missing for these rules; the other tables stay as they are."""
+    """Only missing tables for the selected rules are built; the others are unchanged."""
     before = table_path(Path(both), "KNvK", Variant.R_MOBILITY).read_bytes()
     assert "1 table to build" in answer(capsys, "build", "KNvK", "--rules", "wg", "--estimate", "--dir", both)
     (built,) = json.loads(said(capsys, 0, "build", "KNvK", "--rules", "wg", "--dir", both, "--json")[0])[
@@ -74,12 +74,12 @@ def test_build(both: str, capsys: Capture) -> None:
     assert lines[1].startswith("KNvK wg ")
     assert lines[1].split()[3:] == ["left-out", built["digest"]]
     assert lines[2].startswith("set wg ")
-    out, _ = said(capsys, 0, "verify", "--rules", "wg", "--dir", both)  # and may compile, which it says
+    out, _ = said(capsys, 0, "verify", "--rules", "wg", "--dir", both)  # stderr may mention compiling
     assert out.count(" proved: ") == 3
 
 
 def test_interrupted_builds_go_on(both: str) -> None:
-    """What a killed build by these rules has left is removed, and what it has finished is kept."""
+    """Leftovers of a killed build for these rules are removed, and its finished tables are kept."""
     leftover = Path(both) / "KNvK.wg.h5.tmp-nowhere-1-abc"
     leftover.touch()
     os.utime(leftover, (1, 1))
@@ -91,7 +91,7 @@ def test_interrupted_builds_go_on(both: str) -> None:
 
 
 def test_builds_of_both_kinds_do_not_wait_for_each_other(both: str) -> None:
-    """Whoever would have to wait fails instead."""
+    """A build that would have to wait fails instead."""
 
     def fail(sentence: str) -> None:
         raise AssertionError(sentence)
@@ -106,7 +106,7 @@ def test_builds_of_both_kinds_do_not_wait_for_each_other(both: str) -> None:
 
 
 def test_estimates() -> None:
-    """Without layers and accrued scores tables are smaller and sooner built."""
+    """Without layers and accrued scores, tables are smaller and built faster."""
     whole, reset = ([estimate(m, v, 2) for m in all_materials(4)] for v in reversed(Variant))
     for one, other in zip(whole, reset, strict=True):
         assert one.seconds < other.seconds
@@ -135,7 +135,7 @@ def test_info(both: str, capsys: Capture) -> None:
 
 
 def test_verify(both: str, capsys: Capture) -> None:
-    compile_kernels()  # else the command does, and says so
+    compile_kernels()  # otherwise the command compiles, with a message
     text = answer(capsys, "verify", "--rules", "wg", "--dir", both)
     assert [line.split()[:2] for line in text.splitlines()] == [["KvK", "proved:"], ["KBvK", "proved:"]]
     found = document(capsys, "verify", "KBvK", "--rules", "wg", "--sample", "100", "--dir", both)
@@ -164,7 +164,7 @@ def test_a_table_that_is_wrong(both: str, capsys: Capture) -> None:
 
 
 def test_probe(whole_game_tables: Path, capsys: Capture) -> None:
-    """The seventh field counts at a clock of 0 too, and no move is said to reset the score."""
+    """The seventh field counts at a clock of 0 too, and no move is marked as a reset."""
     directory = str(whole_game_tables)
     words = ("probe", f"{PAWN} 0 60 -G2.5", "--dir", directory)
     text = answer(capsys, *words, "--rules", "wg", "--line")
