@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compare the rates of tbgen/costs.toml with tables that are there.
+"""Compare the rates of tbgen/costs.toml with measurements of existing tables.
 
     python benchmarks/calibrate.py data KQRvKR KPPvK
 
@@ -36,17 +36,17 @@ class Stopwatch:
         """Ignore it."""
 
     def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
-        """End the step at work; those of other materials do not count."""
+        """End the current step; steps of other materials do not count."""
         self.enter("")
         self._counts = material == self._material
 
     def progress(self, step: str, done: int | None, total: int, seconds_left: float | None = None) -> None:
-        """Go on to a step, if it is another one."""
+        """Start a step, unless it is the current one."""
         if step != self._step:
             self.enter(step)
 
     def enter(self, step: str) -> None:
-        """End the step at work, and go on to another one."""
+        """End the current step, and start another one."""
         now = time.perf_counter()
         if self._step and self._counts:
             self._measured[self._step] += now - self._since
@@ -55,7 +55,7 @@ class Stopwatch:
 
 def measured_steps(work: Callable[[Stopwatch], object], material: Material) -> defaultdict[str, float]:
     """Return the seconds of every step that work on a material reports."""
-    for _ in range(2):  # the first time kernels are loaded
+    for _ in range(2):  # the first run also loads kernels
         measured = defaultdict[str, float](float)
         watch = Stopwatch(material, measured)
         work(watch)
@@ -91,7 +91,7 @@ def calibrate(directory: Path, material: Material, variant: Variant) -> None:
 
 
 def main() -> None:
-    """Calibrate by the tables that are named."""
+    """Calibrate by the named tables."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

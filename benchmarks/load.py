@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""How many requests one process of ``tbgen serve`` answers: positions of four men with all their moves.
+"""Measure the requests that one process of ``tbgen serve`` answers: positions of four men with all moves.
 
     python benchmarks/load.py data
     python benchmarks/load.py data --connections 8 --requests 20000 --slow 200 --json
 
-It starts a server over the tables of a directory, asks for random positions over some connections, and prints
-requests per second, the times that answers took, and how much memory the server has. With --slow there are as
-many more clients that send a byte a second. Client and server share the machine: what the client takes is in
-the figures.
+It starts a server for the tables of a directory, requests random positions over some connections, and prints
+requests per second, response times, and the memory of the server. --slow adds that number of clients that
+send a byte a second. Client and server share the machine, so the figures include the work of the client.
 """
 
 import argparse
@@ -37,7 +36,7 @@ SECONDS_TO_START = 120
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What was measured."""
+    """The measurements."""
 
     requests: int
     connections: int
@@ -69,7 +68,7 @@ def random_fen(rng: random.Random) -> str:
 
 
 async def ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, path: str) -> None:
-    """Ask for a path, and read the answer to its end."""
+    """Request a path, and read the answer to its end."""
     writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
     head = await reader.readuntil(b"\r\n\r\n")
     length = re.search(rb"(?i)content-length: (\d+)", head)
@@ -79,7 +78,7 @@ async def ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, path: 
 
 
 async def client(port: int, paths: Sequence[str], took: list[float]) -> None:
-    """Ask for paths over one connection, one after the other."""
+    """Request paths over one connection, one after the other."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     for path in paths:
         begun = time.perf_counter()
@@ -89,7 +88,7 @@ async def client(port: int, paths: Sequence[str], took: list[float]) -> None:
 
 
 async def slow_client(port: int) -> None:
-    """Send a byte a second until the server has had enough."""
+    """Send a byte a second until the server closes the connection."""
     _, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
         for letter in f"GET /r?fen={'8/' * 1000}":
@@ -100,7 +99,7 @@ async def slow_client(port: int) -> None:
 
 
 async def measure(port: int, paths: Sequence[str], connections: int, slow: int) -> tuple[float, list[float]]:
-    """Return how many seconds all requests took, and each."""
+    """Return the seconds of all requests together, and of each."""
     waiting = [asyncio.create_task(slow_client(port)) for _ in range(slow)]
     await client(port, paths[:WARM_UP], [])
     took: list[float] = []
@@ -114,7 +113,7 @@ async def measure(port: int, paths: Sequence[str], connections: int, slow: int) 
 
 
 def memory_of(process: int) -> float:
-    """The MiB of memory that a process has now."""
+    """Return the memory of a process in MiB."""
     status = Path(f"/proc/{process}/status").read_text()
     found = re.search(r"VmRSS:\s+(\d+) kB", status)
     assert found is not None

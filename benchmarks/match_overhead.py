@@ -1,10 +1,10 @@
-"""How much of a match is thinking: games a minute, and the share of the runner, at fixed nodes.
+"""Measure a match at fixed nodes: games a minute, and the share of the time that the runner takes.
 
     python benchmarks/match_overhead.py stockfish --nodes 20000 --rounds 20 --concurrency 2
 
-The clock's share is what a slot does not think: moves on their way, starts of games, writing and syncing; on
-a machine with other work also waiting for it. The processor's share is the time that the runner itself
-computes, which other work does not change, beside the time that engines think.
+The share of the clock is the time in which the engines of a slot do not think: transfer of moves, starts of
+games, writing and syncing, and waiting on a busy machine. The share of the processor is the computing time of
+the runner itself, which other work does not change, compared with the thinking time of the engines.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from tbgen.match.settings import EventSettings
 
 
 class Counter:
-    """Counts moves; everything else goes unsaid but notes."""
+    """Counts moves, and prints notes only."""
 
     plies = 0
 
@@ -39,7 +39,7 @@ class Counter:
 
 
 def main() -> None:
-    """Play a match of an engine against itself, and print what it took."""
+    """Play a match of an engine against itself, and print the measurements."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("engine", help="a UCI engine")
     parser.add_argument("--nodes", type=int, default=20_000)

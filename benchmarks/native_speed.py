@@ -1,4 +1,4 @@
-"""How long a probe of the C library takes: at random and of neighbours, without and with accrued scores.
+"""Measure probes of the C library: at random and of neighbours, without and with accrued scores.
 
     tbgen export flat; make -C native speed
     python benchmarks/native_speed.py flat KRvKN KRvKR KPvKP
@@ -23,7 +23,7 @@ from tbgen.index.position import random_positions
 
 
 def main() -> None:
-    """Write positions for ``native/speed``, and print what it prints."""
+    """Write positions for ``native/speed``, and print its output."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("directory", help="flat files")
     parser.add_argument("materials", nargs="+", type=Material.parse)
@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def at_random(rng: random.Random, materials: Sequence[Material]) -> Iterator[chess.Board]:
-    """Yield random positions that go on, with either side to move and room for an accrued score."""
+    """Yield random positions that are not over and may have an accrued score, with either side to move."""
     each = [random_positions(material, rng) for material in materials]
     while True:
         board = next(rng.choice(each))
@@ -64,7 +64,7 @@ def at_random(rng: random.Random, materials: Sequence[Material]) -> Iterator[che
 
 
 def neighbours(roots: Iterator[chess.Board]) -> Iterator[chess.Board]:
-    """Yield the positions that one and two quiet moves lead to from each root, if they go on."""
+    """Yield the positions one and two quiet moves after each root that are not over."""
     for root in roots:
         for board in quiet(root):
             yield board
@@ -72,7 +72,7 @@ def neighbours(roots: Iterator[chess.Board]) -> Iterator[chess.Board]:
 
 
 def quiet(board: chess.Board) -> Iterator[chess.Board]:
-    """Yield the positions that quiet moves lead to, if they go on."""
+    """Yield the positions after quiet moves that are not over."""
     for move in board.legal_moves:
         if not board.is_zeroing(move):
             after = board.copy(stack=False)
@@ -82,7 +82,7 @@ def quiet(board: chess.Board) -> Iterator[chess.Board]:
 
 
 def some_score(rng: random.Random, board: chess.Board) -> GScore:
-    """Return an accrued score that counts: no worse than the position's own."""
+    """Return an accrued score that counts: one of a rank no greater than the position rank."""
     return GScore(rng.randint(2, max(GScore.of_board(board).rank, 2)), rng.random() < 0.5)
 
 

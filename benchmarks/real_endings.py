@@ -1,15 +1,15 @@
-"""What `tbgen solve` proves of positions in which real games were given up as drawn, and how soon.
+"""Measure what `tbgen solve` proves, and how soon, of positions in which real games were stopped as draws.
 
     python benchmarks/real_endings.py FILE.jsonl --dir data --results proved.jsonl --times 60s,5m,30m
     python benchmarks/real_endings.py FILE.jsonl --results proved.jsonl --count
 
-The file has an object a line: ``fen``, ``accrued``, ``men``, ``pieces`` (without kings and pawns), and what
-else describes the position. Each position has a process of its own and the longest of the times. Every
-narrower interval is kept with its time, from the start of the process, so one run tells what was proved by
-the shorter times. Results are added to ``--results`` one by one, and positions found there are left out,
-unless they had less time: what was stopped goes on. At the end, and with ``--count`` at once, tables say how
-many values are known, and how many points (those of the winner scoring, cutoff G6.0), by each of the times.
-Options of `tbgen solve` may follow after ``--``.
+The file has an object a line: ``fen``, ``accrued``, ``men``, ``pieces`` (without kings and pawns), and
+further fields that describe the position. Each position gets a separate process and the longest of the times.
+Every narrower interval is recorded with its time from the start of the process, so one run shows what was
+proved within the shorter times. Results are added to ``--results`` one by one. Positions found there are
+skipped, unless they had less time: then the attempt is resumed. At the end, and with ``--count`` at once,
+tables show how many values, and how many points (winner scoring, cutoff G6.0), were determined by each of the
+times. Options of `tbgen solve` may follow after ``--``.
 """
 
 import argparse
@@ -30,23 +30,22 @@ from tbgen.text import duration, parse_duration, share
 
 SCORING: Final = Scoring.parse("winner", "G6.0")
 GROUPS: Final = ("6", "7", "8", "9", "10+")
-"""Numbers of men that are counted together."""
+"""Groups of numbers of men that are counted together."""
 FEW: Final = 2
-"""Pieces, besides kings and pawns, up to which the values are counted by men."""
+"""Maximum number of pieces, without kings and pawns, for counts by men."""
 _INTERRUPTED: Final = 130
 """The exit code of a command that was interrupted."""
 
 Position = dict[str, Any]
 """A line of the file."""
 Result = dict[str, Any]
-"""A line of the results: the position; ``lower`` and ``upper``; ``time``, the seconds that it was given;
-``seconds`` and ``memory`` (bytes at most) that the process took; ``history``: seconds, lower end, upper end
-and cells solved of each interval; ``answer``: the document of `tbgen solve`, or ``error``: why there is
-none."""
+"""A line of the results: the position; ``lower`` and ``upper``; ``time``, the seconds allowed; ``seconds``
+and ``memory`` (peak in bytes) of the process; ``history``: seconds, lower bound, upper bound and cells solved
+of each interval; ``answer``: the document of `tbgen solve`, or ``error``: the reason why it is missing."""
 
 
 def main() -> None:
-    """Solve what is asked for, and count what is known."""
+    """Solve the requested positions, and count the results."""
     end = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
     arguments, options = _parser().parse_args(sys.argv[1:end]), sys.argv[end + 1 :]
     positions = chosen(map(json.loads, arguments.positions.read_text().splitlines()), arguments.half)
@@ -73,52 +72,53 @@ def _parser() -> argparse.ArgumentParser:
         "--times",
         type=lambda text: sorted(map(parse_duration, text.split(","))),
         default=[60.0],
-        help="what is known by these is counted, such as 60s,5m,30m; each position has the longest",
+        help="times to count results by, such as 60s,5m,30m; each position gets the longest",
     )
     parser.add_argument("--memory", default="12G", help="for each position")
     parser.add_argument("--results", type=Path, required=True)
-    parser.add_argument("--half", type=int, metavar="SEED", help="take a random half of the positions only")
-    parser.add_argument("--pieces", type=int, default=FEW, help="solve those with at most so many pieces")
+    parser.add_argument("--half", type=int, metavar="SEED", help="use a random half of the positions only")
+    parser.add_argument("--pieces", type=int, default=FEW, help="solve those with at most this many pieces")
     parser.add_argument("--men", type=lambda text: text.split(","), help="solve those only, such as 6,7,10+")
     parser.add_argument("--count", action="store_true", help="only count what is known")
     return parser
 
 
 def chosen(positions: Iterable[Position], half: int | None) -> list[Position]:
-    """Return the positions, or a half of them by a seed, in a random order, so that any part is a sample."""
+    """Return the positions, or a random half of them, in random order, so that any part is a sample."""
     shuffled = list(positions)
     Random(half or 0).shuffle(shuffled)
     return shuffled if half is None else shuffled[: (len(shuffled) + 1) // 2]
 
 
 def name_of(position: Position) -> str:
-    """Return what the results know a position by."""
+    """Return the key of a position in the results."""
     return f"{position['fen']} {position['accrued']}"
 
 
 def men_of(position: Position) -> str:
-    """Return the group of :data:`GROUPS` that a position is in, or how many men it has if these are fewer."""
+    """Return the group of :data:`GROUPS` that contains a position, or its number of men if that is
+    smaller."""
     return GROUPS[-1] if position["men"] >= 10 else str(position["men"])
 
 
 def read_results(path: Path) -> dict[str, Result]:
-    """Return the results of a file by position, none if there is no file; of several, the last one counts."""
+    """Return the last result of each position in a file, none if the file is missing."""
     lines = path.read_text().splitlines() if path.exists() else []
     return {name_of(result): result for result in map(json.loads, lines)}
 
 
 def ends_of(result: Result) -> ScoreInterval:
-    """Return what was proved in the end."""
+    """Return the final interval."""
     return ScoreInterval.parse(f"{result['lower']} {result['upper']}")
 
 
 def is_final(result: Result, seconds: float) -> bool:
-    """Tell whether so much time would bring no more than a result has."""
+    """Return whether this time could not improve a result."""
     return ends_of(result).exact or result["time"] >= seconds
 
 
 def ends_by(result: Result, seconds: float) -> ScoreInterval:
-    """Return what was proved within a time; by the time that the position was given, all there is."""
+    """Return the interval proved within a time; from the time allowed on, the final one."""
     if seconds >= result["time"]:
         return ends_of(result)
     found = [f"{lower} {upper}" for when, lower, upper, _ in result["history"] if when <= seconds]
@@ -126,7 +126,7 @@ def ends_by(result: Result, seconds: float) -> ScoreInterval:
 
 
 def solved(position: Position, seconds: float, tables: Path, memory: str, options: Sequence[str]) -> Result:
-    """Solve a position in a process of its own, with the lines that show the ends."""
+    """Solve a position in a separate process, with the lines that show the bounds."""
     if sys.platform == "win32":
         raise SystemExit("Windows does not tell how much memory a process held that has ended")
     command = [sys.executable, "-m", "tbgen", "solve", name_of(position), "--json", "--stream", "--line"]
@@ -156,10 +156,11 @@ def solved(position: Position, seconds: float, tables: Path, memory: str, option
 
 
 def counts(positions: Sequence[Position], known: dict[str, Result], times: Sequence[float]) -> Iterator[str]:
-    """Yield tables of what is known by each of the times.
+    """Yield tables of the results by each of the times.
 
-    First of the positions with few pieces that no table holds, by their men: of those solved, how many values
-    and how many points are known. Then of all positions, those that were not solved counting as not known.
+    The first is about positions with few pieces that no table holds, by their men: among those solved, the
+    numbers of proved values and determined points. The second is about all positions; unsolved ones count as
+    undetermined.
     """
     few = [each for each in positions if each["pieces"] <= FEW and each["men"] > MAX_MEN]
     heads = [f"{what} by {duration(seconds)}" for what in ("exact", "points") for seconds in times]

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Compare positions with castling rights with what their moves lead to, as python-chess makes them.
+"""Compare positions with castling rights with the positions after their moves, as python-chess makes them.
 
     scripts/check_castling.py --dir data
     scripts/check_castling.py --dir data --places 5 --positions 200 KRNvK KRPvKP
 
-Of every material with a rook, kings and rooks are put on random squares from which they may castle, those of
-Chess960 included, and around them the other men in random positions, with and without an en passant right.
-Each is probed fresh and with a random accrued score, and so are those after its moves: the value must be the
-best of these, and the depth must follow from theirs, where it is known. Prints a line per material. Exit code
+For every material with a rook, kings and rooks are put on random squares from which they may castle, those of
+Chess960 included, and the other men on random squares, with and without an en passant right. Each position is
+probed fresh and with a random accrued score, and so are the positions after its moves: the value must be the
+best of theirs, and the depth, if stored, must follow from theirs. Prints a line per material. Exit code
 0 if all agree, 1 if one differs, 3 if a table is missing.
 """
 
@@ -35,14 +35,14 @@ _EN_PASSANT = 0.3
 
 
 def random_place(material: Material, rng: random.Random) -> chess.Board:
-    """Return a board with a king and some of his rooks on squares from which they may castle."""
+    """Return a board with a king and rooks of its side on squares from which they may castle."""
     board = chess.Board(None, chess960=True)
     white = rng.choice(
         [side for side, men in zip(chess.COLORS, (material.white, material.black), strict=True) if "R" in men]
     )
     row = 0 if white else 7
     rooks = rng.randint(1, min(2, (material.white if white else material.black).count("R")))
-    king = rng.choice([1, 2, 2, 3, 4, 5, 6, 6])  # castling may leave a king on c and g where he is
+    king = rng.choice([1, 2, 2, 3, 4, 5, 6, 6])  # castling may leave a king on c and g in place
     files = rng.sample([rng.randrange(king), rng.randrange(king + 1, 8)], rooks)
     if rng.random() < 0.5:  # as in the usual game
         king, files = chess.square_file(chess.E1), rng.sample([0, 7], rooks)
@@ -56,7 +56,7 @@ def random_place(material: Material, rng: random.Random) -> chess.Board:
 def positions_with_rights(
     material: Material, place: chess.Board, rng: random.Random
 ) -> Iterator[chess.Board]:
-    """Yield legal positions that go on, with the other men on any squares."""
+    """Yield legal positions that are not over, with the other men on any squares."""
     left = [chess.Piece.from_symbol(man) for man in material.white + material.black.lower()]
     for man in place.piece_map().values():
         left.remove(man)
@@ -80,7 +80,7 @@ def positions_with_rights(
 
 
 def check(tables: Tablebase, material: Material, places: int, count: int) -> bool:
-    """Compare random positions of one material, print a line, and tell whether all agree."""
+    """Compare random positions of one material, print a line, and return whether all agree."""
     rng, wrong, began = random.Random(f"{material} {places} {count}"), [], time.perf_counter()
     en_passant = 0
     for place in (random_place(material, rng) for _ in range(places)):
@@ -102,19 +102,19 @@ def check(tables: Tablebase, material: Material, places: int, count: int) -> boo
 
 
 def has_rooks(material: Material) -> bool:
-    """Whether somebody may castle."""
+    """Return whether either side may castle."""
     return "R" in material.white + material.black
 
 
 def run(directory: Path, names: list[str], places: int, count: int, variant: Variant) -> int:
-    """Compare the materials asked for, or all that are there, and return the exit code.
+    """Compare the named materials, or all with tables, and return the exit code.
 
-    :raises MissingTableError: if there are none, or one that is asked for is missing.
+    :raises MissingTableError: if the directory has none, or a named one is missing.
     """
     rooks = suiting_tables(directory, names, variant, has_rooks, "KRvK")
     agree = []
     for material in rooks:
-        with open_tablebase(directory, rules=variant) as tables:  # each its own: what was solved takes memory
+        with open_tablebase(directory, rules=variant) as tables:  # apart: solved cells take memory
             agree.append(check(tables, material, places, count))
     return 0 if all(agree) else 1
 

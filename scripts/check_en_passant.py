@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Compare en passant positions of tables with what their moves lead to, as python-chess makes them.
+"""Compare en passant positions of tables with the positions after their moves, as python-chess makes them.
 
     scripts/check_en_passant.py --dir data
     scripts/check_en_passant.py --dir data --positions 20000 KPvKP KPPvKP
 
-Of every table with pawns on both sides random positions in which a pawn may be captured en passant are
-probed, and so are those after each of their moves: the value must be the best of these, and the depth must
-follow from theirs, where packed tables store those. Prints a line per table. Exit code 0 if all agree, 1 if
-one differs, 3 if a table is missing.
+Random positions of every table with pawns on both sides, in which a pawn may be captured en passant, are
+probed, and so are the positions after each of their moves: the value must be the best of theirs, and the
+depth must follow from theirs, if packed tables store it. Prints a line per table. Exit code 0 if all agree, 1
+if one differs, 3 if a table is missing.
 """
 
 import argparse
@@ -33,7 +33,7 @@ ROWS: Final = {chess.WHITE: 4, chess.BLACK: 3}
 
 
 def random_position(material: Material, rng: random.Random) -> chess.Board:
-    """Return a legal position with an en passant right that can be used."""
+    """Return a legal position in which an en passant capture is legal."""
     men = [chess.Piece.from_symbol(man) for man in material.white]
     men += [chess.Piece.from_symbol(man.lower()) for man in material.black]
     while True:
@@ -58,8 +58,8 @@ def random_position(material: Material, rng: random.Random) -> chess.Board:
 
 
 def is_right(tables: Tablebase, board: chess.Board, accrued: GScore | Fresh = FRESH) -> bool:
-    """Whether value and depth of a position that goes on follow from those after its moves, with an accrued
-    score or fresh (docs/theory.md, section 5)."""
+    """Return whether value and depth of a position follow from those after its moves, with an accrued score
+    or fresh (docs/theory.md, section 5)."""
     told = tables.probe(board, accrued)
     held = told.accrued
     reached: list[tuple[GScore, int | None]] = []
@@ -83,7 +83,7 @@ def is_right(tables: Tablebase, board: chess.Board, accrued: GScore | Fresh = FR
 
 
 def check(tables: Tablebase, material: Material, count: int) -> bool:
-    """Compare random positions of one table, print a line, and tell whether all agree."""
+    """Compare random positions of one table, print a line, and return whether all agree."""
     rng = random.Random(f"{material} {count}")
     boards = [random_position(material, rng) for _ in range(count)]
     wrong = [board.fen() for board in boards if not is_right(tables, board)]
@@ -95,10 +95,10 @@ def check(tables: Tablebase, material: Material, count: int) -> bool:
 def suiting_tables(
     directory: Path, names: list[str], variant: Variant, suits: Callable[[Material], bool], smallest: str
 ) -> list[Material]:
-    """Return those of the tables asked for, or of all that are there, that there is something to check of.
+    """Return the tables to check among the named ones, or among all of the directory.
 
     :param smallest: the smallest table that suits.
-    :raises MissingTableError: if there are none, or one that is asked for is missing.
+    :raises MissingTableError: if the directory has none, or a named one is missing.
     """
     there = tables_in(directory, variant)
     wanted = [material for material in [Material.parse(name) for name in names] or there if suits(material)]
@@ -111,14 +111,14 @@ def suiting_tables(
 
 
 def has_pawns_on_both_sides(material: Material) -> bool:
-    """Whether a pawn may be captured en passant."""
+    """Return whether a pawn may be captured en passant."""
     return "P" in material.white and "P" in material.black
 
 
 def run(directory: Path, names: list[str], count: int, variant: Variant) -> int:
-    """Compare the tables asked for, or all that are there, and return the exit code.
+    """Compare the named tables, or all of the directory, and return the exit code.
 
-    :raises MissingTableError: if there are none, or one that is asked for is missing.
+    :raises MissingTableError: if the directory has none, or a named one is missing.
     """
     both = suiting_tables(directory, names, variant, has_pawns_on_both_sides, "KPvKP")
     with open_tablebase(directory, rules=variant) as tables:

@@ -6,11 +6,11 @@
     scripts/check_fairygen.py fairygen data KQvKR "K[WD]vK"
 
 For each material and each side that has more than its king, FairyGen counts the positions in which the other
-side is to move and mated by force, by the number of moves that it takes; the counts of the table have to be
-the same. Materials of three or four men without pawns will do.
+side is to move and mated by force, by the number of moves to the mate; the counts of the table must be the
+same. Materials must have three or four men and no pawns.
 
-Prints a line per side: the material, who mates, the longest way in moves, the positions on the full board,
-and whether all counts agree. Exit code 0 if all do, else 1.
+Prints a line per side: the material, the mating side, the longest way in moves, the number of positions on
+the full board, and whether all counts agree. Exit code 0 if all do, else 1.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from tbgen.probe.positions import Positions
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 
 Counts = Counter[int]
-"""Positions by the number of moves in which the side to move is mated; a quarter of those on the full board,
-where like men are told from each other: FairyGen counts so."""
+"""Number of positions by the number of moves in which the side to move is mated: a quarter of those on the
+full board, where like men are distinguished, as FairyGen counts."""
 
 LETTERS: Final = "ACDE"
 """Names of men in FairyGen; its kings are K."""
@@ -47,11 +47,11 @@ _REPORT: Final = "rep2.txt"
 _ROW: Final = re.compile(r" *(\d+)\.((?: +\d+)+)$", re.MULTILINE)
 _MAN: Final = re.compile(r"\[[^]]*\]|.")
 _WAIT: Final = 0.05
-"""Seconds between looks whether the report is complete."""
+"""Seconds between checks whether the report is complete."""
 
 
 def definition(kind: Kind) -> str:
-    """Return how a man moves, in the words of FairyGen's ``piecedef.ini``."""
+    """Return the moves of a man in the notation of FairyGen's ``piecedef.ini``."""
     found = dict[str, None]()
     for steps, slides in ((kind.leaps, ""), (kind.rides, "s")):
         for step in steps:
@@ -64,8 +64,8 @@ def fairygen_counts(programs: Path, material: Material, white: bool) -> Counts:
     """Return FairyGen's counts.
 
     :param programs: directory of ``3men`` and ``4men``.
-    :param white: who mates, as the material names the sides.
-    :raises UsageError: if there is no program for it.
+    :param white: whether the side named first mates.
+    :raises UsageError: if its program is missing.
     """
     program = programs.absolute() / f"{material.men}men"
     if not program.is_file():
@@ -81,7 +81,7 @@ def fairygen_counts(programs: Path, material: Material, white: bool) -> Counts:
         command = [str(program), "-m", ".".join(sides)]
         with subprocess.Popen(
             command, cwd=place, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        ) as running:  # it waits for moves when it has written its report
+        ) as running:  # after its report it waits for moves
             while "TOTAL" not in (text := _read(Path(place) / _REPORT)):
                 if running.poll() is not None:
                     raise UsageError(f"{program} has ended without a report on {material}")
@@ -95,7 +95,7 @@ def _read(path: Path) -> str:
 
 
 def report_counts(text: str) -> Counts:
-    """Return the counts of a report: a column for each way to stand on colours, mates in row 1."""
+    """Return the counts of a report: a column for each distribution of men on colours, mates in row 1."""
     rows = {int(row[1]) - 1: sum(map(int, row[2].split())) for row in _ROW.finditer(text)}
     return +Counts({moves: count for moves, count in rows.items() if moves >= 0})
 
@@ -114,7 +114,7 @@ def table_counts(tables: Tablebase, material: Material, white: bool) -> Counts:
 
 
 def _in_order(positions: Positions, squares: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return the squares of men with those of like men in order."""
+    """Return the squares of men, those of like men in ascending order."""
     men, found = np.array(_MAN.findall(positions.men)), squares.copy()
     for man in set(men):
         found[:, men == man] = np.sort(squares[:, men == man], axis=1)
@@ -126,7 +126,7 @@ def _others(material: Material, white: bool) -> Men:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Compare what the arguments name; return the exit code."""
+    """Compare the named materials; return the exit code."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
     )
@@ -145,7 +145,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _checked(name: str) -> Material:
-    """Return a material that FairyGen knows.
+    """Return a material that FairyGen supports.
 
     :raises UsageError: if it is none.
     """
@@ -158,7 +158,7 @@ def _checked(name: str) -> Material:
 
 
 def compare(programs: Path, tables: Tablebase, material: Material) -> bool:
-    """Print how counts compare, for both sides; tell whether all agree."""
+    """Compare the counts of both sides, print a line for each, and return whether all agree."""
     all_agree = True
     for white in chess.COLORS[: 1 if material.symmetric else 2]:
         if _others(material, white):

@@ -3,8 +3,8 @@
 
     python scripts/check_install.py [TBGEN]     # the command to check (default: tbgen of the path)
 
-Tables of two and three men are built in a temporary directory. What a command has to print is stated here,
-from README.md and docs. Ends with exit code 1 and the output of the first command that fails.
+Tables of two and three men are built in a temporary directory. The expected outputs are stated here, from
+README.md and docs. Ends with exit code 1 and the output of the first command that fails.
 """
 
 import os
@@ -23,7 +23,7 @@ GAMES = ROOT / "tests" / "data" / "g01_exp_default.pgn"
 
 
 def commands(tbgen: str) -> Iterator[tuple[list[str], str]]:
-    """Yield the words of each command, and what it has to print."""
+    """Yield the words of each command, and its expected output."""
     yield ["--version"], "tbgen "
     yield ["build", "--men", "3"], "KPvK"
     yield ["probe", BISHOP, "--line"], "value           G1.5  (White holds it)"
@@ -46,7 +46,7 @@ def commands(tbgen: str) -> Iterator[tuple[list[str], str]]:
 def run(words: list[str], printed: str, sent: str = "") -> None:
     """Run a command to its end.
 
-    :raises SystemExit: if it fails, or does not print what it has to.
+    :raises SystemExit: if it fails, or its output is not the expected one.
     """
     done = subprocess.run(words, input=sent, capture_output=True, text=True, encoding="utf-8", timeout=3600)
     if done.returncode or printed not in done.stdout:
@@ -56,7 +56,7 @@ def run(words: list[str], printed: str, sent: str = "") -> None:
 
 @contextmanager
 def served(tbgen: str) -> Iterator[str]:
-    """A server of the tables, and its address."""
+    """Run a server of the tables, and yield its address."""
     words = [tbgen, "serve", "--port", "0"]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, encoding="utf-8") as server:
         assert server.stderr
@@ -66,7 +66,7 @@ def served(tbgen: str) -> Iterator[str]:
 
 
 def check(tbgen: str) -> None:
-    """Check everything in a directory of its own."""
+    """Check everything in a temporary directory."""
     for words, printed in commands(tbgen):
         run([tbgen, *words], printed)
     run([tbgen, "engine"], "bestmove ", f"position fen {BISHOP}\ngo movetime 100\nquit\n")
@@ -81,4 +81,4 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
         os.chdir(place)
         check(sys.argv[1] if len(sys.argv) > 1 else "tbgen")
-        os.chdir(ROOT)  # Windows removes no directory that a process works in
+        os.chdir(ROOT)  # Windows removes no working directory of a process

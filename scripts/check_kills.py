@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Kill ``tbgen solve`` and workers of a cluster at random moments, and compare what comes out in the end.
+"""Kill ``tbgen solve`` and workers of a cluster at random moments, and compare the final results.
 
     scripts/check_kills.py --dir data
     scripts/check_kills.py --dir data --solver 140 --workers 60 --seed 2
 
-Small positions are solved with tables of three men, by a process that is killed again and again and then goes
-on by the same command, and by two workers of Dask that are killed while they work. In the end the results of
-the solver (``--results``) have to be those of a run that nobody killed, and no bounds of the cells that it
-keeps (``--cells``) may contradict those of that run. How narrow these bounds are depends on which other cells
-are known when a cell is solved, and so on what was there when the command went on. What workers have solved
-has to be, bit by bit, what one machine makes that solves the same cells. Exit code 0 if all is so, 1 if not
-(then the files stay), 3 if a table is missing.
+Small positions are solved with tables of three men, by a process that is killed again and again and resumed
+by the same command, and by two workers of Dask that are killed while they work. In the end the results of the
+solver (``--results``) must be those of a run without kills, and no bounds of the cells that it keeps
+(``--cells``) may contradict those of that run. (The bounds may be narrower or wider: they depend on the other
+cells already solved when a cell is solved, and so on the moments of the kills.) The files of workers must be,
+bit by bit, those of one machine that solves the same cells. Exit code 0 if all this is so, 1 if not (then the
+files stay), 3 if a table is missing.
 """
 
 import argparse
@@ -56,19 +56,19 @@ if TYPE_CHECKING:
     from distributed import LocalCluster
 
 if sys.platform == "win32":
-    raise SystemExit("check_kills.py needs what Windows lacks: processes that begin as copies of another one")
+    raise SystemExit("check_kills.py needs fork, which Windows lacks")
 
 POSITIONS: Final = ("8/8/4k3/4p3/4P3/4K3/8/8 w - - 3 40 G6.0", "7k/p7/P7/8/8/8/2B5/K7 w - - 1 1 -G3.0")
-"""What the solver solves, with two and three mobile men, and with accrued scores."""
+"""Positions for the solver, with two and three mobile men, and with accrued scores."""
 BELOW: Final = "8/2k5/2p5/2P5/8/3R4/8/3K4 w - - 0 1"
-"""The workers solve what this position rests on."""
+"""The position whose cells the workers solve."""
 MOST_KILLS: Final = 8
-"""Kills of a command until it may end."""
+"""Number of kills of a command before it may finish."""
 PATIENCE: Final = 300.0
 """Seconds to wait for a worker: both may be killed while they start."""
 MEMORY: Final = 8 << 30
 MEN: Final = 3
-"""Of the tables."""
+"""Names of the tables."""
 
 
 def proved(folder: Path, tables: Path) -> dict[str, object]:
@@ -79,8 +79,8 @@ def proved(folder: Path, tables: Path) -> dict[str, object]:
 
 
 def contradictions(one: Path, other: Path) -> Iterator[str]:
-    """Yield what is wrong with the cells of two directories: those that cannot be used, and those whose
-    bounds contradict each other."""
+    """Yield errors in the cells of two directories: cells that cannot be used, and cells whose bounds
+    contradict each other."""
     for cell in dict.fromkeys(each for text in POSITIONS for each in cells_of(text)):
         there = [place for place in (one, other) if (place / file_name(name_of(cell))).exists()]
         packed = [KeptCells(place, note=lambda _: None).get(cell) for place in there]
@@ -92,13 +92,13 @@ def contradictions(one: Path, other: Path) -> Iterator[str]:
 
 
 def agree(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> bool:
-    """Tell whether bounds of the same positions, shape (2 ends, 2 sides, slots), leave room for a value."""
+    """Return whether bounds of the same positions, shape (2 bounds, 2 sides, slots), have a common value."""
     lower, upper = np.minimum(one[LOWER], other[LOWER]), np.maximum(one[UPPER], other[UPPER])
     return bool((lower >= upper).all() and ((one == NONE) == (other == NONE)).all())
 
 
 def cells_of(text: str) -> Iterable[Cell]:
-    """Return all cells that solving a position may come to."""
+    """Return all cells that solving a position may need."""
     root, *_ = roots_of(parse_fen(text).board, MEMORY)
     return cells_below(root, lambda cell: cell.men <= MEN, promotions=True)
 
@@ -109,7 +109,7 @@ def files_in(directory: Path) -> dict[str, bytes]:
 
 
 def begun(folder: Path, tables: Path) -> int:
-    """Solve the positions in a process of its own, which goes on from the folder; return its number."""
+    """Solve the positions in a separate process, which resumes from the folder; return its process id."""
     process = os.fork()  # the kernels are compiled and loaded
     if not process:
         silence = os.open(os.devnull, os.O_WRONLY)
@@ -121,7 +121,7 @@ def begun(folder: Path, tables: Path) -> int:
 
 
 def solved(folder: Path, tables: Path, waits: Iterator[float]) -> int:
-    """Solve the positions in a folder, killed after each of some seconds and begun again; return the kills.
+    """Solve the positions in a folder, killed and restarted after random times; return the number of kills.
 
     :raises TbgenError: if the command fails.
     """
@@ -134,12 +134,12 @@ def solved(folder: Path, tables: Path, waits: Iterator[float]) -> int:
         os.kill(process, signal.SIGKILL)
         kills += os.WIFSIGNALED(os.waitpid(process, 0)[1])
     if code := os.waitstatus_to_exitcode(os.waitpid(begun(folder, tables), 0)[1]):
-        raise TbgenError(f"the command that was to go on in {folder} ended with {code}")
+        raise TbgenError(f"the command resumed in {folder} ended with exit code {code}")
     return kills
 
 
 def kill_solver(kills: int, tables: Path, folder: Path, chance: random.Random) -> bool:
-    """Kill the command so often, print what came of it, and tell whether that is as it should be."""
+    """Kill the command that many times, print the results, and return whether they are as expected."""
     compile_kernels()
     start = time.perf_counter()
     solved(folder / "alone", tables, iter(()))
@@ -157,7 +157,7 @@ def kill_solver(kills: int, tables: Path, folder: Path, chance: random.Random) -
 
 
 def kill_workers(kills: int, tables: Path, folder: Path, chance: random.Random) -> bool:
-    """Kill workers so often, print what came of it, and tell whether that is as it should be."""
+    """Kill workers that many times, print the results, and return whether they are as expected."""
     from tbgen.beyond.cluster import solve_on_cluster
 
     roots, alone = roots_of(parse_fen(BELOW).board, MEMORY, None), folder / "one machine"
@@ -192,7 +192,7 @@ def workers(count: int) -> Iterator["LocalCluster"]:
 
 
 class Killer:
-    """Kills a worker at random now and then, in a thread that ends with the block."""
+    """Kills random workers at random times, in a thread that ends with the block."""
 
     def __init__(self, cluster: "LocalCluster", count: int, chance: random.Random) -> None:
         self._cluster, self._count, self._chance, self._over = cluster, count, chance, Event()
@@ -201,7 +201,7 @@ class Killer:
 
     def _run(self) -> None:
         while self.killed < self._count and not self._over.wait(self._chance.uniform(0.2, 1.5)):
-            with suppress(ProcessLookupError, TypeError, IndexError):  # it is being replaced
+            with suppress(ProcessLookupError, TypeError, IndexError):  # the worker is being replaced
                 processes = [nanny.pid for nanny in self._cluster.workers.values()]
                 os.kill(self._chance.choice(processes), signal.SIGKILL)
                 self.killed += 1
@@ -218,7 +218,7 @@ class Killer:
 def compared(
     folder: Path, found: dict[str, object], expected: dict[str, object], others: Iterable[str] = ()
 ) -> list[str]:
-    """Return what differs, and what else is wrong, with its place; if nothing is, the folder is removed."""
+    """Return differences and other errors with their place; without any, remove the folder."""
     wrong = [name for name in found.keys() | expected.keys() if found.get(name) != expected.get(name)]
     wrong += others
     if not wrong:
@@ -227,7 +227,7 @@ def compared(
 
 
 def told(what: str, kills: int, rounds: int, facts: str, wrong: list[str]) -> bool:
-    """Print a line, and what is wrong; tell whether nothing is."""
+    """Print a line and the errors; return whether there are none."""
     agrees = f"{len(wrong)} WRONG" if wrong else "as without kills"
     print(f"{what}: {counted(kills, 'kill')} in {counted(rounds, 'run')}, {facts} each: {agrees}", flush=True)
     for line in wrong:
@@ -236,7 +236,7 @@ def told(what: str, kills: int, rounds: int, facts: str, wrong: list[str]) -> bo
 
 
 def three_men(directory: Path, target: Path) -> Path:
-    """Return a directory that has tables of up to three men only, whatever else there may be.
+    """Return a directory with links to the tables of up to three men alone.
 
     :raises MissingTableError: if one is missing.
     """
@@ -250,7 +250,7 @@ def three_men(directory: Path, target: Path) -> Path:
 
 
 def run(directory: Path, solver: int, of_workers: int, seed: int) -> int:
-    """Kill both so often, and return the exit code."""
+    """Kill both that many times, and return the exit code."""
     folder, chance = Path(tempfile.mkdtemp(prefix="tbgen-kills-")), random.Random(seed)
     tables = three_men(directory, folder / "tables")
     same = (kill_solver(solver, tables, folder, chance), kill_workers(of_workers, tables, folder, chance))

@@ -5,11 +5,11 @@
     scripts/check_records.py data KBNvKN KNNvKP
     scripts/check_records.py --saved docs/tables
 
-G0.0 and -G0.0 are mates and their depth is the distance to mate in plies, so the longest ones of a table must
-be the published ones. They, and where they were published, are in tests/data/mate_records.csv, the numbers of
-positions in tests/data/position_totals.csv. Without MATERIAL, all tables in DIR are compared. Tables are read
-piece by piece, in less than a minute each; packed ones are unpacked before, which takes longer. With --saved
-DIR has no tables but what ``tbgen report --save`` has saved of them, which takes no time.
+G0.0 and -G0.0 are mates and their depth is the distance to mate in plies, so the longest mates of a table
+must be the published ones. tests/data/mate_records.csv has these with their sources, and
+tests/data/position_totals.csv the numbers of positions. Without MATERIAL, all tables in DIR are compared.
+Tables are read piece by piece, in less than a minute each; packed ones are unpacked before, which takes
+longer. With --saved DIR has data of ``tbgen report --save`` instead of tables, which are compared at once.
 
 Prints a line per table: the longest mate that White and that Black to move can force, the longest of all, the
 legal positions with White and with Black to move, and a position that takes longest. Where a figure differs,
@@ -45,7 +45,7 @@ from tbgen.store.format import tables_in
 PUBLISHED: Final = Path(__file__).resolve().parent.parent / "tests" / "data"
 
 PIECE: Final = 1 << 22
-"""Slots that are read at a time."""
+"""Number of slots read at a time."""
 
 MATES: Final = (GScore.parse("G0.0").code, GScore.parse("-G0.0").code)
 """Value codes of mates that White and that Black gives."""
@@ -55,7 +55,7 @@ DIAGONAL: Final = tuple(square for square in range(64) if IMAGE[TRANSPOSE][squar
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What is published about one material; None stands for nothing."""
+    """The published figures of one material; None for an unpublished one."""
 
     material: Material
     mates: tuple[int, int]
@@ -65,12 +65,12 @@ class Record:
     positions: tuple[int, int]
     """Legal positions with White and with Black to move."""
     whole_board: bool
-    """Whether positions that are images of each other are counted one by one."""
+    """Whether mirror images count as separate positions."""
 
 
 @dataclass(slots=True)
 class Longest:
-    """The longest mate found so far, and a position that takes it."""
+    """The longest mate found so far, and a position with it."""
 
     plies: int = 0
     fen: str = ""
@@ -82,7 +82,7 @@ class Mates:
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self.moving = Longest(), Longest()
-        """Of White with White to move, and of Black with Black to move."""
+        """The longest mates of White with White to move and of Black with Black to move."""
         self.of_all = Longest()
 
     def add(
@@ -93,7 +93,7 @@ class Mates:
         depth: NDArray[Any],
         ep_square: int | None = None,
     ) -> None:
-        """Take in the slots from ``first`` on, with one side to move and maybe an en passant right."""
+        """Add the slots from ``first`` on, with one side to move, with or without an en passant right."""
         for holder, code in enumerate(MATES):
             where = np.flatnonzero(value == code)
             if not where.size:
@@ -194,16 +194,16 @@ def positions(path: Path, layout: Layout, canonical: tuple[int, int], whole_boar
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a table has."""
+    """The figures of a table."""
 
     mates: tuple[Longest, Longest, Longest]
-    """The longest of White with White to move, of Black with Black to move, and of all."""
+    """The longest mates of White with White to move, of Black with Black to move, and of all."""
     positions: tuple[int, int]
     """Legal positions with White and with Black to move, counted as the published ones are."""
 
 
 def in_table(directory: Path, record: Record, variant: Variant) -> Found:
-    """Return what a table has, reading all of it."""
+    """Return the figures of a table, reading all of it."""
     layout = layout_of(record.material)
     with (
         passing_copies(directory),
@@ -215,14 +215,14 @@ def in_table(directory: Path, record: Record, variant: Variant) -> Found:
 
 
 def in_data(directory: Path, record: Record, variant: Variant) -> Found:
-    """Return what saved data say of a table."""
+    """Return the figures of a table by saved data."""
     report = SavedData(directory).table(record.material, variant)
     distribution = report.distribution
     moving, of_all = (Longest(), Longest()), Longest()
     for side, code in enumerate(MATES):
         value = GScore.from_code(code)
         moving[side].plies = max(distribution.depths[side].get(value, {0: 0}))
-        for found in report.records:  # these know positions with an en passant right too
+        for found in report.records:  # published numbers include positions with an en passant right
             if found.value == value:
                 longest = Longest(found.depth, found.fen)
                 of_all = max(of_all, longest, key=lambda each: each.plies)
@@ -233,7 +233,7 @@ def in_data(directory: Path, record: Record, variant: Variant) -> Found:
 
 
 def compare(found: Found, record: Record) -> bool:
-    """Compare one table, print a line, and tell whether it agrees."""
+    """Compare one table, print a line, and return whether it agrees."""
     known = (*record.mates, record.longest)
     pairs = list(zip(found.mates, known, strict=True))
     wrong = [mate for mate, plies in pairs if plies not in (None, mate.plies)]
@@ -256,10 +256,10 @@ def _figure(found: int, known: int | None) -> str:
 def run(
     directory: Path, names: list[str], variant: Variant = Variant.R_MOBILITY, *, saved: bool = False
 ) -> int:
-    """Compare the tables asked for, or all that are there, and return the exit code.
+    """Compare the named tables, or all of the directory, and return the exit code.
 
     :param variant: mates are the same by both.
-    :param saved: whether the directory has saved data, not tables.
+    :param saved: whether the directory has saved data instead of tables.
     """
     records = published()
     there = set(SavedData(directory).tables(variant) if saved else tables_in(directory, variant))

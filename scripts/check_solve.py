@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Compare what ``tbgen solve`` proves of positions that tables hold with what the tables say.
+"""Compare the results of ``tbgen solve`` for positions that tables hold with the tables.
 
     scripts/check_solve.py --dir data
     scripts/check_solve.py --dir data --positions 20 --time 20s --results solved.jsonl KRPvKR KPPvKP
     scripts/check_solve.py --dir data --positions 50 --mobile 2 --verify KRPvK KPvKP
 
-Random positions, half of them with an accrued score, are solved with no tables but those of fewer men. The
-interval of the position, and that of each of its moves, must contain the value of the table, and a depth, if
-one is said, must be its depth. Prints a line per table: of how many positions the value was found, and of how
-many others something. Exit code 0 if nothing contradicts the tables, 1 if something does, 3 if a table is
-missing.
+Random positions, half of them with an accrued score, are solved with the tables of fewer men only. The
+interval of the position, and that of each of its moves, must contain the value of the table, and a stated
+depth must be that of the table. Prints a line per table: the number of positions whose value was found, and
+of others whose interval was narrowed. Exit code 0 if nothing contradicts the tables, 1 if something does, 3
+if a table is missing.
 """
 
 import argparse
@@ -37,22 +37,22 @@ from tbgen.store.format import table_path, tables_in
 from tbgen.text import parse_duration, parse_size
 
 MEN = (4, 5)
-"""Men of tables that smaller ones, and cells, may say something of."""
+"""Numbers of men of tables that are compared."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """How to solve."""
+    """Settings of the solver."""
 
     positions: int
     budget: Budget
     mobile: int | None
-    """How many men are mobile, chosen at random; None leaves the choice to the solver."""
+    """Number of mobile men, chosen at random; None leaves the choice to the solver."""
     verify: bool
 
 
 def random_board(material: Material, rng: random.Random) -> chess.Board:
-    """Return a legal position of the material or with the colours swapped, in which play goes on."""
+    """Return a legal position of the material, perhaps with colours swapped, that is not over."""
     men = [chess.Piece.from_symbol(man) for man in material.white]
     men += [chess.Piece.from_symbol(man.lower()) for man in material.black]
     while True:
@@ -65,22 +65,22 @@ def random_board(material: Material, rng: random.Random) -> chess.Board:
 
 
 def states(material: Material, count: int) -> Iterator[tuple[chess.Board, GScore | None, random.Random]]:
-    """Yield random positions with accrued scores, None for that of the position itself, and a source of
-    chance for each."""
+    """Yield random positions with accrued scores, None for the position score, and a random generator for
+    each."""
     for number in range(count):
         rng = random.Random(f"{material} {number}")
         board = random_board(material, rng)
         rank = GScore.of_board(board).rank
         accrued = GScore(rng.randrange(2, rank + 3), rng.random() < 0.5) if rng.random() < 0.5 else None
         if accrued is not None:
-            board.halfmove_clock = 1  # a score may have accrued
+            board.halfmove_clock = 1  # an earlier score may count
         yield board, accrued, rng
 
 
 def contradictions(
     tables: Tablebase, board: chess.Board, accrued: GScore | None, found: Solution
 ) -> list[str]:
-    """Return what a solution says that the tables deny: ``value`` for the position, and moves."""
+    """Return where a solution contradicts the tables: ``value`` for the position, and moves."""
     told = tables.probe(board, accrued)
     denied = []
     if not found.lower <= told.value <= found.upper:
@@ -106,7 +106,7 @@ def solve_one(
     rng: random.Random,
     task: Task,
 ) -> dict[str, object]:
-    """Solve a position without its table, and return what came out as a row."""
+    """Solve a position without its table, and return the result as a row."""
     mobile = None
     if task.mobile is not None:
         squares = list(mobile_squares(board))
@@ -126,7 +126,7 @@ def solve_one(
 
 
 def check(tables: Tablebase, directory: Path, material: Material, task: Task, results: Path | None) -> bool:
-    """Solve random positions of one table, print a line, and tell whether nothing contradicts the table."""
+    """Solve random positions of one table, print a line, and return whether nothing contradicts the table."""
     key = {"material": str(material), "mobile_men": task.mobile, "verify": task.verify}
     text = results.read_text() if results is not None and results.exists() else ""
     rows = [json.loads(line) for line in text.splitlines() if line.endswith("}")]
@@ -158,9 +158,9 @@ def check(tables: Tablebase, directory: Path, material: Material, task: Task, re
 
 
 def run(directory: Path, names: list[str], task: Task, results: Path | None) -> int:
-    """Compare the tables asked for, or all of four and five men that are there, and return the exit code.
+    """Compare the named tables, or all of four and five men, and return the exit code.
 
-    :raises MissingTableError: if there are none, or one that is asked for is missing.
+    :raises MissingTableError: if the directory has none, or a named one is missing.
     """
     there = tables_in(directory, Variant.R_MOBILITY)
     wanted = [Material.parse(name) for name in names] or [each for each in there if each.men in MEN]
@@ -183,7 +183,7 @@ def main() -> int:
     parser.add_argument("--positions", type=int, default=10, metavar="N", help="of each table (10)")
     parser.add_argument("--time", default="10s", help="for each position (10s)")
     parser.add_argument("--memory", default="8G", help="to solve in (8G)")
-    parser.add_argument("--mobile", type=int, metavar="N", help="let so many men be mobile, chosen at random")
+    parser.add_argument("--mobile", type=int, metavar="N", help="number of mobile men, chosen at random")
     parser.add_argument("--verify", action="store_true", help="prove forward what is found in cells")
     parser.add_argument("--results", type=Path, metavar="FILE", help="keep rows of JSON, and go on from them")
     arguments = parser.parse_args()

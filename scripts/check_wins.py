@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Compare the forced mates that ``tbgen solve`` finds after promotions with what tables say.
+"""Compare the forced mates that ``tbgen solve`` finds after promotions with tables.
 
     scripts/check_wins.py --dir data KQvKR KQvKP KRvKP
     scripts/check_wins.py --dir data --positions 100000 KQRvKR
 
-All kings and pieces are mobile, so every position of the material is found, with the tables of fewer men. Of
-the positions that the table calls forced mates for the side named first, prints how many are found; none may
-be found that the table denies. Exit code 0 if there is none, 1 if there is, 3 if a table is missing.
+All kings and pieces are mobile, so every position of the material is in a cell; tables of fewer men supply
+the exits. Prints the number of forced mates of the side named first by the table, and the number found among
+them. Exit code 0 if no mate is found that the table denies, 1 if one is, 3 if a table is missing.
 """
 
 import argparse
@@ -39,7 +39,7 @@ _WHITE_MATES = 0
 
 
 def cells_of(material: Material) -> Iterator[Cell]:
-    """Yield the cells of a material, those with Black's pawn further on first."""
+    """Yield the cells of a material, those with Black's pawn further advanced first."""
     men = [
         man_of(side, PIECE_ORDER.index(letter)) for side, letters in _sides(material) for letter in letters
     ]
@@ -56,7 +56,7 @@ def _sides(material: Material) -> Iterator[tuple[Side, str]]:
 
 
 def compare(tables: Tablebase, wins: Wins, count: int) -> np.ndarray:
-    """Return how many positions were compared, mates of the table, those found, and wrong ones."""
+    """Return the numbers of positions compared, mates of the table, mates found, and wrong mates."""
     rng, cell, digits = np.random.default_rng(0), wins.cell, len(wins.cell.mobile)
     slots = np.arange(cell.size) if cell.size <= count else rng.integers(cell.size, size=count)
     total = np.zeros(4, np.int64)
@@ -79,7 +79,7 @@ def _letter(man: Man) -> str:
 
 
 def check(directory: Path, tables: Tablebase, material: Material, count: int) -> bool:
-    """Find the mates of a material, print a line, and tell whether nothing contradicts the table."""
+    """Find the mates of a material, print a line, and return whether nothing contradicts the table."""
     began, total = time.process_time(), np.zeros(4, np.int64)
     with tempfile.TemporaryDirectory() as folder:
         for other in tables_in(directory, Variant.R_MOBILITY):

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Compare tables with Syzygy and Gaviota tables, which nobody here wrote.
+"""Compare tables with Syzygy and Gaviota tables, which come from other programs.
 
     scripts/compare_tablebases.py --dir data
     scripts/compare_tablebases.py --dir data --sample 20000 --materials KQvKR KPvKP
 
 The source distribution of python-chess carries Syzygy tables of all materials of three and four men and
 Gaviota tables of a piece or pawn against a king. It is fetched through pip, once. Then
-- a position has the value G0.0 or -G0.0 exactly where Syzygy has a win of that side (if need be a cursed one:
-  the 50-move rule plays no part here): every position of three men, a sample of those of four;
+- a position has the value G0.0 or -G0.0 exactly where Syzygy has a win of that side, cursed wins included,
+  since the 50-move rule does not count here: every position of three men, a sample of those of four;
 - its depth is Gaviota's distance to mate in plies: every mate of the sample, for KQvK, KRvK and KPvK.
 
 Prints a line per table, and the first positions that differ. Exit code 0 if there are none, else 1; 3 if a
@@ -53,7 +53,7 @@ SHA256: Final = "a8b43e5678fdb3000695bdaa573117ad683761e5ca38e591c4826eba6d25bb3
 
 CACHE: Final = Path(__file__).resolve().parent.parent / "build" / f"chess-{RELEASE}"
 FOLDERS: Final = {"data/syzygy/regular": "syzygy", "data/gaviota": "gaviota"}
-"""What is unpacked, and where to."""
+"""Members to unpack, and their targets."""
 
 WITH_MATES: Final = ("KQvK", "KRvK", "KPvK")
 """Materials whose distances to mate are compared."""
@@ -62,19 +62,19 @@ WHITE_MATES: Final = GScore.parse("G0.0").code
 BLACK_MATES: Final = GScore.parse("-G0.0").code
 
 SHOWN: Final = 5
-"""Differing positions that are printed per table."""
+"""Maximum number of differing positions printed per table."""
 
 BATCH: Final = 1000
-"""Positions per task of a process."""
+"""Number of positions per task of a process."""
 
 
 class FetchError(TbgenError):
-    """The published tables cannot be had."""
+    """The published tables cannot be downloaded."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Positions and what the tables of this project say about them."""
+    """Positions and their values and depths by the tables of this project."""
 
     masks: NDArray[np.uint64]
     """Shape (n, 8): bitboards of pawns, knights, bishops, rooks, queens, kings, White, Black."""
@@ -86,7 +86,7 @@ class Batch:
     depth: NDArray[np.uint16]
     """Plies to the goal."""
     with_mates: bool
-    """Whether there are distances to mate to compare with."""
+    """Whether Gaviota has distances to mate for them."""
 
     def __len__(self) -> int:
         return len(self.masks)
@@ -209,7 +209,7 @@ def squares(layout: Layout, slots: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def bitboards(layout: Layout, men: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return positions given by the squares of their men as the masks of a :class:`Batch`."""
+    """Return positions, passed as the squares of their men, as the masks of a :class:`Batch`."""
     columns = ["PNBRQK".index(PIECE_ORDER[kind]) for kind in layout.kinds] + [0] * layout.pawns
     colours = [*layout.colours, *[0] * layout.white_pawns, *[1] * layout.black_pawns]
     masks = np.zeros((men.shape[1], 8), np.uint64)
@@ -222,7 +222,7 @@ def bitboards(layout: Layout, men: NDArray[np.int64]) -> NDArray[np.uint64]:
 def fetch(sdist: Path | None = None, folder: Path = CACHE) -> Path:
     """Return a folder with the published tables, after downloading and unpacking them if need be.
 
-    :param sdist: the source distribution, if it is here already.
+    :param sdist: the source distribution, if already downloaded.
     :raises FetchError: if it cannot be downloaded, or is not the one expected.
     """
     if folder.is_dir():
@@ -249,7 +249,7 @@ def fetch(sdist: Path | None = None, folder: Path = CACHE) -> Path:
         try:
             unpacked.rename(folder)
         except OSError:
-            # Somebody else was faster.
+            # Another process was faster.
             if not folder.is_dir():
                 raise
     return folder
@@ -265,7 +265,7 @@ def _download(folder: Path) -> Path:
         said = (getattr(error, "stderr", "") or str(error)).strip().splitlines() or ["no reason given"]
         raise FetchError(
             f"pip cannot download the source distribution of chess {RELEASE} ({said[-1]}); "
-            "fetch it otherwise and name it with --sdist"
+            "fetch it in another way and name it with --sdist"
         ) from None
     return folder / f"chess-{RELEASE}.tar.gz"
 
@@ -297,7 +297,7 @@ def _differences(batch: Batch) -> list[str]:
 
 
 def compare(material: Material, args: argparse.Namespace, find: Finder, progress: ProgressLine) -> bool:
-    """Compare one table, print a line, and tell whether it agrees."""
+    """Compare one table, print a line, and return whether it agrees."""
     begun = time.perf_counter()
     sample = sys.maxsize if material.men <= 3 else args.sample
     batch = choose(table_path(args.dir, material.name, Variant.R_MOBILITY), material, sample, args.seed)
@@ -321,7 +321,7 @@ def compare(material: Material, args: argparse.Namespace, find: Finder, progress
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compare the tables asked for and return the exit code."""
+    """Compare the named tables and return the exit code."""
     materials = [Material.parse(name) for name in args.materials] or all_materials(4)[1:]
     for material in materials:
         if not 3 <= material.men <= 4:
@@ -348,7 +348,7 @@ def main() -> int:
     parser.add_argument(
         "--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: all cores)"
     )
-    parser.add_argument("--sdist", type=Path, help="source distribution of chess, if it is not to be fetched")
+    parser.add_argument("--sdist", type=Path, help="source distribution of chess, instead of a download")
     parser.add_argument("--cache", type=Path, default=CACHE, help="folder to keep the published tables in")
     try:
         return run(parser.parse_args())

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write the endings of TCEC's stopped draws whose value is most surprising: docs/endings.md.
+"""Write docs/endings.md, the endings of TCEC's stopped draws with the most surprising values.
 
     scripts/endings.py
 
@@ -8,9 +8,9 @@ come from the results of the benchmark of stopped games (benchmarks/README.md):
 
     scripts/endings.py --results proved.jsonl
 
-chooses among those with more men than tables have, and saves what the page needs. An ending surprises as much
-as best play is proved to change its exponential points: by those of the accrued score, and of the score that
-is nearest to it among those that the value may be.
+chooses among endings with more men than tables have, and saves the data of the page. The surprise of an
+ending is the proved change of its exponential points by best play: the difference between the points of the
+accrued score and those of the nearest possible value.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Ply(msgspec.Struct, frozen=True):
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
-    """A stopped draw, and what is proved of it."""
+    """A stopped draw and its proved bounds."""
 
     event: str
     fen: str
@@ -57,46 +57,46 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     lower: GScore
     upper: GScore
     seconds: float
-    """After which this was known."""
+    """Seconds until the bounds were proved."""
     cells: int
     mobile: list[str]
-    """Squares of the men that are mobile in the cell which proves the end that is shown."""
+    """Squares of the mobile men of the cell that proves the bound shown."""
     line: list[Ply]
-    """How play begins that shows this end, or best play if the value is known."""
+    """First moves of the line that shows this bound, or of best play if the value is exact."""
 
     @property
     def bounds(self) -> ScoreInterval:
-        """What the value lies between."""
+        """The interval that contains the value."""
         return ScoreInterval(self.lower, self.upper)
 
     @property
     def nearest(self) -> GScore:
-        """The score that the value may be which is nearest to what has accrued."""
+        """The possible value nearest to the accrued score."""
         return self.bounds.nearest(self.accrued)
 
     @property
     def surprise(self) -> float:
-        """By how many points best play is proved to change the result."""
+        """Number of points by which best play is proved to change the result."""
         return abs(_share(self.nearest) - _share(self.accrued))
 
     @property
     def turned(self) -> bool:
-        """Whether the side that held the score on the board is proved not to hold the value."""
+        """Whether the holder of the accrued score is proved not to hold the value."""
         return self.nearest.white != self.accrued.white
 
     @property
     def order(self) -> tuple[Any, ...]:
-        """Sort key: what surprises most, then what turns, then what is exact, comes first."""
+        """Sort key: the greatest surprise first, then endings that turn, then exact ones."""
         return -self.surprise, not self.turned, not self.bounds.exact, self.fen
 
 
 class Endings(msgspec.Struct):
-    """What the page is made of."""
+    """The data of the page."""
 
     solved: int
-    """Positions that were tried, all with more men than tables have."""
+    """Number of positions that were tried, all with more men than tables have."""
     narrowed: int
-    """How many of their values are proved not to be the accrued score."""
+    """Number of values that are proved not to be the accrued score."""
     shown: list[Ending]
 
 
@@ -147,13 +147,13 @@ def _ending(row: dict[str, Any]) -> Ending:
 
 
 def save(endings: Endings, data: Path) -> None:
-    """Save what the page is made of."""
+    """Save the data of the page."""
     data.mkdir(parents=True, exist_ok=True)
     write_file(data / "endings.json", msgspec.json.format(msgspec.json.encode(endings), indent=0) + b"\n")
 
 
 def read(data: Path) -> Endings:
-    """Return what has been saved."""
+    """Return the saved data of the page."""
     return msgspec.json.decode((data / "endings.json").read_bytes(), type=Endings)
 
 
@@ -173,13 +173,18 @@ def _page(endings: Endings, folder: str) -> Iterator[str]:
     turned = sum(ending.turned for ending in endings.shown)
     yield "# Surprising endings"
     yield (
-        "Engines' games are often stopped as draws when much is left to play for in r-mobility. These are "
-        "final positions of TCEC's stopped draws, of six men and more, in which best play is proved to "
-        "change most of what the board showed: the difference between the exponential points of the accrued "
-        "score and those of the value, or of the nearest score that the value may be. Of "
-        f"{counted(endings.solved, 'position')} that were solved in part or in full, {endings.narrowed} "
-        f"proved to be worth something else than they looked; of those below, {turned} turned to the other "
-        "side."
+        "This page is for chess players. After it you know twenty endings of six men and more in which best "
+        "play changes a draw most. Any of them can be solved again by one command, with more time for a "
+        "better answer:"
+    )
+    yield f'```\ntbgen solve "{endings.shown[0].fen} {endings.shown[0].accrued}"\n```'
+    yield (
+        "Engines' games are often stopped as draws while much can still be won in r-mobility. The positions "
+        "are final positions of TCEC's stopped draws, ordered by the proved change: the difference between "
+        "the exponential points of the accrued score and those of the value, or of the nearest possible "
+        f"value. Of {counted(endings.solved, 'position')} that were solved in part or in full, "
+        f"{endings.narrowed} have another value than the accrued score; of those below, best play turns "
+        f"{turned} to the other side."
     )
     for number, ending in enumerate(endings.shown, 1):
         yield from _shown(number, ending, folder)
@@ -188,21 +193,20 @@ def _page(endings: Endings, folder: str) -> Iterator[str]:
         "The positions are final positions of games in "
         "[TCEC's archive](https://github.com/TCEC-Chess/tcecgames) (CC BY-SA 3.0). "
         "`benchmarks/real_endings.py` solves them, and `scripts/endings.py --results FILE` "
-        "makes the page from its results. Times are from the start of the process. Arrows "
-        "show the first moves, and the mobile men of the cell that proves the score stand on green squares "
-        "([solve.md](solve.md))."
+        "makes the page from its results. Times count from the start of the process. Arrows show the first "
+        "moves, and green squares the mobile men of the cell that proves the score ([solve.md](solve.md))."
     )
 
 
 def _shown(number: int, ending: Ending, folder: str) -> Iterator[str]:
-    """Yield an ending with its board and how play begins."""
+    """Yield an ending with its board and the first moves."""
     board, event = chess.Board(ending.fen), ending.event.removeprefix("TCEC_").replace("_-_", ", ")
     yield f"## {number}. {_title(ending)}"
     yield f"![{described(board)}]({folder}/{number:02}.svg)"
     yield (
         f"{event.replace('_', ' ')}, `{ending.fen}`, {'White' if board.turn else 'Black'} to move. On the "
-        f"board it was {ending.accrued}, {EXPONENTIAL.text(ending.accrued)} points. {_worth(ending)} Known "
-        f"after {duration(ending.seconds)} and {counted(ending.cells, 'cell')}."
+        f"board it was {ending.accrued}, {EXPONENTIAL.text(ending.accrued)} points. {_value_text(ending)} "
+        f"Proved after {duration(ending.seconds)} and {counted(ending.cells, 'cell')}."
     )
     if ending.line:
         name = "Best play" if ending.bounds.exact else "To show it"
@@ -213,8 +217,8 @@ def _title(ending: Ending) -> str:
     return f"{ending.accrued} is {ending.bounds.words}"
 
 
-def _worth(ending: Ending) -> str:
-    """Say what best play comes to."""
+def _value_text(ending: Ending) -> str:
+    """Return a sentence on the result of best play."""
     if ending.bounds.exact:
         return f"With best play it is {ending.lower}, {EXPONENTIAL.text(ending.lower)} points."
     points = " to ".join(EXPONENTIAL.text(end) for end in ending.bounds)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Packed tables that an attacker has made, with right checksums: kernels must not leave their arrays.
+"""Test that kernels stay within their arrays on forged packed tables with correct checksums.
 
-Some small tables are packed. Then kernels are compiled with bounds checks, which takes minutes once, in a
-cache of their own. Datasets and facts of the tables are changed at random, all checksums are made right
-again, and each table is checked, asked one by one, in batches and in arrays, and unpacked. An error of tbgen
-is right, and so is any answer; everything else is named with its number, which ``--first`` begins with, and
-the exit code is 1.
+Some small tables are packed. Then kernels are compiled with bounds checks, which takes minutes once, into a
+separate cache. Datasets and attributes of the tables are changed at random, and all checksums corrected. Each
+table is then checked, probed one by one, in batches and in arrays, and unpacked. It passes if tbgen answers
+or raises an error of its own. Any other outcome is printed with its number, for ``--first``, and the exit
+code is 1.
 
     scripts/fuzz_packed.py --dir data --number 10000
 
@@ -60,13 +60,13 @@ CODED = (
 )
 FACTS = ("runs", "max_depth", "ep_positions", "accrued")
 ASKED = 40
-"""Positions of each side."""
+"""Number of positions of each side."""
 
 Arrays = dict[DatasetSchema, AnyArray]
 
 
 def pack(material: Material, tables: Path, out: Path) -> None:
-    """Write the packed table of a material, and plain ones that it rests on."""
+    """Write the packed table of a material, and plain sub-tables."""
     for sub in closure([material])[:-1]:
         shutil.copy(table_path(tables, sub.name, R), out)
     with TableFile(table_path(tables, material.name, R)) as file, Sources(out, R) as sources:
@@ -106,7 +106,7 @@ def mangled(data: AnyArray, chance: random.Random) -> AnyArray:
 
 
 def with_checks(arrays: Arrays, chance: random.Random) -> None:
-    """Make lengths of blocks add up to their bytes, mostly, and their checksums right."""
+    """Mostly make lengths of blocks add up to their bytes, and correct their checksums."""
     for data, length, check in CODED:
         if chance.randrange(10) and len(lengths := arrays[length]):
             most = int(lengths.sum(dtype=np.int64))
@@ -120,7 +120,7 @@ def with_checks(arrays: Arrays, chance: random.Random) -> None:
 
 
 def change(path: Path, chance: random.Random) -> None:
-    """Change a packed table, its checksums too."""
+    """Change a packed table and its checksums."""
     with h5py.File(path, "r+") as file:
         arrays: Arrays = {wanted: file[wanted.name][...] for wanted in PACKED.datasets}
         for wanted in chance.sample(PACKED.datasets, chance.choice((0, 1, 1, 1, 2, 3))):
@@ -149,7 +149,7 @@ def change(path: Path, chance: random.Random) -> None:
 
 
 class Trial:
-    """A packed table in a directory, and positions to ask it about."""
+    """A packed table in a directory, and positions to probe in it."""
 
     def __init__(self, material: Material, tables: Path, directory: Path) -> None:
         self.material, self.directory = material, directory
@@ -160,9 +160,9 @@ class Trial:
         self.letters = f"{free_men(self.layout)}{pawns(self.layout)}".replace(" ", "")
 
     def run(self, number: int) -> Iterator[str]:
-        """Change the table by the chance of a number, ask it, and yield what became of each way to ask."""
+        """Change the table by a random seed, probe it, and yield the outcome of each way to probe."""
         chance = random.Random(number)
-        other = self.path.with_name("changed")  # the one before may be open still
+        other = self.path.with_name("changed")  # the one before may still be open
         other.write_bytes(self.whole)
         change(other, chance)
         other.replace(self.path)
@@ -234,7 +234,7 @@ def main() -> int:
         for number in range(options.first, options.first + options.number):
             try:
                 said.update(trials[number % len(trials)].run(number))
-            except Exception as error:  # whatever it is, it is found
+            except Exception as error:  # every exception is a finding
                 failed += 1
                 print(f"{number}: {type(error).__name__}: {error}", flush=True)
     told = ", ".join(f"{count:,} times {what}" for what, count in said.items())

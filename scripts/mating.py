@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write what men can mate, and what rules of thumb say of it: docs/mating.md.
+"""Write docs/mating.md, the mating potential of men by tables and by rules of thumb.
 
     scripts/mating.py
 
@@ -46,21 +46,21 @@ _NAMES: Final = _PIECES | {
     **{"[FDA]": "FAD", "[BD]": "bede", "[BDD]": "adjutant", "[BW]": "dragon horse", "[BN]": "archbishop"},
     **{"[RF]": "dragon king", "[RN]": "chancellor", "[QN]": "amazon", "[NN]": "nightrider"},
 }
-"""Usual names, as far as there are any."""
+"""Usual names of men that have one."""
 _ALIKE: Final = "="
-"""Follows a material whose positions with men on squares of one colour are meant."""
+"""Suffix of a material that stands for its positions with men on squares of one colour."""
 _SIGNS: Final = {Verdict.GENERAL: "●", Verdict.SOMETIMES: "○"}
-"""Verdicts in a few columns; nothing stands for the others."""
+"""Signs of verdicts in a table; the other verdicts have none."""
 
 
 class Claim(NamedTuple):
-    """What is said of endings."""
+    """A statement on endings."""
 
     text: str
     source: int
-    """Place in :data:`SOURCES`, from 1."""
+    """Number in :data:`SOURCES`, from 1."""
     wins: bool
-    """Whether the side that is ahead is said to win in general."""
+    """Whether the statement is a general win of the side that is ahead."""
     endings: str
 
 
@@ -70,7 +70,7 @@ SOURCES: Final = (
     "6 May 2019, https://www.chessvariants.com/index/editcomment.php?reply=37657",
     "10 October 2011, http://www.talkchess.com/forum/viewtopic.php?t=40629",
 )
-"""Where H. G. Muller said it."""
+"""Places where H. G. Muller made the statements."""
 
 CLAIMS: Final = (
     Claim("The woody rook and the commoner mate alone, although they are light.", 1, True, "K[WD]vK K[WF]vK"),
@@ -100,11 +100,11 @@ WIKI_SENTENCES: Final = {
     "KNNvK": ("stalemate, unless a knight can be captured or there is mate in one", "0.5 0.0"),
     "KPvK": ("mate or stalemate, unless the pawn can be captured", "0.0 0.5"),
 }
-"""What the wiki says of a material, and the scores that it names, the usual one first."""
+"""Sentence of the wiki on a material, and the scores that it names, the usual one first."""
 
 
 class Mating:
-    """What the page is made of.
+    """The data of the page.
 
     :param data: directory of the list.
     :param tables: directory of the data of reports.
@@ -124,7 +124,7 @@ class Mating:
         return self.entries[material], int(swapped)
 
     def truth(self, ending: str) -> tuple[MatingTruth, str]:
-        """Return what is true of the side that is ahead in an ending, and its name."""
+        """Return the truth about the side that is ahead in an ending, and the name of the ending."""
         material, alike = Material.parse(ending.removesuffix(_ALIKE)), ending.endswith(_ALIKE)
         entry = self.entries.get(material)
         found = self.reports.table(material, Variant.R_MOBILITY).mating if entry is None else entry.potential
@@ -133,7 +133,7 @@ class Mating:
         return truths[found.rule.leader or "white"], f"{_name(material)}{', one colour' if alike else ''}"
 
     def marks(self) -> MatingMarks:
-        """Return what the tables tell of light men, as :func:`tbgen.report.mating.marks_of_tables`."""
+        """Return the marks of light men, as :func:`tbgen.report.mating.marks_of_tables` does."""
 
         def wins(white: str, black: str = "") -> bool:
             entry, side = self.of(white, black)
@@ -147,7 +147,7 @@ class Mating:
         )
 
     def wiki(self, name: str) -> Sequence[str]:
-        """Return what the wiki says of an ending beside the shares of scores."""
+        """Return a row: an ending, the wiki's sentence, the shares of the named scores and of others."""
         text, scores = WIKI_SENTENCES[name]
         counts = Counter[GScore]()
         for side in self.reports.table(Material.parse(name), Variant.R_MOBILITY).endgame.sides:
@@ -163,9 +163,9 @@ class Mating:
 
 
 def save(document: dict[str, Any], data: Path) -> None:
-    """Save the list that the page is made of.
+    """Save the list of the page.
 
-    :raises UsageError: if it is none.
+    :raises UsageError: if the document is no such list.
     """
     if not isinstance(document, dict) or not document.get("entries"):
         raise UsageError("the file is no list of tbgen report --mating MEN --json")
@@ -183,18 +183,23 @@ def _page(mating: Mating) -> Iterator[str]:
     wrong = [entry for entry in told if not entry.potential.agrees]
     yield "# What men can mate"
     yield (
-        f"{counted(len(mating.entries), 'ending')} of {len(mating.men)} men, solved: which of them win by "
-        "force, and whether the rule of thumb of engines knows it. The rule is that of Pair-o-Max; it is "
-        f"right in {len(told) - len(wrong)} of the {len(told)} endings of which it says anything. Words and "
-        "columns are those of [report.md](report.md#mating-potential-of-any-men), and men in brackets are "
-        "described as in [described.md](described.md). Shares are those of the open positions in which mate "
-        "is forced, with the attacker to move and not to move; longest ways count plies. There is no 50-move "
-        "rule."
+        "This page is for authors of engines and friends of fairy pieces. After it you know which men can "
+        "force mate, alone, in pairs and against each other, and where the rule of thumb of engines is "
+        "wrong. One command answers the same for any man:"
+    )
+    yield '```\ntbgen build "K[WD]vK" "K[WD][WD]vK" && tbgen report --mating "[WD]"\n```'
+    yield (
+        f"The page covers {counted(len(mating.entries), 'ending')} of {len(mating.men)} men. The rule is "
+        f"that of Pair-o-Max; it is right in {len(told) - len(wrong)} of the {len(told)} endings for which "
+        "it predicts anything. [report.md](report.md#mating-potential-of-any-men) explains words and "
+        "columns, and [described.md](described.md) the men in brackets. Shares are those of the open "
+        "positions in which mate is forced, with the attacker to move and not to move; longest ways count "
+        "plies. There is no 50-move rule."
     )
     yield "## Alone and in pairs"
     yield (
-        "What a man mates alone, and two of it, on squares of both colours if they are bound to one. "
-        "*Typical* is the typical score with the lone king to move, where there is no general win."
+        "One man and two of it against a bare king, on squares of both colours if they are bound to one. "
+        "*Typical* is the typical score with the lone king to move, where no general win exists."
     )
     columns = ("share", "longest", "typical")
     rows: Iterator[Sequence[str]] = (
@@ -202,12 +207,12 @@ def _page(mating: Mating) -> Iterator[str]:
         for man in mating.men
     )
     yield _table(
-        ("man", "", "worth", *(f"alone: {name}" for name in columns), "two: share", *columns[1:]), rows
+        ("man", "", "value", *(f"alone: {name}" for name in columns), "two: share", *columns[1:]), rows
     )
     yield "## Against pieces of chess"
     yield (
-        "Who is ahead, by what men are worth, his share, and the typical score with the other side to move "
-        "where there is no general win. General wins are bold."
+        "The man that is ahead by the values of men, its share, and the typical score with the other side to "
+        "move where no general win exists. General wins are bold."
     )
     rows = ((_name(man), *(_duel(mating, man, piece) for piece in _PIECES)) for man in mating.men)
     yield _table(("man", *_PIECES.values()), rows)
@@ -216,7 +221,7 @@ def _page(mating: Mating) -> Iterator[str]:
     idle = ", ".join(_name(man) for man, row in signs.items() if not any(row))
     yield (
         "The man of a row wins in general against that of a column (●), or in some open positions (○). "
-        f"Never by force do {idle}."
+        f"These never win by force: {idle}."
     )
     rows = ((_name(man), *row) for man, row in signs.items() if any(row))
     yield _table(("", *map(_name, mating.men)), rows)
@@ -231,8 +236,8 @@ def _page(mating: Mating) -> Iterator[str]:
     yield _beside(mating)
     yield "## What the wiki says"
     yield (
-        f"Sentences of the [wiki of the rules]({WIKI}) on basic endings, and which part of the positions "
-        "without captures has which score, whoever holds it and is to move."
+        f"Sentences of the [wiki of the rules]({WIKI}) on basic endings, and the share of each score in the "
+        "positions without captures, whichever side holds it or is to move."
     )
     yield _table(("ending", "wiki", "scores it names", "others"), map(mating.wiki, WIKI_SENTENCES))
     yield "## How this page is made"
@@ -249,13 +254,13 @@ def _page(mating: Mating) -> Iterator[str]:
 
 
 def _is_mixed(material: Material) -> bool:
-    """Whether a material is none of those that are listed for single men."""
+    """Whether a material is not among those listed for single men."""
     white, black = (side[1:] for side in material.sides)
     return len({*white}) != 1 or (len(white) > 1 and bool(black))
 
 
 def _name(man: str | Material) -> str:
-    """Return the name of a man or material for Markdown, which takes brackets for links."""
+    """Return the name of a man or material for Markdown, where brackets mean links."""
     return str(man).replace("[", "\\[").replace("]", "\\]")
 
 
@@ -274,13 +279,13 @@ def _shares(truth: MatingTruth, decimals: int = 2) -> str:
 
 
 def _bare(mating: Mating, men: str) -> tuple[str, str, str]:
-    """Return what men do against a bare king: share, longest way, typical score."""
+    """Return share, longest way and typical score of men against a bare king."""
     first = next(mating_rows(mating.of(men)[0]))
     return _shares(mating.of(men)[0].potential.truth.white), first[4].removesuffix(" plies"), first[5]
 
 
 def _duel(mating: Mating, man: str, piece: str) -> str:
-    """Return what becomes of a man against a piece."""
+    """Return a cell: the result of a man against a piece."""
     if man == piece:
         return ""
     entry, _ = mating.of(man, piece)
@@ -307,9 +312,9 @@ def _wrong(entries: Sequence[MatingEntry]) -> Iterator[Sequence[str]]:
 
 
 def _marks(mating: Mating, told: Sequence[MatingEntry]) -> Iterator[str]:
-    """Yield what the tables tell of men, and how far the rule comes with it."""
+    """Yield the marks of men by the tables, and the success of the rule with them."""
     marks = mating.marks()
-    yield f"The rule is told three marks of men. From these tables, for men worth less than {ENOUGH} pawns:"
+    yield f"The rule needs three marks of men. For men of less than {ENOUGH} pawns these tables say:"
     words = {
         "mate alone": (marks.mating, MULLER.mating),
         "do not mate in pairs": (marks.no_pair, MULLER.no_pair),
@@ -331,15 +336,15 @@ def _marks(mating: Mating, told: Sequence[MatingEntry]) -> Iterator[str]:
 
 
 def _beside(mating: Mating) -> str:
-    """Return how endings of which other programs tell something else are counted there."""
+    """Return how other programs count endings for which they report other numbers."""
     rook, queen = mating.of("Q", "R")[0].longest.white, mating.of("Q", "[WF]")[0].longest.white
     pair = mating.of("[F][F]")[0].potential.truth.white
     forced, opened = pair.to_move.forced + pair.waiting.forced, pair.to_move.open + pair.waiting.open
     return (
         "FairyGen, the generator of H. G. Muller, counts the same forced mates, by the moves that they take, "
         "in all endings that were compared ([described.md](described.md#how-it-is-known-to-be-right)).\n\n"
-        "Longest ways count to mate. Some programs count to the capture that decides, FairyGen too unless it "
-        f"is told otherwise. So KQvKR takes {rook} plies here, and 62 where it ends with the rook; "
+        "Longest ways count to mate. Some programs count to the capture that decides, FairyGen too by "
+        f"default. So KQvKR takes {rook} plies here, and 62 where it ends with the rook; "
         f"{_name('KQvK[WF]')} takes {queen} either way, for the longest way mates with the commoner on the "
         f"board.\n\nTwo ferzes mate by force in {forced} of {opened:,} open positions on the full board, in "
         "FairyGen as here. All are of one kind: in `8/8/8/8/[F]7/8/2K5/k1[F]5 w`, c1b2+ leaves Black a1a2 "
@@ -348,7 +353,7 @@ def _beside(mating: Mating) -> str:
 
 
 def _judged(mating: Mating, claim: Claim) -> Sequence[str]:
-    """Return a claim beside the truth."""
+    """Return a row: a claim and the truth."""
     found = [mating.truth(ending) for ending in claim.endings.split()]
     right = [(truth.verdict is Verdict.GENERAL) == claim.wins for truth, _ in found]
     shares = "; ".join(f"{name} {_shares(truth)}" for truth, name in found)

@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
-"""Build tables one by one, each in a process of its own, and compare the memory they take with the estimate.
+"""Build tables one by one, each in its own process, and compare their memory with the estimate.
 
     scripts/measure_memory.py data KBvKN KQRvKR
     scripts/measure_memory.py data KQRvKR --threads 1 --rules wg
 
-DIR must hold the sub-tables, and stays as it is: a table is made in a folder of its own, which is removed.
-Further options are passed on to `tbgen build`.
+DIR must contain the sub-tables, and is not changed: a table is made in a temporary folder. Further options
+are passed on to `tbgen build`.
 
-Prints a line per table: the estimate, the peak of the process, how many times the estimate that is, and what
-is left of the peak for each slot of the phases at work when the pool and what any build holds are taken off:
-`workspace` and `accrued` in tbgen/costs.toml say that. Exit code 0 if all estimates are near the
-peak, else 1.
+Prints a line per table: the estimate, the peak of the process, the ratio of the peak to the estimate, and the
+bytes for each slot of the phases at work: the peak less the pool and the memory of any build. `workspace` and
+`accrued` in tbgen/costs.toml are set by it. Exit code 0 if all estimates are near the peak, else 1.
 """
 
 import argparse
@@ -31,22 +30,22 @@ from tbgen.index.layout import layout_of
 from tbgen.store.format import SUFFIX
 
 WITHIN: Final = 0.15
-"""How far an estimate may be off, of the peak."""
+"""Allowed error of an estimate as a share of the peak."""
 
 MIB: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a build of one table has taken."""
+    """The memory of the build of one table."""
 
     material: Material
     estimated: int
-    """Bytes."""
+    """Estimated bytes."""
     peak: int
-    """Bytes that the process has held at most."""
+    """Peak of the process in bytes."""
     at_work: int
-    """Slots of the phases at work at one time."""
+    """Number of slots of the phases at work at one time."""
 
     @property
     def ratio(self) -> float:
@@ -60,7 +59,7 @@ class Measured:
 
     @property
     def rest(self) -> float:
-        """Bytes per slot at work beyond what any build holds and the pool."""
+        """Bytes per slot at work, without the memory of any build and the pool."""
         expected = shared_memory(self.material) + pool_memory(layout_of(self.material))
         return (self.peak - expected) / self.at_work
 
@@ -72,7 +71,7 @@ class Measured:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Measure what the arguments ask for; return the exit code."""
+    """Measure the named tables; return the exit code."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
     )
@@ -88,7 +87,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def run(directory: Path, names: Sequence[str], threads: int, options: Sequence[str] = ()) -> int:
-    """Measure tables and print what was found; return 0 if all estimates are good, else 1."""
+    """Measure tables and print a line for each; return 0 if all estimates are good, else 1."""
     print(f"{'material':8} {'estimate':>14} {'peak':>14} {'ratio':>7} {'bytes/slot':>10}")
     good = True
     for measured in measurements(directory, names, threads, options):
@@ -100,7 +99,7 @@ def run(directory: Path, names: Sequence[str], threads: int, options: Sequence[s
 def measurements(
     directory: Path, names: Sequence[str], threads: int, options: Sequence[str] = ()
 ) -> Iterator[Measured]:
-    """Build the tables of some materials, each in a process and a folder of its own.
+    """Build the tables of some materials, each in a separate process and folder.
 
     :raises TbgenError: if a build fails.
     """
@@ -119,7 +118,7 @@ def measurements(
 def answer(words: Sequence[str], *more: str) -> dict[str, Any]:
     """Return the document that ``tbgen build`` prints.
 
-    :raises TbgenError: with what it says if it fails, or if sub-tables are missing.
+    :raises TbgenError: with its message if it fails, or if sub-tables are missing.
     """
     command = [sys.executable, "-m", "tbgen", "build", *words, *more]
     done = subprocess.run(command, capture_output=True, text=True)

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""Make small mistakes in the code, one at a time, and tell which of them the tests notice.
+"""Make small mistakes in the code, one at a time, and report which of them the tests notice.
 
     scripts/mutate --out /tmp/mutants
     scripts/mutate --out /tmp/mutants --count 8 --list
 
-A mutant is the package with one change in the body of one function: another operator, comparison or number,
-a condition negated. A digest of seed, function and change chooses the mutants, as many of each package, so
-another commit has the same ones wherever the code is the same. Nothing is written into the checkout: the
+A mutant is the package with one change in the body of one function: another operator, comparison or number, a
+condition negated. A digest of seed, function and change chooses the mutants, equally many of each package, so
+another commit has the same mutants wherever the code is the same. Nothing is written into the checkout: the
 tests run in copies of it. First all daily tests run once with coverage, except those with a browser. Then
 each mutant runs the tests whose coverage reaches it, those of its own package first, until one fails. A
-mutant of a compiled function runs the tests that reach a call of it. A mutant of another function takes the
-kernels that are there first, and compiles its own if it survives, for kernels can rest on what it returns.
+mutant of a compiled function runs the tests that reach a call of it. A mutant of another function uses the
+existing kernels first, and compiles its own if it survives, because kernels can depend on what it returns.
 This takes the time of the tests twice, and then a minute for each mutant, five for one that compiles. Exit
-code 0, whatever survives; 1 if the tests cannot be run.
+code 0, whether mutants survive or not; 1 if the tests cannot be run.
 """
 
 import argparse
@@ -47,7 +47,7 @@ _PAIRS: Final = (
 SWAPS: Final = dict[type[ast.AST], type[ast.AST]](
     [*_PAIRS, *((b, a) for a, b in _PAIRS), (ast.BitXor, ast.BitOr)]
 )
-"""The operators, and what takes their place."""
+"""The operators and their replacements."""
 _COMPILED: Final = {"jit", "kernel", "inlined"}
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -56,9 +56,9 @@ class Mutant(NamedTuple):
     """One change of one module.
 
     :ivar path: of the module, within the checkout.
-    :ivar function: whose body is changed, by its qualified name.
+    :ivar function: qualified name of the function whose body is changed.
     :ivar place: line and column.
-    :ivar start: where the changed code begins, in bytes of the file; ``end`` is where it ends.
+    :ivar start: offset of the changed code in bytes of the file; ``end`` is the offset after it.
     """
 
     path: str
@@ -80,7 +80,7 @@ class Mutant(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of a mutant.
+    """The fate of a mutant.
 
     :ivar outcome: ``killed``, ``survived`` or ``unreached``.
     :ivar by: the test that failed.
@@ -93,7 +93,7 @@ class Outcome(NamedTuple):
 
 
 def mutants_of(path: Path, root: Path) -> list[Mutant]:
-    """Return all mutants of a module that the operators know."""
+    """Return all mutants of a module that the operators make."""
     source = path.read_bytes()
     starts = [0]
     for line in source.splitlines(keepends=True):
@@ -136,7 +136,7 @@ def functions_of(tree: ast.Module) -> Iterator[tuple[str, _Function]]:
 
 
 def _changes(node: ast.AST) -> Iterator[tuple[ast.expr, ast.AST]]:
-    """Yield expressions and what takes their place; type hints, decorators and messages stay as they are."""
+    """Yield expressions and their replacements, without type hints, decorators and messages."""
     if isinstance(node, ast.Raise | ast.JoinedStr | ast.Assert):
         return
     if isinstance(node, ast.expr):
@@ -173,7 +173,7 @@ def _changed(node: ast.expr) -> Iterator[ast.AST]:
 
 
 def choose(count: int, seed: int, root: Path) -> list[Mutant]:
-    """Return so many mutants, one of each package in turn."""
+    """Return a number of mutants, one of each package in turn."""
     queues = []
     for package in PACKAGES:
         modules = sorted((root / "tbgen" / package).rglob("*.py"))
@@ -186,7 +186,7 @@ def choose(count: int, seed: int, root: Path) -> list[Mutant]:
 
 
 def _shuffled(mutants: Sequence[Mutant], seed: int) -> list[Mutant]:
-    """Return mutants in an order as good as random, which for two of them does not depend on the others."""
+    """Return mutants in a pseudo-random order; the order of any two does not depend on the others."""
     alike: Counter[tuple[str, ...]] = Counter()
     lots = {}
     for mutant in mutants:
@@ -197,7 +197,7 @@ def _shuffled(mutants: Sequence[Mutant], seed: int) -> list[Mutant]:
 
 
 class Calls:
-    """Which functions of Python call compiled ones, directly or through others, by the syntax trees."""
+    """The Python functions that call compiled ones, directly or through others, by the syntax trees."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -234,7 +234,7 @@ class Calls:
 
 
 def is_compiled(node: _Function) -> bool:
-    """Whether a function is decorated as one that numba compiles."""
+    """Return whether the decorators of a function make numba compile it."""
     return bool({ast.unparse(each) for each in node.decorator_list} & _COMPILED)
 
 
@@ -250,9 +250,9 @@ def _assigned(node: ast.stmt) -> list[str]:
 
 
 class Observed:
-    """What the run with coverage showed.
+    """The results of the run with coverage.
 
-    :param directory: where it is kept.
+    :param directory: directory of the results.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -287,7 +287,7 @@ class Observed:
         )
 
     def seconds(self, tests: Sequence[str]) -> float:
-        """Return how long tests took."""
+        """Return the seconds that tests took."""
         return sum(self._seconds[each] for each in tests)
 
 
@@ -312,7 +312,7 @@ class Copy:
         known = _kernels()
         if known.exists():
             shutil.copytree(known, kernels / "kernels", copy_function=_link)
-        # Which process of pytest-xdist this is, and where its tables lie, is not for the tests there.
+        # The tests there must not see the worker of pytest-xdist here, nor its tables.
         own = ("PYTEST_", "TBGEN_TEST")
         self._environment = {name: value for name, value in os.environ.items() if not name.startswith(own)}
         self._environment |= {"PYTHONPATH": str(directory), "NUMBA_CACHE_DIR": str(kernels)}
@@ -321,7 +321,8 @@ class Copy:
     def run(
         self, *words: str, limit: float | None = None, environment: dict[str, str]
     ) -> tuple[int | None, str]:
-        """Run pytest in the copy; return its exit code, None after a limit of seconds, and what it said."""
+        """Run pytest in the copy; return its exit code (None after a time limit in seconds) and its
+        output."""
         with tempfile.TemporaryFile("w+") as said:
             running = subprocess.Popen(
                 [self._python, "-m", "pytest", *PLUGIN, *words],
@@ -375,7 +376,7 @@ class Copy:
         return Outcome(mutant.name, "killed", failed[0][:150] if failed else said[-300:], seconds)
 
     def _write(self, path: Path, source: bytes) -> None:
-        """Write a module; a time of its own for each version tells Python to compile it again."""
+        """Write a module with a new modification time, so that Python compiles it again."""
         path.write_bytes(source)
         self._version += 1
         os.utime(path, (self._version, self._version))
@@ -390,8 +391,8 @@ def _kernels() -> Path:
 
 
 def _kernels_kept(mutant: Mutant) -> str:
-    """Return what tells the tests of a mutant to take the kernels of the module without it; nothing if it is
-    one of a compiled function, or none that a kernel's module imports."""
+    """Return the digest by which the tests of a mutant find the kernels of the unchanged module; nothing if
+    the mutant is in a compiled function, or in a module that no kernel's module imports."""
     from tbgen.compiler.cache import _source_digest, closure
 
     path = ROOT / mutant.path
@@ -441,13 +442,13 @@ def main(words: Sequence[str] | None = None) -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument(
-        "--out", type=Path, required=True, help="directory of what is found, outside of the checkout"
+        "--out", type=Path, required=True, help="directory of the results, outside of the checkout"
     )
     parser.add_argument("--count", type=int, default=60, help="how many mutants (60)")
     parser.add_argument("--seed", type=int, default=1, help="which mutants (1)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many at once (one a processor)")
     parser.add_argument(
-        "--limit", type=float, default=1200, help="the most seconds that the tests of one mutant take (1200)"
+        "--limit", type=float, default=1200, help="time limit in seconds for the tests of one mutant (1200)"
     )
     parser.add_argument("--list", action="store_true", help="print the mutants and run nothing")
     options = parser.parse_args(words)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write what the tables say about chess: docs/findings.md, with its diagrams, from the data in docs/tables.
+"""Write docs/findings.md, the findings of the tables, with its diagrams, from the data in docs/tables.
 
     scripts/overview.py
     scripts/overview.py --data saved --out docs/findings.md
@@ -37,17 +37,17 @@ from tbgen.text import counted, plies
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 SHOWN: Final = 3
-"""Diagrams of a chapter."""
+"""Maximum number of diagrams in a chapter."""
 UPSETS: Final = 12
-"""Endgames in which the side with less does best that are listed."""
+"""Number of listed endgames in which the side with less does best."""
 DRAWN: Final = 0.75
-"""Part of the positions from which on an endgame counts as drawn in chess."""
+"""Share of drawn positions from which on an endgame counts as drawn in chess."""
 EXAMPLES: Final = 2
-"""Endgames of this list that get a diagram."""
+"""Number of endgames of this list that get a diagram."""
 MOVES: Final = 12
-"""Moves of a line that are shown; longer ones end with dots."""
+"""Number of moves shown of a line; longer lines end with dots."""
 DIAGRAM_SIZE: Final = 260
-"""Of a board, in pixels."""
+"""Width of a board in pixels."""
 
 
 class Page:
@@ -79,7 +79,7 @@ class Page:
         self.add(f"![{described(board)}]({self._folder.name}/{name}.svg)")
 
     def write(self) -> None:
-        """Write all files, and remove diagrams that are no longer there.
+        """Write all files, and remove diagrams that the page no longer has.
 
         :raises TbgenError: if something cannot be written.
         """
@@ -93,7 +93,7 @@ class Page:
 
 
 def write_overview(report: Report, path: Path) -> None:
-    """Write the page about all that a report has.
+    """Write the page about everything that a report contains.
 
     :raises TbgenError: if it cannot be written.
     """
@@ -127,16 +127,17 @@ def _beginning(page: Page, report: Report) -> None:
         )
     page.add(
         "# What the tables say",
-        "R-mobility has no draws: every position is worth a score that one side holds. This page shows the "
-        f"results for the endgames of chess. It is made from {'; '.join(parts)}. White is the side named "
-        "first, scores with a minus are Black's, and depths count plies until the accrued score is the "
-        "value.",
+        "This page is for chess players and researchers. After it you know the longest wins, the strangest "
+        "positions and the typical result of every endgame in r-mobility, which has no draws. A website with "
+        "all numbers, lines and plots is one command away:",
+        "```\ntbgen report --from docs/tables --out site\n```",
         "A score is the number of moves that a side was left with, plus one half if it was not in check: "
         "G0.0 is mate, G0.5 stalemate, G3.5 three moves and no check. The lowest score since the last "
-        "capture or pawn move counts ([theory](theory.md), [words](glossary.md)).",
-        "Every number comes from the data in `docs/tables`, which `tbgen report --save docs/tables` saved. "
-        "`scripts/overview.py` makes this page from these data, and `tbgen report --from docs/tables --out "
-        "site` makes a site with all numbers, lines and plots.",
+        "capture or pawn move counts ([theory](theory.md), [words](glossary.md)). White is the side named "
+        "first, scores with a minus are Black's, and depths count plies until the accrued score is the "
+        "value.",
+        f"The numbers come from {'; '.join(parts)}. `tbgen report --save docs/tables` saved their data, and "
+        "`scripts/overview.py` makes this page from these data.",
     )
 
 
@@ -151,8 +152,8 @@ def _records(page: Page, records: Sequence[OverallRecord]) -> None:
     for record in longest:
         _shown(page, _way(record.holders[0]), record.holders[0])
     page.add(
-        "The table has, for every score, the longest way to it and the number of positions with a way as "
-        "long; positions that differ only by symmetry or colours count once."
+        "For every score, the table has the longest way to it and the number of positions with a way of that "
+        "length; positions that differ only by symmetry or colours count once."
     )
     page.add_table(
         ("score", "plies", "positions", "material", "example"),
@@ -182,7 +183,7 @@ def _shown(page: Page, title: str, record: Record, *sentences: str) -> None:
 
 
 def _movetext(record: Record) -> str:
-    """Return the first moves of a line: the score of its start, then the accrued score where it changes."""
+    """Return the first moves of a line, after the position score, with each change of the accrued score."""
     board = chess.Board(record.fen)
     accrued = position_score(board)
     parts = [f"({accrued})"]
@@ -214,7 +215,7 @@ def _strangest(page: Page, tables: Sequence[TableReport], records: Sequence[Over
             page,
             _way(record),
             record,
-            f"No side that mates is further behind than {_holder(record)} here, by {counted_pawns(-lead)}.",
+            f"{_holder(record)} mates here, {counted_pawns(-lead)} behind: more than in any other mate.",
         )
     alone = [found for found in behind if found[-1].material.black == "K"]
     if alone:
@@ -248,7 +249,7 @@ def _upsets(page: Page, tables: Sequence[TableReport]) -> None:
         "which it mates.",
     )
     page.add_table(
-        ("material", "with less", "to move", "holds what chess calls drawn in", "mates in"),
+        ("material", "with less", "to move", "drawn positions that it holds", "mates in"),
         (
             (table.material.name, _behind(table), NAMES[side], percent(share), _mates(table, side))
             for share, side, table in upsets
@@ -271,7 +272,7 @@ def _behind(table: TableReport) -> str:
 
 
 def _mates(table: TableReport, side: int) -> str:
-    """Return in which part of the positions the side with less mates."""
+    """Return the share of the positions in which the side with less mates."""
     found, total = table.distribution.outcomes(side), table.distribution.positions[side].board
     return percent((found.lost if table.mating.rule.leader == "white" else found.won) / total)
 

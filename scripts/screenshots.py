@@ -3,8 +3,8 @@
 
     .venv/bin/python scripts/screenshots.py data
 
-It takes the table of KRvKB, those that it rests on, and Chromium. With --all it makes pictures of more states
-of the page instead, for a screen and a phone, light and dark, to be looked at: in the directory that follows.
+It needs the table of KRvKB with its sub-tables, and Chromium. With --all DIR it makes pictures of more states
+of the page instead, for a screen and a phone, light and dark, for inspection.
 """
 
 import argparse

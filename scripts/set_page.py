@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Write what each table of a set is: docs/set.md, from docs/tables/set.json and the lists of proofs.
+"""Write docs/set.md, a list of every table of a set, from docs/tables/set.json and the lists of proofs.
 
     tbgen publish /srv/tables --men 5 && tbgen publish /srv/tables --men 5 --rules wg
     scripts/set_page.py --published /srv/tables     # makes docs/tables/set.json first
     scripts/set_page.py
 
-``set.json`` has for every table the file's size and SHA-256, as ``tbgen publish`` has listed them, and what
-the file says of itself: positions, content, how long it took to build. The same data give the same page.
+``set.json`` has for every table the size and SHA-256 of the file, as ``tbgen publish`` has listed them, and
+attributes of the file: positions, digest of the content, time to build. The same data give the same page.
 """
 
 import argparse
@@ -33,9 +33,9 @@ _Facts = Mapping[str, Any]
 
 
 def main() -> int:
-    """Write the page, and the data before if they are to be made."""
+    """Write the page; with ``--published``, make the data first."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--published", type=Path, help="directory of tbgen publish; without, the data stay")
+    parser.add_argument("--published", type=Path, help="directory of tbgen publish, to make the data first")
     parser.add_argument("--data", type=Path, default=ROOT / "docs" / "tables")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "set.md")
     arguments = parser.parse_args()
@@ -93,13 +93,26 @@ def page(tables: Sequence[_Facts], data: Path) -> Iterable[str]:
     yield from (
         "# The set, table by table",
         "",
-        "This page lists every table of two to five men. The columns are its number of legal positions up to "
-        "symmetry; its longest way to the goal (with every accrued score in tables that store the depths of "
-        "these, as those of up to four men do); the size of its file; the time to build it from its "
-        "sub-tables (by the clock; most tables were built two at a time, while the machine did other work); "
-        "and the number of states that have been proved, each from its successors (`tbgen verify`), with the "
-        "time of the proof. `docs/tables/set.json` has the SHA-256 of the files and the digests of the "
-        "contents; `scripts/set_page.py` makes this page from it and from the lists of proofs.",
+        "This page is for those who build, fetch or check tables. After it you know the size, the cost and "
+        "the proof of each one. This command lists your own tables:",
+        "",
+        "```",
+        "tbgen info",
+        "```",
+        "",
+        "The columns are:",
+        "",
+        "- *positions*: legal positions up to symmetry;",
+        "- *longest*: the longest way to the goal, over every accrued score in tables that store their "
+        "depths, as those of up to four men do;",
+        "- *file*: its size;",
+        "- *built in*: wall time from its sub-tables; most tables were built two at a time, while the "
+        "machine did other work;",
+        "- *states proved*: states that `tbgen verify` has checked, each against its successors, and the "
+        "time of the proof.",
+        "",
+        "`docs/tables/set.json` has the SHA-256 of the files and the digests of the contents; "
+        "`scripts/set_page.py` makes this page from it and from the lists of proofs.",
         "",
     )
     for variant, entries in by_variant.items():

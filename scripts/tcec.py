@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write what r-mobility makes of TCEC's games: docs/tcec.md, from the data in docs/tcec.
+"""Write docs/tcec.md, the results of TCEC's games by r-mobility, from the data in docs/tcec.
 
     scripts/tcec.py
 
@@ -8,9 +8,9 @@ makes the page; the same data give the same bytes. The data come from the public
     git clone https://github.com/TCEC-Chess/tcecgames
     scripts/tcec.py --archive tcecgames --dir data
 
-adjudicates the games by the tables in a directory, which takes minutes, and saves what the page needs: the
-results of some events, and the final positions of draws that tables know. Test runs and files of 4 MiB or
-more, which copies of the archive may lack, are left aside.
+adjudicates the games by the tables in a directory, which takes minutes, and saves the data of the page: the
+results of some events, and the final positions of draws that are in tables. Test runs and files of 4 MiB or
+more, which copies of the archive may lack, are left out.
 """
 
 from __future__ import annotations
@@ -51,20 +51,20 @@ from tbgen.text import share as percent
 ROOT: Final = Path(__file__).resolve().parent.parent
 DATA: Final = ROOT / "docs" / "tcec"
 LARGEST: Final = 4 << 20
-"""Bytes of the files that are left aside, and more."""
+"""Size in bytes from which on files are left out."""
 OPTIONS: Final = GameOptions(Variant.R_MOBILITY)
 
 
 class Event(NamedTuple):
-    """An event whose places the page looks at."""
+    """An event whose places the page compares."""
 
     file: str
-    """Its name in the archive, without its ending."""
+    """Its name in the archive, without the suffix."""
     title: str
     rules: str
-    """By what ties were broken, as ``--order`` has it."""
+    """The rules by which ties were broken, a value of ``--order``."""
     note: str = ""
-    """What else is to be said."""
+    """A further sentence."""
 
 
 FRC_6: Final = (
@@ -76,7 +76,7 @@ DECIDED: Final = (
     Event("TCEC_Season_18_-_Top_of_The_Top_Bonus", "Top 4 bonus of season 18 (July 2020)", "tcec-s19"),
     Event("TCEC_Season_21_-_Frc4_League_D", "FRC 4, League D (December 2021)", "tcec"),
 )
-"""Events that r-mobility has decided."""
+"""Events that r-mobility decided."""
 OTHERS: Final = (
     Event("TCEC_Season_18_-_League_1", "Season 18, League 1 (2020)", "tcec-s18"),
     Event("TCEC_Season_18_-_League_2", "Season 18, League 2 (2020)", "tcec-s18"),
@@ -89,7 +89,7 @@ OTHERS: Final = (
     Event("TCEC_Season_24_-_Frc6_League_D", "FRC 6, League D (2023)", "tcec-4k", FRC_6),
     Event("TCEC_Season_25_-_Frd_1_League_B", "FRD 1, League B (2023)", "tcec-4k", FRD_1),
 )
-"""Events in which it would have changed places, or not."""
+"""Other events, in some of which r-mobility would have changed places."""
 
 
 class Draw(msgspec.Struct, frozen=True):
@@ -119,24 +119,24 @@ class Draw(msgspec.Struct, frozen=True):
 
     @property
     def turned(self) -> bool:
-        """Whether the side that did not hold the score on the board holds it with best play."""
+        """Whether best play gives the score to the side that did not hold the accrued score."""
         return self.accrued.white != self.value.white
 
     @property
     def change(self) -> float:
-        """By how many points best play changes the result."""
+        """Number of points by which best play changes the result."""
         return abs(_share(self.value) - _share(self.accrued))
 
 
 class Draws(msgspec.Struct):
-    """What the archive's draws are worth."""
+    """The drawn games of the archive and their values."""
 
     files: int = 0
     games: int = 0
     bases: dict[str, int] = msgspec.field(default_factory=dict)
-    """Draws by the basis of their result."""
+    """Number of draws by the basis of their result."""
     men: dict[str, int] = msgspec.field(default_factory=dict)
-    """Draws that were stopped, by the number of men that were left."""
+    """Number of stopped draws by the number of men on the board."""
     known: list[Draw] = msgspec.field(default_factory=list)
 
 
@@ -212,7 +212,7 @@ def places(games: Sequence[GameRecord], order: Order) -> dict[str, int]:
 
 
 def write_page(data: Path, path: Path) -> None:
-    """Write the page with its diagrams, which lie beside the data.
+    """Write the page and its diagrams; these go beside the data.
 
     :raises TbgenError: if it cannot be written.
     """
@@ -227,15 +227,20 @@ def write_page(data: Path, path: Path) -> None:
 
 
 def _beginning() -> Iterator[str]:
-    yield "# What r-mobility makes of TCEC's games"
+    yield "# TCEC's games by r-mobility"
     yield (
-        "The [Top Chess Engine Championship](https://tcec-chess.com) (TCEC) plays by the rules of chess. "
-        "More than half of its games are drawn, so engines often have equally many points at the end. Since "
-        "season 19 (August 2020) TCEC's rules break such ties by r-mobility, too. Then a draw is worth a "
-        "little more than half a point to the side that left its opponent fewer moves: 0.75 points for a "
-        "stalemate (G0.5), 0.625 for one move and check (G1.0), 0.5039 for three moves and no check (G3.5). "
-        "Black's scores have a minus. The lowest score since the last capture or pawn move counts "
-        "([rules](referee.md), [words](glossary.md))."
+        "This page is for followers of the [Top Chess Engine Championship](https://tcec-chess.com) (TCEC). "
+        "After it you know which events r-mobility has decided, and which draws best play would have turned. "
+        "The standings of any event by TCEC's rules come from one command:"
+    )
+    yield "```\ntbgen score EVENT.pgn --order tcec\n```"
+    yield (
+        "TCEC plays by the rules of chess. More than half of its games are drawn, so engines often have "
+        "equally many points at the end. Since season 19 (August 2020) TCEC's rules break such ties by "
+        "r-mobility, too. A draw then gives a little more than half a point to the side that left its "
+        "opponent fewer moves: 0.75 points for a stalemate (G0.5), 0.625 for one move and check (G1.0), "
+        "0.5039 for three moves and no check (G3.5). Black's scores have a minus. The lowest score since the "
+        "last capture or pawn move counts ([rules](referee.md), [words](glossary.md))."
     )
 
 
@@ -245,10 +250,10 @@ def _decided(events: Mapping[str, Sequence[GameRecord]]) -> Iterator[str]:
     yield "## Decided by r-mobility"
     yield (
         f"Four engines played {len(events[bonus.file])} games in the {bonus.title}. {first.name} and "
-        f"{second.name} had equally many points, and nothing in chess told them apart: neither the games "
-        f"between them (direct) nor wins nor Sonneborn-Berger (SB). R-mobility did: {_sum(first)} points "
-        f"against {_sum(second)}. In brackets are the places by wins, Sonneborn-Berger or r-mobility, each "
-        "after direct encounters."
+        f"{second.name} had equally many points, and were level by all tiebreaks of chess: the games between "
+        "them (direct), wins and Sonneborn-Berger (SB). R-mobility separated them: "
+        f"{_sum(first)} points against {_sum(second)}. In brackets are the places by wins, Sonneborn-Berger "
+        "or r-mobility, each after direct encounters."
     )
     yield from _ties(bonus, events[bonus.file])
     yield (
@@ -266,15 +271,15 @@ def _others(events: Mapping[str, Sequence[GameRecord]]) -> Iterator[str]:
     changed = [event.title for event in OTHERS if _changes(event, events[event.file])]
     yield "## Ten other events"
     yield (
-        "The tables have the players that share their points with others, and their places by the rules of "
+        "The tables list the players that share their points with others, and their places by the rules of "
         f"the event. R-mobility would have given other places in {len(changed)} of the {len(OTHERS)} events: "
         f"{'; '.join(changed)}."
     )
     yield (
         "Most draws are stopped with more men than the tables have. They count as their accrued score, "
         "which is not proved: best play can change a draw by a quarter of a point, as the next chapter "
-        "shows. Below each table are the places that depend on such games if their values may be anything, "
-        "even mate. Rules have the names that `tbgen score --order` has ([sources](scoring.md))."
+        "shows. The sentence below each table names the places that depend on such games if their values may "
+        "be anything, even mate. Rules are named as in `tbgen score --order` ([sources](scoring.md))."
     )
     for event in OTHERS:
         order = ORDERS[event.rules]
@@ -293,7 +298,7 @@ def _order(tiebreak: str) -> Order:
 
 
 def _ties(event: Event, games: Sequence[GameRecord]) -> Iterator[str]:
-    """Yield the players that share their points with others, in the order of the event, and what is sure."""
+    """Yield the players that share their points, in the order of the event, and how certain places are."""
     result = standings(games, order=ORDERS[event.rules])
     field = Field.of(result.players, Lead.CHESS, Scheme.EXPONENTIAL)
     shared = Counter(player.results.classical for player in result.players)
@@ -318,7 +323,7 @@ TITLES: Final = {"sb": "SB", "rmobility": "r-mobility"}
 
 
 def _numbers(tied: Sequence[Player], name: str, field: Field) -> dict[str, float]:
-    """Return what players have by a tiebreak among those that have their points."""
+    """Return the numbers of players by a tiebreak, each among the players level in points."""
     found = {}
     for player in tied:
         level = [other for other in tied if other.results.classical == player.results.classical]
@@ -340,22 +345,22 @@ def _draws(draws: Draws, pictures: dict[str, str]) -> Iterator[str]:
     total = sum(draws.bases.values())
     stopped = sum(draws.men.values())
     many = sum(count for men, count in draws.men.items() if int(men) >= MANY)
-    yield "## What draws are worth"
+    yield "## The values of draws"
     yield (
         f"Of {draws.games:,} games in {draws.files} files of the archive {total:,} were drawn. "
         f"{total - stopped:,} of these ended on the board, by repetition, the 50-move rule or stalemate; "
-        f"they are worth what they look like, their accrued score. The other {stopped:,} were stopped: by "
-        "agreement of the engines' evaluations, by tablebases, or because nobody had the men to mate. They "
-        f"are worth what best play makes of them. {many:,} had {MANY} men or more left, and tables end at "
-        f"five. This page is made by the tables of two to four men, which know {len(draws.known)} final "
-        f"positions; {draws.men.get('5', 0):,} more have five men."
+        f"their value is the accrued score. The other {stopped:,} were stopped: by agreement of the engines' "
+        "evaluations, by tablebases, or because neither side had the men to mate. Their value is the result "
+        f"of best play. {many:,} had {MANY} men or more on the board, too many for tables. This page uses "
+        f"the tables of two to four men, which hold {len(draws.known)} final positions; "
+        f"{draws.men.get('5', 0):,} more have five men."
     )
     turned = [draw for draw in draws.known if draw.turned]
     same = sum(draw.value == draw.accrued for draw in draws.known)
     better = sum(draw.value.rank < draw.accrued.rank for draw in draws.known if not draw.turned)
     yield (
-        f"Were these {len(draws.known)} draws what they looked like? The side that held the accrued score "
-        "when the game was stopped is the one that holds the value in most of them, but not in all:"
+        f"In most of these {len(draws.known)} draws, but not in all, the side that held the accrued score "
+        "when the game was stopped also holds the value:"
     )
     yield _table(
         [
@@ -373,8 +378,8 @@ def _draws(draws: Draws, pictures: dict[str, str]) -> Iterator[str]:
     )
     bare = [draw for draw in draws.known if len(draw.board.piece_map()) == 2]
     yield (
-        f"The score is often in the wrong hands because the last capture has just reset it: {len(bare)} "
-        f"draws ended with bare kings, and {sum(draw.turned for draw in bare)} of them turn with best play."
+        f"Often the last capture has just given the score to the wrong side: {len(bare)} draws ended with "
+        f"bare kings, and best play turns {sum(draw.turned for draw in bare)} of them."
     )
     ordered = sorted(draws.known, key=lambda draw: (-draw.change, -len(draw.line)))
     first, final = ordered[0], next((draw for draw in ordered if "Superfinal" in draw.event), None)
@@ -384,7 +389,7 @@ def _draws(draws: Draws, pictures: dict[str, str]) -> Iterator[str]:
         yield "### The most astonishing draw of a superfinal"
         yield from _shown(final, pictures)
     yield "### The next ones"
-    yield "These draws, too, best play changes most."
+    yield "Best play changes these draws most after the two above."
     rows = [["game", "accrued", "value", "plies", "final position"]]
     for draw in [draw for draw in ordered if draw not in (first, final)][:NEXT]:
         position = f"`{draw.board.board_fen()} {'w' if draw.board.turn else 'b'}`"
@@ -393,10 +398,10 @@ def _draws(draws: Draws, pictures: dict[str, str]) -> Iterator[str]:
 
 
 MANY: Final = 6
-"""Men in positions of which there are no tables."""
+"""Smallest number of men without tables."""
 NEXT: Final = 12
 DIAGRAM_SIZE: Final = 260
-"""Of a board, in pixels."""
+"""Width of a board in pixels."""
 
 
 def _shown(draw: Draw, pictures: dict[str, str]) -> Iterator[str]:

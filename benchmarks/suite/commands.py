@@ -1,6 +1,6 @@
-"""Commands as a whole, each in a process of its own, its start included: seconds by the clock.
+"""Whole commands, each in a separate process, its start included: seconds of wall time.
 
-They ask nothing of tbgen but its command line, so that versions with other modules can be compared.
+They use only the command line of tbgen, so that versions with other modules can be compared.
 """
 
 import shutil
@@ -30,7 +30,7 @@ class Command:
 
 
 class Start(Command):
-    """The least that any command takes."""
+    """The minimum time of any command."""
 
     def time_version(self) -> None:
         run("--version")
@@ -81,7 +81,7 @@ class Verify(Command):
 
 
 class Probe(Command):
-    """Positions given to the command."""
+    """Positions passed to the command."""
 
     def setup(self) -> None:
         super().setup()
@@ -140,7 +140,7 @@ class Report(Command):
 
 
 class Info(Command):
-    """What tables say about themselves."""
+    """The facts of tables."""
 
     def time_manifest(self) -> None:
         run("info", "--manifest", "--dir", tables())

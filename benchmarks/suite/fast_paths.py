@@ -1,6 +1,6 @@
-"""Each hand-written fast path beside python-chess doing the same, in seconds of CPU time of this process.
+"""Each hand-written fast path compared with python-chess, in seconds of CPU time of this process.
 
-A fast path that is not faster has no right to stay.
+A fast path that is not faster is removed.
 """
 
 import io
@@ -17,7 +17,7 @@ BY = ("tbgen", "python-chess")
 
 
 class Compared:
-    """The same work, done by either."""
+    """The same work, done by both."""
 
     params = BY
     param_names = ("by",)
@@ -116,10 +116,10 @@ class San(Compared):
 
 
 class Pgn(Compared):
-    """100 games: told apart with their tags, and read with their moves.
+    """100 games: split with their tags, and read with their moves.
 
-    Splitting is not there to be faster: it keeps every byte, which python-chess, reading headers and skipping
-    moves, does not.
+    Splitting need not be faster: it keeps every byte, which python-chess, reading headers and skipping moves,
+    does not.
     """
 
     def setup(self, by: str) -> None:

@@ -1,4 +1,4 @@
-"""What benchmarks work on: tables, positions and games, the same in every run."""
+"""Input of benchmarks: tables, positions and games, the same in every run."""
 
 import functools
 import os
@@ -11,17 +11,17 @@ from pathlib import Path
 import chess
 
 KEPT = Path(tempfile.gettempdir()) / "tbgen-benchmarks"
-"""Where tables and games are kept from run to run."""
+"""Directory of tables and games that are kept from run to run."""
 
 PLIES = 120
 ENDGAMES = 4
-"""One made-up game in so many ends with four men."""
+"""One random game of this number ends with four men."""
 
 
 def run(*words: str | Path, **options: object) -> "subprocess.CompletedProcess[bytes]":
-    """Run a command of tbgen in a process of its own.
+    """Run a command of tbgen in a separate process.
 
-    :raises RuntimeError: with what it said, if it fails.
+    :raises RuntimeError: with its output, if it fails.
     """
     command = [sys.executable, "-m", "tbgen", *map(str, words)]
     done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **options)  # type: ignore[call-overload]
@@ -31,7 +31,7 @@ def run(*words: str | Path, **options: object) -> "subprocess.CompletedProcess[b
 
 
 def peak_memory(*words: str | Path) -> int:
-    """Run a command of tbgen and return the most memory that it held at once, in bytes."""
+    """Run a command of tbgen and return its peak memory in bytes."""
     if sys.platform == "win32":
         raise SystemExit("Windows does not tell how much memory a process held that has ended")
     with subprocess.Popen(
@@ -87,7 +87,7 @@ build(
 
 @functools.cache
 def packed(material: str) -> Path:
-    """Return a directory with a table and those that it rests on, all packed, made once."""
+    """Return a directory with a table and its sub-tables, all packed, made once."""
     directory = KEPT / "packed"
     directory.mkdir(parents=True, exist_ok=True)
     subprocess.run([sys.executable, "-c", _PACKING, material, directory], check=True)
@@ -136,7 +136,7 @@ def games(count: int) -> Path:
 
 
 def _movetext(rng: random.Random, endgame: bool) -> str:
-    """A random game, which loses its men quickly if it has to end with four."""
+    """Return a random game, which loses its men quickly if it must end with four."""
     while True:
         board, words = chess.Board(), []
         for _ in range(PLIES):

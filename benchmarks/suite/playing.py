@@ -38,7 +38,7 @@ def _game(fen: str) -> Any:
 
 
 class Search:
-    """300,000 positions, of which tables know some in the endgame."""
+    """300,000 positions, some of them, in the endgame, in tables."""
 
     params = (MIDDLEGAME, ENDGAME)
     param_names = ("position",)

@@ -29,7 +29,7 @@ class Probing:
         self.first()
 
     def first(self) -> None:
-        """What comes before the measurement."""
+        """Steps before the measurement."""
 
     def teardown(self, material: str) -> None:
         self.tables.close()
@@ -72,7 +72,7 @@ class Warm(Probing):
 
 
 class Packed:
-    """Packed tables of which nothing has been decoded; 10,000 probes, by the clock, since threads decode."""
+    """Packed tables with nothing decoded; 10,000 probes, in wall time, since threads decode."""
 
     params = ("KRvKN", "KPvKP")
     param_names = ("material",)
@@ -103,7 +103,7 @@ class Packed:
 
 
 class Arrays:
-    """Random positions in arrays, half to two thirds of them legal; 262,144 by the clock, all threads."""
+    """Random positions in arrays, half to two thirds of them legal; 262,144 in wall time, all threads."""
 
     params: tuple[str, ...] = MATERIALS
     param_names = ("material",)

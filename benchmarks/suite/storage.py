@@ -1,5 +1,5 @@
-"""Table files: what their chunk size and level of compression cost, as section "Why this chunk size" of
-docs/format.md has it. Seconds by the clock, since writing uses two threads."""
+"""Table files: the costs of chunk sizes and compression levels, as in section "Why it is so" of
+docs/format.md. Seconds of wall time, since writing uses two threads."""
 
 import tempfile
 from pathlib import Path
@@ -10,7 +10,7 @@ LOOK_UPS = 500
 
 
 class Format:
-    """KBNvK written with some chunk size in KiB and level of gzip."""
+    """KBNvK written with a chunk size in KiB and a level of gzip."""
 
     params = ([4, 16, 64], [1, 4, 6])
     param_names = ("KiB", "level")
@@ -66,7 +66,7 @@ class Format:
 
 
 class Filters:
-    """What filters of HDF5 notice of 200 bits that flip in the chunks of KBNvK's values."""
+    """Detection by filters of HDF5 of 200 flipped bits in the chunks of KBNvK's values."""
 
     params = ("fletcher32", "gzip", "gzip and fletcher32")
     param_names = ("filters",)
@@ -79,7 +79,8 @@ class Filters:
         return self.read(filters)[1]
 
     def read(self, filters: str) -> tuple[int, int]:
-        """Return how many flips were read as wrong data, and how many were noticed; others harm nothing."""
+        """Return the numbers of flips that were read as wrong data and that were detected; others are
+        harmless."""
         import h5py
         import numpy as np
 

@@ -31,7 +31,7 @@ def test_the_page_is_what_the_data_say(tmp_path: Path) -> None:
 def test_the_event_that_r_mobility_decided() -> None:
     """The figures are those that TCEC published in July 2020."""
     text = PAGE.read_text()
-    assert "R-mobility did: 22.4959 points against 21.9816." in text
+    assert "R-mobility separated them: 22.4959 points against 21.9816." in text
     assert "| AllieStein | 1 | 22.5 | 7 | 3 (1) | 459.75 (1) | 22.4959 (1) |" in text
     assert "| LCZero | 2 | 22.5 | 7 | 3 (1) | 459.75 (1) | 21.9816 (2) |" in text
     assert sum(path.stat().st_size for path in SAVED.iterdir()) < 300_000
