@@ -119,7 +119,7 @@ class Meter:
             raise OutOfBudgetError(Stop.CELLS)
 
     def require_seconds(self, seconds: float) -> None:
-        """Check that so many seconds remain.
+        """Check that this number of seconds remains.
 
         :raises OutOfBudgetError: if fewer remain.
         """
@@ -163,7 +163,7 @@ class Meter:
         self._wins[size] = seconds
 
     def has_time(self, seconds: float, cells: int) -> bool:
-        """Return whether so many seconds and cells remain."""
+        """Return whether these numbers of seconds and cells remain."""
         if self._cells is not None and self._cells < cells + len(self._reserved):
             return False
         return seconds + self._seconds_reserved <= self.seconds_left

@@ -69,9 +69,9 @@ def job_of(text: str, accrued: GScore | None, tables: Tablebase, name: str = "")
     :param accrued: the accrued score; None for that of the FEN or, without one, the position score.
     :raises UsageError: if the FEN or the score is invalid.
     """
-    board, told = read_chess(text, accrued, Variant.R_MOBILITY)
+    board, stated = read_chess(text, accrued, Variant.R_MOBILITY)
     validate(board)
-    return Job(board, to_gscore(accrued_in_r(board, told)), tables, name=name)
+    return Job(board, to_gscore(accrued_in_r(board, stated)), tables, name=name)
 
 
 def merged(jobs: Iterable[Job]) -> list[Job]:

@@ -359,17 +359,17 @@ def _bounds_of_home(
     others, promoted = list(whole.mobile), man_of(WHITE_TO_MOVE, kind)
     others.remove(promoted)
     home, symmetry = Cell.of_men(others, whole.standing | {square: promoted}).canonical()
-    there, swapped = legal_slots(home), symmetry & MIRROR_RANKS
+    legal, swapped = legal_slots(home), symmetry & MIRROR_RANKS
     side, men = BLACK_TO_MOVE ^ bool(swapped), [(man.colour, man.kind) for man in others]
     value = np.full((len(ENDS), len(SIDES), home.size), NONE, np.uint8)
     depth = np.zeros(value.shape, np.uint16)
     for end in ENDS:
-        np.copyto(value[end], WORST[end], where=there)
+        np.copyto(value[end], WORST[end], where=legal)
     for whole_end, codes in found.items():
         end = 1 - whole_end if swapped else whole_end
         stored = Block(codes, np.zeros(home.size, np.uint16))
         bounds = gathered(replace(home, frozen=()), men, symmetry, stored).value
-        value[end, side] = np.where(there[side], bounds, np.uint8(NONE))
+        value[end, side] = np.where(legal[side], bounds, np.uint8(NONE))
         # An unknown depth is the one that claims least: FAR for a score of the side whose end it is, else 0.
         depth[end, side, (bounds < NONE) if end == LOWER else (bounds > NONE)] = FAR
     ends = tuple(sorted(1 - end if swapped else end for end in found))

@@ -86,25 +86,25 @@ def solve(
     :param progress: called with the progress.
     :raises SolvingInterruptedError: on an interrupt (Ctrl-C), with the solution up to then.
     :raises WrongBoundError: if the proof finds a wrong bound.
-    :raises UsageError: if the game is over in the position, if the accrued score or the mobile men are
-        invalid, or if the mobile men take more memory than is allowed.
+    :raises UsageError: if the position, the accrued score or the mobile men are invalid, or if the mobile men
+        take more memory than is allowed.
     :raises DamagedTableError: if a table cannot be used.
     """
-    board, told = read_chess(given, accrued, Variant.R_MOBILITY)
+    board, stated = read_chess(given, accrued, Variant.R_MOBILITY)
     validate(board)
     budget = budget or Budget()
     with nullcontext(tables) if isinstance(tables, Tablebase) else Tablebase(tables) as opened:
-        solution = _in_tables(opened, board, told, budget, line)
+        solution = _in_tables(opened, board, stated, budget, line)
         if solution is not None:
             return replace(solution, proof=ForwardProof()) if verify else solution
-        given_known = known is not None
+        more_to_solve = known is not None  # the caller keeps this knowledge for further positions
         if known is None or verify:
             known = knowledge(opened, budget, None if verify else kept, syzygy)
         try:
-            return _by_cells(known, board, told, budget, mobile, verify, line, progress)
+            return _by_cells(known, board, stated, budget, mobile, verify, line, progress)
         finally:
             known.cells.wait_for_packing()
-            if not given_known:  # else there is more to solve
+            if not more_to_solve:
                 WORKSPACES.release()
                 ARRAY_MEMORY.release()
 
@@ -121,7 +121,7 @@ def knowledge(
 
 
 def _in_tables(
-    tables: Tablebase, board: chess.Board, told: GScore | Fresh | None, budget: Budget, line: bool
+    tables: Tablebase, board: chess.Board, stated: GScore | Fresh | None, budget: Budget, line: bool
 ) -> Solution | None:
     """Return the solution from tables; None if they do not hold the position."""
     if len(board.piece_map()) > MAX_MEN:
@@ -129,7 +129,7 @@ def _in_tables(
     if board.clean_castling_rights():
         _check_castling(board, budget)
     try:
-        result, ranked = tables.probe(board, told), tables.moves(board, told)
+        result, ranked = tables.probe(board, stated), tables.moves(board, stated)
     except MissingTableError:
         return None
     moves = tuple(
@@ -140,21 +140,21 @@ def _in_tables(
     )
     if line:
         with suppress(MissingLayerError):
-            return replace(solution, line=tuple(tables.line(board, told)))
+            return replace(solution, line=tuple(tables.line(board, stated)))
     return solution
 
 
 def _by_cells(
     known: Known,
     board: chess.Board,
-    told: GScore | Fresh | None,
+    stated: GScore | Fresh | None,
     budget: Budget,
     mobile: Mobile,
     verify: bool,
     line: bool,
     progress: SolveProgress,
 ) -> Solution:
-    score = accrued_in_r(board, told)
+    score = accrued_in_r(board, stated)
     sets, all_fit = sets_to_try(board, budget.memory, mobile)
     if rank_of(score) > MAX_CODED_RANK:
         raise NoCodeError(Cell.of_board(board, sets[0]))

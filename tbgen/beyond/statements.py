@@ -131,7 +131,7 @@ def _hold_document(hold: Hold) -> HoldDocument:
         holder=chess.COLOR_NAMES[hold.holder],
         blocker=name(hold.blocker),
         changer=name(hold.changer),
-        squares={name(square): _names(stood) for square, stood in hold.squares.items()},
+        squares={name(square): _names(found) for square, found in hold.squares.items()},
         distances={name(square): depth for square, depth in hold.distances.items()},
     )
 
