@@ -71,7 +71,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Solution]]:
 
 @pytest.mark.usefixtures("tables")
 def test_an_exact_value(capsys: Capture) -> None:
-    """The option's score is equivalent to that of the FEN; docs/solve.md states the value."""
+    """The score of the option is equivalent to that of the FEN."""
     text = answer(capsys, "solve", *ENDING.split(), "G2.0", "--line", "--verify")
     for line in (
         "value           G0.5  (White holds it)",
