@@ -1,4 +1,4 @@
-"""What the compiled search works with: positions on the way, what is known of states, and its orders."""
+"""The workspace of the compiled search: positions, transposition table, table values and control words."""
 
 from dataclasses import dataclass
 from typing import Final, Self
@@ -12,56 +12,69 @@ from tbgen.engine.kernels.board import WORDS
 from tbgen.engine.scale import LAST_RANK, MATE, worth
 
 PLIES: Final = 128
-"""Plies that the search looks ahead at most."""
+"""Maximum number of plies that the search looks ahead."""
 HISTORY: Final = 640
-"""Positions of the game that the search remembers, for repetition."""
-_MOVES: Final = 256
-_ASKED: Final = 4096
-_KNOWN: Final = 1 << 20
+"""Maximum number of positions of the game that the search keeps, for repetition."""
+_MAX_MOVES: Final = 256
+_MAX_REQUESTS: Final = 4096
+_TABLE_VALUES: Final = 1 << 20
 CLOCK_TOLD: Final = 70
-"""States with different counters of a 50-move rule are told apart above this one."""
+"""Value of the 50-move counter above which states with different counters have different keys."""
 ENTRY_BYTES: Final = 16
-"""What a state takes in the transposition table."""
+"""Size of a state in the transposition table in bytes."""
 STOP, NODES, MOST_NODES, ROOT, ITERATION, DEEPEST, ASKED, ANSWERED, HITS, ABORTED = range(10)
 GENERATION, PLAIN, RULE, LIMIT, LAST, BARE_KINGS, TABLE_MEN, DRAWN, EVEN, HOPE, FORGOTTEN = range(10, 21)
-_CONTROL: Final = 21
-"""Places of orders and counts: whether to stop; nodes, and how many at most; row of the current position;
-plies of the iteration, and most plies looked ahead; positions asked for and answered, and how often an
-answer was met; whether the search was stopped; number of the search; whether to do without what is not
-exact; whether there is a 50-move rule, the rank below which an improvement is progress, and which scores
-count at its end (0 for all, 1 for mate and stalemate, 2 for none); whether bare kings end the game; most
-men of positions to ask for; whether the game is known to be drawn in chess (1 with White to move, 2 with
-Black), White's lead in hundredths of a pawn where the search begins, what a drawn game may come to, and how
-often all that was known of states has been forgotten."""
+_CONTROL_WORDS: Final = 21
+"""Number of control words. Their indices are:
+
+- ``STOP``: request to stop the search; ``ABORTED``: whether the search has stopped;
+- ``NODES``: number of searched nodes; ``MOST_NODES``: its limit;
+- ``ROOT``: row of the current position;
+- ``ITERATION``: depth of the iteration; ``DEEPEST``: greatest number of plies searched ahead;
+- ``ASKED``: number of requests to tables; ``ANSWERED``: number of answered requests; ``HITS``: number of
+  nodes whose value came from tables;
+- ``GENERATION``: number of the search;
+- ``PLAIN``: whether to search without extensions, reductions and pruning;
+- ``RULE``: whether a 50-move rule applies; ``LIMIT``: rank below which an improvement resets its counter;
+  ``LAST``: the scores that count once the counter has run out (0 all, 1 mate and stalemate, 2 none);
+- ``BARE_KINGS``: whether bare kings end the game;
+- ``TABLE_MEN``: largest number of men of positions to request;
+- ``DRAWN``: whether the game is drawn in chess (0 no, 1 with White to move, 2 with Black to move);
+- ``EVEN``: White's lead in centipawns at the root; ``HOPE``: worth of the score that a drawn game may reach;
+- ``FORGOTTEN``: number of times that the transposition table has been invalidated.
+"""
 
 
 PLAIN_WORTH: Final = np.array([worth(GScore(rank, True)) for rank in range(LAST_RANK + 1)])
-"""What scores are worth, by their ranks."""
+"""Worth of scores by rank."""
 DRAWN_WORTH: Final = PLAIN_WORTH // 5 + (4 * MATE // 5 * 0.5 ** np.arange(LAST_RANK + 1)).astype(np.int64)
-"""The same where nobody mates: nearly as exponential scoring has it (``Scheme.EXPONENTIAL`` of
-:mod:`tbgen.board.scoring`), so that a chance of a low score outweighs a better one of many moves."""
+"""Worth of scores by rank in a game that is drawn in chess.
+
+It is close to exponential scoring (``Scheme.EXPONENTIAL`` of :mod:`tbgen.board.scoring`), so that a chance of
+a low score outweighs an improvement among high scores.
+"""
 
 
 @dataclass(frozen=True)
 class SearchRoom(Struct):
-    """Arrays of one search after another.
+    """The arrays of successive searches.
 
-    :ivar rows: uint64 (n, WORDS): the positions of the game, the current one and those on the way from it.
+    :ivar rows: uint64 (n, WORDS): positions of the game, then those of the line that is being searched.
     :ivar moves: int32 (PLIES, 256): legal moves at each ply.
-    :ivar answers: int32 (256,): squares and promotion of the answer expected to each move at ply 0, or 0.
-    :ivar costs: int64 (256,): what each of these moves gives up in chess, on the scale of the search.
-    :ivar order: int32 (PLIES, 256): the greater, the earlier a move is tried.
-    :ivar line: int32 (PLIES, PLIES): the best line from each ply on.
-    :ivar length: int64 (PLIES,): how long each of them is.
-    :ivar killers: int32 (PLIES, 2): quiet moves that refuted others at a ply.
-    :ivar history: int32 (2, 64, 64): how often a quiet move refuted others, by side and squares.
-    :ivar keys: uint64 (2^n,): keys of states in the transposition table.
-    :ivar entries: int64 (2^n,): what is known of them.
-    :ivar known_keys: uint64 (2^n,): keys of positions whose value tables have told.
-    :ivar known: int64 (2^n,): their values to White.
-    :ivar asked: uint64 (n, WORDS): positions that tables are asked for.
-    :ivar worth: int64 (438,): what scores are worth, by their ranks.
-    :ivar control: int64 (n,): orders and counts.
+    :ivar answers: int32 (256,): squares and promotion of the expected answer to each move at ply 0, or 0.
+    :ivar costs: int64 (256,): cost in chess of each move at ply 0, on the scale of the search.
+    :ivar order: int32 (PLIES, 256): priority of each move; greater is earlier.
+    :ivar line: int32 (PLIES, PLIES): best line from each ply.
+    :ivar length: int64 (PLIES,): length of the best line from each ply.
+    :ivar killers: int32 (PLIES, 2): killer moves of each ply.
+    :ivar history: int32 (2, 64, 64): history scores of quiet moves, by side and squares.
+    :ivar keys: uint64 (2^n,): keys of the transposition table.
+    :ivar entries: int64 (2^n,): entries of the transposition table.
+    :ivar known_keys: uint64 (2^n,): keys of states with a value from tables.
+    :ivar known: int64 (2^n,): values from tables, for White.
+    :ivar asked: uint64 (n, WORDS): ring buffer of positions requested from tables.
+    :ivar worth: int64 (438,): worth of scores by rank.
+    :ivar control: int64 (n,): control words.
     """
 
     rows: NDArray[np.uint64]
@@ -83,23 +96,23 @@ class SearchRoom(Struct):
 
     @classmethod
     def of(cls, mebibytes: int) -> Self:
-        """Return room with a transposition table of at most so many mebibytes."""
+        """Return a workspace whose transposition table has at most a number of mebibytes."""
         entries = 1 << (max((mebibytes << 20) // ENTRY_BYTES, 1).bit_length() - 1)
         return cls(
             np.zeros((HISTORY + PLIES + 1, WORDS), np.uint64),
-            np.zeros((PLIES, _MOVES), np.int32),
-            np.zeros(_MOVES, np.int32),
-            np.zeros(_MOVES, np.int64),
-            np.zeros((PLIES, _MOVES), np.int32),
+            np.zeros((PLIES, _MAX_MOVES), np.int32),
+            np.zeros(_MAX_MOVES, np.int32),
+            np.zeros(_MAX_MOVES, np.int64),
+            np.zeros((PLIES, _MAX_MOVES), np.int32),
             np.zeros((PLIES, PLIES), np.int32),
             np.zeros(PLIES, np.int64),
             np.zeros((PLIES, 2), np.int32),
             np.zeros((2, 64, 64), np.int32),
             np.zeros(entries, np.uint64),
             np.zeros(entries, np.int64),
-            np.zeros(_KNOWN, np.uint64),
-            np.zeros(_KNOWN, np.int64),
-            np.zeros((_ASKED, WORDS), np.uint64),
+            np.zeros(_TABLE_VALUES, np.uint64),
+            np.zeros(_TABLE_VALUES, np.int64),
+            np.zeros((_MAX_REQUESTS, WORDS), np.uint64),
             PLAIN_WORTH.copy(),
-            np.zeros(_CONTROL, np.int64),
+            np.zeros(_CONTROL_WORDS, np.int64),
         )

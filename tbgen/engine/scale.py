@@ -1,8 +1,8 @@
-"""G-scores on the scale of the search: whole numbers, the greater the better for White.
+"""The scale of the search: G-scores as integers, greater for scores that are better for White.
 
-A score of rank r is worth 1/(1 + r) of a mate, as much as harmonic scoring lets its holder lead
-(``Scheme.HARMONIC`` of :mod:`tbgen.board.scoring`), so the order of the numbers is that of the game. Between
-two scores there is room for two more things: estimates, and how soon a score is reached.
+A score of rank r is worth 1/(1 + r) of a mate. This is the lead of its holder by harmonic scoring
+(``Scheme.HARMONIC`` of :mod:`tbgen.board.scoring`), so the order of the integers is that of the game. The
+integers between two scores express estimates, and the number of plies to a score.
 """
 
 from typing import Final
@@ -10,21 +10,21 @@ from typing import Final
 from tbgen.board.score import GScore
 
 MATE: Final = 10**9
-"""What G0.0 is worth."""
+"""Worth of G0.0."""
 REACH: Final = 1000
-"""Plies that are told apart; scores up to G218.0 lie further apart than twice as much."""
+"""Number of plies that the scale distinguishes; two scores up to G218.0 are more than twice as far apart."""
 LAST_RANK: Final = 437
-"""Ranks above are those of no position."""
-_MOST_OF_PLAY: Final = 2 * 50 + 1
-"""An estimate nearer to nothing than G50.5 is called even: positions of games have fewer moves."""
-_MOST_IN_CHECK: Final = 16
-"""With more than eight moves a side is hardly ever in check, and no estimate says that it is."""
+"""Upper bound of the ranks of positions."""
+_MAX_PLAYED_RANK: Final = 2 * 50 + 1
+"""Rank of G50.5, above which an estimate counts as even, because positions of games have fewer moves."""
+_MAX_CHECK_RANK: Final = 16
+"""Greatest rank that an estimate names for a check: with more than eight moves, checks are very rare."""
 CENTIPAWNS: Final = 1000
-"""What a mate is worth in the units that user interfaces know: 1000 times the lead by harmonic scoring."""
+"""Worth of a mate in centipawns for user interfaces, which is 1000 times the lead by harmonic scoring."""
 
 
 def worth(score: GScore) -> int:
-    """Return what a score is worth.
+    """Return the worth of a score.
 
     >>> worth(GScore("G0.5")), worth(GScore("-G1.5"))
     (500000000, -250000000)
@@ -34,11 +34,13 @@ def worth(score: GScore) -> int:
 
 
 def reached(score: GScore, held: GScore, plies: int | None) -> int:
-    """Return what a score is worth that best play comes to.
+    """Return the worth of a score that best play reaches after some plies.
 
-    The side that it is better for than the score held at first hurries, the other one delays.
+    The fewer the plies, the better it is for the side that prefers the score to the accrued one. So this side
+    hurries, and the other delays.
 
-    :param plies: after how many plies; None if it is not known.
+    :param held: the accrued score before these plies.
+    :param plies: number of plies; None if unknown.
 
     >>> reached(GScore("G1.5"), GScore("-G2.5"), 4) > reached(GScore("G1.5"), GScore("-G2.5"), 6)
     True
@@ -52,19 +54,19 @@ def reached(score: GScore, held: GScore, plies: int | None) -> int:
 
 
 def nearest(value: int) -> GScore | None:
-    """Return the score of positions in games that is worth about as much, None for an even game.
+    """Return the score of positions in games whose worth is nearest to a value; None for an even game.
 
     >>> print(nearest(worth(GScore("-G7.5"))), nearest(worth(GScore("G31.0"))), nearest(0))
     -G7.5 G31.5 None
     """
     rank = round(MATE / abs(value)) - 1 if value else MATE
-    if rank > _MOST_IN_CHECK:
+    if rank > _MAX_CHECK_RANK:
         rank |= 1
-    return GScore(max(rank, 0), value > 0) if rank <= _MOST_OF_PLAY else None
+    return GScore(max(rank, 0), value > 0) if rank <= _MAX_PLAYED_RANK else None
 
 
 def centipawns(value: int) -> int:
-    """Return a value for user interfaces: the better a score, the greater, up to rounding.
+    """Return a value in centipawns for user interfaces; it is monotonic in the score, apart from rounding.
 
     >>> [centipawns(worth(GScore(score))) for score in ("G0.0", "G0.5", "G3.5", "G8.5", "-G1.0")]
     [1000, 500, 125, 56, -333]
@@ -73,5 +75,5 @@ def centipawns(value: int) -> int:
 
 
 def mate_plies(value: int) -> int | None:
-    """Return in how many plies a value mates, None if it is none of a mate."""
+    """Return the number of plies to mate by a value; None if the value is not that of a mate."""
     return REACH - (abs(value) - MATE) if abs(value) > MATE else None

@@ -1,6 +1,6 @@
-"""Tables of squares for the compiled search: geometry, keys of positions, and what men are worth on them.
+"""Tables by square for the compiled search: geometry, keys of positions, and values of men.
 
-Geometry is made once from that of python-chess; worth is in hundredths of a pawn.
+The geometry is computed once with python-chess; values are in centipawns.
 
 Squares are numbered a1 = 0 to h8 = 63; a set of squares is a uint64. Sides: White 0, Black 1. Men: pawn 0,
 knight 1, bishop 2, rook 3, queen 4, king 5.
@@ -20,19 +20,19 @@ def _sets(rows: list[int]) -> Sets:
 
 
 KNIGHT: Final = _sets(chess.BB_KNIGHT_ATTACKS)
-"""uint64 (64,): what a knight attacks."""
+"""uint64 (64,): squares that a knight attacks."""
 KING: Final = _sets(chess.BB_KING_ATTACKS)
-"""uint64 (64,): what a king attacks."""
+"""uint64 (64,): squares that a king attacks."""
 PAWN: Final = np.stack([_sets(chess.BB_PAWN_ATTACKS[white]) for white in (True, False)])
-"""uint64 (2, 64): what a pawn of a side attacks."""
+"""uint64 (2, 64): squares that a pawn attacks, by side and square."""
 BETWEEN: Final = np.array([[chess.between(a, b) for b in range(64)] for a in range(64)], np.uint64)
-"""uint64 (64, 64): the squares between two on one line."""
+"""uint64 (64, 64): squares between two squares on one line."""
 LINE: Final = np.array([[chess.ray(a, b) for b in range(64)] for a in range(64)], np.uint64)
-"""uint64 (64, 64): the whole line through two squares, 0 if there is none."""
+"""uint64 (64, 64): the whole line through two squares, 0 if no line contains both."""
 
 
 def _half_lines() -> Sets:
-    """Return the squares of each line of a square that lie before it, and those that lie behind it."""
+    """Return, by line, half and square, the squares of a line with lower and with higher numbers."""
     lines = np.zeros((4, 2, 64), np.uint64)
     for number, (files, ranks) in enumerate(((0, 1), (1, 0), (1, 1), (-1, 1))):
         for square in range(64):
@@ -47,21 +47,21 @@ def _half_lines() -> Sets:
 
 
 HALF_LINES: Final = _half_lines()
-"""uint64 (4, 2, 64): files, ranks, diagonals and antidiagonals of a square, below it and above it."""
+"""uint64 (4, 2, 64): squares on file, rank, diagonal and antidiagonal of a square, below and above it."""
 
 _random = np.random.default_rng(39)
 MAN_KEYS: Final = _random.integers(1, 1 << 64, (2, 6, 64), np.uint64, endpoint=False)
-"""uint64 (2, 6, 64): keys of men by side, kind and square; a position's key is the XOR of all that apply."""
+"""uint64 (2, 6, 64): Zobrist keys of men by side, kind and square; a position's key is the XOR of them."""
 RIGHT_KEYS: Final = _random.integers(1, 1 << 64, (2, 64), np.uint64, endpoint=False)
-"""uint64 (2, 64): keys of rooks to castle with, and of squares to capture on en passant."""
+"""uint64 (2, 64): Zobrist keys of rooks with castling rights, and of en passant squares."""
 TURN_KEY: Final = np.uint64(_random.integers(1, 1 << 64, None, np.uint64, endpoint=False))
-"""The key of Black to move."""
+"""Zobrist key of Black to move."""
 KING_DISTANCE: Final = np.array([[chess.square_distance(a, b) for b in range(64)] for a in range(64)])
-"""int64 (64, 64): a king's moves from square to square."""
+"""int64 (64, 64): number of a king's moves between two squares."""
 MIDDLE_DISTANCE: Final = np.array(
     [(abs(2 * (square & 7) - 7) + abs(2 * (square >> 3) - 7)) // 2 for square in range(64)]
 )
-"""int64 (64,): how far a square is from the middle of the board."""
+"""int64 (64,): distance of a square from the centre of the board, by files and ranks together."""
 
 _MEN: Final = ((82, 337, 365, 477, 1025, 0), (94, 281, 297, 512, 936, 0))
 _PAWN: Final = (
@@ -107,9 +107,9 @@ _KING: Final = (
     -27 -11 4 13 14 4 -5 -17 -53 -34 -21 -11 -28 -14 -24 -43""",
 )
 PHASES: Final = np.array([0, 1, 1, 2, 4, 0])
-"""int64 (6,): how much a man of each kind counts for the middlegame."""
+"""int64 (6,): weight of a man of each kind in the phase of the game, from endgame to middlegame."""
 ALL_PHASES: Final = 24
-"""What the men of the initial position count together."""
+"""Total weight of the men of the initial position."""
 
 
 def _worth() -> np.ndarray[tuple[int, int, int, int], np.dtype[np.int64]]:
@@ -123,4 +123,4 @@ def _worth() -> np.ndarray[tuple[int, int, int, int], np.dtype[np.int64]]:
 
 
 WORTH: Final = _worth()
-"""int64 (2, 2, 6, 64): by phase (middlegame, endgame), side, kind and square."""
+"""int64 (2, 2, 6, 64): values of men by phase (middlegame, endgame), side, kind and square."""

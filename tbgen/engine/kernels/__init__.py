@@ -1,1 +1,1 @@
-"""The compiled search: boards, moves, estimates and the tree."""
+"""The compiled search: boards, moves, estimates and the search tree."""

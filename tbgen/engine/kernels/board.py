@@ -1,10 +1,10 @@
 """Boards as rows of numbers: attacks, legal moves, and positions after moves.
 
-A row has the words that are named below. The sets of squares come first, men by kind for both sides together.
-A move is an int32: the square it begins on, 64 times the square it ends on (in castling the rook's), and what
-``MAN``, ``CAPTURE`` and the other bits say.
+A row consists of the words named below. The first six are the sets of squares of the men of each kind, of
+both sides together. A move is an int32: its start square, 64 times its target square (in castling that of the
+rook), and the bit fields ``PROMOTED``, ``MAN``, ``CAPTURE`` and following.
 
-Sliding men are looked up by obstruction difference [1].
+Attacks of sliding men are computed by obstruction difference [1].
 
 [1] https://www.chessprogramming.org/Obstruction_Difference
 """
@@ -35,28 +35,34 @@ Moves = NDArray[np.int32]
 
 PAWNS, KNIGHTS, BISHOPS, ROOKS, QUEENS, KINGS = range(6)
 OF_WHITE, OF_BLACK, CASTLING, EN_PASSANT = range(6, 10)
-TURN, KEY, ACCRUED, RANK, CLOCK, QUIET, STEP, KINGS_ROOM = range(10, 18)
-"""Side to move; key; accrued score (twice its rank, 1 more if Black holds it); rank of the own score; 50-move
-counter; plies since a reset; how the position has come about (``RESET``, ``NULL`` or neither); moves of the
-king."""
+TURN, KEY, ACCRUED, RANK, CLOCK, QUIET, STEP, KING_MOVES = range(10, 18)
+"""Indices of words: side to move; Zobrist key; accrued score (twice its rank, plus 1 if Black holds it); rank
+of the position score; 50-move counter; plies since a reset; kind of the last move (``RESET``, ``NULL`` or 0);
+number of the king's moves."""
 WORDS = 18
+"""Number of words in a row."""
 RESET, NULL = 1, 2
+"""Values of ``STEP`` after a zeroing move and after a null move."""
 
 FROM = 63
+"""Bit field of a move: the start square."""
 PROMOTED = 7 << 12
-"""Kind of the man that a pawn becomes, 0 for none."""
+"""Bit field of a move: the kind of the man that a pawn becomes, 0 for none."""
 MAN = 7 << 15
-"""Kind of the man that moves."""
+"""Bit field of a move: the kind of the moving man."""
 CAPTURE, PASSING, CASTLES, DOUBLE = 1 << 18, 1 << 19, 1 << 20, 1 << 21
+"""Bits of a move: capture, en passant capture, castling, and double step of a pawn."""
 NOISY = CAPTURE | PROMOTED
+"""Bits of captures and promotions."""
 
-_ENDS = np.uint64(0xFF000000000000FF)
-_STARTS = np.array([0xFF00, 0xFF000000000000], np.uint64)
+_LAST_RANKS = np.uint64(0xFF000000000000FF)
+_FIRST_RANKS = np.array([0xFF00, 0xFF000000000000], np.uint64)
+"""Start squares of pawns, by side."""
 
 
 @intrinsic
 def highest(typing_context: Any, word: Any) -> Any:
-    """Number of the highest set bit of a uint64 that is not zero, as uint64."""
+    """Return the index of the highest set bit of a non-zero uint64, as uint64."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         zeros = builder.ctlz(args[0], ir.Constant(ir.IntType(1), 1))
@@ -73,7 +79,10 @@ def bit(square: int) -> Word:
 
 @inlined
 def _along(line: int, square: int, occupied: Word) -> Word:
-    """Return what a man attacks along a line of a square."""
+    """Return the squares that a sliding man attacks along one line through its square.
+
+    :param line: index of the line in ``HALF_LINES``.
+    """
     below, above = HALF_LINES[line, 0, square], HALF_LINES[line, 1, square]
     first = above & occupied
     first &= ~first + ONE
@@ -82,19 +91,22 @@ def _along(line: int, square: int, occupied: Word) -> Word:
 
 @kernel
 def straight(square: int, occupied: Word) -> Word:
-    """Return what a rook attacks."""
+    """Return the squares that a rook attacks."""
     return _along(0, square, occupied) | _along(1, square, occupied)
 
 
 @kernel
 def diagonal(square: int, occupied: Word) -> Word:
-    """Return what a bishop attacks."""
+    """Return the squares that a bishop attacks."""
     return _along(2, square, occupied) | _along(3, square, occupied)
 
 
 @kernel
 def attackers(rows: Rows, at: int, square: int, occupied: Word) -> Word:
-    """Return the men of both sides that attack a square, of those among the occupied ones."""
+    """Return the men of both sides that attack a square.
+
+    :param occupied: the occupied squares; men on other squares are ignored.
+    """
     queens = rows[at, QUEENS]
     found = KNIGHT[square] & rows[at, KNIGHTS] | KING[square] & rows[at, KINGS]
     found |= straight(square, occupied) & (rows[at, ROOKS] | queens)
@@ -106,7 +118,7 @@ def attackers(rows: Rows, at: int, square: int, occupied: Word) -> Word:
 
 @kernel
 def _attacked(rows: Rows, at: int, side: int, occupied: Word) -> Word:
-    """Return what the men of a side attack."""
+    """Return the squares that the men of a side attack."""
     ours = rows[at, OF_WHITE + side]
     queens = rows[at, QUEENS]
     found = ZERO
@@ -132,7 +144,7 @@ def kind_at(rows: Rows, at: int, square: int) -> int:
 
 @inlined
 def _add(moves: Moves, ply: int, count: int, start: int, targets: Word, theirs: Word, kind: int) -> int:
-    """Add the moves of a man, and return how many there are now."""
+    """Append the moves of a man, and return the new number of moves."""
     for target in bits_of(targets):
         move = start | target << 6 | kind << 15
         if theirs >> np.uint64(target) & ONE:
@@ -144,12 +156,15 @@ def _add(moves: Moves, ply: int, count: int, start: int, targets: Word, theirs: 
 
 @kernel
 def _pinned(rows: Rows, at: int, side: int, king: int) -> Word:
-    """Return the men of a side that stand between its king and a man that would attack him."""
+    """Return the pinned men of a side.
+
+    :param king: square of its king.
+    """
     ours, theirs = rows[at, OF_WHITE + side], rows[at, OF_BLACK - side]
-    far = straight(king, theirs) & (rows[at, ROOKS] | rows[at, QUEENS])
-    far |= diagonal(king, theirs) & (rows[at, BISHOPS] | rows[at, QUEENS])
+    pinners = straight(king, theirs) & (rows[at, ROOKS] | rows[at, QUEENS])
+    pinners |= diagonal(king, theirs) & (rows[at, BISHOPS] | rows[at, QUEENS])
     pinned = ZERO
-    for square in bits_of(far & theirs):
+    for square in bits_of(pinners & theirs):
         between = BETWEEN[king, square] & ours
         if between and not between & (between - ONE):
             pinned |= between
@@ -160,9 +175,9 @@ def _pinned(rows: Rows, at: int, side: int, king: int) -> Word:
 def _pawn_moves(
     rows: Rows, at: int, side: int, moves: Moves, ply: int, count: int, masks: tuple[Any, ...]
 ) -> int:
-    """Add the moves of pawns, and return how many moves there are now.
+    """Append the moves of pawns, and return the new number of moves.
 
-    :param masks: the squares to go to, the pinned men, and the square of the king.
+    :param masks: the allowed target squares, the pinned men, and the square of the king.
     """
     within, pinned, king = masks
     ours, theirs = rows[at, OF_WHITE + side], rows[at, OF_BLACK - side]
@@ -175,13 +190,13 @@ def _pawn_moves(
         once = bit(square + step)
         if not once & occupied:
             targets |= once
-            twice = bit(square + 2 * step) if start & _STARTS[side] else ZERO
+            twice = bit(square + 2 * step) if start & _FIRST_RANKS[side] else ZERO
             if twice & ~occupied & within & allowed:
                 moves[ply, count] = square | (square + 2 * step) << 6 | DOUBLE
                 count += 1
         for target in bits_of(targets & within & allowed):
             move = square | target << 6 | (CAPTURE if bit(target) & theirs else 0)
-            if bit(target) & _ENDS:
+            if bit(target) & _LAST_RANKS:
                 for kind in range(QUEENS, PAWNS, -1):
                     moves[ply, count] = move | kind << 12
                     count += 1
@@ -189,9 +204,9 @@ def _pawn_moves(
                 moves[ply, count] = move
                 count += 1
         if PAWN[side, square] & passing:
-            taken = lowest(passing) - step
-            left = occupied & ~start & ~bit(taken) | passing
-            if not attackers(rows, at, king, left) & theirs & left:
+            captured = lowest(passing) - step
+            after = occupied & ~start & ~bit(captured) | passing
+            if not attackers(rows, at, king, after) & theirs & after:
                 moves[ply, count] = square | lowest(passing) << 6 | CAPTURE | PASSING
                 count += 1
     return count
@@ -201,16 +216,19 @@ def _pawn_moves(
 def _castling_moves(
     rows: Rows, at: int, side: int, moves: Moves, ply: int, count: int, attacked: Word
 ) -> int:
-    """Add castling where the king is not in check, and return how many moves there are now."""
+    """Append castling moves of a king that is not in check, and return the new number of moves.
+
+    :param attacked: squares that the other side attacks.
+    """
     ours, theirs = rows[at, OF_WHITE + side], rows[at, OF_BLACK - side]
     king = lowest(rows[at, KINGS] & ours)
     for rook in bits_of(rows[at, CASTLING] & ours):
-        home = king & 56
-        king_to, rook_to = (home + 6, home + 5) if rook > king else (home + 2, home + 3)
+        first = king & 56
+        king_to, rook_to = (first + 6, first + 5) if rook > king else (first + 2, first + 3)
         others = (ours | theirs) & ~bit(king) & ~bit(rook)
-        way = BETWEEN[king, king_to] | bit(king_to)
-        path = way | BETWEEN[rook, rook_to] | bit(rook_to)
-        if path & others or way & attacked:
+        king_path = BETWEEN[king, king_to] | bit(king_to)
+        path = king_path | BETWEEN[rook, rook_to] | bit(rook_to)
+        if path & others or king_path & attacked:
             continue
         after = others | bit(king_to) | bit(rook_to)
         if not attackers(rows, at, king_to, after) & theirs:
@@ -221,8 +239,10 @@ def _castling_moves(
 
 @kernel
 def generate(rows: Rows, at: int, moves: Moves, ply: int) -> tuple[int, bool]:
-    """Write the legal moves of a position and how many its king has, and return how many there are, and
-    whether it is check."""
+    """Write the legal moves of a position, and the number of its king's moves into its row.
+
+    Return the number of moves, and whether the position is check.
+    """
     side = int64(rows[at, TURN])
     ours, theirs = rows[at, OF_WHITE + side], rows[at, OF_BLACK - side]
     occupied = ours | theirs
@@ -230,7 +250,7 @@ def generate(rows: Rows, at: int, moves: Moves, ply: int) -> tuple[int, bool]:
     attacked = _attacked(rows, at, 1 - side, occupied & ~bit(king))
     checkers = attackers(rows, at, king, occupied) & theirs
     count = _add(moves, ply, int64(0), king, KING[king] & ~ours & ~attacked, theirs, KINGS)
-    rows[at, KINGS_ROOM] = count
+    rows[at, KING_MOVES] = count
     if checkers & (checkers - ONE):
         return count, True
     within = ~ours
@@ -255,7 +275,7 @@ def generate(rows: Rows, at: int, moves: Moves, ply: int) -> tuple[int, bool]:
 
 @kernel
 def key_of(rows: Rows, at: int) -> Word:
-    """Return the key of a position."""
+    """Return the Zobrist key of a position."""
     key = TURN_KEY if rows[at, TURN] else ZERO
     for kind in range(6):
         for square in bits_of(rows[at, kind]):
@@ -269,7 +289,7 @@ def key_of(rows: Rows, at: int) -> Word:
 
 @inlined
 def _toggle(rows: Rows, at: int, side: int, kind: int, square: int) -> None:
-    """Put a man on a square, or take it from there."""
+    """Put a man on a square, or remove it from there."""
     rows[at, kind] ^= bit(square)
     rows[at, OF_WHITE + side] ^= bit(square)
     rows[at, KEY] ^= MAN_KEYS[side, kind, square]
@@ -277,7 +297,7 @@ def _toggle(rows: Rows, at: int, side: int, kind: int, square: int) -> None:
 
 @inlined
 def _forget_en_passant(rows: Rows, at: int) -> None:
-    """Take away the right to capture en passant."""
+    """Remove the right to capture en passant."""
     if rows[at, EN_PASSANT]:
         rows[at, KEY] ^= RIGHT_KEYS[1, lowest(rows[at, EN_PASSANT])]
         rows[at, EN_PASSANT] = ZERO
@@ -285,14 +305,14 @@ def _forget_en_passant(rows: Rows, at: int) -> None:
 
 @inlined
 def _copy(rows: Rows, at: int) -> None:
-    """Write the position at a place behind it, too."""
+    """Copy a row to the next one."""
     for word in range(WORDS):
         rows[at + 1, word] = rows[at, word]
 
 
 @kernel
 def make_nothing(rows: Rows, at: int) -> None:
-    """Write the position in which the side to move has passed behind the one at a place."""
+    """Write the position after a null move into the next row."""
     _copy(rows, at)
     at += 1
     _forget_en_passant(rows, at)
@@ -303,8 +323,10 @@ def make_nothing(rows: Rows, at: int) -> None:
 
 @kernel
 def make(rows: Rows, at: int, move: int) -> None:
-    """Write the position after a move behind the one at a place; its own score and what has accrued are those
-    of the position before."""
+    """Write the position after a move into the next row.
+
+    Its position score and its accrued score are still those before the move; :func:`enter` updates them.
+    """
     _copy(rows, at)
     at += 1
     _forget_en_passant(rows, at)
@@ -312,15 +334,15 @@ def make(rows: Rows, at: int, move: int) -> None:
     start, target, kind = move & FROM, move >> 6 & 63, move >> 15 & 7
     reset = kind == PAWNS or move & CAPTURE
     if move & CASTLES:
-        home = start & 56
+        first = start & 56
         _toggle(rows, at, side, KINGS, start)
         _toggle(rows, at, side, ROOKS, target)
-        _toggle(rows, at, side, KINGS, home + (6 if target > start else 2))
-        _toggle(rows, at, side, ROOKS, home + (5 if target > start else 3))
+        _toggle(rows, at, side, KINGS, first + (6 if target > start else 2))
+        _toggle(rows, at, side, ROOKS, first + (5 if target > start else 3))
     else:
         if move & CAPTURE:
-            taken = target - 8 + 16 * side if move & PASSING else target
-            _toggle(rows, at, 1 - side, kind_at(rows, at, taken), taken)
+            captured = target - 8 + 16 * side if move & PASSING else target
+            _toggle(rows, at, 1 - side, kind_at(rows, at, captured), captured)
         _toggle(rows, at, side, kind, start)
         promoted = move >> 12 & 7
         _toggle(rows, at, side, promoted if promoted else kind, target)
@@ -344,10 +366,9 @@ def make(rows: Rows, at: int, move: int) -> None:
 
 @kernel
 def enter(rows: Rows, at: int, moves: Moves, ply: int) -> int:
-    """Write the moves of a position, its own score and what has accrued in it, and return how many moves
-    there are.
+    """Write the moves, the position score and the accrued score of a position; return the number of moves.
 
-    A right to capture en passant that no legal move uses is taken away.
+    A right to capture en passant that no legal move uses is removed.
     """
     count, check = generate(rows, at, moves, ply)
     if rows[at, EN_PASSANT]:

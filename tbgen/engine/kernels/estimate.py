@@ -1,12 +1,13 @@
-"""What a position is worth where neither tables nor an end of the game say it: an estimate.
+"""The estimate of positions that no table contains, while the game continues.
 
-It mixes two things. What has accrued counts the more, the less likely it is to be reset: pawns and captures
-wipe it out. The other part is what the game may still come to: the side with better men, on better squares
-and with more moves wins, or drives the other king into a corner, where it has few.
+An estimate is a weighted mean of two parts. One is the accrued score, with a weight that is greater the less
+likely a reset is: pawns and captures make it likely. The other is a guess of the score that the game will
+reach: the side with better men, on better squares and with more moves wins, or drives the other king into a
+corner, where he has few moves.
 
-In a game that is known to be drawn in chess, men count only as far as they are won or lost, and so does how
-little room is left to the other side. Whoever searches hopes for more than what has accrued, because the
-other side plays chess.
+In a game that is drawn in chess, men count only as far as they have been won or lost since the root; in
+addition, few moves of the other side count. The engine hopes for more than the accrued score there, because
+the other side plays chess.
 """
 
 import numpy as np
@@ -15,8 +16,8 @@ from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.engine.kernels.board import (
     ACCRUED,
     BISHOPS,
+    KING_MOVES,
     KINGS,
-    KINGS_ROOM,
     OF_BLACK,
     OF_WHITE,
     PAWNS,
@@ -29,44 +30,44 @@ from tbgen.engine.scale import MATE
 from tbgen.engine.squares import ALL_PHASES, KING_DISTANCE, MIDDLE_DISTANCE, PHASES, WORTH
 from tbgen.retro.kernels.words import Ints, Word, bits_of, lowest, popcount
 
-_MOVE = 3
-"""Hundredths of a pawn for a legal move more than the other side has."""
-_EVEN = 800
-"""Hundredths of a pawn that are worth half of what is to be had."""
-_MOST = MATE * 9 // 10
-"""No estimate is as good as a mate that is seen."""
-_TURN = 10
-"""Hundredths of a pawn for the move."""
-_TWO_BISHOPS = 30
-_CORNERED = 200
-"""A lead from which on the other king is driven to the edge."""
-_TO_EDGE, _TO_KING = 10, 4
-"""For each step of that king from the middle of the board, and for each that the kings are nearer."""
-_TO_WIN = 400
-"""Without pawns a side wins hardly ever by less than this lead."""
-_CERTAIN = 90
-"""Per cent that the accrued score counts at most, which is more where nobody has pawns or can mate."""
-_LASTS, _PER_PAWN, _LEAST_LASTS = 92, 4, 60
-"""In a drawn game a good score counts for so many per cent, less for each pawn, and at least."""
-_IMPROVES = 60
-"""So many per cent does a score count for that is worse than what is hoped for."""
-_FREE = 150
-"""Hundredths of a pawn that may be won or lost while the game remains drawn."""
-_ROOM = MATE // 8
-"""What it is worth to leave the other side no room at all."""
+_MOVE_CENTIPAWNS = 3
+"""Bonus for each legal move more than the other side has."""
+_HALF_LEAD = 800
+"""Lead in centipawns that is worth half of the greatest estimate."""
+_MAX_ESTIMATE = MATE * 9 // 10
+"""Bound of the worth of any lead, below that of a mate."""
+_TURN_CENTIPAWNS = 10
+"""Bonus for the side to move."""
+_BISHOP_PAIR_CENTIPAWNS = 30
+_DRIVING_LEAD = 200
+"""Lead in centipawns above which a side drives the other king to the edge."""
+_EDGE_CENTIPAWNS, _APPROACH_CENTIPAWNS = 10, 4
+"""Bonus for each step of that king from the centre, and for each step by which the kings are closer."""
+_WINNING_LEAD = 400
+"""Lead in centipawns of pieces below which a side without pawns hardly ever wins."""
+_MAX_ACCRUED_PERCENT = 90
+"""Maximum weight of the accrued score, which is doubled if neither side has pawns or a clear lead."""
+_GOOD_PERCENT, _PERCENT_PER_PAWN, _MIN_GOOD_PERCENT = 92, 4, 60
+"""In a drawn game, the weight of a good accrued score: without pawns, less for each pawn, and the minimum."""
+_POOR_PERCENT = 60
+"""In a drawn game, the weight of an accrued score that is worse than the hoped-for one."""
+_DRAW_MARGIN = 150
+"""Centipawns that may be won or lost while the game remains drawn."""
+_RESTRICTION = MATE // 8
+"""Factor of the worth of restricting the other side's moves."""
 _DARK = np.uint64(0xAA55AA55AA55AA55)
 
 
 @inlined
 def worth_of(worth: Ints, accrued: int) -> int:
-    """Return what an accrued score, as rows have it, is worth to White."""
+    """Return the worth for White of an accrued score in the form of rows."""
     value = worth[accrued >> 1]
     return -value if accrued & 1 else value
 
 
 @inlined
 def lasting(rows: Rows, at: int) -> int:
-    """Return in per cent how much the accrued score counts."""
+    """Return the weight of the accrued score in per cent."""
     pawns = popcount(rows[at, PAWNS])
     others = popcount(rows[at, OF_WHITE] | rows[at, OF_BLACK]) - pawns - 2
     return int64(100 // (2 + pawns + others // 2))
@@ -74,8 +75,10 @@ def lasting(rows: Rows, at: int) -> int:
 
 @kernel
 def _men(rows: Rows, at: int) -> tuple[int, int]:
-    """Return White's lead in hundredths of a pawn for the middlegame, and for the endgame, by phase mixed,
-    and the same of men other than pawns for the endgame."""
+    """Return White's lead in centipawns by the men's values, interpolated by the phase of the game.
+
+    Also return the lead by pieces alone with the values of the endgame.
+    """
     early, late, phase, pieces = int64(0), int64(0), int64(0), int64(0)
     for kind in range(6):
         for side in range(2):
@@ -92,69 +95,71 @@ def _men(rows: Rows, at: int) -> tuple[int, int]:
 
 @inlined
 def _bishops(bishops: Word) -> int:
-    """Return what a pair of bishops is worth."""
-    return _TWO_BISHOPS if bishops & _DARK and bishops & ~_DARK else 0
+    """Return the bonus for a pair of bishops."""
+    return _BISHOP_PAIR_CENTIPAWNS if bishops & _DARK and bishops & ~_DARK else 0
 
 
 @kernel
 def lead(rows: Rows, at: int) -> int:
-    """Return how far White is ahead, in hundredths of a pawn."""
-    found, pieces = _men(rows, at)
+    """Return White's lead in centipawns."""
+    total, pieces = _men(rows, at)
     white, black, pawns, bishops = rows[at, OF_WHITE], rows[at, OF_BLACK], rows[at, PAWNS], rows[at, BISHOPS]
-    found += _bishops(bishops & white) - _bishops(bishops & black)
+    total += _bishops(bishops & white) - _bishops(bishops & black)
     sign = -1 if rows[at, TURN] else 1
-    found += sign * _TURN
+    total += sign * _TURN_CENTIPAWNS
     if at and not rows[at, STEP] & np.uint64(2):
-        found += (
-            sign * _MOVE * (int64(rows[at, RANK] >> np.uint64(1)) - int64(rows[at - 1, RANK] >> np.uint64(1)))
-        )
-    ahead = white if found > 0 else black
-    if not pawns & ahead and abs(pieces) < _TO_WIN:
-        return found // 4
-    if abs(found) > _CORNERED:
+        own, others = int64(rows[at, RANK] >> np.uint64(1)), int64(rows[at - 1, RANK] >> np.uint64(1))
+        total += sign * _MOVE_CENTIPAWNS * (own - others)
+    ahead = white if total > 0 else black
+    if not pawns & ahead and abs(pieces) < _WINNING_LEAD:
+        return total // 4
+    if abs(total) > _DRIVING_LEAD:
         ours = lowest(rows[at, KINGS] & ahead)
         theirs = lowest(rows[at, KINGS] & ~ahead)
-        near = _TO_EDGE * MIDDLE_DISTANCE[theirs] + _TO_KING * (7 - KING_DISTANCE[ours, theirs])
-        found += near if found > 0 else -near
-    return found
+        bonus = _EDGE_CENTIPAWNS * MIDDLE_DISTANCE[theirs]
+        bonus += _APPROACH_CENTIPAWNS * (7 - KING_DISTANCE[ours, theirs])
+        total += bonus if total > 0 else -bonus
+    return total
 
 
 @kernel
 def estimate(rows: Rows, at: int, worth: Ints) -> int:
-    """Return what a position with its accrued score may be worth to White.
+    """Return the estimated worth for White of a position with its accrued score.
 
-    :param worth: what scores are worth, by their ranks.
+    :param worth: worth of scores by rank.
     """
     ahead = lead(rows, at)
-    hopes = _MOST * ahead // (abs(ahead) + _EVEN)
-    lasts = lasting(rows, at)
-    if not rows[at, PAWNS] and abs(ahead) < _CORNERED:
-        lasts = min(2 * lasts, _CERTAIN)
-    return (lasts * worth_of(worth, int64(rows[at, ACCRUED])) + (100 - lasts) * hopes) // 100
+    guess = _MAX_ESTIMATE * ahead // (abs(ahead) + _HALF_LEAD)
+    percent = lasting(rows, at)
+    if not rows[at, PAWNS] and abs(ahead) < _DRIVING_LEAD:
+        percent = min(2 * percent, _MAX_ACCRUED_PERCENT)
+    return (percent * worth_of(worth, int64(rows[at, ACCRUED])) + (100 - percent) * guess) // 100
 
 
 @inlined
-def _lack_of_room(rows: Rows, at: int) -> int:
-    """Return what it is worth to the other side how little room the side to move has."""
-    moves, of_king = int64(rows[at, RANK]) >> 1, int64(rows[at, KINGS_ROOM])
-    return _ROOM // (2 + of_king) + _ROOM // (2 + moves // 2)
+def _restriction(rows: Rows, at: int) -> int:
+    """Return the worth for the other side of the few moves that the side to move has."""
+    moves, of_king = int64(rows[at, RANK]) >> 1, int64(rows[at, KING_MOVES])
+    return _RESTRICTION // (2 + of_king) + _RESTRICTION // (2 + moves // 2)
 
 
 @kernel
 def estimate_drawn(rows: Rows, at: int, worth: Ints, even: int, hope: int) -> int:
-    """Return what a position may be worth to White where the game is known to be drawn in chess.
+    """Return the estimated worth for White of a position in a game that is drawn in chess.
 
-    :param worth: what scores are worth, by their ranks.
-    :param even: White's lead in the drawn position from which the search began, in hundredths of a pawn.
-    :param hope: what the game may still come to.
+    :param worth: worth of scores by rank.
+    :param even: White's lead in centipawns at the root of the search.
+    :param hope: worth of the score that the game may still reach.
     """
     won = lead(rows, at) - even
-    won = won - _FREE if won > _FREE else won + _FREE if won < -_FREE else int64(0)
+    won = (
+        won - _DRAW_MARGIN if won > _DRAW_MARGIN else won + _DRAW_MARGIN if won < -_DRAW_MARGIN else int64(0)
+    )
     held = worth_of(worth, int64(rows[at, ACCRUED]))
-    lasts = int64(_IMPROVES)
+    percent = int64(_POOR_PERCENT)
     if abs(held) >= abs(hope):
-        lasts = max(_LASTS - _PER_PAWN * popcount(rows[at, PAWNS]), int64(_LEAST_LASTS))
-    room = _lack_of_room(rows, at - 1) - _lack_of_room(rows, at)
-    drawn = (lasts * held + (100 - lasts) * hope) // 100
-    drawn += -room if rows[at, TURN] else room
-    return (_EVEN * drawn + _MOST * won) // (abs(won) + _EVEN)
+        percent = max(_GOOD_PERCENT - _PERCENT_PER_PAWN * popcount(rows[at, PAWNS]), int64(_MIN_GOOD_PERCENT))
+    restriction = _restriction(rows, at - 1) - _restriction(rows, at)
+    drawn = (percent * held + (100 - percent) * hope) // 100
+    drawn += -restriction if rows[at, TURN] else restriction
+    return (_HALF_LEAD * drawn + _MAX_ESTIMATE * won) // (abs(won) + _HALF_LEAD)

@@ -1,19 +1,16 @@
-"""Alpha-beta search on what the game is about: the accrued score that it ends with.
+"""Alpha-beta search for the accrued score with which the game ends.
 
-Principal variation search with a transposition table, null moves and reductions of late moves [1]; captures
-are searched on at the leaves. The accrued score is a part of every state, so the same position with another
-score is another one. Positions that tables may hold are asked for when they are first met, and leaves with
-their true value once the answer has come.
+This is a principal variation search with a transposition table, null moves, late move reductions [1] and a
+quiescence search of captures. The accrued score is a part of every state, so the same position with another
+score has another key. A state that tables may contain is requested from them when it is first visited; once
+the answer has arrived, the state is a leaf with its true value.
 
-A value is one for the side to move, on the scale of :mod:`tbgen.engine.scale`. From ply to ply it comes
-nearer to what has accrued by 1, so that who gains hurries and the other one delays, and that values mean the
-same wherever a state is met.
+Values are those for the side to move, on the scale of :mod:`tbgen.engine.scale`. With each ply towards the
+root, a value moves by 1 towards the accrued score. So the side that gains by a value hurries, the other side
+delays, and values do not depend on the ply at which a state is visited.
 
-When a state is met, the game may be over there, or tables may hold it. Tables are asked when a state is
-first met, and tell its value from then on.
-
-Moves are tried in an order: what was best before, much taken by little, what refuted others. A quiet move
-that refutes what came before is remembered by its ply [2] and by its squares [3].
+Moves are ordered as follows: the best move of an earlier search, captures by MVV-LVA, killer moves [2], and
+other quiet moves by their history [3].
 
 [1] T. A. Marsland, *A review of game-tree pruning*, ICCA Journal 9 (1986), 3-19.
 [2] https://www.chessprogramming.org/Killer_Heuristic
@@ -85,32 +82,37 @@ from tbgen.engine.squares import PAWN
 from tbgen.retro.kernels.words import ONE, ZERO, Word, popcount
 
 NOTHING = 4 * MATE
-"""Says that a state has no value yet."""
-_SPREAD, _APART = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03)
-_KINGS_MOVES = 17
+"""Marks a state without a value."""
+_ACCRUED_KEY, _DRAWN_KEY = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03)
+_FREE_KING_RANK = 17
+"""Rank of G8.5, the position score of a bare king with all his moves."""
 
 
 @inlined
 def state_key(room: SearchRoom, at: int) -> Word:
-    """Return the key of a state, which is another one where the game is known to be drawn in chess."""
+    """Return the key of a state, which also depends on whether the game is drawn in chess."""
     rows = room.rows
-    key = rows[at, KEY] ^ (rows[at, ACCRUED] + ONE) * _SPREAD ^ np.uint64(room.control[DRAWN]) * _APART
+    key = rows[at, KEY] ^ (rows[at, ACCRUED] + ONE) * _ACCRUED_KEY
+    key ^= np.uint64(room.control[DRAWN]) * _DRAWN_KEY
     if room.control[RULE] and int64(rows[at, CLOCK]) > CLOCK_TOLD:
-        key ^= rows[at, CLOCK] * ~_SPREAD
+        key ^= rows[at, CLOCK] * ~_ACCRUED_KEY
     return key
 
 
 @inlined
 def held_by_mover(room: SearchRoom, at: int) -> int:
-    """Return what the accrued score is worth to the side to move."""
+    """Return the worth of the accrued score for the side to move."""
     value = worth_of(room.worth, int64(room.rows[at, ACCRUED]))
     return -value if room.rows[at, TURN] else value
 
 
 @kernel
 def _repeated(room: SearchRoom, at: int) -> bool:
-    """Tell whether the position has been on the board twice before, or its state since the search began; in a
-    drawn game the state at any time, so that who wants more does something else."""
+    """Return whether a position counts as repeated.
+
+    This is so if it has occurred twice before, or if its state has occurred since the root. In a game drawn
+    in chess, it suffices that the state has occurred at any time, so that the engine tries something else.
+    """
     rows, met = room.rows, 0
     first = 0 if room.control[DRAWN] else room.control[ROOT]
     for before in range(at - 2, max(at - int64(rows[at, QUIET]), 0) - 1, -2):
@@ -123,7 +125,10 @@ def _repeated(room: SearchRoom, at: int) -> bool:
 
 @kernel
 def _ended(room: SearchRoom, at: int, count: int) -> int:
-    """Return the value of a position in which the game is over, NOTHING in others."""
+    """Return the value of a position in which the game is over, else NOTHING.
+
+    :param count: number of its legal moves.
+    """
     rows, control = room.rows, room.control
     if count == 0:
         return -(MATE + REACH) if rows[at, RANK] == ZERO else -room.worth[1]
@@ -131,14 +136,13 @@ def _ended(room: SearchRoom, at: int, count: int) -> int:
         return NOTHING
     over = control[RULE] != 0 and int64(rows[at, CLOCK]) >= 100
     if control[BARE_KINGS] and not (rows[at, OF_WHITE] | rows[at, OF_BLACK]) & ~rows[at, KINGS]:
-        over |= rows[at, RANK] == _KINGS_MOVES and rows[at - 1, RANK] == _KINGS_MOVES
+        over |= rows[at, RANK] == _FREE_KING_RANK and rows[at - 1, RANK] == _FREE_KING_RANK
     return held_by_mover(room, at) if over or _repeated(room, at) else NOTHING
 
 
 @kernel
 def _table_value(room: SearchRoom, at: int) -> int:
-    """Return the value that tables have told for a state, NOTHING where they have not; then they are asked
-    for it."""
+    """Return the value of a state from tables; if none has arrived yet, request it and return NOTHING."""
     rows, control = room.rows, room.control
     key = state_key(room, at)
     place = int64(key & np.uint64(len(room.known_keys) - 1))
@@ -159,9 +163,12 @@ def _table_value(room: SearchRoom, at: int) -> int:
 
 @kernel
 def _progress(room: SearchRoom, at: int, accrued: int) -> None:
-    """Have a 50-move rule count a score that has just improved.
+    """Apply a 50-move rule to an accrued score that has just improved.
 
-    :param accrued: the accrued score before.
+    If the counter has run out, the improvement may not count. Otherwise, if it is progress, the counter is
+    reset.
+
+    :param accrued: the accrued score before the position.
     """
     rows, control = room.rows, room.control
     if rows[at, STEP] == RESET or int64(rows[at, ACCRUED]) == accrued:
@@ -176,8 +183,10 @@ def _progress(room: SearchRoom, at: int, accrued: int) -> None:
 
 @kernel
 def arrive(room: SearchRoom, at: int, ply: int) -> tuple[int, int]:
-    """Count a position and write its moves; return how many there are, and its value, if nobody has to search
-    for it, else NOTHING."""
+    """Count a node and generate its moves.
+
+    Return the number of moves, and the value if the game is over or tables contain the state, else NOTHING.
+    """
     rows, control = room.rows, room.control
     control[NODES] += 1
     control[DEEPEST] = max(control[DEEPEST], ply)
@@ -197,13 +206,17 @@ def arrive(room: SearchRoom, at: int, ply: int) -> tuple[int, int]:
 
 
 HINT = 0x7FFF
-"""What the transposition table keeps of a move: squares and promotion."""
-_VALUES = np.array([100, 320, 330, 500, 950, 0, 0])
+"""Bits of a move that the transposition table stores: squares and promotion."""
+_MAN_CENTIPAWNS = np.array([100, 320, 330, 500, 950, 0, 0])
+"""Values of men for MVV-LVA."""
 
 
 @kernel
 def rank_moves(room: SearchRoom, at: int, ply: int, count: int, hint: int) -> None:
-    """Say in which order moves are tried: the hint, much taken by little, what refuted others."""
+    """Compute the priorities of moves: the hint, captures by MVV-LVA, killer moves, history.
+
+    :param hint: best move of an earlier search, 0 for none.
+    """
     rows, turn = room.rows, int64(room.rows[at, TURN])
     for number in range(count):
         move = int64(room.moves[ply, number])
@@ -211,10 +224,11 @@ def rank_moves(room: SearchRoom, at: int, ply: int, count: int, hint: int) -> No
         if hint and move & HINT == hint:
             order = 1 << 30
         elif move & NOISY:
-            taken = kind_at(rows, at, move >> 6 & 63) if move & CAPTURE else 6
-            gain = _VALUES[0 if move & CAPTURE and taken == 6 else taken] + _VALUES[move >> 12 & 7]
-            order = (1 << 28) + 16 * gain - _VALUES[move >> 15 & 7]
-            if not (move >> 12 & 7 or room.control[PLAIN]) and gain < _VALUES[move >> 15 & 7]:
+            victim = kind_at(rows, at, move >> 6 & 63) if move & CAPTURE else 6
+            gain = _MAN_CENTIPAWNS[0 if move & CAPTURE and victim == 6 else victim]
+            gain += _MAN_CENTIPAWNS[move >> 12 & 7]
+            order = (1 << 28) + 16 * gain - _MAN_CENTIPAWNS[move >> 15 & 7]
+            if not (move >> 12 & 7 or room.control[PLAIN]) and gain < _MAN_CENTIPAWNS[move >> 15 & 7]:
                 theirs = rows[at, OF_BLACK - turn] & rows[at, PAWNS]
                 if PAWN[turn, move >> 6 & 63] & theirs:
                     order = -(1 << 20)
@@ -227,7 +241,10 @@ def rank_moves(room: SearchRoom, at: int, ply: int, count: int, hint: int) -> No
 
 @inlined
 def next_move(room: SearchRoom, ply: int, number: int, count: int) -> int:
-    """Return the move to try next, and put it in its place."""
+    """Return the move with the highest priority from a place on, and swap it to this place.
+
+    :param number: the place.
+    """
     moves, order = room.moves, room.order
     best = number
     for other in range(number + 1, count):
@@ -241,7 +258,7 @@ def next_move(room: SearchRoom, ply: int, number: int, count: int) -> int:
 
 @kernel
 def remember(room: SearchRoom, at: int, ply: int, move: int, depth: int) -> None:
-    """Note that a quiet move refuted what came before."""
+    """Record that a quiet move caused a beta cutoff: as a killer move, and in the history."""
     if room.killers[ply, 0] != move:
         room.killers[ply, 1] = room.killers[ply, 0]
         room.killers[ply, 0] = move
@@ -251,34 +268,35 @@ def remember(room: SearchRoom, at: int, ply: int, move: int, depth: int) -> None
 
 
 INFINITE = 2 * MATE
-_FEW_MOVES = 2
-"""An answer to so few moves is searched a ply deeper: low counts decide games."""
-_QUIET_PLIES = 10
-"""Captures in a row at a leaf."""
+_MAX_EXTENDED_MOVES = 2
+"""Greatest number of moves of positions that are searched a ply deeper, because low counts decide games."""
+_MAX_CAPTURES = 10
+"""Maximum number of successive captures in the quiescence search."""
 _LOWER, _UPPER = 1, 2
-_MARGIN = MATE // 12
-"""What a ply may change, where the search looks only a few plies further."""
-_FEW_PLIES = 4
-_FORGETTING = np.uint64(0xC2B2AE3D27D4EB4F)
-_RESETS = 12
-"""Per cent: where what has accrued counts for less, one estimate is much like the next."""
+"""Bits of a bound in the transposition table; an exact value has both."""
+_FUTILITY_MARGIN = MATE // 12
+"""Margin per ply of reverse futility pruning: the change of a value that a ply may bring."""
+_MAX_FUTILITY_DEPTH = 4
+_FORGOTTEN_KEY = np.uint64(0xC2B2AE3D27D4EB4F)
+_MAX_FUTILITY_PERCENT = 12
+"""Weight of the accrued score below which estimates change little from ply to ply."""
 
 
 @inlined
 def wider(bound: int, held: int) -> int:
-    """Return the least value that a ply nearer to what has accrued is a bound or more."""
+    """Return the least value that :func:`nearer` maps to a bound or more."""
     return bound + 1 if bound > held else bound - 1
 
 
 @inlined
 def nearer(value: int, held: int) -> int:
-    """Return a value a ply nearer to what has accrued."""
+    """Return a value moved by 1 towards the accrued score, as with each ply towards the root."""
     return value - 1 if value > held else value + 1 if value < held else value
 
 
 @inlined
 def keep_line(room: SearchRoom, ply: int, move: int) -> None:
-    """Note that the best line from a ply on is a move, and then that from the next ply on."""
+    """Set the best line from a ply to a move followed by the best line from the next ply."""
     room.line[ply, 0] = move
     for number in range(min(room.length[ply + 1], PLIES - 1)):
         room.line[ply, number + 1] = room.line[ply + 1, number]
@@ -287,7 +305,7 @@ def keep_line(room: SearchRoom, ply: int, move: int) -> None:
 
 @kernel
 def _store(room: SearchRoom, key: Word, depth: int, value: int, bound: int, move: int) -> None:
-    """Keep what is known of a state."""
+    """Store a result in the transposition table, but replace no much deeper one of the same search."""
     place = int64(key & np.uint64(len(room.keys) - 1))
     old, generation = room.entries[place], room.control[GENERATION] & 63
     if room.keys[place] != key and old >> 57 & 63 == generation and old >> 32 & 255 > depth + 3:
@@ -301,29 +319,33 @@ def _store(room: SearchRoom, key: Word, depth: int, value: int, bound: int, move
 
 @inlined
 def _entry_key(room: SearchRoom, at: int) -> Word:
-    """Return the key of a state in the transposition table, another one once all has been forgotten."""
-    return state_key(room, at) ^ np.uint64(room.control[FORGOTTEN]) * _FORGETTING
+    """Return the key of a state in the transposition table, which changes when the table is invalidated."""
+    return state_key(room, at) ^ np.uint64(room.control[FORGOTTEN]) * _FORGOTTEN_KEY
 
 
 @inlined
 def _can_pass(rows: Rows, at: int) -> bool:
+    """Return whether a null move is safe: the side to move has two pieces, and four pawns remain."""
     ours = rows[at, OF_WHITE + int64(rows[at, TURN])]
     men = rows[at, KNIGHTS] | rows[at, BISHOPS] | rows[at, ROOKS] | rows[at, QUEENS]
     return popcount(men & ours) >= 2 and popcount(rows[at, PAWNS]) >= 4
 
 
 @inlined
-def _less(number: int, depth: int) -> int:
-    """Return how many plies less a late quiet move is searched at first."""
-    less = 1 + int64(number >= 8) + int64(depth >= 7 and number >= 4) + int64(depth >= 10 and number >= 20)
-    return less if depth >= 3 and number >= 3 else 0
+def _reduction(number: int, depth: int) -> int:
+    """Return the late move reduction of a quiet move in plies.
+
+    :param number: place of the move in the order.
+    """
+    plies = 1 + int64(number >= 8) + int64(depth >= 7 and number >= 4) + int64(depth >= 10 and number >= 20)
+    return plies if depth >= 3 and number >= 3 else 0
 
 
 @kernel
 def _node(room: SearchRoom, depth: int, alpha: int, beta: int, ply: int) -> int:
-    """Return the value of the position at a ply, as far as it lies between two.
+    """Return the value of the position at a ply if it lies between alpha and beta, else a bound of it.
 
-    :param depth: plies to search; below 1 only captures are, and 0, less 1 for each capture before.
+    :param depth: number of plies to search. Below 1 only captures are searched, and each lowers it by 1.
     """
     rows, control = room.rows, room.control
     at = control[ROOT] + ply
@@ -335,7 +357,8 @@ def _node(room: SearchRoom, depth: int, alpha: int, beta: int, ply: int) -> int:
     turn, plain = int64(rows[at, TURN]), control[PLAIN] != 0
     held, rank = held_by_mover(room, at), int64(rows[at, RANK])
     check = rank & 1 == 0
-    if depth >= 0 and (check or count <= _FEW_MOVES) and ply < 2 * control[ITERATION] and not plain:
+    few = count <= _MAX_EXTENDED_MOVES
+    if depth >= 0 and (check or few) and ply < 2 * control[ITERATION] and not plain:
         depth += 1
     quiet = depth <= 0 or ply >= PLIES - 2
     key = _entry_key(room, at)
@@ -352,7 +375,7 @@ def _node(room: SearchRoom, depth: int, alpha: int, beta: int, ply: int) -> int:
                     return value
     best = -INFINITE
     narrow = beta - alpha == 1 and not check and not plain
-    if quiet or (narrow and depth <= _FEW_PLIES):
+    if quiet or (narrow and depth <= _MAX_FUTILITY_DEPTH):
         if control[DRAWN]:
             value = estimate_drawn(rows, at, room.worth, control[EVEN], control[HOPE])
         else:
@@ -360,9 +383,13 @@ def _node(room: SearchRoom, depth: int, alpha: int, beta: int, ply: int) -> int:
         value = -value if turn else value
         if quiet:
             best = value
-            if best >= beta or depth <= -_QUIET_PLIES or ply >= PLIES - 2:
+            if best >= beta or depth <= -_MAX_CAPTURES or ply >= PLIES - 2:
                 return best
-        elif abs(beta) < MATE // 2 and lasting(rows, at) < _RESETS and value - depth * _MARGIN >= beta:
+        elif (
+            abs(beta) < MATE // 2
+            and lasting(rows, at) < _MAX_FUTILITY_PERCENT
+            and value - depth * _FUTILITY_MARGIN >= beta
+        ):
             return value
     if narrow and depth >= 3 and rows[at, STEP] != NULL and _can_pass(rows, at) and abs(beta) < MATE // 2:
         make_nothing(rows, at)
@@ -382,9 +409,9 @@ def _node(room: SearchRoom, depth: int, alpha: int, beta: int, ply: int) -> int:
         a, b = wider(low + 1, held) - 1, wider(beta, held)
         value = low + 1
         if number and not quiet:
-            less = 0 if noisy or check or plain else _less(number, depth)
-            value = nearer(-_node(room, depth - 1 - less, -a - 1, -a, ply + 1), held)
-            if value > low and less and not control[ABORTED]:
+            reduction = 0 if noisy or check or plain else _reduction(number, depth)
+            value = nearer(-_node(room, depth - 1 - reduction, -a - 1, -a, ply + 1), held)
+            if value > low and reduction and not control[ABORTED]:
                 value = nearer(-_node(room, depth - 1, -a - 1, -a, ply + 1), held)
         if value > low and (number == 0 or quiet or value < beta) and not control[ABORTED]:
             value = nearer(-_node(room, depth - 1, -b, -a, ply + 1), held)
@@ -407,8 +434,12 @@ def _node(room: SearchRoom, depth: int, alpha: int, beta: int, ply: int) -> int:
 
 @kernel
 def begin(room: SearchRoom, root: int) -> int:
-    """Make ready for a search from a position, those of the game before it included; return how many moves
-    there are at ply 0, the most promising first."""
+    """Prepare a search from a position, and return the number of its moves.
+
+    This computes the keys of all positions of the game and sorts the moves by priority.
+
+    :param root: row of the position.
+    """
     rows = room.rows
     for at in range(root + 1):
         rows[at, KEY] = key_of(rows, at)
@@ -431,10 +462,12 @@ def begin(room: SearchRoom, root: int) -> int:
 
 @kernel
 def _hoped(room: SearchRoom, depth: int, answer: int) -> int:
-    """Return what a move at ply 0, which has been made, gives if the other side answers as it is expected to,
-    or, where nobody knows how, passes; NOTHING where it can do neither.
+    """Return the value, for the mover, after a move at ply 0 and the expected answer.
 
-    :param answer: squares and promotion of the answer, 0 if none is known.
+    Without an expected answer, the other side passes. Return NOTHING if the value after the move is
+    determined without a search, or if the other side is in check and cannot pass.
+
+    :param answer: squares and promotion of the expected answer, 0 for none.
     """
     rows, at = room.rows, room.control[ROOT] + 1
     count, value = arrive(room, at, int64(1))
@@ -455,10 +488,10 @@ def _hoped(room: SearchRoom, depth: int, answer: int) -> int:
 
 @kernel
 def _search_expecting(room: SearchRoom, depth: int, first: int, count: int) -> int:
-    """Do as :func:`search_root` against a side that does not play for what the search does.
+    """Search the moves of the root like :func:`search_root`, against a side that plays chess only.
 
-    A move is worth the mean of what it gives against the best answer and against the expected one, less
-    what it costs by the rules of chess.
+    The value of a move is the mean of its values against the best answer and against the expected answer,
+    less its cost in chess.
     """
     rows, control = room.rows, room.control
     at = control[ROOT]
@@ -488,15 +521,14 @@ def _search_expecting(room: SearchRoom, depth: int, first: int, count: int) -> i
 
 @kernel
 def search_root(room: SearchRoom, depth: int, first: int, count: int) -> int:
-    """Search the moves of the current position from one on, and return the value of the best one.
+    """Search the moves of the root from a place on, and return the value of the best move for its mover.
 
-    Where the game is known to be drawn in chess, the other side is taken to play chess only.
+    The best move is moved to this place, and its line is that of ply 0. If the search is stopped, the result
+    is that of the moves searched so far. In a game drawn in chess, the other side is assumed to play chess
+    only.
 
-    It is put before the others, its line is that of ply 0, and its value that to the side to move. Stopped
-    half-way, what has been found counts as soon as a move is through.
-
-    :param first: the better moves before it have been found, and are left out.
-    :param count: of all moves to choose among.
+    :param first: the place; the better moves before it are skipped.
+    :param count: number of all moves to choose from.
     """
     rows, control = room.rows, room.control
     at = control[ROOT]
