@@ -15,14 +15,14 @@ def _thinker(with_tables: bool) -> Any:
 
     from tbgen.engine.compiled_search import ensure_compiled
     from tbgen.engine.options import Options
-    from tbgen.engine.room import SearchRoom
     from tbgen.engine.table_advice import EngineTables
     from tbgen.engine.thinker import Thinker
+    from tbgen.engine.workspace import SearchWorkspace
 
     ensure_compiled(print)
-    room = SearchRoom.of(64)
+    workspace = SearchWorkspace.of(64)
     playing = EngineTables([Path(tables())], print) if with_tables else None
-    return Thinker(lambda _: None, playing, Options(), lambda: room)
+    return Thinker(lambda _: None, playing, Options(), lambda: workspace)
 
 
 def _timer(words: str) -> Any:

@@ -17,13 +17,13 @@ from tbgen.board.material import MAX_MEN
 from tbgen.board.score import MAX_CODED_RANK, NONE, GScore
 from tbgen.compiler.cache import compiling
 from tbgen.compiler.jit import compile_for
-from tbgen.engine import room as at
+from tbgen.engine import workspace as at
 from tbgen.engine.game import Candidate, RootLine, SearchCounts, SearchGame
 from tbgen.engine.kernels import board as row
 from tbgen.engine.kernels.search import begin, search_root
-from tbgen.engine.room import CLOCK_TOLD, DRAWN_WORTH, HISTORY, PLAIN_WORTH, PLIES, SearchRoom
 from tbgen.engine.scale import MATE, REACH, mate_plies
 from tbgen.engine.table_advice import EngineTables
+from tbgen.engine.workspace import CLOCK_TOLD, DRAWN_WORTH, HISTORY, PLAIN_WORTH, PLIES, SearchWorkspace
 from tbgen.games.settings import PLIES as PLIES_OF_RULE
 from tbgen.games.settings import FiftyMoveRule
 
@@ -43,8 +43,8 @@ class LeafValues:
         game.
     """
 
-    def __init__(self, room: SearchRoom, tables: EngineTables | None, rule: FiftyMoveRule) -> None:
-        self._room, self._tables = room, tables
+    def __init__(self, work: SearchWorkspace, tables: EngineTables | None, rule: FiftyMoveRule) -> None:
+        self._work, self._tables = work, tables
         self.max_men = MAX_MEN if tables and tables.materials else 0
         """Largest number of men of positions to look up."""
         self._closed = threading.Event()
@@ -53,7 +53,7 @@ class LeafValues:
     @property
     def pending(self) -> bool:
         """Whether a request has not been answered yet."""
-        return bool(self._room.control[at.ANSWERED] < self._room.control[at.ASKED])
+        return bool(self._work.control[at.ANSWERED] < self._work.control[at.ASKED])
 
     def start(self) -> None:
         """Start the thread."""
@@ -65,11 +65,11 @@ class LeafValues:
         self._closed.set()
 
     def _run(self, tables: EngineTables) -> None:
-        room, control = self._room, self._room.control
+        work, control = self._work, self._work.control
         while not self._closed.wait(_POLL_SECONDS):
             first, last = int(control[at.ANSWERED]), int(control[at.ASKED])
             if first < last and tables.ready:
-                asked = room.asked[np.arange(first, last) % len(room.asked)]
+                asked = work.asked[np.arange(first, last) % len(work.asked)]
                 _, places = np.unique(asked[:, row.KEY], return_index=True)
                 self._answer(asked[places], tables)
                 if not self._closed.is_set():
@@ -77,7 +77,7 @@ class LeafValues:
 
     def _answer(self, asked: NDArray[np.uint64], tables: EngineTables) -> None:
         """Look up values, and write them where the search reads them unless the thread has been closed."""
-        room = self._room
+        work = self._work
         for letters, rows, squares in _by_men(asked):
             side = asked[rows, row.TURN].astype(np.int64)
             accrued = _codes(asked[rows, row.ACCRUED].astype(np.int64))
@@ -85,14 +85,14 @@ class LeafValues:
             value = (
                 np.full(len(rows), _NO_VALUE)
                 if found is None
-                else _search_values(*found, asked[rows], room.worth, self._rule)
+                else _search_values(*found, asked[rows], work.worth, self._rule)
             )
             if self._closed.is_set():
                 return
-            places = (asked[rows, row.KEY] & np.uint64(len(room.known) - 1)).astype(np.int64)
-            room.known_keys[places] = 0
-            room.known[places] = value
-            room.known_keys[places] = asked[rows, row.KEY]
+            places = (asked[rows, row.KEY] & np.uint64(len(work.known) - 1)).astype(np.int64)
+            work.known_keys[places] = 0
+            work.known[places] = value
+            work.known_keys[places] = asked[rows, row.KEY]
 
 
 def _by_men(
@@ -170,7 +170,7 @@ class CompiledSearch:
     """One search from one state.
 
     :param moves: the legal moves to choose from, at least one.
-    :param room: workspace of the search; only one search at a time may use it.
+    :param work: workspace of the search; only one search at a time may use it.
     :param tables: tables for the values of leaves.
     :param over: returns, for a number of nodes, whether to stop.
     :param lines: number of best moves to find, each with its line.
@@ -186,7 +186,7 @@ class CompiledSearch:
         self,
         game: SearchGame,
         moves: Sequence[chess.Move],
-        room: SearchRoom,
+        work: SearchWorkspace,
         tables: EngineTables | None,
         over: Callable[[int], bool],
         lines: int = 1,
@@ -195,22 +195,22 @@ class CompiledSearch:
         candidates: Mapping[chess.Move, Candidate] | None = None,
     ) -> None:
         self._patience, self._candidates = patience, candidates
-        self.game, self._room, self._over = game, room, over
+        self.game, self._work, self._over = game, work, over
         self._places, self._most_nodes = min(lines, len(moves)), most_nodes or _NO_LIMIT
-        self._leaves = LeafValues(room, tables, game.settings.fifty_move_rule)
+        self._leaves = LeafValues(work, tables, game.settings.fifty_move_rule)
         self._set_up(moves)
-        self.best = RootLine((self._line([int(room.moves[0, 0])])[0],), 0, 0)
+        self.best = RootLine((self._line([int(work.moves[0, 0])])[0],), 0, 0)
         """The best line so far; before the first iteration, any legal move."""
 
     @property
     def nodes(self) -> int:
         """Number of states searched so far."""
-        return int(self._room.control[at.NODES])
+        return int(self._work.control[at.NODES])
 
     @property
     def counts(self) -> SearchCounts:
         """Statistics of the search so far."""
-        control, full = self._room.control, np.mean(self._room.keys[:1000] != 0)
+        control, full = self._work.control, np.mean(self._work.keys[:1000] != 0)
         return SearchCounts(self.nodes, int(control[at.HITS]), int(control[at.DEEPEST]), int(1000 * full))
 
     def run(
@@ -229,7 +229,7 @@ class CompiledSearch:
                 for place in range(1, self._places + 1):
                     self._iterate(iteration, place, report)
                     while iteration <= _MAX_REPEATED_DEPTH and not self._stopped and self._await_tables():
-                        self._room.control[at.FORGOTTEN] += 1  # discards results found without tables
+                        self._work.control[at.FORGOTTEN] += 1  # discards results found without tables
                         self._iterate(iteration, place, report)
                 if self._candidates is not None and iteration <= _MAX_WAITING_DEPTH and not self._stopped:
                     self._await_tables()
@@ -240,22 +240,22 @@ class CompiledSearch:
 
     @property
     def _stopped(self) -> bool:
-        return bool(self._room.control[at.ABORTED])
+        return bool(self._work.control[at.ABORTED])
 
     def _set_up(self, moves: Sequence[chess.Move]) -> None:
         """Write the game and the moves to choose from into the workspace."""
-        room, game, control = self._room, self.game, self._room.control
+        work, game, control = self._work, self.game, self._work.control
         played = game.played[-HISTORY:]
         for number, (key, ply) in enumerate(played):
             men, white, turn, castling, en_passant = key[:6], key[6], key[7], key[8], key[9]
             occupied = men[0] | men[1] | men[2] | men[3] | men[4] | men[5]
-            room.rows[number] = [
+            work.rows[number] = [
                 *men, white, occupied & ~white,
                 castling, 1 << en_passant if en_passant >= 0 else 0, int(not turn), 0,
                 ply.accrued.rank << 1 | int(not ply.accrued.white), ply.score.rank, ply.clock, 0, 0, 0,
             ]  # fmt: skip
         last = len(played) - 1
-        room.rows[last, row.QUIET] = min(game.live.halfmove_clock, last)
+        work.rows[last, row.QUIET] = min(game.live.halfmove_clock, last)
         rule = game.settings.fifty_move_rule
         generation, forgotten = control[at.GENERATION] + 1, control[at.FORGOTTEN]
         control[:] = 0
@@ -264,36 +264,36 @@ class CompiledSearch:
         control[at.RULE] = rule is not FiftyMoveRule.NONE
         control[at.LIMIT], control[at.LAST] = _PROGRESS_RANKS.get(rule, 0), _LAST_SCORES.get(rule, 0)
         control[at.BARE_KINGS] = game.settings.bare_kings
-        room.worth[:] = PLAIN_WORTH if self._candidates is None else DRAWN_WORTH
+        work.worth[:] = PLAIN_WORTH if self._candidates is None else DRAWN_WORTH
         if self._candidates is not None:
             control[at.DRAWN] = 1 if game.live.turn else 2
-            control[at.HOPE] = room.worth[_HOPE.rank] if game.live.turn else -room.worth[_HOPE.rank]
+            control[at.HOPE] = work.worth[_HOPE.rank] if game.live.turn else -work.worth[_HOPE.rank]
         control[at.TABLE_MEN] = self._leaves.max_men
-        count = begin(room, last)
+        count = begin(work, last)
         wanted = set(moves)
-        kept = [move for move in map(int, room.moves[0, :count]) if self._move(game.live, move) in wanted]
-        room.moves[0, : len(kept)] = kept
+        kept = [move for move in map(int, work.moves[0, :count]) if self._move(game.live, move) in wanted]
+        work.moves[0, : len(kept)] = kept
         self._count = len(kept)
         candidates = self._candidates or {}
         judged = [candidates.get(self._move(game.live, move), Candidate()) for move in kept]
-        room.answers[: len(kept)] = [
+        work.answers[: len(kept)] = [
             _encoded(game.live, each.answer) if each.answer else 0 for each in judged
         ]
-        room.costs[: len(kept)] = [int(_COST * each.cost) for each in judged]
+        work.costs[: len(kept)] = [int(_COST * each.cost) for each in judged]
 
     def _iterate(self, iteration: int, place: int, report: Callable[[RootLine], None]) -> None:
         """Search for the best move apart from those in earlier places, unless the search is stopped."""
-        room = self._room
+        work = self._work
         if self._stopped:
             return
-        room.control[at.ITERATION] = iteration
+        work.control[at.ITERATION] = iteration
         if self.best.depth:
-            room.control[at.MOST_NODES] = self._most_nodes
-        value = search_root(room, iteration, place - 1, self._count)
-        length = int(room.length[0])
+            work.control[at.MOST_NODES] = self._most_nodes
+        value = search_root(work, iteration, place - 1, self._count)
+        length = int(work.length[0])
         if length and not (self._stopped and place > 1):
             for_white = self._plain(value if self.game.live.turn else -value)
-            best = RootLine(self._line(room.line[0, :length].tolist()), int(for_white), iteration, place)
+            best = RootLine(self._line(work.line[0, :length].tolist()), int(for_white), iteration, place)
             if place == 1:
                 self.best = best
             report(best)
@@ -327,7 +327,7 @@ class CompiledSearch:
         def watch() -> None:
             while not ended.wait(_TIMER_POLL_SECONDS):
                 if self.best.depth and self._over(self.nodes):
-                    self._room.control[at.STOP] = 1
+                    self._work.control[at.STOP] = 1
                     return
 
         watching = threading.Thread(target=watch, daemon=True)
@@ -377,6 +377,6 @@ def ensure_compiled(note: Callable[[str], object]) -> None:
 
 def load() -> None:
     """Load or compile the kernels."""
-    room = SearchRoom.of(1)
-    compile_for(begin, room, 0)
-    compile_for(search_root, room, 1, 0, 1)
+    work = SearchWorkspace.of(1)
+    compile_for(begin, work, 0)
+    compile_for(search_root, work, 1, 0, 1)

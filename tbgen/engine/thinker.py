@@ -22,7 +22,7 @@ from tbgen.games.settings import FiftyMoveRule
 
 if TYPE_CHECKING:
     from tbgen.engine.partner import Judgement, Partner
-    from tbgen.engine.room import SearchRoom
+    from tbgen.engine.workspace import SearchWorkspace
 
 AUTO_SECONDS: Final = 30.0
 """Minimum thinking time for ``auto`` to solve: compiling the kernels alone may take that long at first."""
@@ -48,7 +48,7 @@ class Thinker:
     """The part of the engine that chooses moves.
 
     :ivar say: prints a line of the protocol before the move.
-    :ivar room: returns the workspace of the compiled search, None as long as the search is not loaded.
+    :ivar workspace: returns the workspace of the compiled search, None as long as the search is not loaded.
     :ivar partner: returns the partner, None without one or while it starts.
     :ivar start_solving: starts an attempt to solve a state, with the arguments of :class:`BackgroundProof`.
     """
@@ -56,7 +56,7 @@ class Thinker:
     say: Callable[[str], None]
     tables: EngineTables | None
     options: Options
-    room: Callable[[], "SearchRoom | None"] = lambda: None
+    workspace: Callable[[], "SearchWorkspace | None"] = lambda: None
     partner: Callable[[], "Partner | None"] = lambda: None
     start_solving: Callable[..., BackgroundProof] = BackgroundProof
 
@@ -150,9 +150,9 @@ class Thinker:
             )
             self._report(report.of_partner(game, judged, timer.elapsed))
             for _ in range(_MAX_CHECKS):
-                if len(judged.kept) == 1 or timer.over() or (room := self.room()) is None:
+                if len(judged.kept) == 1 or timer.over() or (workspace := self.workspace()) is None:
                     break
-                chosen = self._among_kept(game, judged, timer, room)
+                chosen = self._among_kept(game, judged, timer, workspace)
                 if chosen.move == judged.best[0] or partner.keeps_draw(game, chosen.move, judged, timer):
                     return chosen
                 judged = judged.without(chosen.move)
@@ -181,7 +181,7 @@ class Thinker:
             self._report(report.of_search(game, best, counts, timer.elapsed, self._place(best.place)))
 
         most_nodes, lines = timer.go.numbers.get("nodes"), self.options.best
-        if (room := self.room()) is None:
+        if (workspace := self.workspace()) is None:
             look_up = self.tables.look_up if self.tables else lambda _: None
             (found, *others), counts = first_moves(game, allowed, look_up, lines)
             for each in (found, *others):
@@ -189,7 +189,7 @@ class Thinker:
         else:
             from tbgen.engine.compiled_search import CompiledSearch  # imports numba
 
-            search = CompiledSearch(game, allowed, room, self.tables, over, lines, most_nodes)
+            search = CompiledSearch(game, allowed, workspace, self.tables, over, lines, most_nodes)
             found = search.run(
                 timer.go.depth,
                 lambda: timer.stop_deepening() or interrupted(),
@@ -203,7 +203,7 @@ class Thinker:
         return MoveChoice(*found.line[:2])
 
     def _among_kept(
-        self, game: SearchGame, judged: "Judgement", timer: Timer, room: "SearchRoom"
+        self, game: SearchGame, judged: "Judgement", timer: Timer, workspace: "SearchWorkspace"
     ) -> MoveChoice:
         """Search among the moves that keep a draw in chess, for the time that the judgement allows."""
         from tbgen.engine.compiled_search import PATIENCE, CompiledSearch  # imports numba
@@ -218,7 +218,7 @@ class Thinker:
 
         moves, patience = list(judged.kept), min(PATIENCE, judged.search_seconds / 8)
         nodes, candidates = judged.search_nodes, judged.kept
-        search = CompiledSearch(game, moves, room, self.tables, over, 1, nodes, patience, candidates)
+        search = CompiledSearch(game, moves, workspace, self.tables, over, 1, nodes, patience, candidates)
         return MoveChoice(*search.run(timer.go.depth, over, report_line).line[:2])
 
     def _solving(self, game: SearchGame, timer: Timer) -> BackgroundProof | None:

@@ -26,7 +26,7 @@ from tbgen.errors import TbgenError, UsageError, printable
 
 if TYPE_CHECKING:
     from tbgen.engine.partner import Partner
-    from tbgen.engine.room import SearchRoom
+    from tbgen.engine.workspace import SearchWorkspace
 
 _NO_MOVE: Final = "bestmove (none)"
 _WORD: Final = re.compile(r"\S+")
@@ -40,7 +40,7 @@ class UciEngine:
     :param partner: default of the option Partner.
     """
 
-    _kept_room: "SearchRoom | None"
+    _kept_workspace: "SearchWorkspace | None"
     """Workspace of the compiled search, made when it is first needed."""
 
     def __init__(
@@ -129,14 +129,14 @@ class UciEngine:
         self._game = None  # the option may change how it is read
         match self._options.set(name, value):
             case "Hash":
-                self._kept_room = None
+                self._kept_workspace = None
             case "Directory":
                 self._tables_open = False
             case "Partner" | "PartnerOptions":
                 self._partnership.try_again()
 
     def _new_game(self, _rest: str) -> None:
-        self._kept_room = None
+        self._kept_workspace = None
         self._position: Sequence[str] = ["startpos"]
         self._game = None
         self._partnership.new_game()
@@ -171,7 +171,7 @@ class UciEngine:
             self._note(str(error))
             self._say(_NO_MOVE)
             return
-        thinker = Thinker(self._say, self._open_tables(), self._options, self._room, self._partner)
+        thinker = Thinker(self._say, self._open_tables(), self._options, self._workspace, self._partner)
         go = Go.parse(rest.split())
         for word in go.malformed:
             self._note(f"go {word} needs a whole number and is ignored")
@@ -222,13 +222,13 @@ class UciEngine:
         self._search = self._search or load_in_thread("the compiled search", load, self._note)
         return self._search
 
-    def _room(self) -> "SearchRoom | None":
+    def _workspace(self) -> "SearchWorkspace | None":
         """Return the workspace of the compiled search, None while the search is being loaded."""
-        if is_ready(self._loaded_search()) and self._kept_room is None:
-            from tbgen.engine.room import SearchRoom  # imports numba
+        if is_ready(self._loaded_search()) and self._kept_workspace is None:
+            from tbgen.engine.workspace import SearchWorkspace  # imports numba
 
-            self._kept_room = SearchRoom.of(self._options.hash)
-        return self._kept_room
+            self._kept_workspace = SearchWorkspace.of(self._options.hash)
+        return self._kept_workspace
 
     def _partner(self) -> "Partner | None":
         """Return the partner, None without one or while it starts."""

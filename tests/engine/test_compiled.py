@@ -12,7 +12,8 @@ from tbgen.engine.game import Candidate, RootLine, SearchGame, read_game
 from tbgen.engine.kernels.board import NOISY, enter, make
 from tbgen.engine.kernels.estimate import estimate, estimate_drawn
 from tbgen.engine.kernels.search import search_root
-from tbgen.engine.room import (
+from tbgen.engine.scale import MATE, REACH, mate_plies, worth
+from tbgen.engine.workspace import (
     DRAWN_WORTH,
     EVEN,
     FORGOTTEN,
@@ -22,14 +23,13 @@ from tbgen.engine.room import (
     PLAIN,
     PLIES,
     ROOT,
-    SearchRoom,
+    SearchWorkspace,
 )
-from tbgen.engine.scale import MATE, REACH, mate_plies, worth
 from tbgen.games.settings import FiftyMoveRule
 from tests.support.engines import game
 from tests.support.exhaustive import sample
 
-ROOM = SearchRoom.of(4)
+WORK = SearchWorkspace.of(4)
 
 
 def search_of(
@@ -41,10 +41,10 @@ def search_of(
     candidates: Mapping[chess.Move, Candidate] | None = None,
 ) -> CompiledSearch:
     """A search that remembers nothing of those before."""
-    ROOM.keys[:] = 0
+    WORK.keys[:] = 0
     chosen = [move for move in arbiter.live.legal_moves if not moves or move.uci() in moves.split()]
-    search = CompiledSearch(arbiter, chosen, ROOM, None, lambda _: False, lines, candidates=candidates)
-    ROOM.control[PLAIN] = plain
+    search = CompiledSearch(arbiter, chosen, WORK, None, lambda _: False, lines, candidates=candidates)
+    WORK.control[PLAIN] = plain
     return search
 
 
@@ -66,8 +66,8 @@ class FullSearch:
         self.begun = arbiter.length
         self.first = 0 if drawn else self.begun - 1
         search_of(arbiter, candidates={} if drawn else None)
-        self.even, self.hope = int(ROOM.control[EVEN]), int(ROOM.control[HOPE])
-        self.rows, self.at = ROOM.rows.copy(), int(ROOM.control[ROOT])
+        self.even, self.hope = int(WORK.control[EVEN]), int(WORK.control[HOPE])
+        self.rows, self.at = WORK.rows.copy(), int(WORK.control[ROOT])
         self.moves = np.zeros((1, 256), np.int32)
         self.ends = 0
 
@@ -106,8 +106,8 @@ class FullSearch:
     def estimate(self) -> int:
         """The estimate to White."""
         if self.drawn:
-            return int(estimate_drawn(self.rows, self.at, ROOM.worth, self.even, self.hope))
-        return int(estimate(self.rows, self.at, ROOM.worth))
+            return int(estimate_drawn(self.rows, self.at, WORK.worth, self.even, self.hope))
+        return int(estimate(self.rows, self.at, WORK.worth))
 
     def make(self, move: int) -> None:
         """Make a move on both boards."""
@@ -193,8 +193,8 @@ def test_in_a_drawn_game_moves_are_worth_the_mean_of_best_and_expected_answers_l
         for depth in (1, 2):
             expected = FullSearch(arbiter, drawn=True).expecting(depth, candidates)
             search_of(arbiter, plain=True, candidates=candidates)
-            ROOM.control[ITERATION] = depth
-            assert search_root(ROOM, depth, 0, arbiter.live.legal_moves.count()) == expected
+            WORK.control[ITERATION] = depth
+            assert search_root(WORK, depth, 0, arbiter.live.legal_moves.count()) == expected
 
 
 def test_the_best_lines_descend_and_begin_with_different_moves() -> None:
@@ -205,11 +205,11 @@ def test_the_best_lines_descend_and_begin_with_different_moves() -> None:
     assert len({best.line[0] for best in last}) == 4
 
 
-def test_the_deepest_search_stays_within_its_room() -> None:
-    """Two plies before the end of the room it estimates, however deep it is to look."""
+def test_the_deepest_search_stays_within_its_workspace() -> None:
+    """Two plies before the end of its workspace it estimates, whatever the depth of the search."""
     search = search_of(game("7k/8/8/8/8/8/8/K6R b - - 0 1"), plain=True)
-    ROOM.control[MOST_NODES] = 100_000
-    search_root(ROOM, 2 * PLIES, 0, 3)
+    WORK.control[MOST_NODES] = 100_000
+    search_root(WORK, 2 * PLIES, 0, 3)
     assert search.counts.deepest == PLIES - 2
 
 
@@ -222,7 +222,7 @@ def test_an_expected_answer_may_castle() -> None:
         candidate = Candidate(0, chess.Move.from_uci(answer) if answer else None)
         search = search_of(arbiter, moves="h2h3", candidates={move: candidate})
         search.run(2, lambda: False, lambda _: None)
-        values.append(int(ROOM.answers[0]))
+        values.append(int(WORK.answers[0]))
     assert values[0] & 63 == chess.E8
     assert values[0] >> 6 & 63 == chess.A8
     assert values[1] >> 6 & 63 == chess.D8
@@ -233,7 +233,7 @@ def test_so_many_nodes_are_enough() -> None:
     for nodes in (1, 100, 5000):
         arbiter = game(chess.STARTING_FEN)
         moves = list(arbiter.live.legal_moves)
-        search = CompiledSearch(arbiter, moves, ROOM, None, lambda _: False, most_nodes=nodes)
+        search = CompiledSearch(arbiter, moves, WORK, None, lambda _: False, most_nodes=nodes)
         best = search.run(None, lambda: False, lambda _: None)
         assert arbiter.live.is_legal(best.line[0])
         assert nodes < search.nodes < nodes + 3 or best.depth == 1
@@ -242,10 +242,10 @@ def test_so_many_nodes_are_enough() -> None:
 def test_what_is_known_of_states_is_remembered_until_it_is_forgotten() -> None:
     """It is when tables have told values that were not known."""
     arbiter, nodes = game(chess.STARTING_FEN), []
-    ROOM.keys[:] = 0
+    WORK.keys[:] = 0
     for forgotten in (0, 0, 1):
-        search = CompiledSearch(arbiter, list(arbiter.live.legal_moves), ROOM, None, lambda _: False)
-        ROOM.control[FORGOTTEN] += forgotten
+        search = CompiledSearch(arbiter, list(arbiter.live.legal_moves), WORK, None, lambda _: False)
+        WORK.control[FORGOTTEN] += forgotten
         search.run(4, lambda: False, lambda _: None)
         nodes.append(search.nodes)
     assert nodes[1] < min(nodes[0], nodes[2]) / 2

@@ -12,9 +12,9 @@ from tbgen.board.score import GScore
 from tbgen.engine.compiled_search import CompiledSearch
 from tbgen.engine.first_move import first_moves
 from tbgen.engine.game import RootLine, SearchGame
-from tbgen.engine.room import SearchRoom
 from tbgen.engine.scale import mate_plies, nearest, worth
 from tbgen.engine.table_advice import EngineTables
+from tbgen.engine.workspace import SearchWorkspace
 from tbgen.probe.tablebase import open_tablebase
 from tests.support.depths import known
 from tests.support.engines import game
@@ -26,7 +26,7 @@ def searched(arbiter: SearchGame, depth: int, tables: EngineTables | None = None
     """What the search finds by half as many plies more, for it searches late moves less; what tables say of
     the first plies is waited for. The game is as it was afterwards."""
     before, moves = (arbiter.live.fen(), arbiter.accrued, arbiter.length), list(arbiter.live.legal_moves)
-    search = CompiledSearch(arbiter, moves, SearchRoom.of(1), tables, lambda _: False, patience=600)
+    search = CompiledSearch(arbiter, moves, SearchWorkspace.of(1), tables, lambda _: False, patience=600)
     found = search.run(depth + depth // 2, lambda: False, lambda _: None)
     assert (arbiter.live.fen(), arbiter.accrued, arbiter.length) == before
     return found
@@ -124,13 +124,13 @@ def test_what_was_asked_before_tables_could_tell_is_told_later(
     small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A search that begins while their code is loaded."""
-    leaves, room, arbiter = EngineTables([small], print), SearchRoom.of(1), game(CAPTURE)
+    leaves, work, arbiter = EngineTables([small], print), SearchWorkspace.of(1), game(CAPTURE)
     leaves.load(wait=True)
     moves = list(arbiter.live.legal_moves)
     for loaded in (False, True):
         monkeypatch.setattr(EngineTables, "ready", loaded)
         patience = 600.0 if loaded else 0.01
-        search = CompiledSearch(arbiter, moves, room, leaves, lambda _: False, patience=patience)
+        search = CompiledSearch(arbiter, moves, work, leaves, lambda _: False, patience=patience)
         found = search.run(3, lambda: False, lambda _: None)
         assert (search.counts.hits > 0) == loaded
     with open_tablebase(small) as truth:

@@ -16,10 +16,10 @@ from tbgen.board.score import GScore
 from tbgen.engine.game import SearchGame, read_game
 from tbgen.engine.options import Options
 from tbgen.engine.partner import Partner
-from tbgen.engine.room import SearchRoom
 from tbgen.engine.solving import BackgroundProof
 from tbgen.engine.table_advice import EngineTables
 from tbgen.engine.thinker import MoveChoice, Thinker
+from tbgen.engine.workspace import SearchWorkspace
 from tbgen.games.settings import FiftyMoveRule
 from tests.support.commands import answer
 from tests.support.engines import fake_partner, game, timer
@@ -147,7 +147,7 @@ def chosen(
         say,
         EngineTables([folder], said.append),
         options,
-        partial(SearchRoom.of, 8),
+        partial(SearchWorkspace.of, 8),
         lambda: partner,
         start_solving=start,
     )

@@ -51,7 +51,9 @@ from tbgen.engine.kernels.board import (
     make_nothing,
 )
 from tbgen.engine.kernels.estimate import estimate, estimate_drawn, lasting, lead, worth_of
-from tbgen.engine.room import (
+from tbgen.engine.scale import MATE, REACH
+from tbgen.engine.squares import PAWN
+from tbgen.engine.workspace import (
     ABORTED,
     ANSWERED,
     ASKED,
@@ -75,10 +77,8 @@ from tbgen.engine.room import (
     RULE,
     STOP,
     TABLE_MEN,
-    SearchRoom,
+    SearchWorkspace,
 )
-from tbgen.engine.scale import MATE, REACH
-from tbgen.engine.squares import PAWN
 from tbgen.retro.kernels.words import ONE, ZERO, Word, popcount
 
 NOTHING = 4 * MATE
@@ -89,32 +89,32 @@ _FREE_KING_RANK = 17
 
 
 @inlined
-def state_key(room: SearchRoom, at: int) -> Word:
+def state_key(work: SearchWorkspace, at: int) -> Word:
     """Return the key of a state, which also depends on whether the game is drawn in chess."""
-    rows = room.rows
+    rows = work.rows
     key = rows[at, KEY] ^ (rows[at, ACCRUED] + ONE) * _ACCRUED_KEY
-    key ^= np.uint64(room.control[DRAWN]) * _DRAWN_KEY
-    if room.control[RULE] and int64(rows[at, CLOCK]) > CLOCK_TOLD:
+    key ^= np.uint64(work.control[DRAWN]) * _DRAWN_KEY
+    if work.control[RULE] and int64(rows[at, CLOCK]) > CLOCK_TOLD:
         key ^= rows[at, CLOCK] * ~_ACCRUED_KEY
     return key
 
 
 @inlined
-def held_by_mover(room: SearchRoom, at: int) -> int:
+def held_by_mover(work: SearchWorkspace, at: int) -> int:
     """Return the worth of the accrued score for the side to move."""
-    value = worth_of(room.worth, int64(room.rows[at, ACCRUED]))
-    return -value if room.rows[at, TURN] else value
+    value = worth_of(work.worth, int64(work.rows[at, ACCRUED]))
+    return -value if work.rows[at, TURN] else value
 
 
 @kernel
-def _repeated(room: SearchRoom, at: int) -> bool:
+def _repeated(work: SearchWorkspace, at: int) -> bool:
     """Return whether a position counts as repeated.
 
     This is so if it has occurred twice before, or if its state has occurred since the root. In a game drawn
     in chess, it suffices that the state has occurred at any time, so that the engine tries something else.
     """
-    rows, met = room.rows, 0
-    first = 0 if room.control[DRAWN] else room.control[ROOT]
+    rows, met = work.rows, 0
+    first = 0 if work.control[DRAWN] else work.control[ROOT]
     for before in range(at - 2, max(at - int64(rows[at, QUIET]), 0) - 1, -2):
         if rows[before, KEY] == rows[at, KEY]:
             met += 1
@@ -124,45 +124,45 @@ def _repeated(room: SearchRoom, at: int) -> bool:
 
 
 @kernel
-def _ended(room: SearchRoom, at: int, count: int) -> int:
+def _ended(work: SearchWorkspace, at: int, count: int) -> int:
     """Return the value of a position in which the game is over, else NOTHING.
 
     :param count: number of its legal moves.
     """
-    rows, control = room.rows, room.control
+    rows, control = work.rows, work.control
     if count == 0:
-        return -(MATE + REACH) if rows[at, RANK] == ZERO else -room.worth[1]
+        return -(MATE + REACH) if rows[at, RANK] == ZERO else -work.worth[1]
     if rows[at, STEP] == NULL:
         return NOTHING
     over = control[RULE] != 0 and int64(rows[at, CLOCK]) >= 100
     if control[BARE_KINGS] and not (rows[at, OF_WHITE] | rows[at, OF_BLACK]) & ~rows[at, KINGS]:
         over |= rows[at, RANK] == _FREE_KING_RANK and rows[at - 1, RANK] == _FREE_KING_RANK
-    return held_by_mover(room, at) if over or _repeated(room, at) else NOTHING
+    return held_by_mover(work, at) if over or _repeated(work, at) else NOTHING
 
 
 @kernel
-def _table_value(room: SearchRoom, at: int) -> int:
+def _table_value(work: SearchWorkspace, at: int) -> int:
     """Return the value of a state from tables; if none has arrived yet, request it and return NOTHING."""
-    rows, control = room.rows, room.control
-    key = state_key(room, at)
-    place = int64(key & np.uint64(len(room.known_keys) - 1))
-    if room.known_keys[place] == key:
-        value = room.known[place]
+    rows, control = work.rows, work.control
+    key = state_key(work, at)
+    place = int64(key & np.uint64(len(work.known_keys) - 1))
+    if work.known_keys[place] == key:
+        value = work.known[place]
         if value == NOTHING:
             return value
         control[HITS] += 1
         return -value if rows[at, TURN] else value
-    if control[ASKED] - control[ANSWERED] < len(room.asked):
-        to = control[ASKED] % len(room.asked)
+    if control[ASKED] - control[ANSWERED] < len(work.asked):
+        to = control[ASKED] % len(work.asked)
         for word in range(WORDS):
-            room.asked[to, word] = rows[at, word]
-        room.asked[to, KEY] = key
+            work.asked[to, word] = rows[at, word]
+        work.asked[to, KEY] = key
         control[ASKED] += 1
     return NOTHING
 
 
 @kernel
-def _progress(room: SearchRoom, at: int, accrued: int) -> None:
+def _progress(work: SearchWorkspace, at: int, accrued: int) -> None:
     """Apply a 50-move rule to an accrued score that has just improved.
 
     If the counter has run out, the improvement may not count. Otherwise, if it is progress, the counter is
@@ -170,7 +170,7 @@ def _progress(room: SearchRoom, at: int, accrued: int) -> None:
 
     :param accrued: the accrued score before the position.
     """
-    rows, control = room.rows, room.control
+    rows, control = work.rows, work.control
     if rows[at, STEP] == RESET or int64(rows[at, ACCRUED]) == accrued:
         return
     if int64(rows[at, CLOCK]) >= 100 and (
@@ -182,27 +182,27 @@ def _progress(room: SearchRoom, at: int, accrued: int) -> None:
 
 
 @kernel
-def arrive(room: SearchRoom, at: int, ply: int) -> tuple[int, int]:
+def arrive(work: SearchWorkspace, at: int, ply: int) -> tuple[int, int]:
     """Count a node and generate its moves.
 
     Return the number of moves, and the value if the game is over or tables contain the state, else NOTHING.
     """
-    rows, control = room.rows, room.control
+    rows, control = work.rows, work.control
     control[NODES] += 1
     control[DEEPEST] = max(control[DEEPEST], ply)
     if control[STOP] or control[NODES] > control[MOST_NODES]:
         control[ABORTED] = 1
-    room.length[ply] = 0
+    work.length[ply] = 0
     accrued = int64(rows[at, ACCRUED])
-    count = enter(rows, at, room.moves, ply)
+    count = enter(rows, at, work.moves, ply)
     if control[RULE]:
-        _progress(room, at, accrued)
-    value = _ended(room, at, count)
+        _progress(work, at, accrued)
+    value = _ended(work, at, count)
     men = popcount(rows[at, OF_WHITE] | rows[at, OF_BLACK])
     held = (
         men <= control[TABLE_MEN] and rows[at, STEP] != NULL and not rows[at, CASTLING] | rows[at, EN_PASSANT]
     )
-    return count, _table_value(room, at) if value == NOTHING and held else value
+    return count, _table_value(work, at) if value == NOTHING and held else value
 
 
 HINT = 0x7FFF
@@ -212,15 +212,15 @@ _MAN_CENTIPAWNS = np.array([100, 320, 330, 500, 950, 0, 0])
 
 
 @kernel
-def rank_moves(room: SearchRoom, at: int, ply: int, count: int, hint: int) -> None:
+def rank_moves(work: SearchWorkspace, at: int, ply: int, count: int, hint: int) -> None:
     """Compute the priorities of moves: the hint, captures by MVV-LVA, killer moves, history.
 
     :param hint: best move of an earlier search, 0 for none.
     """
-    rows, turn = room.rows, int64(room.rows[at, TURN])
+    rows, turn = work.rows, int64(work.rows[at, TURN])
     for number in range(count):
-        move = int64(room.moves[ply, number])
-        order = int64(room.history[turn, move & 63, move >> 6 & 63])
+        move = int64(work.moves[ply, number])
+        order = int64(work.history[turn, move & 63, move >> 6 & 63])
         if hint and move & HINT == hint:
             order = 1 << 30
         elif move & NOISY:
@@ -228,24 +228,24 @@ def rank_moves(room: SearchRoom, at: int, ply: int, count: int, hint: int) -> No
             gain = _MAN_CENTIPAWNS[0 if move & CAPTURE and victim == 6 else victim]
             gain += _MAN_CENTIPAWNS[move >> 12 & 7]
             order = (1 << 28) + 16 * gain - _MAN_CENTIPAWNS[move >> 15 & 7]
-            if not (move >> 12 & 7 or room.control[PLAIN]) and gain < _MAN_CENTIPAWNS[move >> 15 & 7]:
+            if not (move >> 12 & 7 or work.control[PLAIN]) and gain < _MAN_CENTIPAWNS[move >> 15 & 7]:
                 theirs = rows[at, OF_BLACK - turn] & rows[at, PAWNS]
                 if PAWN[turn, move >> 6 & 63] & theirs:
                     order = -(1 << 20)
-        elif move == room.killers[ply, 0]:
+        elif move == work.killers[ply, 0]:
             order = 1 << 27
-        elif move == room.killers[ply, 1]:
+        elif move == work.killers[ply, 1]:
             order = (1 << 27) - 1
-        room.order[ply, number] = order
+        work.order[ply, number] = order
 
 
 @inlined
-def next_move(room: SearchRoom, ply: int, number: int, count: int) -> int:
+def next_move(work: SearchWorkspace, ply: int, number: int, count: int) -> int:
     """Return the move with the highest priority from a place on, and swap it to this place.
 
     :param number: the place.
     """
-    moves, order = room.moves, room.order
+    moves, order = work.moves, work.order
     best = number
     for other in range(number + 1, count):
         if order[ply, other] > order[ply, best]:
@@ -257,14 +257,14 @@ def next_move(room: SearchRoom, ply: int, number: int, count: int) -> int:
 
 
 @kernel
-def remember(room: SearchRoom, at: int, ply: int, move: int, depth: int) -> None:
+def remember(work: SearchWorkspace, at: int, ply: int, move: int, depth: int) -> None:
     """Record that a quiet move caused a beta cutoff: as a killer move, and in the history."""
-    if room.killers[ply, 0] != move:
-        room.killers[ply, 1] = room.killers[ply, 0]
-        room.killers[ply, 0] = move
-    turn, start, target = int64(room.rows[at, TURN]), move & 63, move >> 6 & 63
-    now = int64(room.history[turn, start, target])
-    room.history[turn, start, target] = now + depth * depth - now * depth * depth // 65536
+    if work.killers[ply, 0] != move:
+        work.killers[ply, 1] = work.killers[ply, 0]
+        work.killers[ply, 0] = move
+    turn, start, target = int64(work.rows[at, TURN]), move & 63, move >> 6 & 63
+    now = int64(work.history[turn, start, target])
+    work.history[turn, start, target] = now + depth * depth - now * depth * depth // 65536
 
 
 INFINITE = 2 * MATE
@@ -295,32 +295,32 @@ def nearer(value: int, held: int) -> int:
 
 
 @inlined
-def keep_line(room: SearchRoom, ply: int, move: int) -> None:
+def keep_line(work: SearchWorkspace, ply: int, move: int) -> None:
     """Set the best line from a ply to a move followed by the best line from the next ply."""
-    room.line[ply, 0] = move
-    for number in range(min(room.length[ply + 1], PLIES - 1)):
-        room.line[ply, number + 1] = room.line[ply + 1, number]
-    room.length[ply] = min(room.length[ply + 1], PLIES - 1) + 1
+    work.line[ply, 0] = move
+    for number in range(min(work.length[ply + 1], PLIES - 1)):
+        work.line[ply, number + 1] = work.line[ply + 1, number]
+    work.length[ply] = min(work.length[ply + 1], PLIES - 1) + 1
 
 
 @kernel
-def _store(room: SearchRoom, key: Word, depth: int, value: int, bound: int, move: int) -> None:
+def _store(work: SearchWorkspace, key: Word, depth: int, value: int, bound: int, move: int) -> None:
     """Store a result in the transposition table, but replace no much deeper one of the same search."""
-    place = int64(key & np.uint64(len(room.keys) - 1))
-    old, generation = room.entries[place], room.control[GENERATION] & 63
-    if room.keys[place] != key and old >> 57 & 63 == generation and old >> 32 & 255 > depth + 3:
+    place = int64(key & np.uint64(len(work.keys) - 1))
+    old, generation = work.entries[place], work.control[GENERATION] & 63
+    if work.keys[place] != key and old >> 57 & 63 == generation and old >> 32 & 255 > depth + 3:
         return
-    if not move and room.keys[place] == key:
+    if not move and work.keys[place] == key:
         move = old >> 42 & HINT
-    room.keys[place] = key
+    work.keys[place] = key
     kept = (value + (1 << 31)) | max(depth, 0) << 32 | bound << 40
-    room.entries[place] = kept | (move & HINT) << 42 | generation << 57
+    work.entries[place] = kept | (move & HINT) << 42 | generation << 57
 
 
 @inlined
-def _entry_key(room: SearchRoom, at: int) -> Word:
+def _entry_key(work: SearchWorkspace, at: int) -> Word:
     """Return the key of a state in the transposition table, which changes when the table is invalidated."""
-    return state_key(room, at) ^ np.uint64(room.control[FORGOTTEN]) * _FORGOTTEN_KEY
+    return state_key(work, at) ^ np.uint64(work.control[FORGOTTEN]) * _FORGOTTEN_KEY
 
 
 @inlined
@@ -342,31 +342,31 @@ def _reduction(number: int, depth: int) -> int:
 
 
 @kernel
-def _node(room: SearchRoom, depth: int, alpha: int, beta: int, ply: int) -> int:
+def _node(work: SearchWorkspace, depth: int, alpha: int, beta: int, ply: int) -> int:
     """Return the value of the position at a ply if it lies between alpha and beta, else a bound of it.
 
     :param depth: number of plies to search. Below 1 only captures are searched, and each lowers it by 1.
     """
-    rows, control = room.rows, room.control
+    rows, control = work.rows, work.control
     at = control[ROOT] + ply
-    count, value = arrive(room, at, ply)
+    count, value = arrive(work, at, ply)
     if control[ABORTED]:
         return int64(0)
     if value != NOTHING:
         return value
     turn, plain = int64(rows[at, TURN]), control[PLAIN] != 0
-    held, rank = held_by_mover(room, at), int64(rows[at, RANK])
+    held, rank = held_by_mover(work, at), int64(rows[at, RANK])
     check = rank & 1 == 0
     few = count <= _MAX_EXTENDED_MOVES
     if depth >= 0 and (check or few) and ply < 2 * control[ITERATION] and not plain:
         depth += 1
     quiet = depth <= 0 or ply >= PLIES - 2
-    key = _entry_key(room, at)
+    key = _entry_key(work, at)
     hint = int64(0)
     if not quiet:
-        place = int64(key & np.uint64(len(room.keys) - 1))
-        if room.keys[place] == key:
-            entry = room.entries[place]
+        place = int64(key & np.uint64(len(work.keys) - 1))
+        if work.keys[place] == key:
+            entry = work.entries[place]
             hint = entry >> 42 & HINT
             if entry >> 32 & 255 >= depth:
                 value, bound = (entry & 0xFFFFFFFF) - (1 << 31), entry >> 40 & 3
@@ -377,9 +377,9 @@ def _node(room: SearchRoom, depth: int, alpha: int, beta: int, ply: int) -> int:
     narrow = beta - alpha == 1 and not check and not plain
     if quiet or (narrow and depth <= _MAX_FUTILITY_DEPTH):
         if control[DRAWN]:
-            value = estimate_drawn(rows, at, room.worth, control[EVEN], control[HOPE])
+            value = estimate_drawn(rows, at, work.worth, control[EVEN], control[HOPE])
         else:
-            value = estimate(rows, at, room.worth)
+            value = estimate(rows, at, work.worth)
         value = -value if turn else value
         if quiet:
             best = value
@@ -393,15 +393,15 @@ def _node(room: SearchRoom, depth: int, alpha: int, beta: int, ply: int) -> int:
             return value
     if narrow and depth >= 3 and rows[at, STEP] != NULL and _can_pass(rows, at) and abs(beta) < MATE // 2:
         make_nothing(rows, at)
-        value = -_node(room, depth - 3 - depth // 4, -beta, -beta + 1, ply + 1)
+        value = -_node(work, depth - 3 - depth // 4, -beta, -beta + 1, ply + 1)
         if control[ABORTED]:
             return int64(0)
         if value >= beta:
             return beta
-    rank_moves(room, at, ply, count, hint)
+    rank_moves(work, at, ply, count, hint)
     chosen, low = int64(0), max(alpha, best)
     for number in range(count):
-        move = next_move(room, ply, number, count)
+        move = next_move(work, ply, number, count)
         noisy = move & NOISY != 0
         if quiet and not noisy:
             break
@@ -410,58 +410,58 @@ def _node(room: SearchRoom, depth: int, alpha: int, beta: int, ply: int) -> int:
         value = low + 1
         if number and not quiet:
             reduction = 0 if noisy or check or plain else _reduction(number, depth)
-            value = nearer(-_node(room, depth - 1 - reduction, -a - 1, -a, ply + 1), held)
+            value = nearer(-_node(work, depth - 1 - reduction, -a - 1, -a, ply + 1), held)
             if value > low and reduction and not control[ABORTED]:
-                value = nearer(-_node(room, depth - 1, -a - 1, -a, ply + 1), held)
+                value = nearer(-_node(work, depth - 1, -a - 1, -a, ply + 1), held)
         if value > low and (number == 0 or quiet or value < beta) and not control[ABORTED]:
-            value = nearer(-_node(room, depth - 1, -b, -a, ply + 1), held)
+            value = nearer(-_node(work, depth - 1, -b, -a, ply + 1), held)
         if control[ABORTED]:
             return int64(0)
         if value > best:
             best = value
             if value > low:
                 low, chosen = value, move
-                keep_line(room, ply, move)
+                keep_line(work, ply, move)
         if low >= beta:
             if not noisy:
-                remember(room, at, ply, move, depth)
+                remember(work, at, ply, move, depth)
             break
     if not quiet:
         bound = _LOWER if best >= beta else _UPPER if best <= alpha else _LOWER | _UPPER
-        _store(room, key, depth, best, bound, chosen)
+        _store(work, key, depth, best, bound, chosen)
     return best
 
 
 @kernel
-def begin(room: SearchRoom, root: int) -> int:
+def begin(work: SearchWorkspace, root: int) -> int:
     """Prepare a search from a position, and return the number of its moves.
 
     This computes the keys of all positions of the game and sorts the moves by priority.
 
     :param root: row of the position.
     """
-    rows = room.rows
+    rows = work.rows
     for at in range(root + 1):
         rows[at, KEY] = key_of(rows, at)
-    count = enter(rows, root, room.moves, int64(0))
-    room.control[EVEN] = lead(rows, root)
+    count = enter(rows, root, work.moves, int64(0))
+    work.control[EVEN] = lead(rows, root)
     for ply in range(PLIES):
-        room.killers[ply, 0] = room.killers[ply, 1] = 0
+        work.killers[ply, 0] = work.killers[ply, 1] = 0
     for turn in range(2):
         for start in range(64):
             for target in range(64):
-                room.history[turn, start, target] >>= 1
-    key = _entry_key(room, root)
-    place = int64(key & np.uint64(len(room.keys) - 1))
-    hint = room.entries[place] >> 42 & HINT if room.keys[place] == key else int64(0)
-    rank_moves(room, root, int64(0), count, hint)
+                work.history[turn, start, target] >>= 1
+    key = _entry_key(work, root)
+    place = int64(key & np.uint64(len(work.keys) - 1))
+    hint = work.entries[place] >> 42 & HINT if work.keys[place] == key else int64(0)
+    rank_moves(work, root, int64(0), count, hint)
     for number in range(count):
-        next_move(room, int64(0), number, count)
+        next_move(work, int64(0), number, count)
     return count
 
 
 @kernel
-def _hoped(room: SearchRoom, depth: int, answer: int) -> int:
+def _hoped(work: SearchWorkspace, depth: int, answer: int) -> int:
     """Return the value, for the mover, after a move at ply 0 and the expected answer.
 
     Without an expected answer, the other side passes. Return NOTHING if the value after the move is
@@ -469,58 +469,58 @@ def _hoped(room: SearchRoom, depth: int, answer: int) -> int:
 
     :param answer: squares and promotion of the expected answer, 0 for none.
     """
-    rows, at = room.rows, room.control[ROOT] + 1
-    count, value = arrive(room, at, int64(1))
+    rows, at = work.rows, work.control[ROOT] + 1
+    count, value = arrive(work, at, int64(1))
     if value != NOTHING:
         return NOTHING
     expected = int64(0)
     for number in range(count):
-        if int64(room.moves[1, number]) & HINT == answer:
-            expected = int64(room.moves[1, number])
+        if int64(work.moves[1, number]) & HINT == answer:
+            expected = int64(work.moves[1, number])
     if expected:
         make(rows, at, expected)
     elif int64(rows[at, RANK]) & 1:
         make_nothing(rows, at)
     else:
         return NOTHING
-    return _node(room, depth - 1, -INFINITE, int64(INFINITE), int64(2))
+    return _node(work, depth - 1, -INFINITE, int64(INFINITE), int64(2))
 
 
 @kernel
-def _search_expecting(room: SearchRoom, depth: int, first: int, count: int) -> int:
+def _search_expecting(work: SearchWorkspace, depth: int, first: int, count: int) -> int:
     """Search the moves of the root like :func:`search_root`, against a side that plays chess only.
 
     The value of a move is the mean of its values against the best answer and against the expected answer,
     less its cost in chess.
     """
-    rows, control = room.rows, room.control
+    rows, control = work.rows, work.control
     at = control[ROOT]
-    held, best, place = held_by_mover(room, at), -INFINITE, first
-    room.length[0] = 0
+    held, best, place = held_by_mover(work, at), -INFINITE, first
+    work.length[0] = 0
     for number in range(first, count):
-        move = int64(room.moves[0, number])
+        move = int64(work.moves[0, number])
         make(rows, at, move)
-        hoped = _hoped(room, depth, int64(room.answers[number]))
-        bound = best + room.costs[number]
+        hoped = _hoped(work, depth, int64(work.answers[number]))
+        bound = best + work.costs[number]
         bound = max(bound if hoped == NOTHING else 2 * bound - hoped, -INFINITE)
         make(rows, at, move)
-        value = nearer(-_node(room, depth - 1, -INFINITE, 1 - wider(bound + 1, held), int64(1)), held)
+        value = nearer(-_node(work, depth - 1, -INFINITE, 1 - wider(bound + 1, held), int64(1)), held)
         if control[ABORTED]:
             break
-        value = (value if hoped == NOTHING else (value + hoped) >> 1) - room.costs[number]
+        value = (value if hoped == NOTHING else (value + hoped) >> 1) - work.costs[number]
         if value > best:
             best, place = value, number
-            keep_line(room, int64(0), move)
-    chosen, answer, cost = room.moves[0, place], room.answers[place], room.costs[place]
+            keep_line(work, int64(0), move)
+    chosen, answer, cost = work.moves[0, place], work.answers[place], work.costs[place]
     for number in range(place, first, -1):
-        room.moves[0, number], room.answers[number] = room.moves[0, number - 1], room.answers[number - 1]
-        room.costs[number] = room.costs[number - 1]
-    room.moves[0, first], room.answers[first], room.costs[first] = chosen, answer, cost
+        work.moves[0, number], work.answers[number] = work.moves[0, number - 1], work.answers[number - 1]
+        work.costs[number] = work.costs[number - 1]
+    work.moves[0, first], work.answers[first], work.costs[first] = chosen, answer, cost
     return best
 
 
 @kernel
-def search_root(room: SearchRoom, depth: int, first: int, count: int) -> int:
+def search_root(work: SearchWorkspace, depth: int, first: int, count: int) -> int:
     """Search the moves of the root from a place on, and return the value of the best move for its mover.
 
     The best move is moved to this place, and its line is that of ply 0. If the search is stopped, the result
@@ -530,28 +530,28 @@ def search_root(room: SearchRoom, depth: int, first: int, count: int) -> int:
     :param first: the place; the better moves before it are skipped.
     :param count: number of all moves to choose from.
     """
-    rows, control = room.rows, room.control
+    rows, control = work.rows, work.control
     at = control[ROOT]
     if control[DRAWN]:
-        return _search_expecting(room, depth, first, count)
-    held, best = held_by_mover(room, at), -INFINITE
-    room.length[0] = 0
+        return _search_expecting(work, depth, first, count)
+    held, best = held_by_mover(work, at), -INFINITE
+    work.length[0] = 0
     for number in range(first, count):
-        move = int64(room.moves[0, number])
+        move = int64(work.moves[0, number])
         make(rows, at, move)
         a = wider(best + 1, held) - 1
         value = best + 1
         if number > first:
-            value = nearer(-_node(room, depth - 1, -a - 1, -a, int64(1)), held)
+            value = nearer(-_node(work, depth - 1, -a - 1, -a, int64(1)), held)
         if value > best and not control[ABORTED]:
-            value = nearer(-_node(room, depth - 1, -INFINITE, -a, int64(1)), held)
+            value = nearer(-_node(work, depth - 1, -INFINITE, -a, int64(1)), held)
         if control[ABORTED]:
             return best
         if value > best:
             best = value
-            keep_line(room, int64(0), move)
+            keep_line(work, int64(0), move)
             for place in range(number, first, -1):
-                room.moves[0, place] = room.moves[0, place - 1]
-            room.moves[0, first] = move
-    _store(room, _entry_key(room, at), depth, best, _LOWER | _UPPER, int64(room.moves[0, first]))
+                work.moves[0, place] = work.moves[0, place - 1]
+            work.moves[0, first] = move
+    _store(work, _entry_key(work, at), depth, best, _LOWER | _UPPER, int64(work.moves[0, first]))
     return best

@@ -56,7 +56,7 @@ a low score outweighs an improvement among high scores.
 
 
 @dataclass(frozen=True)
-class SearchRoom(Struct):
+class SearchWorkspace(Struct):
     """The arrays of successive searches.
 
     :ivar rows: uint64 (n, WORDS): positions of the game, then those of the line that is being searched.
