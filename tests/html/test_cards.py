@@ -1,4 +1,4 @@
-"""Pictures of positions as bitmaps: squares, men and frames where they have to be."""
+"""Pictures of positions as bitmaps: the places of squares, men and frames."""
 
 import io
 
@@ -10,7 +10,7 @@ from tbgen.html.cards import SIZE, Caption, Shown, card, film
 
 EMPTY = chess.Board(None)
 EDGE, SQUARE = 35, 70
-"""Of the board on a card."""
+"""Place and size of the board on a card."""
 
 
 def opened(content: bytes) -> Image.Image:
@@ -22,7 +22,7 @@ def opened(content: bytes) -> Image.Image:
 def square_of(
     picture: Image.Image, square: chess.Square, size: int, edge: int, *, flipped: bool
 ) -> Image.Image:
-    """What is on a square: files from the left, ranks from below, or both the other way."""
+    """Return the picture of a square: files from the left, ranks from below, or both reversed."""
     file, rank = chess.square_file(square), chess.square_rank(square)
     left, top = (7 - file, rank) if flipped else (file, 7 - rank)
     corner = edge + left * size, edge + top * size
@@ -31,7 +31,7 @@ def square_of(
 
 @pytest.mark.parametrize("flipped", [False, True])
 def test_men_are_on_their_squares(flipped: bool) -> None:
-    """Equal men on squares of one colour look alike, others do not; nothing is on empty squares."""
+    """Equal men on squares of one colour look alike, other men differ; empty squares are plain."""
     seen: dict[tuple[str, bool], bytes] = {}
     for placed in (chess.STARTING_BOARD_FEN, "1q2kbnr/p1ppppp1/r7/8/4R3/P3N3/1PPP1KPQ/B1B5"):
         board = chess.Board(f"{placed} w - - 0 1")

@@ -1,4 +1,4 @@
-"""What pages share: one environment that is strict and escapes, one look, plots that come out the same."""
+"""Parts shared by pages: a strict, escaping environment, a common style, and reproducible plots."""
 
 import re
 from base64 import b64decode
@@ -23,7 +23,7 @@ def render(source: str, **context: object) -> str:
 
 
 def test_a_page_as_one_file() -> None:
-    """Valid with style, plot and diagram in it, and without anything from elsewhere."""
+    """A page with style, plot and diagram is valid and self-contained."""
     evil = "<script>alert('&')</script>"
     page = render(
         PAGE,
@@ -74,7 +74,7 @@ def test_plots_come_out_the_same() -> None:
 
 
 def test_men_as_a_file() -> None:
-    """Twelve, by side and kind, none with a style of its own, which a strict page would not apply."""
+    """The file has twelve men by side and kind, without styles, which a strict page would ignore."""
     root = ElementTree.fromstring(men())
     assert {group.get("id") for group in root.iterfind(f"{SVG}defs/{SVG}g")} == {
         side + kind for side in "wb" for kind in "kqrbnp"

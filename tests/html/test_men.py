@@ -1,4 +1,4 @@
-"""Pictures of described men: they show the moves, or are those of ``men.toml``."""
+"""Pictures of described men: tiles that show their moves, or the pictures of ``men.toml``."""
 
 from pathlib import Path
 from xml.etree import ElementTree
@@ -43,6 +43,6 @@ def test_pictures_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         (tmp_path / f"{name}.svg").write_text(f"<svg>{name}</svg>")
     assert picture_of_man("ghost", white=True) == picture_of_man("WD", white=True) == b"<svg>white</svg>"
     assert picture_of_man("DW", white=False) == b"<svg>black</svg>"
-    (tmp_path / "black.svg").unlink()  # it was there when the file was read
+    (tmp_path / "black.svg").unlink()  # it existed when the file was read
     assert b"<title>[wd]</title>" in picture_of_man("DW", white=False)
     assert picture_of_man("WF", white=True).startswith(b"<svg xmlns")

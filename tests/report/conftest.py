@@ -1,4 +1,4 @@
-"""A site about three tables, written once; elsewhere plots are blank, since they take seconds to draw."""
+"""Reports and a site about three tables, made once; other plots are blank, since drawing takes seconds."""
 
 import fcntl
 import os
@@ -12,7 +12,7 @@ from tbgen.report.model import TableReport
 from tests.support.reports import blank_plots, report_with_lines, write_site
 
 SITE = ("KvK", "KRvK", "KPvK")
-"""Without any line, without pawns, and with promotions."""
+"""Materials of the site: without any line, without pawns, and with promotions."""
 
 
 @pytest.fixture(scope="package", autouse=True)
@@ -30,13 +30,13 @@ def reports(three_men: Path) -> dict[str, TableReport]:
 
 @pytest.fixture(scope="session")
 def shown(reports: dict[str, TableReport]) -> list[TableReport]:
-    """Those that the site is about."""
+    """Reports on the tables of the site."""
     return [reports[name] for name in SITE]
 
 
 @pytest.fixture(scope="session")
 def site(shown: list[TableReport], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, which one process of the tests writes; only KRvK has plots that are no blanks."""
+    """The site, written by one process of the tests; only KRvK has real plots."""
     from tbgen.report.plots import plots
 
     base = tmp_path_factory.getbasetemp()

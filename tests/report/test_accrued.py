@@ -1,4 +1,4 @@
-"""What becomes of accrued scores: every state counted anew, by probing and from the file format."""
+"""Counts of accrued scores: every state is counted again, by probing and from the file format."""
 
 from collections import Counter
 from itertools import product
@@ -23,7 +23,7 @@ Counts = Counter[tuple[int, bool, str]]
 
 
 def kinds(accrued: GScore, value: GScore, fresh: GScore) -> list[str]:
-    """What a state counts as, straight from the definitions."""
+    """Return the columns that count a state, directly from the definitions."""
     found = ["states"]
     if accrued.rank <= fresh.rank:
         found.append("stored")
@@ -51,8 +51,7 @@ def view_of(directory: Path, name: str) -> AccruedView:
 
 
 def check_states(directory: Path, name: str, found: list[Position], report: TableReport) -> None:
-    """Every state, with python-chess for the positions' own scores, and the runs read as docs/format.md
-    says."""
+    """Check every state, with position scores from python-chess, and runs read as in docs/format.md."""
     with TableFile(table_path(directory, name, Variant.R_MOBILITY)) as file:
         table = file.read()
     score = np.full(table.value.shape, NONE, np.uint8)
@@ -86,7 +85,7 @@ def rows(view: AccruedView) -> list[AccruedCounts]:
 
 
 def test_wiping_out(three_men: Path) -> None:
-    """Where somebody has something to take, and where nobody has."""
+    """Accrued scores are counted with and without possible captures."""
     for found in rows(view_of(three_men, "KvK")):
         assert found.wiped_out == 0
         assert found.survives == found.stored
@@ -101,7 +100,7 @@ def test_wiping_out(three_men: Path) -> None:
 
 
 def test_tables_without_accrued_scores(three_men: Path, tmp_path: Path) -> None:
-    """There is no such view, and nothing else changes."""
+    """The report of such a table lacks the view, and is otherwise unchanged."""
     with TableFile(table_path(three_men, "KNvK", Variant.R_MOBILITY)) as file:
         table = file.read()
     table.run_mask = np.zeros((2, 2, 0), np.uint64)

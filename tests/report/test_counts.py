@@ -1,4 +1,4 @@
-"""Every number of the reports on three men, counted anew with python-chess; totals of others."""
+"""All numbers of the reports on three men, counted again with python-chess; totals of other reports."""
 
 import hashlib
 import json
@@ -30,7 +30,7 @@ from tests.support.reports import count_table, report_table
 
 R, WG = Variant
 DIGESTS = {("KNvK", R): "c58e94a68b820a25", ("KNvK", WG): "3c8246ed97ccf005", ("KPvK", R): "f34a0d0e63a6f0ae"}
-"""Of numbers that exhaustive tests count anew, which takes long."""
+"""Digests of numbers that only exhaustive tests count again, since it takes long."""
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_numbers_are_those_that_were_counted_anew(whole_game_tables: Path) -> No
 
 
 def digest_of(report: TableReport) -> str:
-    """A digest of the numbers that have been counted anew."""
+    """Return a digest of the numbers that were counted again."""
     plain = report.plain()
     numbers: list[object] = [
         plain["distribution"],
@@ -167,7 +167,8 @@ def check_mating(found: list[Position], report: TableReport) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["KBBvK", "KPvKP", *exhaustive(["KRvKN", "KBNvK", "KPPvK", "KNvKP"])])
 def test_totals_of_four_men(name: str, tables: Path) -> None:
-    """Up to symmetry as the file says; on the board twice that with pawns, almost eight times without."""
+    """Totals up to symmetry are those of the file; on the board they are twice as large with pawns, and
+    almost eight times as large without."""
     scanned = count_table(tables, name)
     report = table_report(scanned)
     found = report.distribution
@@ -190,7 +191,7 @@ def test_totals_of_four_men(name: str, tables: Path) -> None:
 
 
 def test_threads_and_progress(three_men: Path) -> None:
-    """The same numbers, with one thread and with three."""
+    """One and three threads count the same numbers."""
     seen: list[tuple[str, float]] = []
     with open_source((three_men,), Material.parse("KPvK"), Variant.R_MOBILITY) as source:
         one = count_source(source, threads=1, progress=lambda *step: seen.append(step))
@@ -210,7 +211,7 @@ DISTRIBUTIONS = {
     "G5.5 6220, -G8.5 3168, -G5.5 8224, -G4.5 224, -G3.5 2012, -G2.5 148, -G1.5 72",
     ("KBvK", 0): "G0.5 7360, G1.5 185924",
 }
-"""What the reference solver found."""
+"""Values equal those of the reference solver."""
 OF_A_PAWN = {"G0.0": 97604, "G0.5": 18984, "G5.5": 27400, "-G8.5": 6986, "-G0.5": 14}
 
 

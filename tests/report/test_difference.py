@@ -1,4 +1,4 @@
-"""Where two tables of a material differ, and the page about it."""
+"""Differences between two tables of a material, and the page about them."""
 
 import json
 from collections import Counter
@@ -30,7 +30,7 @@ KINGS = Material.parse("KvK")
 
 
 def other_table(source: Path, directory: Path, change: Callable[[NDArray[np.uint8]], None]) -> Path:
-    """A directory with a table of KvK in which some values are others."""
+    """A directory with a table of KvK in which some values have been changed."""
     with TableFile(table_path(source, "KvK", Variant.R_MOBILITY), material=KINGS) as file:
         table = file.read()
     value = table.value.copy()

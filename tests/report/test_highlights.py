@@ -1,4 +1,4 @@
-"""What stands out: sentences that say what the numbers say."""
+"""Highlights: sentences that agree with the numbers."""
 
 import json
 import re
@@ -36,7 +36,7 @@ def data(report: TableReport) -> Any:
 
 
 def test_what_each_table_is_said_to_have(reports: dict[str, TableReport]) -> None:
-    """The longest way, the rarest value and what chess calls drawn, found once more in the data."""
+    """Longest way, rarest value and share of draws in chess agree with the data."""
     for report in reports.values():
         found, text = data(report), said(report)
         longest = max(found["records"], key=lambda record: record["depth"])
@@ -66,7 +66,7 @@ def test_what_each_table_is_said_to_have(reports: dict[str, TableReport]) -> Non
 
 
 def test_what_contradicts_chess(reports: dict[str, TableReport]) -> None:
-    """It comes first."""
+    """The highlight that contradicts chess comes first."""
     first = {name: table_highlights(report)[0] for name, report in reports.items()}
     assert first["KvK"] == (
         "The move is a burden: the typical value is -G5.5 with White to move, G5.5 with Black to move."
@@ -152,7 +152,7 @@ def test_endgames_and_mating_potential(reports: dict[str, TableReport]) -> None:
         if side.mode is not None and (share := side.share(side.mode))
     }
     share, name = min(shares)
-    assert f"less than in {name}: " in text
+    assert f"least frequent in {name}: " in text
     assert f"in only {percent(share)} of the quiet positions" in text
     assert "Of the 6 positions that the rules' wiki shows, 3 have the value that is typical." in text
     assert endgame_highlights([]) == []
@@ -189,7 +189,7 @@ def test_differences() -> None:
 
 
 def test_pages_begin_with_what_stands_out(site: Path, shown: list[TableReport]) -> None:
-    """Right below their titles, which say what the pages are; first of all there may be a line to be seen."""
+    """Highlights follow the titles of pages; only a striking line may come before them."""
     records = overall_records(record for report in shown for record in report.records)
     for name, sentences in {
         "tables/KRvK.r": table_highlights(shown[1]),

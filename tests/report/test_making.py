@@ -1,4 +1,4 @@
-"""Reports as a Python user makes them."""
+"""Making reports in Python."""
 
 import json
 import re
@@ -19,7 +19,7 @@ from tests.support.narrator import Narrator
 
 @pytest.fixture(scope="module")
 def directory(three_men: Path, whole_game_tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """KvK for both rules, KBvK and KNvK for one, and no others."""
+    """A directory with KvK for both variants, and KBvK and KNvK for one each."""
     directory = tmp_path_factory.mktemp("few")
     for name in ("KvK", "KBvK", "KNvK"):
         shutil.copy(three_men / f"{name}.r.h5", directory)
@@ -82,7 +82,7 @@ def test_a_site_says_what_the_report_says(directory: Path, tmp_path: Path) -> No
 
 
 def test_tables_of_a_material_are_held_together() -> None:
-    """While one is unpacked the other one is there."""
+    """One table is in memory while the other is unpacked."""
     large, small = map(Material.parse, ("KQvK", "KvK"))
     r, wg = Variant.R_MOBILITY, Variant.WHOLE_GAME
     rows = ((small, r, 7), (large, r, 1000), (large, wg, 200), (small, wg, 0))

@@ -1,4 +1,4 @@
-"""What endgames give, and mating potential: the rule of thumb, and truths that everybody knows."""
+"""Results of endgames, and mating potential: the rule of thumb, and well-known facts."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -28,8 +28,8 @@ RULES: dict[tuple[int, str | None, bool | None], str] = {
     "K[BD]vK KQvK[WF] K[RN]vK[WF]",
     (8, "black", False): "KPPvKN KBvK[BDD]",
 }
-"""Divisor, leader and whether he wins, and materials. Of one piece against two the rule says no more, and
-two bishops of KBBvKN are a pair."""
+"""Divisor, leader, whether the leader wins, and materials. The rule reduces no lead of one piece against two,
+and the two bishops of KBBvKN are a pair."""
 
 
 def test_rule() -> None:
@@ -48,7 +48,7 @@ def test_values_are_adjustable() -> None:
     assert mating_rule(Material.parse("KNvK"), values).divisor == 1
     assert mating_rule(Material.parse("KNvK[WD]"), values).leader == "white"
     assert mating_rule(Material.parse("KNvK[WD]"), values | {"[WD]": 4.0}).leader == "black"
-    # Two men bound to a colour are worth an eighth of one more.
+    # Two men bound to a colour are worth an additional eighth of one man.
     assert mating_rule(Material.parse("KBBvK")).advantage == round(2 * 3.25 + 3.25 / 8, 2)
     assert mating_rule(Material.parse("KBNvK")).advantage == 2 * 3.25
 
@@ -58,9 +58,9 @@ def test_marks_are_what_the_rule_is_told() -> None:
         (MatingMarks(), "K[WD]vK", 8),
         (MatingMarks(), "KNNvK", 1),
         (MatingMarks(mating=frozenset("N")), "KNvK", 1),
-        (MatingMarks(mating=frozenset("N")), "KNvK[W]", 8),  # only with a man more than the defender
+        (MatingMarks(mating=frozenset("N")), "KNvK[W]", 8),  # only with one more man than the defender
         (MatingMarks(mating=frozenset("N")), "KBNvKB", 2),
-        (MatingMarks(mating=frozenset("B")), "KBvK", 8),  # whatever is said: it is bound to a colour
+        (MatingMarks(mating=frozenset("B")), "KBvK", 8),  # bound to a colour, whatever the marks
         (MatingMarks(no_pair=frozenset("R")), "KRRvK", 8),
         (MatingMarks(no_pair=frozenset("R")), "KQRvK", 1),
         (MatingMarks(tough=frozenset("N")), "KQvKN", 8),
@@ -72,7 +72,7 @@ def test_marks_are_what_the_rule_is_told() -> None:
 
 
 def test_marks_of_tables(three_men: Path) -> None:
-    """A knight that counts as light does not mate alone; a rook that does, mates."""
+    """A knight with a small value does not mate alone; a rook with a small value does."""
     values = {"Q": 9.5, "R": 3.0, "B": 3.25, "N": 3.25, "P": 1.0}
     assert marks_of_tables(Material.parse("KNvK"), three_men) == MatingMarks()
     assert marks_of_tables(Material.parse("KRvK"), three_men) == MatingMarks()
@@ -114,7 +114,7 @@ def check_bishops(found: MatingPotential) -> None:
 
 
 def check_knights(found: MatingPotential) -> None:
-    """They have mates, none of them forced."""
+    """Such materials have mates, but none is forced."""
     assert found.truth[0].mates > 0
     for chance in (found.truth[0].to_move, found.truth[0].waiting):
         assert (chance.forced, str(chance.best)) == (0, "G0.5")
@@ -159,7 +159,7 @@ def test_truth_of_four_men(
 
 
 def test_values_of_wrong_rules(three_men: Path) -> None:
-    """With a bishop worth more than it is, the rule expects wins that there are not."""
+    """With too great a value of the bishop, the rule expects wins that do not exist."""
     found = mating_potential("KNvK", three_men, values={"Q": 9.5, "R": 5, "B": 3.25, "N": 3.75, "P": 1})
     assert found.agrees is False
     assert found.sentence.endswith("The rule is wrong here.")
@@ -207,7 +207,7 @@ def test_examples_are_what_they_stand_for(three_men: Path) -> None:
 
 
 def test_positions_of_the_wiki(three_men: Path) -> None:
-    """Best play comes to what the wiki's does, in as many plies where it gives a line."""
+    """Best play has the wiki's result, in as many plies if the wiki gives a line."""
     with open_tablebase(three_men) as tables:
         for name, shown in WIKI_EXAMPLES.items():
             found = given(three_men, name)

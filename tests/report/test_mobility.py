@@ -55,7 +55,7 @@ def test_rank_and_captures(name: str, tables: Path) -> None:
     "name", ["K[RD]vK[NN]", "K[AA][Q]vK", *exhaustive(["K[BDD]vK[WF]", "KQvK[WD]", "K[NW]vKR"])]
 )
 def test_rank_and_captures_of_described_men(name: str) -> None:
-    """Whatever rides and leaps, pins and blocks, as moves that are made one by one have it."""
+    """Rides, leaps, pins and blocks of described men agree with moves made one by one."""
     layout, rng = layout_of(Material.parse(name)), random.Random(name)
     checked = 0
     for start, size in rng.sample(blocks_of(layout), 3):
@@ -77,7 +77,7 @@ def test_rank_and_captures_of_described_men(name: str) -> None:
 
 
 def test_blocks_cover_the_table() -> None:
-    """Each slot once; blocks of the runs' 4096, so that runs can be read; men where the layout has them."""
+    """Blocks contain each slot once, fit the 4096 slots of runs, and have the men of the layout."""
     for material in [each for number, each in enumerate(all_materials(5)) if number % sample(5, 1) == 0]:
         layout, rng = layout_of(material), random.Random(material.name)
         blocks = blocks_of(layout)
@@ -97,7 +97,7 @@ def test_blocks_cover_the_table() -> None:
 
 @pytest.mark.parametrize("name", ["KvK", "KBBvK", *exhaustive(["KQvK", "KQvKQ"])])
 def test_symmetric_slots(name: str) -> None:
-    """All slots whose position is its own image in the long diagonal, found by trying all of them."""
+    """The slots whose position is its own image in the long diagonal are found by trying all."""
     layout = layout_of(Material.parse(name))
     slots = set(symmetric_slots(layout).tolist())
     candidates = range(layout.size) if layout.free < 4 else random.Random(1).sample(range(layout.size), 5_000)

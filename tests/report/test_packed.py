@@ -1,4 +1,4 @@
-"""Reports on packed tables say what those on plain ones say."""
+"""Reports on packed tables equal those on plain ones."""
 
 import shutil
 from pathlib import Path
@@ -23,7 +23,7 @@ R, WG = Variant.R_MOBILITY, Variant.WHOLE_GAME
 
 
 def with_sub_tables(name: str, tables: Path, packed: PackedTables, directory: Path) -> Path:
-    """A directory with a packed table and the plain ones that it rests on."""
+    """A directory with a packed table and its plain sub-tables."""
     directory.mkdir()
     for material in closure([Material.parse(name)])[:-1]:
         shutil.copy(table_path(tables, material.name, R), directory)
@@ -33,7 +33,7 @@ def with_sub_tables(name: str, tables: Path, packed: PackedTables, directory: Pa
 
 @pytest.mark.parametrize("name", ["KNvK", *exhaustive(["KPvK", "KPvKP", "KBNvK"])])
 def test_a_report(name: str, tables: Path, packed: PackedTables, tmp_path: Path) -> None:
-    """Accrued scores are counted from layers, not from runs; what the table rests on lies elsewhere."""
+    """Accrued scores are counted from layers instead of runs; the sub-tables are in another directory."""
     directory = tmp_path / "packed"
     directory.mkdir()
     shutil.copy(packed(name), directory)
@@ -44,7 +44,7 @@ def test_a_report(name: str, tables: Path, packed: PackedTables, tmp_path: Path)
     assert mine.bytes == table_path(directory, name, R).stat().st_size
     assert sum(not record.line for record in mine.records if record.depth) <= 1
     for record, expected in zip(mine.records, right.records, strict=True):
-        # Play may be another as good, and is left out where it leads to depths that are hard to find.
+        # Lines may differ, and are left out if they lead to depths that are hard to find.
         assert record.verified == bool(record.line or not record.depth)
         assert len(record.line) in (0, record.depth)
         one, other = (replace(each, line=(), pgn="", verified=True) for each in (record, expected))
@@ -55,7 +55,7 @@ def test_a_report(name: str, tables: Path, packed: PackedTables, tmp_path: Path)
 
 
 def both(tables: Path, packed: PackedTables, directory: Path) -> Path:
-    """Packed tables of KNvK for both variants, and the plain ones that they rest on."""
+    """A directory with packed tables of KNvK for both variants, and their plain sub-tables."""
     with_sub_tables("KNvK", tables, packed, directory)
     shutil.copy(table_path(tables, "KvK", WG), directory)
     shutil.copy(packed("KNvK", WG), directory)
@@ -63,7 +63,7 @@ def both(tables: Path, packed: PackedTables, directory: Path) -> Path:
 
 
 def stages(directory: Path, data: Path, *, layers: bool = True) -> list[str]:
-    """Save data, and return what was told of it."""
+    """Save data, and return the messages."""
     told = Narrator()
     save_report(directory, ["KNvK"], data, layers=layers, reporter=told)
     assert min(told.left, default=0) >= 0
@@ -102,7 +102,7 @@ def test_saving_goes_on_where_it_was_stopped(
 
 
 def test_lines_that_need_layers(tables: Path, packed: PackedTables, tmp_path: Path) -> None:
-    """They are made where they are asked for, and only for lines that take them."""
+    """Depths are computed on request, and only for lines that need them."""
     directory = with_sub_tables("KNvK", tables, packed, tmp_path / "packed")
     assert save_report(directory, ["KNvK"], tmp_path / "data", rules="r") == 1
     short = read_report(tmp_path / "data", saved=True)
@@ -131,7 +131,7 @@ def test_a_layer_that_cannot_be_made(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Its line is left out, and the rest is there."""
+    """The line of such a record is left out, and the rest of the report is complete."""
 
     def refuse(*arguments: object) -> None:
         raise TbgenError("the layer does not fit into memory")

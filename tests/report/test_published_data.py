@@ -1,4 +1,4 @@
-"""The data of docs/tables, made of tables that the tests do not all build."""
+"""The data of docs/tables, which come from more tables than the tests build."""
 
 import gzip
 import json
@@ -16,11 +16,11 @@ from tests.support.paths import ROOT
 
 PUBLISHED = ROOT / "docs" / "tables"
 ENDS = {GScore(rank, white) for rank in (0, 1) for white in (True, False)}
-"""Mate and stalemate."""
+"""The scores of mate and stalemate."""
 
 
 def records(variant: Variant) -> Iterator[dict[str, Any]]:
-    """All records of tables for a variant, with their lines as moves."""
+    """Yield all records of tables for a variant, with their lines as moves."""
     for path in sorted(PUBLISHED.glob(f"*.{variant}.json.gz")):
         for record in json.loads(gzip.decompress(path.read_bytes()))["records"]:
             yield record | {"line": record["line"].split()}
@@ -36,7 +36,7 @@ def test_every_record_has_its_line(variant: Variant) -> None:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("variant", Variant)
 def test_every_line_comes_to_its_value(variant: Variant) -> None:
-    """With its last ply, replayed without the referee."""
+    """The value is reached with the last ply, replayed without the referee."""
     replayed = 0
     for record in records(variant):
         board = chess.Board(record["fen"])
@@ -55,7 +55,7 @@ def test_every_line_comes_to_its_value(variant: Variant) -> None:
 
 @pytest.mark.exhaustive
 def test_mate_and_stalemate_are_worth_the_same_by_both_rules() -> None:
-    """Nothing that has accrued beats them, so it does not matter what becomes of it."""
+    """No accrued score beats such values, so resets do not matter."""
     data = SavedData(PUBLISHED)
     materials = data.differences()
     assert len(materials) == 146

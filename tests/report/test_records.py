@@ -40,7 +40,7 @@ def records(directory: Path, name: str) -> list[Record]:
 
 
 def test_lines_replay(three_men: Path) -> None:
-    """The arbiter comes to the value with the last ply and not before; the PGN is the same game."""
+    """The arbiter reaches the value with the last ply and not earlier; the PGN is the same game."""
     with open_tablebase(three_men) as tables:
         for record in [record for name in THREE_MEN for record in records(three_men, name)]:
             assert (record.line, record.pgn, record.verified) == ((), "", False)
@@ -84,7 +84,7 @@ def test_longest(three_men: Path) -> None:
 
 @pytest.mark.slow
 def test_en_passant_positions_take_part(tables: Path) -> None:
-    """No position of KPvKP without the right takes as long to some of its values."""
+    """For some values of KPvKP, only positions with an en passant right have the greatest depth."""
     scanned = count_table(tables, "KPvKP")
     en_passant = [record for record in records_of(scanned) if chess.Board(record.fen).ep_square is not None]
     with open_tablebase(tables) as base:
@@ -129,14 +129,14 @@ def test_overall(three_men: Path) -> None:
         assert record.ties == sum(held.ties for held in record.holders)
         assert all(held.value.white for held in record.holders if held.material.symmetric)
     assert overall_records([]) == []
-    # Bare kings have every record twice, once for either side: it counts once.
+    # Bare kings have every record twice, once for each side; it counts once.
     for record in overall_records(records(three_men, "KvK")):
         (held,) = record.holders
         assert record.ties == held.ties
 
 
 def test_missing_tables(three_men: Path, tmp_path: Path) -> None:
-    """Of KBvK alone, no line with a capture can be had; that is no error."""
+    """With the table KBvK alone, lines with captures are unavailable, which is no error."""
     shutil.copy(table_path(three_men, "KBvK", Variant.R_MOBILITY), tmp_path)
     with open_tablebase(tmp_path) as tables:
         for record in records(tmp_path, "KBvK"):
@@ -145,7 +145,7 @@ def test_missing_tables(three_men: Path, tmp_path: Path) -> None:
 
 
 def test_damaged_tables(three_men: Path, tmp_path: Path) -> None:
-    """Lines that the table itself contradicts."""
+    """A line that contradicts its table is an error."""
     with TableFile(table_path(three_men, "KBvK", Variant.R_MOBILITY)) as file:
         table = file.read()
     record = next(r for r in records(three_men, "KBvK") if str(r.value) == "G1.5")

@@ -1,4 +1,4 @@
-"""Data of reports that outlast the tables: saved, read again, and made into the same pages."""
+"""Saved data of reports, which replace the tables and give the same pages."""
 
 import gzip
 import json
@@ -19,7 +19,7 @@ KNVK = "KNvK.r.json.gz"
 
 @pytest.fixture(scope="module")
 def directory(three_men: Path, whole_game_tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Tables with pawns and without, and one pair to compare."""
+    """A directory of tables with and without pawns, and a pair to compare."""
     directory = tmp_path_factory.mktemp("few")
     for name in ("KvK", "KNvK", "KPvK"):
         shutil.copy(three_men / f"{name}.r.h5", directory)

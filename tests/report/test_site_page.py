@@ -28,7 +28,7 @@ def browser() -> Iterator[Browser]:
 
 
 def men_on(figure: Locator) -> dict[chess.Square, chess.Piece]:
-    """What stands on a board."""
+    """Return the men on a board."""
     found = {}
     for name, file, rank in figure.locator("svg.board").evaluate(MEN):
         colour, kind = name.split("-")
@@ -38,7 +38,7 @@ def men_on(figure: Locator) -> dict[chess.Square, chess.Piece]:
 
 
 def test_boards_step_through_their_lines(browser: Browser, site: Path, shown: list[TableReport]) -> None:
-    """Ply by ply as python-chess has it, promotions too."""
+    """Boards agree with python-chess ply by ply, including promotions."""
     visit = Visit(browser, site.as_uri(), "tables/KPvK.r.html")
     lines = [record for record in shown[2].records if record.line]
     promoting = [record for record in lines if any(len(point.uci) == 5 for point in record.line)]
@@ -71,8 +71,11 @@ def strangeness(record: Record) -> tuple[bool, int]:
 def test_the_first_page_plays_a_line_and_finds_materials(
     browser: Browser, site: Path, shown: list[TableReport]
 ) -> None:
-    """It plays by itself, but where little motion is wanted; it can be stopped. Facts have pictures. A
-    material is found by its name, the other way round, or by some of its men; Enter opens the first one."""
+    """The first line plays by itself, unless the visitor prefers reduced motion, and can be stopped.
+
+    Facts have pictures. A material is found by its name, with colours exchanged, or by some of its men; Enter
+    opens the first one.
+    """
     lines = [record for report in shown for record in report.records if record.line]
     longest = max(strangeness(record) for record in lines)
     visit = Visit(browser, site.as_uri(), "index.html", reduced_motion="no-preference")

@@ -1,4 +1,4 @@
-"""Reports on whole-game mobility: published numbers, and beside those on r-mobility."""
+"""Reports on whole-game mobility: published numbers, and comparison with r-mobility."""
 
 import io
 from pathlib import Path
@@ -18,7 +18,8 @@ KNVK_WHITE = {
     "G3.5": 175908,
     "-G3.5": 48,
 }
-"""Positions of KNvK with White to move, on the board, by whole-game mobility (docs/theory.md)."""
+"""Numbers of positions of KNvK with White to move, on the board, by value in whole-game mobility
+(docs/theory.md)."""
 
 
 def test_published_distribution(whole_game_tables: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the tests of the API share."""
+"""Fixtures shared by the tests of the API and the page."""
 
 import fcntl
 import os
@@ -26,27 +26,27 @@ from tests.support.static_host import Host, hosting
 
 @pytest.fixture(scope="package")
 def api(whole_game_tables: Path) -> Iterator[TestClient]:
-    """The API over all tables of up to four men of both rules."""
+    """The API over all tables of up to four men for both variants."""
     with TestClient(make_app(Settings((whole_game_tables,), limit=0))) as client:
         yield client
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """A browser, whose event loop leaves no room for another one; without one the tests are skipped."""
+    """A browser, whose event loop allows no other one in its thread; without one the tests are skipped."""
     with launched() as found:
         yield found
 
 
 def materials_of_site() -> list[Material]:
-    """Those of up to three men and some of four, or all of these where exhaustive tests run too."""
+    """Materials of up to three men and some of four; all of four men if exhaustive tests run too."""
     some = [*all_materials(3), *map(Material.parse, ("KQvKQ", "KRvKR", "KBvKN"))]
     return some[: sample(len(some), 0)] or all_materials(4)
 
 
 @pytest.fixture(scope="session")
 def site(whole_game_tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A site with tables of up to four men of both rules, which one process of the tests writes."""
+    """A site with tables of up to four men for both variants, written by one process of the tests."""
     base = tmp_path_factory.getbasetemp()
     target = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "static-site"
     with target.with_suffix(".lock").open("w") as lock:
@@ -64,14 +64,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="package")
 def host(site: Path) -> Iterator[Host]:
-    """What hands out the site."""
+    """The host that serves the site."""
     with hosting(site) as host:
         yield host
 
 
 @pytest.fixture(scope="package")
 def server(whole_game_tables: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Where a server listens that shows all tables of up to four men, solves, plays and has a report."""
+    """The address of a server with all tables of up to four men, solving, an engine and a report."""
     report = tmp_path_factory.mktemp("report")
     (report / "tables").mkdir()
     for name in ("index.html", "tables/KBvK.r.html"):
@@ -84,21 +84,21 @@ def server(whole_game_tables: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.fixture
 def address(request: pytest.FixtureRequest, server: str) -> str:
-    """Where the pages are: on the server, or with the parameter ``site`` on the host of the site."""
+    """The address of the pages: on the server, or, with the parameter ``site``, on the host of the site."""
     if getattr(request, "param", "") == "site":
         return str(request.getfixturevalue("host").address)
     return server
 
 
 class Opener(Protocol):
-    """What opens a page."""
+    """A function that opens a page."""
 
     def __call__(self, query: str = "", **options: Any) -> Visit: ...
 
 
 @pytest.fixture
 def opened(browser: Browser, address: str) -> Iterator[Opener]:
-    """Opens pages of ``address``; in the end nothing must have been wrong with them."""
+    """A function that opens pages of ``address``; at the end, no page may have had an error."""
     visits = list[Visit]()
 
     def opened(query: str = "", **options: Any) -> Visit:
@@ -112,7 +112,7 @@ def opened(browser: Browser, address: str) -> Iterator[Opener]:
 
 @pytest.fixture(scope="package")
 def explorers() -> dict[str, Visit]:
-    """The explorer's pages that are open, by their addresses."""
+    """The explorer's open pages by their addresses."""
     return {}
 
 
@@ -122,8 +122,8 @@ def visit(
 ) -> Iterator[Visit]:
     """The explorer at its first position.
 
-    Tests have its page one after the other, for it takes long to load; one that fails leaves it to nobody.
-    The page remembers what it has asked for.
+    Tests share the page one after the other, because it loads slowly; a failed test closes it. The page keeps
+    its cached answers.
     """
     failed = request.session.testsfailed
     if address not in explorers:

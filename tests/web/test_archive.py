@@ -1,4 +1,4 @@
-"""Events that are over on a site without a server."""
+"""Finished events on a site without a server."""
 
 import json
 import re
@@ -108,7 +108,7 @@ def test_events_that_cannot_be_published(
 @pytest.mark.slow
 @pytest.mark.exhaustive
 def test_the_page_of_an_event_without_a_server(site_of_event: Path, browser: Browser) -> None:
-    """Winner, crosstable, all games; one is replayed to its end, another one opened in the explorer."""
+    """The page shows winner, crosstable and all games; games can be replayed and opened in the explorer."""
     with hosting(site_of_event) as host:
         visit = Visit(browser, host.address, "live.html", color_scheme="dark")
         page = visit.page

@@ -1,4 +1,4 @@
-"""Positions with described men: what the server answers, and the page with a picture for each man."""
+"""Positions with described men: the server's answers, and the page with a picture for each man."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -103,7 +103,7 @@ def test_a_board_without_pawns_answers_as_one_of_chess() -> None:
 
 
 def test_the_page(browser: Browser, described_dir: Path) -> None:
-    """Moves by mouse, a line that survives a reload, set-up with men of the position, and refusals."""
+    """The page has moves by mouse, a line that survives a reload, set-up with described men, and refusals."""
     with served(described_dir) as address:
         visit = Visit(browser, address, f"?fen={FEN.replace(' ', '_')}")
         page, sentence = visit.page, visit.page.locator("#sentence")

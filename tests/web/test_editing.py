@@ -1,4 +1,4 @@
-"""What can be changed in the list of moves: by mouse, touch and keys."""
+"""Editing the list of moves by mouse, touch and keys."""
 
 import json
 from urllib.parse import parse_qs, urlsplit
@@ -15,16 +15,16 @@ GAME = "?fen=8/8/8/4KBk1/8/8/8/8_b_-_-_0_1&line=Kh5_Kf4_Kh6_1.Kf6_Kh4_1.Kd4&at={
 
 
 def comments(page: Page) -> object:
-    """The comments of the address, by the moves that they stand after."""
+    """Return the comments of the address by the moves that they follow."""
     hidden = parse_qs(urlsplit(page.url).fragment)
     return json.loads(hidden["comments"][0]) if "comments" in hidden else {}
 
 
 @pytest.mark.everywhere
 def test_a_variation_becomes_the_main_line(visit: Visit) -> None:
-    """By mouse, taken back by the browser's button; what was the main line is a variation.
+    """A promotion by mouse makes the main line a variation; the browser's back button undoes it.
 
-    The result is that of the game as it is now, and again when the page is loaded anew.
+    The result is that of the changed game, also after a reload.
     """
     visit.go(GAME.format(3))
     page, promote, outcome = visit.page, visit.page.locator("#promote"), visit.page.locator("#outcome")

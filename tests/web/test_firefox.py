@@ -1,4 +1,4 @@
-"""The pages in Firefox: what matters most, on the page of a server and on a site without one."""
+"""The most important functions of the pages in Firefox, with a server and on a site without one."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ def fox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Firefox]:
 
 
 def test_the_explorer_says_the_value_and_moves_by_mouse_and_keys(fox: Firefox, address: str) -> None:
-    """In light and in dark."""
+    """The explorer works in the light and the dark scheme."""
     fox.visit(f"{address}/")
     fox.expect(fox.text("#sentence"), START)
     fox.expect("document.querySelectorAll('#moves button').length > 0", True)
@@ -44,7 +44,7 @@ def test_the_explorer_says_the_value_and_moves_by_mouse_and_keys(fox: Firefox, a
 
 
 def test_a_game_is_played_against_the_tables(fox: Firefox, address: str) -> None:
-    """On a phone, which nothing is wider than."""
+    """A game works on a phone, where nothing is wider than the screen."""
     fox.visit(f"{address}/play?{KBK}&side=black", 390, 664)
     fox.expect(fox.text("#name"), "Your move: Black")
     assert not fox.too_wide()

@@ -1,4 +1,4 @@
-"""Games by the API: what has accrued, what tables say of it, and the outcome."""
+"""Games by the API: accrued scores, values from tables, and the outcome."""
 
 import io
 import random
@@ -20,7 +20,7 @@ BROKEN = "1. e4 e5 2. Ke3 *"
 
 
 def played(fen: str, plies: int, seed: int) -> chess.pgn.Game:
-    """Random moves from a position."""
+    """Return a game of random moves from a position."""
     rng, board = random.Random(seed), chess.Board(fen)
     for _ in range(plies):
         if moves := list(board.legal_moves):
@@ -29,7 +29,7 @@ def played(fen: str, plies: int, seed: int) -> chess.pgn.Game:
 
 
 def test_a_drawn_game(api: TestClient) -> None:
-    """The example of README.md: White held G2.0, and Black could win it all back."""
+    """In the example of README.md White held G2.0, but Black could still win."""
     found = api.post("/r/game", content=DRAWN).json()
     plies, outcome = found["plies"], found["outcome"]
     assert len(plies) == 168
@@ -40,7 +40,7 @@ def test_a_drawn_game(api: TestClient) -> None:
 
 
 def test_comments(api: TestClient) -> None:
-    """Those that python-chess finds in the same text, of the main line and of variations."""
+    """Comments of the main line and of variations are those found by python-chess."""
     text = """{Start} 1. e4 {King's
     pawn} e5 (1... c5 {Sicilian} 2. Nf3 (2. c3 {Alapin}) 2... d6) {open} 2. Nf3 {A} {B} *"""
     found = api.post("/r/game", content=text).json()
@@ -55,7 +55,7 @@ def test_comments(api: TestClient) -> None:
 
 
 def test_glyphs(api: TestClient) -> None:
-    """Those that python-chess finds in the same text, by number and as signs, of variations too."""
+    """Glyphs as numbers and as signs, in variations too, are those found by python-chess."""
     text = """1. e4! $13 e5?! (1... c5 $1 $146 2. Nf3+!? (2. c3?? $3) 2... d6 $2) $14 2. Nf3 !! $14
     Nc6 ?? (2... d6 $0 $4) 3. Bb5 $7 a6 $1000 $256 $255 *"""
     found = api.post("/r/game", content=text).json()
@@ -72,7 +72,7 @@ def test_glyphs(api: TestClient) -> None:
 
 
 def walked(node: chess.pgn.GameNode) -> Iterator[chess.pgn.GameNode]:
-    """A node and all that come after it."""
+    """Yield a node and all its descendants."""
     yield node
     for variation in node.variations:
         yield from walked(variation)
@@ -80,7 +80,7 @@ def walked(node: chess.pgn.GameNode) -> Iterator[chess.pgn.GameNode]:
 
 @pytest.mark.parametrize("rules", ["r", "wg"])
 def test_plies_have_what_a_probe_of_the_moves_so_far_says(rules: str, api: TestClient, tables: Path) -> None:
-    """A board remembers its moves, and the tables see from them what has accrued."""
+    """The accrued score of a ply equals that of a board with the same moves."""
     game = played("8/8/8/3k4/8/2KP4/8/5b2 w - - 0 1", 60, 1)
     plies = api.post(f"/{rules}/game", content=str(game)).json()["plies"]
     board = game.board()
@@ -97,7 +97,7 @@ def test_plies_have_what_a_probe_of_the_moves_so_far_says(rules: str, api: TestC
 
 
 def test_where_no_table_reaches(api: TestClient) -> None:
-    """Six men; then five, of which there is no table; then four."""
+    """A game from six men through five, without a table, to four."""
     game = '[FEN "8/8/2nk4/3p4/2BP4/2K5/8/8 b - - 0 1"]\n\n1... dxc4 2. d5 Kxd5 *'
     found = api.post("/r/game", content=game).json()
     assert [ply["value"] is None for ply in found["plies"]] == [True, True, True, False]
@@ -108,7 +108,7 @@ def test_where_no_table_reaches(api: TestClient) -> None:
     game = '[FEN "4k3/8/8/8/8/8/8/4K2R w K - 0 1"]\n\n1. O-O Kd7 *'
     plies = api.post("/r/game", content=game).json()["plies"]
     assert [ply["value"] is None for ply in plies] == [True, False, False]
-    # Nor is what both sides have lost.
+    # Nor are results that both sides have lost.
     for fen, result, doubts in (
         ("4k3/8/8/8/8/8/8/4K2R w K - 0 1", "*", []),
         ("8/8/8/4KBk1/8/8/8/8 b - - 0 1", "0-0", ["both forfeit"]),
@@ -128,7 +128,7 @@ def test_what_is_no_game(api: TestClient) -> None:
     ):
         response = api.post("/r/game", content=pgn.encode("latin-1"))
         assert (response.status_code, response.json()["code"]) == (400, "bad_input")
-        assert response.json()["message"].startswith(sentence)  # no line, in a text that a program made
+        assert response.json()["message"].startswith(sentence)  # without a line number
 
 
 def test_a_game_that_is_too_long(api: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,7 +142,7 @@ def test_a_game_that_is_too_long(api: TestClient, monkeypatch: pytest.MonkeyPatc
 
 
 def test_variations_are_refereed_as_games_of_their_own(api: TestClient) -> None:
-    """Each as python-chess reads it: what is said of its end is what is said of the game that ends so."""
+    """The last state of each variation equals that of a game with the same moves."""
     rng = random.Random(3)
     game = played("8/8/8/3k4/8/2KP4/8/5b2 w - - 0 1", 12, 3)
     nodes = [game, *game.mainline()]
@@ -174,7 +174,7 @@ def test_variations_are_refereed_as_games_of_their_own(api: TestClient) -> None:
 
 
 def test_odd_variations(api: TestClient) -> None:
-    """What cannot be played is cut, and counted; the game is as if it were not there."""
+    """Variations are cut before illegal moves and counted; the main line is not affected."""
     for text, count, cut in (
         ("1. e4 (1. d4 Ke3 d5) e5 *", 1, 1),
         ("1. e4 (1. d4 -- 2. c4) (1. c4) e5 *", 2, 1),
@@ -188,7 +188,7 @@ def test_odd_variations(api: TestClient) -> None:
 
 
 def test_results_of_many_games(api: TestClient) -> None:
-    """Each has what it has alone; a broken one has its error, and others follow."""
+    """Each game has the same result as alone; a broken one has its error, and the others follow."""
     texts = [
         DRAWN,
         f'[White "Ada"]\n[Black "B \\"B\\""]\n\n{BROKEN}',

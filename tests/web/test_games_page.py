@@ -18,7 +18,7 @@ GAME = (ROOT / "docs" / "drawn_game.pgn").read_text()
 
 
 def expect_outcome(page: Page, said: str) -> None:
-    """A server says what a game comes to, a site does not."""
+    """Expect the outcome of a game, which only a server gives."""
     if page.evaluate("'static' in document.documentElement.dataset"):
         expect(page.locator("#outcome")).to_have_text("")
     else:
@@ -28,7 +28,7 @@ def expect_outcome(page: Page, said: str) -> None:
 @pytest.mark.exhaustive
 @pytest.mark.everywhere
 def test_a_game_is_followed(visit: Visit, browser: Browser, address: str) -> None:
-    """Pasted, stepped through with what has accrued; the address alone restores it."""
+    """A pasted game is stepped through with its accrued scores; the address restores it."""
     page = visit.page
     page.locator("#pgn").fill(GAME)
     page.get_by_role("button", name="Referee it").click()
@@ -57,7 +57,7 @@ def test_a_game_is_followed(visit: Visit, browser: Browser, address: str) -> Non
 
 
 def copy(page: Page) -> str:
-    """The PGN that the page puts on the clipboard."""
+    """Return the PGN that the page copies to the clipboard."""
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.locator("#copy-pgn").click()
     expect(page.locator("#said")).to_have_text("PGN copied")
@@ -72,7 +72,7 @@ def _fen_at(visit: Visit, ply: int) -> str:
 
 
 def test_a_game_is_restored_with_its_tags_and_its_end(visit: Visit, browser: Browser, address: str) -> None:
-    """What decides on the result besides moves stands in the address too."""
+    """The address contains everything besides moves that decides the result."""
     page = visit.page
     pgn = '[White "Ada"]\n[Black "Ben \\"B\\" B."]\n[Result "1-0"]\n[RMobilityFiftyMoveRule "none"]\n'
     page.locator("#pgn").fill(f'{pgn}[SetUp "1"]\n[FEN "{KBK}"]\n\n1... Kh5 2. Kf4 {{Black resigns}} 1-0\n')
@@ -87,7 +87,7 @@ def test_a_game_is_restored_with_its_tags_and_its_end(visit: Visit, browser: Bro
     expect(again.page.locator("#played .variation")).to_have_text("(1... Kh4 G1.5)")
     expect(again.page.locator("#game-label")).to_have_text('Ada – Ben "B" B.')
     again.close()
-    # One more move at its end, and it was not resigned here; the browser's way back leads to the game.
+    # With one more move the resignation is gone; the browser's back button returns to the game.
     page.locator("#played .step").last.click()
     visit.settle()  # the moves are those of what is shown
     page.locator("#moves button").first.click()
@@ -110,7 +110,7 @@ VARIED = f"""[White "Ada"]
 
 @pytest.mark.everywhere
 def test_another_move_is_a_variation(visit: Visit) -> None:
-    """The game keeps its rest, players, result and the variations it came with; the address has all of it."""
+    """The game keeps its other moves, players, result and variations; the address has all of them."""
     page = visit.page
     page.locator("#pgn").fill(VARIED)
     page.get_by_role("button", name="Referee it").click()
@@ -120,7 +120,7 @@ def test_another_move_is_a_variation(visit: Visit) -> None:
     outcome = page.locator("#outcome").inner_text()
     visit.settle()  # the moves are those of what is shown
     page.locator("[data-uci=g5h5]").click()
-    expect(here).to_have_text("Kh5")  # it is the move of the game
+    expect(here).to_have_text("Kh5")  # the move of the game
     visit.press("ArrowDown", "ArrowRight", "ArrowDown")
     expect(here).to_have_text("Bg6?")
     visit.press("ArrowUp", "ArrowLeft", "ArrowUp")
@@ -150,7 +150,7 @@ def test_another_move_is_a_variation(visit: Visit) -> None:
 
 
 def test_many_games_are_a_table(visit: Visit, tmp_path: Path) -> None:
-    """From a file, chosen or dropped: each with its result and a click to it; a broken one says why."""
+    """Games of a chosen or dropped file are listed with results and links; a broken game has its error."""
     page, rows = visit.page, visit.page.locator("#games-rows tr")
     file = tmp_path / "event.pgn"
     file.write_text(f"{VARIED}\n{VARIED.replace('Kh5', 'Kh1')}\n{GAME}")
@@ -187,8 +187,10 @@ def test_many_games_are_a_table(visit: Visit, tmp_path: Path) -> None:
 
 @pytest.mark.everywhere
 def test_comments_and_glyphs_of_a_game_are_kept(visit: Visit) -> None:
-    """They stand at their moves, after a reload and after another move, too, the marks of mistakes with the
-    values then; address and PGN have them. Blanks before the end of a game do not hold the page up."""
+    """Comments and glyphs stay at their moves after a reload and another move; address and PGN have them.
+
+    Marks of mistakes then stand with the values. Blanks before the end of a game do not slow the page down.
+    """
     page, steps = visit.page, visit.page.locator("#played .step")
     comment = page.locator("#comment")
     pgn = VARIED.partition("1...")[0] + (
@@ -208,7 +210,7 @@ def test_comments_and_glyphs_of_a_game_are_kept(visit: Visit) -> None:
     expect(comment).to_have_text("To the edge: safest")
     steps.filter(has_text="Kf6").click()
     expect(comment).to_have_text("Or so")
-    page.locator("[data-uci=h6h5]").click()  # the game is another one now
+    page.locator("[data-uci=h6h5]").click()  # this changes the game
     expect(steps).to_have_text([*wanted[:6], "Kh5", *wanted[6:]])
     expect(comment).to_have_text("")
     page.locator("#delete").click()

@@ -1,4 +1,4 @@
-"""A running event by HTTP: what is told of it, that nobody can hold it up, and how it ends."""
+"""A running event by HTTP: its messages, its independence of spectators, and its end."""
 
 import asyncio
 import http.client
@@ -42,7 +42,7 @@ def pgn(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(pgn: Path, three_men: Path) -> Iterator[str]:
-    """An event that stands still in its third game."""
+    """The address of an event that stands still in its third game."""
     lines = stands_still(pgn)
     with LiveWriter(pgn, pytest.fail) as writer, served(three_men, live=pgn, limit=0.1, burst=10) as address:
         for line in lines:
@@ -108,7 +108,7 @@ def test_finished_games_are_those_of_the_file(address: str, pgn: Path) -> None:
 
 
 def test_a_finished_game_opens_in_the_explorer(address: str, pgn: Path) -> None:
-    """The address has the game that stands in the file, and the explorer answers there."""
+    """The link has the game of the file, and the explorer answers there."""
     host = urlsplit(address).netloc
     connection = http.client.HTTPConnection(host)
     connection.request("GET", "/live/games/1.1.1")
@@ -135,7 +135,7 @@ def test_a_finished_game_opens_in_the_explorer(address: str, pgn: Path) -> None:
 
 
 def test_who_comes_is_shown_all(address: str) -> None:
-    """Through one proxy, too: more of one address than it may have requests under way."""
+    """Spectators behind one proxy get the complete state, more of them than one client may have requests."""
     text = ""
     with ExitStack() as streams:
         for _ in range(40):
@@ -152,7 +152,8 @@ def test_who_comes_is_shown_all(address: str) -> None:
 
 
 def test_who_looks_on_is_told_of_every_move_and_of_the_end(tmp_path: Path) -> None:
-    """From before the first game until Ctrl-C; then the server is gone, and the event can go on."""
+    """A spectator gets all changes from before the first game until Ctrl-C; then the server ends, and the
+    event can be continued."""
     pgn = tmp_path / "games.pgn"
     with shown(pgn) as (running, address):
         with urlopen(f"{address}/live/stream") as stream:
@@ -162,7 +163,7 @@ def test_who_looks_on_is_told_of_every_move_and_of_the_end(tmp_path: Path) -> No
         assert end(running)[0] == 130
     assert told[0][0] == "state"
     last = max(at for at, (name, _) in enumerate(told) if name == "state")
-    state, rest = told[last][1], told[last + 1 :]  # all is shown anew when the event begins
+    state, rest = told[last][1], told[last + 1 :]  # the complete state is sent when the event begins
     moves = [data["ply"]["uci"] for name, data in rest if name == "moved"]
     plies = sum(len(game["plies"]) for game in state["playing"]) + 4 * state["finished"]["total"]
     assert moves == (MATE.split() * 3)[plies:11]
@@ -207,8 +208,10 @@ def test_nothing_is_imported_from_where_the_command_is_given(
 
 
 def test_an_event_is_followed_through_all_its_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before it begins; where only the games of the file are known, which do not tell whether it is over; and
-    to its end, which ends the server. Every other look into the files fails."""
+    """The page follows an event before it begins, from its PGN file alone, and to its end with the server.
+
+    Every other reading of the files fails.
+    """
     ended, pgn, looks, read = Event(), tmp_path / "games.pgn", count(), EventFiles.read
 
     def look(files: EventFiles) -> Any:
@@ -233,8 +236,8 @@ def test_an_event_is_followed_through_all_its_runs(tmp_path: Path, monkeypatch: 
 @pytest.mark.slow
 @pytest.mark.exhaustive
 def test_a_server_of_its_own_shows_an_event_before_and_after_its_end(tmp_path: Path) -> None:
-    """``tbgen serve --live``: it waits for the event, survives the runner, and goes on with the next run; the
-    server of a runner that is killed ends with it."""
+    """``tbgen serve --live`` waits for the event, survives the runner, and continues with the next run; the
+    server of a killed runner ends with it."""
     pgn = tmp_path / "games.pgn"
     with serving(tmp_path, "--live", str(pgn)) as (serving_process, host, port):
         address = f"http://{host}:{port}"
@@ -244,7 +247,7 @@ def test_a_server_of_its_own_shows_an_event_before_and_after_its_end(tmp_path: P
             process = process_of(running)
             running.kill()
             name, last = events(stream.read().decode())[-1]
-            # Who has just been told that the event begins is shown all anew, the end included.
+            # A spectator who has just got the start of the event gets the complete state, including the end.
             assert last["how" if name == "over" else "over"] == "gone"
             awaited(address, lambda found: found["over"] == "gone")
             assert gone(process)
@@ -259,7 +262,7 @@ def test_a_server_of_its_own_shows_an_event_before_and_after_its_end(tmp_path: P
 
 
 def test_a_spectator_who_does_not_read_costs_a_bounded_number_of_texts() -> None:
-    """He is shown all anew when he reads again, and the others are told all the same."""
+    """Such a spectator gets the complete state on reading again, and the others get all changes."""
 
     async def look_on() -> None:
         state = iter(range(100))

@@ -45,12 +45,12 @@ SCORE = """async games => {
 
 LOWEST = """graph => Math.max(...[...graph.querySelectorAll("line, path, text")]
     .map(drawn => drawn.getBoundingClientRect().bottom))"""
-"""The lower edge of what is drawn in a graph."""
+"""Script that returns the lower edge of the drawing in a graph."""
 
 
 @contextmanager
 def following(browser: Browser, tmp_path: Path) -> Iterator[tuple[Page, Callable[..., None]]]:
-    """The page of an event that is made up, two games of which are played at once, and what tells of it."""
+    """The page of an invented event with two simultaneous games, and the writer of its messages."""
     pgn = tmp_path / "games.pgn"
     with LiveWriter(pgn, print) as writer, served(tmp_path, live=pgn) as address:
 
@@ -70,7 +70,7 @@ def start(key: str) -> GameStart:
 
 
 def move(key: str, number: int) -> GameMove:
-    """A move of the game that ends in mate, by its number from 0."""
+    """Return a move of the game that ends in mate, by its number from 0."""
     arbiter = Arbiter()
     board = chess.Board()
     for uci in MATE.split()[: number + 1]:
@@ -85,14 +85,14 @@ def end_of(key: str) -> GameEnd:
 
 
 class Events(NamedTuple):
-    """Events that were played before the browser started, which takes the event loop of this thread."""
+    """Events played before the browser started, which occupies the event loop of this thread."""
 
     over: Path
-    """One game, which is over."""
+    """File of an event with one game, which is over."""
     pgn: Path
-    """Two games."""
+    """File of an event with two games."""
     lines: Sequence[LiveLine]
-    """What the live file told of these and the next one."""
+    """Content of the live file about these games and the next one."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -103,8 +103,10 @@ def events(tmp_path_factory: pytest.TempPathFactory) -> Events:
 
 
 def test_an_event_from_its_games_to_its_end(browser: Browser, events: Events, tables: Path) -> None:
-    """Boards, graph, standings and finished games; nothing serious for people with disabilities, nothing
-    wider than the screen; the end, how it goes on, and the end of a runner that says nothing."""
+    """The page shows boards, graph, standings, finished games, the end, the continuation and a killed runner.
+
+    It has no serious accessibility problem, and nothing is wider than the screen.
+    """
     with served(tables, live=events.pgn) as address, ExitStack() as later:
         with suppress(KeyboardInterrupt), LiveWriter(events.pgn, print) as writer:
             for line in events.lines:
@@ -142,27 +144,28 @@ def test_an_event_from_its_games_to_its_end(browser: Browser, events: Events, ta
         watching.sees({"#playing-label": "Last games", "#played": "1. f3 e5 2. g4"})
         writer = later.enter_context(LiveWriter(events.pgn, print))
         writer(replace(events.lines[0], finished=2, size=events.pgn.stat().st_size))  # type: ignore[arg-type]
-        watching.sees({"#status": "", "#finished tbody tr": 2})  # the page goes on by itself
+        watching.sees({"#status": "", "#finished tbody tr": 2})  # the page updates itself
         part = events.pgn.with_name("part")
         part.write_bytes(b"".join(map(line_of, events.lines)))
-        part.replace(live_path(events.pgn))  # which nobody holds
+        part.replace(live_path(events.pgn))  # which no runner holds
         expect(page.locator("#status")).to_contain_text("The runner has ended unexpectedly.")
         watching.close()
 
 
 def test_a_game_is_walked_through_while_it_goes_on(browser: Browser, tmp_path: Path) -> None:
-    """By keys, buttons and moves; what the game does meanwhile is not shown, and its end is told.
+    """Keys, buttons and moves step through a game; meanwhile its moves are not shown, but its end is.
 
-    What an engine thinks is shown until it moves, but not where the game is walked through; what it has told
-    of its last move is there before and after. More games are on small boards: a click brings one to the
-    large board; a game that is over makes room unless it is walked through."""
+    An engine's thought is shown until it moves, but not while stepping; the thought on its last move is shown
+    before and after. Other games are on small boards: a click brings one to the large board, and a finished
+    game is replaced unless the visitor steps through it.
+    """
     with following(browser, tmp_path) as (page, told):
         stage = page.locator("#stage")
         shown = page.locator("#board svg.chessboard")
         told(start("1.1.1"), move("1.1.1", 0), GameThought(0, "1.1.1", "-0.31/9 2.500s", "e7e5 g2g4"))
         expect(page.locator("#black-evaluation")).to_have_text("-0.31")
         expect(page.locator("#black-depth")).to_have_text("depth 9, 2.500s")
-        expect(page.locator("#black")).to_have_text("B-0.31")  # bad for Black, who says so
+        expect(page.locator("#black")).to_have_text("B-0.31")  # Black's own evaluation
         expect(page.locator("#black-line")).to_have_text("1... e5 2. g4")
         expect(page.locator("#white-evaluation")).to_have_text("–")
         expect(page.locator(".thinks h3")).to_have_text(["B"])
@@ -202,7 +205,7 @@ def test_a_game_is_walked_through_while_it_goes_on(browser: Browser, tmp_path: P
         assert banner["y"] >= board["y"] + board["height"]
         back = page.locator("#back").bounding_box()
         assert page.evaluate(SCORE, 2) == "A against B: 1.0000 of 2"
-        assert page.evaluate(SCORE, 0) == ""  # no pair is whole
+        assert page.evaluate(SCORE, 0) == ""  # no pair is complete
         page.keyboard.press("ArrowLeft")
         expect(page.locator("#banner")).to_be_hidden()
         assert page.locator("#back").bounding_box() == back
@@ -225,8 +228,10 @@ def test_a_game_is_walked_through_while_it_goes_on(browser: Browser, tmp_path: P
 
 @pytest.mark.exhaustive
 def test_an_event_that_is_over(browser: Browser, events: Events, tmp_path: Path, tables: Path) -> None:
-    """Who is first, and who has won as soon as a live file tells of the end; how the last game ended, and
-    none that are called in play. Where there is no event yet, that is said."""
+    """The page names the leader, the winner once a live file has the end, and how the last game ended.
+
+    No game is shown as in play. Without an event the page says so.
+    """
     pgn = tmp_path / "games.pgn"
     with served(tables, live=pgn) as address:
         visit = Visit(browser, address, "live")

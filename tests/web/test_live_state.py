@@ -29,7 +29,7 @@ from tests.support.matches import played
 
 @pytest.fixture(scope="module")
 def games(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """Two games, of repetition and of mate, and the beginning of another one."""
+    """Two games, which end by repetition and by mate, and the beginning of another one."""
     folder = tmp_path_factory.mktemp("games")
     for moves in (SHUFFLE, MATE):
         played(folder / f"{moves}.pgn", "--games", "1", players=[words(name, moves=moves) for name in "AB"])
@@ -76,7 +76,7 @@ def test_games_come_up_to_where_the_file_is_whole(pgn: Path) -> None:
 
 
 def test_lines_that_mean_nothing_are_passed_over(pgn: Path) -> None:
-    """Bytes that are no text, words that nobody knows, numbers beyond all bounds; what follows counts."""
+    """Lines with invalid bytes, unknown words or excessive numbers are skipped; later lines count."""
     start, over = line_of(START), line_of(EventEnd(Termination.FINISHED))
     end = line_of(line(pgn.read_bytes().index(b"[Event", 10), 1))
     bad = [b'{"type":"over","how":"\xff"}\n', b"[" * 100_000 + b"\n", end.replace(b'"size":', b'"size":-')]
@@ -117,7 +117,7 @@ def test_a_pgn_file_that_is_taken_away_has_no_more_games(pgn: Path) -> None:
 
 
 def test_games_without_a_live_file_are_told(pgn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All that are finished, once, with players and scoring; a live file takes their place."""
+    """All finished games are reported once, with players and scoring; a live file replaces them."""
     monkeypatch.setattr(live_state, "_REST_FACTOR", 0)
     files, state = EventFiles(pgn), LiveState()
     fresh, lines = files.read()
@@ -140,7 +140,7 @@ def test_games_without_a_live_file_are_told(pgn: Path, monkeypatch: pytest.Monke
 
 
 def test_a_live_file_that_tells_no_event_is_as_good_as_none(pgn: Path) -> None:
-    """Until it does: what stands before the first line of an event is passed over."""
+    """A live file without an event is ignored; lines before the start of an event are skipped."""
     live_path(pgn).write_bytes(b"{nonsense\n" + line_of(line(10, 1)))
     files = EventFiles(pgn)
     fresh, ((start, games), over) = files.read()
@@ -155,8 +155,7 @@ def test_a_live_file_that_tells_no_event_is_as_good_as_none(pgn: Path) -> None:
 
 
 def test_of_several_events_in_a_file_the_last_one_is_told(games: bytes, pgn: Path) -> None:
-    """With the same number of games everywhere: its first game has the key of an earlier one, or its name
-    is another one."""
+    """The last of several events with equally many games begins with a repeated key or another event name."""
     first = games[: games.index(b"[Event", 10)]
     renamed = first.replace(b'[Event "?"]', b'[Event "Third"]').replace(b"1.1.1", b"7.1.1")
     assert renamed.count(b"Third") == 1
@@ -176,7 +175,7 @@ def test_of_several_events_in_a_file_the_last_one_is_told(games: bytes, pgn: Pat
 
 
 def test_games_of_others_are_shown(tmp_path: Path) -> None:
-    """Whatever their tags say; those that are broken or not over are left out."""
+    """Games from other programs are shown whatever their tags; broken and unfinished ones are left out."""
     pgn, files, state = tmp_path / "games.pgn", EventFiles(tmp_path / "games.pgn"), LiveState()
     tags = '[Event "Club"]\n[White "A"]\n[Black "{}"]\n[Round "{}"]\n\n'
     games = ("1. f3 e5 2. g4 Qh4# 0-1\n\n", "1. e4 *\n\n", "1. e5 1-0\n\n", "1. d4 1/2-1/2\n\n")
@@ -194,7 +193,7 @@ def test_games_of_others_are_shown(tmp_path: Path) -> None:
 
 
 def test_a_file_without_finished_games_has_no_event(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is read once, and again if it has grown, but only after a rest."""
+    """The file is read once, and again if it has grown, but only after a pause."""
     pgn = tmp_path / "games.pgn"
     pgn.write_text('[Event "?"]\n[Result "*"]\n\n1. e4 *\n')
     readings, text = list[slice](), EventFiles.text
@@ -213,11 +212,11 @@ def test_a_file_without_finished_games_has_no_event(tmp_path: Path, monkeypatch:
             assert files.read() == (False, ())
             with pgn.open("a") as file:
                 file.write("\n")
-        assert len(readings) == 2 * expected  # by the tags of events, and then as games of others
+        assert len(readings) == 2 * expected  # by the tags of events, and then as games of other programs
 
 
 def test_who_is_first_in_the_standings(games: bytes, tmp_path: Path) -> None:
-    """Who has won the only game; both when each has won one."""
+    """The winner of the only game leads; both players lead when each has won one."""
     pgn = tmp_path / "games.pgn"
     first = games[games.index(b"[Event", 10) : games.rindex(b"[Event")]
     second = first.replace(b"2.1.1", b"3.1.1").replace(b'[White "A"]', b'[White "B"]')
@@ -234,7 +233,7 @@ def test_who_is_first_in_the_standings(games: bytes, tmp_path: Path) -> None:
 
 
 def begun() -> LiveState:
-    """A game has begun."""
+    """The state after a game has begun."""
     state = LiveState()
     state.take(START, ())
     state.take(GameStart(0, "1.1.1", 1, "A", "B", Outset(chess.STARTING_FEN, "-G20.5")), ())

@@ -1,4 +1,4 @@
-"""The description of the API and its answers fit each other."""
+"""The description of the API matches its answers."""
 
 import re
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ def check(schema: dict[str, Any], document: Any) -> None:
 
 
 def described(path: str, method: str, status: int) -> dict[str, Any]:
-    """What the description has for an answer."""
+    """Return the description of an answer."""
     (found,) = (
         operations
         for named, operations in DOCUMENT["paths"].items()
@@ -58,7 +58,7 @@ def test_answers_are_as_described(api: TestClient) -> None:
 
 
 def test_the_description_tells_good_answers_from_bad(api: TestClient) -> None:
-    """A field more or less, or of another kind, is noticed."""
+    """A missing or additional field, or one of another type, is detected."""
     schema = described("/r", "get", 200)
     answer = api.get(f"/r?fen={KBK}").json()
     good = Draft202012Validator({**schema, "components": DOCUMENT["components"]})
@@ -80,7 +80,7 @@ INTERFACES = {
 
 
 def fields(interface: str) -> set[str]:
-    """The names of the fields that the page's scripts know of a document."""
+    """Return the names of a document's fields in the types of the page's scripts."""
     extended, own = INTERFACES[interface]
     found = set(re.findall(r"(\w+): ", own))
     for name, omitted in re.findall(r'(?:Omit<)?(\w+)(?:, ("[^>]+)>)?', extended):
@@ -121,7 +121,7 @@ def test_every_field_is_explained() -> None:
 
 
 def made_up() -> Iterator[tuple[str, str, str]]:
-    """Each operation with requests that fit its description, and with others."""
+    """Yield each operation with the modes of its requests: some match its description, others do not."""
     for path, methods in DOCUMENT["paths"].items():
         for method, operation in methods.items():
             asks = operation.keys() & {"parameters", "requestBody"}
@@ -131,8 +131,8 @@ def made_up() -> Iterator[tuple[str, str, str]]:
 
 @pytest.fixture(scope="module")
 def described_api(whole_game_tables: Path) -> Any:
-    """The API as its description has it."""
-    import schemathesis  # here, since it takes every process of the tests seconds
+    """The API by its description."""
+    import schemathesis  # imported here, since it takes seconds in every process of the tests
 
     schemathesis.serializer.alias("application/x-chess-pgn", "text/plain")
     asked = Settings((whole_game_tables,), move_seconds=None, limit=0)
@@ -142,7 +142,7 @@ def described_api(whole_game_tables: Path) -> Any:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(("path", "method", "mode"), list(made_up()))
 def test_made_up_requests(path: str, method: str, mode: str, described_api: Any) -> None:
-    """No answer that is not described, and none that the server is at fault for."""
+    """Every answer is described, and none is a fault of the server."""
     import schemathesis
     from schemathesis.specs.openapi import checks
 

@@ -1,4 +1,4 @@
-"""Moves where no table holds the position: by engines that do as they are told, and by tbgen's own."""
+"""Moves where no table holds the position: by scripted engines, and by tbgen's own."""
 
 import os
 import signal
@@ -27,7 +27,7 @@ KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
 def client(
     place: Path, mode: str = "plain", *, seconds: float | None = 300.0, limit: float = 0
 ) -> Iterator[TestClient]:
-    """A server with an engine that fails as a mode says; the knights of both sides go out and home."""
+    """Yield a server with an engine that fails in a mode; its knights move back and forth."""
     command = (sys.executable, "-S", "-E", engines.__file__, mode, engines.SHUFFLE)
     settings = Settings((place,), engine=command, move_seconds=seconds, limit=limit, burst=0.1, eager=False)
     with TestClient(make_app(settings)) as found:
@@ -45,7 +45,7 @@ def test_the_engine_moves_in_the_game(tmp_path: Path) -> None:
             check(described("/r/reply", "post", told.status_code), told.json())
             if move[1]:
                 assert told.json() == {"uci": move[0], "san": move[1]}
-            else:  # which is no legal move there
+            else:  # an illegal move
                 assert (told.status_code, told.json()["code"]) == (500, "failed")
 
 
@@ -60,7 +60,7 @@ def test_an_engine_that_fails_does_not_stop_the_server(tmp_path: Path) -> None:
 def test_one_engine_that_rests_and_ends_with_the_server(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is started anew when it has been killed, or has rested."""
+    """The engine is restarted after it has been killed, or ended while idle."""
     before = children()
     begun: list[int] = []
     launch = Engine.launch
@@ -83,7 +83,7 @@ def test_one_engine_that_rests_and_ends_with_the_server(
         os.kill(begun[0], signal.SIGKILL)
         assert gone(begun[0])
         monkeypatch.setattr("tbgen.web.opponent._IDLE_SECONDS", 0.1)
-        assert moves() or moves()  # the server may hear of it by the first one
+        assert moves() or moves()  # the server may notice it only with the first request
         assert len(begun) == 2
         assert gone(begun[1])
         monkeypatch.setattr("tbgen.web.opponent._IDLE_SECONDS", 300.0)
@@ -94,7 +94,7 @@ def test_one_engine_that_rests_and_ends_with_the_server(
 
 
 def test_time_for_moves_is_charged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To an account of their own; here each takes 1000 seconds, and the rest none."""
+    """Time for moves is charged to a separate account; here each move takes 1000 seconds, the rest none."""
 
     @contextmanager
     def timed(bill: Bill, clock: object = perf_counter) -> Iterator[None]:
@@ -131,7 +131,7 @@ def test_a_server_may_have_no_engine(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_tbgen_plays_if_no_engine_is_named(tables: Path) -> None:
-    """With the tables of the server, and with what has accrued before the first position."""
+    """tbgen's engine gets the tables of the server and the accrued score of the first position."""
     fen = "8/8/5k1K/5P2/8/8/8/8 w - - 1 60"
     with TestClient(make_app(Settings((tables,), move_seconds=300.0))) as server:
         (best, second, *_) = server.get("/r", params={"fen": fen, "accrued": "-G2.5"}).json()["moves"]

@@ -1,4 +1,4 @@
-"""The page as its users have it: in a browser, by mouse, touch and keys."""
+"""The explorer in a browser, by mouse, touch and keys."""
 
 import re
 from pathlib import Path
@@ -25,7 +25,7 @@ BEYOND = "4k3/8/8/8/8/8/8/KBBN4 w - - 0 1"
 
 
 def missing(visit: Visit) -> str:
-    """What is said of the table KBBNvK, which can be built where there is a server."""
+    """Return a part of the message about the missing table KBBNvK, which a server's users can build."""
     if visit.is_served():
         return "tbgen build KBBNvK"
     return "Table KBBNvK is not here: this site has tables of up to 4 men."
@@ -33,7 +33,7 @@ def missing(visit: Visit) -> str:
 
 @pytest.mark.everywhere
 def test_play_history_and_best_line(visit: Visit, tables: Path) -> None:
-    """Played by dragging and clicking; back and reload restore; the line to the end is that of the tables."""
+    """Moves are made by dragging and clicking, and survive a reload; the line is that of the tables."""
     page = visit.page
     visit.drag("g5", "f4")  # no legal move
     visit.drag("g5", "h5")
@@ -61,10 +61,9 @@ def test_play_history_and_best_line(visit: Visit, tables: Path) -> None:
 
 @pytest.mark.everywhere
 def test_keys(visit: Visit) -> None:
-    """A move on the board, one in the field, the game by arrows, another position; also after the mouse.
+    """Keys make moves on the board and in the field, and step through the game, after the mouse too.
 
-    A move that was refused, and what is said of it, goes with its position; a board that is only turned keeps
-    both.
+    A refused move and its message disappear with the position, but not when the board is turned.
     """
     page, sentence = visit.page, visit.page.locator("#sentence")
     typed, problem = page.locator("#typed"), page.locator("#typing-problem")
@@ -115,9 +114,9 @@ def test_keys(visit: Visit) -> None:
 
 @pytest.mark.everywhere
 def test_set_up(visit: Visit) -> None:
-    """Men by clicks, from the palette, by letters; moved, taken off the board; what is wrong is said.
+    """Men are set up by clicks, from the palette and by letters, moved and removed; errors are shown.
 
-    The server is asked nothing about what is no position, which is not offered to be played either.
+    Invalid positions cause no request and cannot be played.
     """
     page, value, fen = visit.page, visit.page.locator("#value"), visit.page.locator("#fen")
     problem, refused = page.locator("#problem"), list[str]()
@@ -161,7 +160,7 @@ def test_set_up(visit: Visit) -> None:
     page.locator("#undo").click()
     expect(fen).to_have_value("8/6p1/8/8/1K3k2/8/8/8 w - - 0 1")
     page.mouse.click(*visit.square("b2"))
-    page.keyboard.press("P")  # where the mouse has pointed
+    page.keyboard.press("P")  # on the square that the mouse pointed at
     expect(fen).to_have_value("8/6p1/8/8/1K3k2/8/1P6/8 w - - 0 1")
     page.locator("#setup").click()
     expect(page.locator("#palette")).to_be_hidden()
@@ -174,9 +173,9 @@ def test_set_up(visit: Visit) -> None:
 
 @pytest.mark.everywhere
 def test_the_address_has_all_of_the_state(visit: Visit, address: str, tables: Path) -> None:
-    """Position, score, moves, ply, rules and side come from it; a long line goes behind its hash.
+    """The address has position, score, moves, ply, rules and side; a long line is in its hash.
 
-    What is wrong is said of what stands in it. The slider has every accrued score, and writes it there.
+    Errors in the address are shown. The slider has every accrued score, and writes it into the address.
     """
     page, problem, value = visit.page, visit.page.locator("#problem"), visit.page.locator("#value")
     query = f"?fen={PAWN.replace(' ', '_')}&accrued=-G2.5&line=Kh7_Kf7_f6&at=2&rules=wg&side=black"
@@ -234,7 +233,7 @@ def test_the_address_has_all_of_the_state(visit: Visit, address: str, tables: Pa
 
 @pytest.mark.everywhere
 def test_play_goes_on_beyond_the_tables(visit: Visit) -> None:
-    """From the first position of chess, with a table missing, by castling into the tables."""
+    """Play continues from the initial position, with a missing table, and by castling into tables."""
     page, sentence = visit.page, visit.page.locator("#sentence")
     problem, played, fen = page.locator("#problem"), page.locator("#played"), page.locator("#fen")
     visit.enter("#fen", chess.STARTING_FEN)
@@ -287,7 +286,7 @@ def test_play_goes_on_beyond_the_tables(visit: Visit) -> None:
     page.locator("#rules").select_option("r")
     visit.enter("#fen", "4k3/8/8/8/8/8/8/4K2R w K - 0 1")
     expect(problem).to_contain_text("castling rights")
-    expect(page.locator("[data-uci=e1g1]")).to_be_visible()  # why there is no answer is said before the moves
+    expect(page.locator("[data-uci=e1g1]")).to_be_visible()  # the refusal is shown before the moves
     visit.drag("e1", "g1")
     expect(played).to_have_text(re.compile("O-O"))
     expect(sentence).to_contain_text("mates in")
@@ -303,9 +302,9 @@ def test_play_goes_on_beyond_the_tables(visit: Visit) -> None:
 
 @pytest.mark.everywhere
 def test_every_best_move_has_an_arrow(visit: Visit, tables: Path) -> None:
-    """Those of equal value and depth; of a draw in chess, where all moves are as good, one has.
+    """Moves of equal value and depth have arrows; in a drawn view, where all moves are equal, one move has.
 
-    The reply to a move that is pointed at has one, too. A view says who mates.
+    The reply to the move under the pointer has an arrow, too. A view names the side that mates.
     """
     page, found, sentence = visit.page, set(), visit.page.locator("#sentence")
     with open_tablebase(tables) as known:
@@ -316,7 +315,7 @@ def test_every_best_move_has_an_arrow(visit: Visit, tables: Path) -> None:
             expect(page.locator("#board .arrow")).to_have_count(1 + len(best))
             found.add(1 + len(best))
     assert found == {1, 4, 6}
-    visit.settle()  # what comes later is drawn under the pointer
+    visit.settle()  # so that nothing is drawn under the pointer later
     page.locator("[data-uci=g5h5]").hover()
     visit.sees({"#reply": "Kh5, and the reply is Kf4", "#board .arrow": 2})
     page.locator("#rules").select_option("classical")
@@ -381,8 +380,10 @@ STATES = {
 @pytest.mark.everywhere
 @pytest.mark.parametrize("scheme", ["dark", "light"])
 def test_a_phone(scheme: str, opened: Opener) -> None:
-    """Board, verdict and bar are on one screen, where the bar stays, whatever is played or set up; nothing is
-    serious for people with disabilities, and nothing wider than the screen."""
+    """Board, verdict and bar fit on the screen, and the bar stays in place whatever is played or set up.
+
+    The page has no serious accessibility problem, and nothing is wider than the screen.
+    """
     visit = opened(color_scheme=scheme, has_touch=True, viewport=PHONE)
     page = visit.page
     visit.has_depth(4)
@@ -425,7 +426,7 @@ def test_a_finger_drags_a_man_and_not_the_page(opened: Opener) -> None:
 
 
 def test_what_comes_late_is_of_no_other_position(visit: Visit) -> None:
-    """Best play that is told after somebody has gone elsewhere is not played there."""
+    """Best play that arrives after the position has changed is not played."""
     page = visit.page
     lines: list[Route] = []
     answers: list[Route] = []

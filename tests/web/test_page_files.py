@@ -1,4 +1,4 @@
-"""The files of the page: valid, small, and allowed to do nothing but what they have to."""
+"""The files of the page: valid, small, and with minimal permissions."""
 
 import gzip
 import re
@@ -21,13 +21,13 @@ NAMES = [
     and not (name := path.relative_to(PLACE).as_posix()).startswith("static/")
     and name != "explorer.css"
 ]
-"""Those of a server; sites without one have the others (test_site.py). style.css has explorer.css within."""
+"""Files of a server's page; for those of sites see test_site.py. style.css contains explorer.css."""
 
 
 PAGES = ("/", "/embed", "/live", "/play", "/puzzles")
 PARTS = dict.fromkeys(("contest.js", "play.js"), "/play") | dict.fromkeys(("live.js", "watched.js"), "/live")
 PARTS |= {"embed.js": "/embed", "puzzles.js": "/puzzles"}
-"""Scripts of one page alone; the others are the explorer's."""
+"""Scripts used by one page only; the others are the explorer's."""
 TAGLINE = 'whoever leaves the other fewer moves wins: <span data-term="score">'
 SCORE = re.compile(r"\bG\d")
 
@@ -39,8 +39,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
 
 
 def test_pages_are_valid_and_have_nothing_inline(page: TestClient) -> None:
-    """They say what is counted before the first score; every file that they and their scripts name is there,
-    and every element."""
+    """Pages explain scores before showing the first one; every named file and element exists."""
     texts, named_files = {address: page.get(address).text for address in PAGES}, set[str | None]()
     for text in texts.values():
         assert text.count(TAGLINE) == 1
@@ -112,13 +111,13 @@ def test_without_an_event_and_a_report_nothing_leads_there(api: TestClient) -> N
 
 
 def listed(name: str) -> list[tuple[str, str]]:
-    """The positions of a list of the page: what they are called, and where they are."""
+    """Return the names and queries of the positions in a list of the page."""
     text = (PLACE / "stock.js").read_text().partition(f"const {name} = [")[2].partition("\n]")[0]
     return re.findall(r'\["([^"]+)", "([^"]+)"', text)
 
 
 def test_examples_have_answers(api: TestClient) -> None:
-    """Each of the page's own; their lines say what their texts say."""
+    """Every example of the page has an answer, whose result agrees with the example's text."""
     found = listed("EXAMPLES")
     assert len(found) > 8
     for name, query in found:
@@ -129,7 +128,7 @@ def test_examples_have_answers(api: TestClient) -> None:
 
 
 def test_famous_endgames_can_be_played(api: TestClient) -> None:
-    """Those of up to four men have moves and values; larger ones are offered where their tables are."""
+    """Endgames of up to four men have moves and values; larger ones are offered if their tables exist."""
     found = listed("ENDGAMES")
     assert len(found) >= 8
     for name, fen in found:

@@ -1,4 +1,4 @@
-"""The page to play on, in a browser: its play is judged by the tables and the referee, read by themselves."""
+"""The page to play on, in a browser; tables and referee check its play independently."""
 
 import re
 from pathlib import Path
@@ -46,8 +46,10 @@ def arbiter(fen: str) -> Arbiter:
 
 @pytest.mark.everywhere
 def test_the_page_gets_its_value_or_better(visit: Visit, tables: Path) -> None:
-    """Against a player who moves at random: no move of the page gives anything away, and the game comes to at
-    least what the table says of its start. What each side has got is the least that the referee sees."""
+    """Against random moves the page gives nothing away, and gets at least the value of the first position.
+
+    The displayed score of each side is the best one that the referee has seen.
+    """
     games = visit.page.evaluate(GAMES, [sample(2, 200), sample(60, 400)])
     finished = 0
     with open_tablebase(tables) as known:
@@ -79,13 +81,13 @@ def test_the_page_gets_its_value_or_better(visit: Visit, tables: Path) -> None:
 
 @pytest.mark.everywhere
 def test_a_game_is_played_by_keys_and_reviewed(opened: Opener, tables: Path) -> None:
-    """The page answers by the best move; hint, take back, offer; then each ply as the tables have it."""
+    """The page answers with the best move; hint, take back, offer and review agree with the tables."""
     referee = arbiter("8/8/8/4KBk1/8/8/8/8 b - - 0 1")
     rows = list[tuple[str, ...]]()
     with open_tablebase(tables) as known:
 
         def push(move: chess.Move | None = None) -> str:
-            """Make a move, or the best one, and note what the tables say."""
+            """Make a move, by default the best one, and note the values of the tables."""
             board, accrued = referee.board, referee.accrued
             first, *_ = known.moves(board, accrued)
             san = board.san(move or first.move)
@@ -129,7 +131,7 @@ def test_a_game_is_played_by_keys_and_reviewed(opened: Opener, tables: Path) -> 
             expect(played).to_have_text(f"start 1... {replied} ")
     page.reload()  # the address has the game
     expect(played).to_have_text(line)
-    visit.press("o", "o")  # it gives away something
+    visit.press("o", "o")  # the offer gives something away
     points = Scoring.parse("exponential").points(referee.accrued)
     expect(name).to_have_text(f"{referee.accrued} {points.white:.4f}-{points.black:.4f}")
     winner = "You win" if referee.accrued.white else "The page wins"
@@ -152,7 +154,7 @@ def test_a_game_is_played_by_keys_and_reviewed(opened: Opener, tables: Path) -> 
 
 
 def begin(visit: Visit, fen: str) -> None:
-    """Begin a new game from a position, with the side to move."""
+    """Begin a new game from a position, playing the side to move."""
     visit.press("n")
     visit.enter("#fen", fen)
     expect(visit.page.locator("#choosing")).to_be_hidden()
@@ -173,10 +175,10 @@ RESIGNATION = (
 
 @pytest.mark.everywhere
 def test_an_end_that_gives_the_value_away(opened: Opener) -> None:
-    """It has to be asked for twice in a row, and is named as a mistake.
+    """Such an end has to be requested twice in a row, and is listed as a mistake.
 
-    What is typed while the board looks back is no illegal move, which is said. A value that is gone is no
-    more promised: a queen is given away, and bare kings do not mate.
+    A move typed while the board shows an earlier position is refused with the reason. A lost value is no
+    longer promised: a queen is given away, and bare kings do not mate.
     """
     visit = opened(KRK)
     page, said, problem = visit.page, visit.page.locator("#said"), visit.page.locator("#typing-problem")
@@ -223,10 +225,10 @@ def test_an_end_that_gives_the_value_away(opened: Opener) -> None:
 
 
 def test_an_engine_plays_from_the_initial_position(opened: Opener) -> None:
-    """It also gives the hint; what no table says is not said.
+    """The engine also gives hints; values without a table are not shown.
 
-    The address has a game by its main line: moves may have glyphs, and there may be variations. A position
-    that occurs three times ends it.
+    The page takes the main line of the address, which may have glyphs and variations. Threefold repetition
+    ends the game.
     """
     home = "_".join(["Nf3$1", "Nf6", "0.Nh3", "2.Ng1", "Ng8", *["Nf3", "Nf6", "Ng1", "Ng8"]])
     query = f"play?fen={chess.STARTING_FEN.replace(' ', '_')}&line={home}&side=black"
@@ -253,8 +255,8 @@ def test_an_engine_plays_from_the_initial_position(opened: Opener) -> None:
 @pytest.mark.exhaustive
 @pytest.mark.everywhere
 def test_offers_resigning_and_new_games_on_a_phone(opened: Opener) -> None:
-    """A result that is worse than the page's value is refused; from the explorer to the page, from there to a
-    famous endgame and to a random position."""
+    """An offer worse than the page's value is refused; games begin from the explorer, a famous endgame and a
+    random position."""
     visit = opened("?fen=8/8/8/4KBk1/8/8/8/8_b_-_-_0_1", viewport=PHONE, has_touch=True)
     page, said, name = visit.page, visit.page.locator("#said"), visit.page.locator("#name")
     visit.has_depth(4)

@@ -1,4 +1,4 @@
-"""Legal moves of any position: what python-chess says of them, and what tables do as far as they reach."""
+"""Legal moves of any position, compared with python-chess, and with tables where these hold positions."""
 
 import random
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ def worth(said: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("rules", ["r", "wg"])
 def test_moves_of_games_are_those_of_chess(rules: str, api: TestClient) -> None:
-    """Random games from the first position, step by step by what the moves say."""
+    """Random games from the initial position follow the answers' moves step by step."""
     rng, fen, accrued = random.Random(rules), chess.STARTING_FEN, None
     for _ in range(sample(12, 60)):
         found = asked(api, f"/{rules}/moves", fen=fen, accrued=accrued or "")
@@ -65,7 +65,7 @@ def test_within_tables_they_have_the_values_of_tables(api: TestClient) -> None:
 
 @pytest.mark.parametrize("rules", ["r", "wg"])
 def test_what_all_moves_say(rules: str, api: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the position's own table says nothing, its moves do: the same, value and depth."""
+    """Without the position's own table, its moves determine the same value and depth."""
     expected = {}
     for number, fen in enumerate(random_fens("moves", sample(5, 40))):
         accrued = f"{'-' * (number % 2)}G{2 + number % 9}.{5 * (number % 2)}"
@@ -80,7 +80,7 @@ def test_what_all_moves_say(rules: str, api: TestClient, monkeypatch: pytest.Mon
 
 
 def test_where_only_some_moves_lead_to_tables(api: TestClient) -> None:
-    """Five men, of which there is no table: a capture leads to four, and its value comes first."""
+    """With five men and no table, a capture leads to four men, and its value comes first."""
     found = asked(api, "/r/moves", fen="8/8/2nk4/8/2pP4/2K5/8/8 w - - 0 41", accrued="G9.0")
     assert worth(found) == NOTHING
     first, *others = found["moves"]
@@ -92,7 +92,7 @@ def test_where_only_some_moves_lead_to_tables(api: TestClient) -> None:
 
 
 def test_a_table_that_is_there_without_those_it_leads_to(tables: Path, tmp_path: Path) -> None:
-    """What it says counts; only the capture is not known."""
+    """The table's values count; only the value of the capture is unavailable."""
     (tmp_path / "KBvK.r.h5").write_bytes((tables / "KBvK.r.h5").read_bytes())
     fen = "8/8/8/8/8/8/1Bk5/4K3 b - - 0 1"
     with TestClient(make_app(Settings((tmp_path,), limit=0))) as client:
@@ -103,7 +103,7 @@ def test_a_table_that_is_there_without_those_it_leads_to(tables: Path, tmp_path:
 
 
 def test_the_end_of_a_game_needs_no_table(api: TestClient) -> None:
-    """A mate with seven men, and the move that gives it."""
+    """A mate with seven men, and the mating move, need no table."""
     mate = "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1"
     first = asked(api, "/r/moves", fen=mate)["moves"][0]
     assert (first["san"], first["value"], first["depth"], first["category"]) == ("Rd8#", "G0.0", 0, "mated")
@@ -112,7 +112,7 @@ def test_the_end_of_a_game_needs_no_table(api: TestClient) -> None:
 
 
 def test_castling(api: TestClient) -> None:
-    """Positions with rights are in no table; moves that give up the last one lead there."""
+    """No table holds positions with castling rights; moves that give up the last right lead into tables."""
     fen = "4k3/8/8/8/8/8/8/4K2R w K - 0 1"
     response = api.get("/r", params={"fen": fen})
     assert (response.status_code, response.json()["code"]) == (404, "castling_rights")
@@ -124,7 +124,7 @@ def test_castling(api: TestClient) -> None:
     castles = next(move for move in moves if move["san"] == "O-O")
     assert (castles["uci"], castles["fen"]) == ("e1g1", "4k3/8/8/8/8/8/8/5RK1 b - - 1 1")
     assert castles["value"] == asked(api, "/r", fen=castles["fen"], accrued=castles["accrued"])["value"]
-    assert all(move["value"] for move in moves)  # king and rook are all he can move
+    assert all(move["value"] for move in moves)  # only king and rook can move
     later = asked(api, "/r/moves", fen=fen.replace(" w ", " b "))["moves"]
     assert later
     assert all(worth(move) == NOTHING for move in later)

@@ -1,4 +1,4 @@
-"""Positions and lines by the API are what the commands say of them, and what python-chess does."""
+"""Positions and lines by the API agree with the commands and with python-chess."""
 
 import json
 import random
@@ -24,7 +24,7 @@ MATERIALS = ["KvK", "KBvK", "KPvK", "KQvKR", "KBNvK", "KPvKP", "KRvKP"]
 
 
 def random_fens(seed: str, number: int) -> list[str]:
-    """Positions of either colouring, half of them with an accrued score, some with an en passant right."""
+    """Return positions with either colouring, half with an accrued score, some with an en passant right."""
     rng = random.Random(seed)
     fens = []
     for _ in range(number):
@@ -59,7 +59,7 @@ def test_positions_are_what_the_command_says(
 
 
 def check_against_chess(found: dict[str, Any], moves: list[dict[str, Any]]) -> None:
-    """What is no matter of tables."""
+    """Check the parts of an answer that do not depend on tables."""
     board = chess.Board(found["fen"])
     check_end(board, found)
     assert found["insufficient_material"] == board.is_insufficient_material()
@@ -81,7 +81,7 @@ def check_end(board: chess.Board, said: dict[str, Any]) -> None:
 
 
 def category(value: str, white: bool) -> str:
-    """As docs/web.md defines it."""
+    """Return the category of a value as defined in docs/web.md."""
     mine = value.startswith("-") != white
     names = ("mate", "stalemate", "ahead") if mine else ("mated", "stalemated", "behind")
     return names[{"G0.0": 0, "G0.5": 1}.get(value.removeprefix("-"), 2)]
@@ -101,7 +101,7 @@ def test_lines_are_what_the_command_says(
 
 
 def test_the_accrued_score_that_is_given_counts(api: TestClient) -> None:
-    """An en passant right comes from a pawn's move, which resets; in whole-game mobility nothing does."""
+    """An en passant right implies a pawn move, which has reset the score, except in whole-game mobility."""
     fen = "8/8/8/2K3k1/8/8/8/8 w - - 3 60 -G5.5"
     assert asked(api, "/r", fen=fen)["accrued"] == "-G5.5"
     assert asked(api, "/r", fen=fen, accrued="")["accrued"] == "-G5.5"
@@ -118,7 +118,7 @@ def test_the_accrued_score_that_is_given_counts(api: TestClient) -> None:
 
 @pytest.mark.parametrize("rules", ["r", "wg"])
 def test_every_accrued_score(rules: str, api: TestClient) -> None:
-    """Each with what the position is worth when it is asked for alone, best for White first."""
+    """Each accrued score has the same value as in a separate request; the best for White is first."""
     for fen in [*random_fens(f"accrued {rules}", sample(1, 20)), "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1"]:
         found = asked(api, f"/{rules}/accrued", fen=fen)
         scores = [GScore(each["accrued"]) for each in found["accrued_scores"]]
@@ -126,7 +126,7 @@ def test_every_accrued_score(rules: str, api: TestClient) -> None:
         own = GScore(found["position_score"])
         possible = {GScore(rank, white) for rank in range(2, own.rank + 1) for white in (True, False)}
         if rules == "r" and chess.Board(found["fen"]).has_legal_en_passant():
-            possible = set()  # the last move has reset it
+            possible = set()  # the last move has reset the score
         assert set(scores) == (possible or {own})
         for each in found["accrued_scores"]:
             alone = asked(api, f"/{rules}", fen=fen, accrued=each["accrued"] if possible else "")

@@ -1,4 +1,4 @@
-"""What others see of a link: pictures, words, a frame."""
+"""Previews of links: pictures, words, a frame."""
 
 import io
 import re
@@ -18,7 +18,7 @@ KBK = "8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"
 
 
 def said(api: TestClient, query: str, **headers: str) -> dict[str, str]:
-    """The properties that the page has for other sites."""
+    """Return the properties of the page for other sites."""
     answer = api.get(f"/{query}", headers=headers)
     assert answer.status_code == 200
     root = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(answer.text)
@@ -62,7 +62,7 @@ def test_the_page_says_what_it_comes_to_before_it_has_asked(api: TestClient) -> 
 
 
 def test_moves_are_told_as_those_of_the_side_that_gets_the_value(tables: Path) -> None:
-    """It makes the last of the plies, so that it makes half of them, or one more than its opponent."""
+    """That side makes the last ply, so it makes half of the plies, or one more than its opponent."""
     with open_tablebase(tables) as known:
         some = known.table("KPvK").sample(50, seed=1)
         for board in map(some.board, range(50)):
@@ -90,7 +90,7 @@ def test_addresses_that_show_nothing_have_the_page_alone(api: TestClient) -> Non
     for query in ("?fen=nonsense", f"?fen={KBK}&line=Kh1", "?fen=8/8/8/4K[WD]k1/8/8/8/8_b"):
         assert said(api, query) == {}
         assert api.get(f"/picture.png{query}").status_code == 400
-    # Nothing of a request gets into the page as HTML.
+    # No part of a request gets into the page as HTML.
     text = api.get(f'/?fen={KBK}&x="><script>alert(1)</script>').text
     assert "<script>" not in text
     found = said(api, f"?fen={KBK}", host='evil"><script>')

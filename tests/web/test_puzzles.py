@@ -1,4 +1,4 @@
-"""Puzzles and positions to play: what they promise is proved by the tables, move by move."""
+"""Puzzles and positions to play, checked move by move by the tables."""
 
 from collections import Counter
 from pathlib import Path
@@ -24,7 +24,7 @@ DAY = "2026-11-25"
 
 
 def values(tables: Tablebase, fen: str) -> dict[str, GScore]:
-    """What each legal move leads to, as the state after it is looked up by itself."""
+    """Return the value after each legal move, from a separate look-up of the state after it."""
     board = chess.Board(fen)
     before, found = GScore.of_board(board), {}
     for move in list(board.legal_moves):
@@ -32,14 +32,14 @@ def values(tables: Tablebase, fen: str) -> dict[str, GScore]:
         board.push(move)
         own = GScore.of_board(board)
         accrued = own if tables.rules.is_reset_by(zeroing) or own.rank < before.rank else before
-        board.halfmove_clock = 1  # what has accrued counts
+        board.halfmove_clock = 1  # so that the accrued score counts
         found[move.uci()] = tables.probe(board, accrued).value
         board.pop()
     return found
 
 
 def check(tables: Tablebase, told: dict[str, Any]) -> None:
-    """A puzzle has one move that keeps the value, and its level is the number of wrong ones that tempt."""
+    """Check that only one move of a puzzle keeps the value, and that its level fits its tempting moves."""
     board = chess.Board(told["fen"])
     best, found = tables.probe(board, FRESH), values(tables, told["fen"])
     right, *wrong = (move["uci"] for move in told["moves"])
@@ -65,7 +65,8 @@ def check(tables: Tablebase, told: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("rules", ["r", "wg"])
 def test_puzzles_have_one_move(rules: str, api: TestClient, whole_game_tables: Path) -> None:
-    """Of each level, with either side to move; that of a day is the same again, another day's is not."""
+    """Puzzles of each level have one move, with either side to move; a day's puzzle is always the same, and
+    another day has another one."""
     turns = Counter[str]()
     with open_tablebase(whole_game_tables, rules=rules) as tables:
         for number in range(200):

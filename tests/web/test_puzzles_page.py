@@ -22,7 +22,8 @@ OF_A_DAY = """async day => {
 
 @pytest.mark.everywhere
 def test_a_puzzle_is_solved(opened: Opener) -> None:
-    """Today's; a wrong move is refuted, the right one is counted, after a reload too; then one of a level."""
+    """Today's puzzle: a wrong move is refuted, the correct one is counted, after a reload too; then a puzzle
+    of a level."""
     visit = opened("puzzles")
     page, said = visit.page, visit.page.locator("#said")
     expect(page.locator("#task")).to_contain_text("Only one move leads there")
@@ -32,14 +33,14 @@ def test_a_puzzle_is_solved(opened: Opener) -> None:
     black = puzzle["fen"].split()[1] == "b"
 
     def play(uci: str) -> None:
-        """Click on two squares of a board that is turned to the solver."""
+        """Click on two squares of a board with the solver's side below."""
         for square in (uci[:2], uci[2:4]):
             page.mouse.click(*visit.square(square, turned=black))
 
     right, wrong = puzzle["moves"][0], next(move for move in puzzle["moves"][1:] if len(move["uci"]) == 4)
     play(wrong["uci"])
     expect(said).to_contain_text(f"Not {wrong['san']}: it leads to {wrong['value']}. Try again, or see why: ")
-    visit.press("ArrowRight")  # the refutation is walked
+    visit.press("ArrowRight")  # steps through the refutation
     visit.sees({"#board .marker-square": 2, ".solution [aria-current]": 1})
     visit.click("#said >> text=Try again", "", "#said")
     visit.sees({"#board .marker-square": 0, "#solved": "0"})
@@ -51,7 +52,7 @@ def test_a_puzzle_is_solved(opened: Opener) -> None:
         page.reload()
         expect(page.locator("#solved")).to_have_text("1")
         expect(page.locator("#task")).to_contain_text("One move alone")
-    page.locator("#level").select_option("hard")  # which counts at once
+    page.locator("#level").select_option("hard")  # the level takes effect at once
     expect(page.locator("#name")).to_have_text("A puzzle, hard")
     page.goto(page.url.replace("level=hard", "level=medium"))
     expect(page.locator("#name")).to_have_text("A puzzle, medium")
@@ -67,13 +68,13 @@ def test_a_puzzle_is_solved(opened: Opener) -> None:
 @pytest.mark.exhaustive
 @pytest.mark.everywhere
 def test_a_puzzle_that_was_sent(opened: Opener, address: str) -> None:
-    """Its address leads to it again; on a phone, the solution is walked."""
+    """A puzzle's address shows it again; on a phone, the solution can be stepped through."""
     visit = opened("puzzles", viewport=PHONE, has_touch=True)
     page = visit.page
     expect(page.locator("#name")).to_contain_text("Today's puzzle, ")
     name, task, sent = page.locator("#name").inner_text(), page.locator("#task").inner_text(), page.url
     assert "?fen=" in sent
-    page.goto(re.sub(r"day=[\d-]+", "day=2001-01-01", sent))  # which had another one
+    page.goto(re.sub(r"day=[\d-]+", "day=2001-01-01", sent))  # a day with another puzzle
     expect(page.locator("#name")).to_contain_text("A puzzle, ")
     assert "day=" not in page.url
     page.goto(f"{address}/puzzles?fen={page.evaluate(OF_A_DAY, '2001-01-01')}&day=2001-01-01")
@@ -84,7 +85,7 @@ def test_a_puzzle_that_was_sent(opened: Opener, address: str) -> None:
     assert page.url == sent
 
     def stands() -> None:
-        """The men stand on the board of the page as they do on the board here."""
+        """Expect the same men on the page's board as on a board here."""
         for square, man in board.piece_map().items():
             name = chess.square_name(square)
             expect(page.locator(f'[data-square="{name}"][data-man="{man.symbol()}"]')).to_have_count(1)

@@ -1,4 +1,4 @@
-"""A report under /report/, whose diagrams lead to the page."""
+"""A report under /report/, whose diagrams link to the page."""
 
 import os
 from html import unescape
@@ -71,7 +71,7 @@ def test_the_files_themselves_have_no_links(site: Path) -> None:
 
 
 def test_pictures_of_previews_have_the_address_of_the_server(served: TestClient, site: Path) -> None:
-    """Where a report does not name its own."""
+    """Pictures get the server's address if the report has none of its own."""
     tag = '<meta property="og:image" content="{}">'
     for name, picture, expected in (
         ("index.html", "fact-1.png", "http://testserver/report/fact-1.png"),

@@ -1,4 +1,4 @@
-"""What is wrong with requests, what is around answers, and what clients may take."""
+"""Invalid requests, headers of answers, and limits of clients."""
 
 import asyncio
 import logging
@@ -26,7 +26,7 @@ KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
 
 @pytest.fixture
 def own_api(own: Path) -> Iterator[TestClient]:
-    """The API over a directory of our own with all tables of three men."""
+    """The API over a private directory with all tables of three men."""
     with TestClient(make_app(Settings((own,))), raise_server_exceptions=False) as client:
         yield client
 
@@ -34,7 +34,7 @@ def own_api(own: Path) -> Iterator[TestClient]:
 BAD_BODIES = [
     *(b"", b"nonsense", b"\xff\xfe\x00", b"[" * 100_000, b"[]", b"{}", b'{"fens": "8/8"}', b'{"fens": [1]}'),
     *(b'{"fens": [], "moves": 1}', b'{"fens": [], "more": 1}'),
-    b'{"fens": ["\\ud800"]}',  # it is no character
+    b'{"fens": ["\\ud800"]}',  # a surrogate, which is no character
 ]
 
 
@@ -63,7 +63,7 @@ def test_bodies_that_are_too_large(api: TestClient) -> None:
     for path in ("/r/batch", "/r/game"):
         response = api.post(path, content=b" " * (MOST_BODY_BYTES + 1))
         assert (response.status_code, response.json()["code"]) == (413, "too_large")
-        parts = iter([b" " * MOST_BODY_BYTES, b" "])  # without a length that is known before
+        parts = iter([b" " * MOST_BODY_BYTES, b" "])  # without a Content-Length
         response = api.post(path, content=parts)
         assert (response.status_code, response.json()["code"]) == (413, "too_large")
     response = api.post("/r/batch", json={"fens": [KBK] * (MOST_BATCH + 1)})
@@ -128,7 +128,7 @@ def test_a_client_that_takes_too_much(own: Path) -> None:
 
 
 def ask(limiter: Limiter, client: str, seconds: float) -> None:
-    """A request that costs so much."""
+    """Charge a request with a cost in seconds."""
     with limiter.charged(client) as bill:
         bill.seconds = seconds
 
@@ -162,7 +162,7 @@ def test_requests_of_one_client_at_once() -> None:
 
 
 def test_stepping_through_lines_meets_no_limit() -> None:
-    """Ten positions a second for a quarter of an hour, at 5 ms each."""
+    """Ten positions a second for a quarter of an hour, at 5 ms each, meet no limit."""
     now = 0.0
     limiter = Limiter(Settings().limit, Settings().burst, lambda: now)
     for _ in range(10_000):
@@ -181,7 +181,7 @@ def test_many_clients_take_no_more_memory(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_turns_are_fair() -> None:
-    """Three of a client may wait, and so many in all; who has gone does not hold up the others."""
+    """Three requests of a client may wait, and a limited number in all; who disconnects delays nobody."""
 
     def request(client: str, gone: asyncio.Event) -> Request:
         async def receive() -> dict[str, str]:

@@ -26,10 +26,10 @@ KBK = "8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"
 
 
 def exchange(host: str, port: int, data: bytes) -> bytes:
-    """What comes back for some bytes until the server closes the connection."""
+    """Send bytes, and return the answer up to the end of the connection."""
     with socket.create_connection((host, port)) as connection:
         received = b""
-        with suppress(ConnectionError):  # it has heard enough; the answer may be there
+        with suppress(ConnectionError):  # the server has closed early; the answer may have arrived
             connection.sendall(data)
         try:
             while part := connection.recv(65536):
@@ -49,9 +49,9 @@ def exchange(host: str, port: int, data: bytes) -> bytes:
 def test_it_starts_and_answers_and_ends(
     workers: str, number: signal.Signals, three_men: Path, tmp_path: Path
 ) -> None:
-    """It opens a browser; what is under way is answered when the body comes after the signal to end.
+    """The server opens a browser; a request whose body arrives after the signal to end is still answered.
 
-    No other protocol or event loop is loaded, though it is installed.
+    No other protocol or event loop is loaded, although they are installed.
     """
     for name in ("uvloop", "httptools"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit(__name__)")
@@ -75,7 +75,7 @@ def test_it_starts_and_answers_and_ends(
             if workers == "1":
                 running.send_signal(number)
                 with suppress(ConnectionError):
-                    while True:  # until it listens no more
+                    while True:  # until it no longer listens
                         socket.create_connection((host, port)).close()
                         time.sleep(0.05)
                 connection.sendall(body[-10:])
@@ -90,7 +90,7 @@ def test_it_starts_and_answers_and_ends(
 
 
 def test_attacks_and_slow_clients(reference_dir: Path) -> None:
-    """They get errors of their own making, keep nobody waiting, and leave no line in the log."""
+    """Bad clients get errors, delay nobody, and leave no line in the log."""
     post = b"POST /r/batch HTTP/1.1\r\nHost: x\r\n"
     attacks = [
         b"GET /r?fen=" + b"8/" * 500_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
@@ -131,7 +131,7 @@ def test_attacks_and_slow_clients(reference_dir: Path) -> None:
 
 
 def test_heads_that_do_not_arrive(three_men: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By halves, the first or a later one of a connection: it is ended, and other connections go on."""
+    """A connection whose first or later head remains incomplete is closed; other connections continue."""
     monkeypatch.setattr("tbgen.web.connections._HEAD_SECONDS", 5.0)
     whole = f"GET /r?fen={KBK} HTTP/1.1\r\nHost: x\r\n\r\n".encode()
     parts = (b"", whole[:20], whole + whole[:20])
@@ -142,7 +142,7 @@ def test_heads_that_do_not_arrive(three_men: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_idle_connections_shut_nobody_out(reference_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """More than the process may have files, all of one client; the first ones make room."""
+    """Of more idle connections than the process may have files, all of one client, the first are closed."""
     monkeypatch.setattr("resource.getrlimit", lambda _: (256, 256))
     monkeypatch.setattr("resource.setrlimit", lambda *_: None)
     with served(reference_dir) as address, ExitStack() as idle:

@@ -50,7 +50,7 @@ def test_pictures_are_copied_and_lines_saved(visit: Visit, address: str) -> None
 
 
 def test_a_frame_of_another_site(browser: Browser, address: str, tmp_path: Path) -> None:
-    """It is stepped through by buttons and keys, and on by best play; the page itself stays out of frames."""
+    """A frame steps through the line by buttons and keys, then by best play; other pages refuse frames."""
     frames = f'<iframe id="in" src="{address}/embed?fen={KBK}&line=Kh5&at=0"></iframe>'
     (tmp_path / "index.html").write_text(f'{frames}<iframe id="out" src="{address}/?fen={KBK}"></iframe>')
     with hosting(tmp_path) as other:

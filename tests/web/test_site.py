@@ -1,4 +1,4 @@
-"""The files of a site: what is written, and what is refused."""
+"""The files of a site, and refusals."""
 
 import base64
 import errno
@@ -30,7 +30,7 @@ def names(directory: Path) -> set[str]:
 
 
 def test_a_site_is_a_set_with_the_page(own: Path, tmp_path: Path) -> None:
-    """Its pages name files by their whole names, and no more than there is; its tables can be fetched."""
+    """A site's pages refer to existing files by their full names; its tables can be fetched."""
     target = tmp_path / "site"
     published = write_site(own, target, R, [Material.parse("KQvK")])
     assert [table.file for table in published.tables] == ["KvK.r.h5", "KQvK.r.h5"]
@@ -80,7 +80,7 @@ def test_a_table_is_listed_with_where_its_data_lie(own: Path, tmp_path: Path) ->
 
 
 def test_a_site_is_written_anew(own: Path, tmp_path: Path) -> None:
-    """What is there of the tables stays, as in any set; other directories are left alone."""
+    """Earlier tables stay, as in any set; other directories are refused."""
     target = tmp_path / "site"
     write_site(own, target, R, [Material.parse("KQvK")])
     (target / "index.html").write_text("of old")
@@ -124,7 +124,7 @@ def test_a_packed_table_is_refused(packed: PackedTables, tmp_path: Path) -> None
 
 
 def test_a_full_disk(own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is said, and the first page is not there; with room the same command goes on."""
+    """A full disk is reported, and the first page is not written; with free space it succeeds."""
 
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")

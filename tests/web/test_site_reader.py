@@ -29,9 +29,9 @@ from tests.web.conftest import materials_of_site
 pytestmark = pytest.mark.slow
 KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
 MOST_BYTES = 1 << 20
-"""Of a visit, page and tables together."""
+"""Maximum number of bytes of a visit, page and tables together."""
 LONGEST_LINE = 30
-"""Plies that are told at once."""
+"""Maximum number of plies of best play in an answer."""
 ANSWERS = """async asked => {
     const {get} = await import("/page/static/source.js")
     const answer = ([path, parameters]) => get(path, parameters).catch(error => {
@@ -60,9 +60,9 @@ def api(site: Path) -> Iterator[TestClient]:
 
 @pytest.fixture(scope="module")
 def visit(api: TestClient, browser: Browser, site: Path) -> Iterator[Visit]:
-    """The page of a site, which most tests only ask, one after the other; the server is asked by itself.
+    """The page of a site, to which most tests only send questions, one after the other.
 
-    It takes less than a megabyte, all of it with all moves, accrued scores and best play of a position.
+    A visit loads less than a megabyte, with all moves, accrued scores and best play of a position.
     """
     with hosting(site) as host:
         board = random_board(random.Random("KQvKQ"), Material.parse("KQvKQ"))
@@ -77,7 +77,7 @@ def visit(api: TestClient, browser: Browser, site: Path) -> Iterator[Visit]:
 
 
 def by_site(document: dict[str, Any]) -> dict[str, Any]:
-    """What a site says instead of a server: nobody can build tables there."""
+    """Return the message of a site for that of a server: visitors cannot build tables there."""
     has = "this site has tables of up to 4 men"
     for told in (document, document.get("refusal") or {}):
         if "message" in told:
@@ -89,13 +89,13 @@ def by_site(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def states(seed: str, count: int) -> Iterator[dict[str, str]]:
-    """Positions of two to four men, half of them with an accrued score."""
+    """Return positions of two to four men, half of them with an accrued score."""
     for board, accrued in starts(seed, count, materials_of_site()):
         yield {"fen": board.fen()} | ({"accrued": str(accrued)} if accrued else {})
 
 
 def beyond_the_tables(count: int) -> Iterator[dict[str, str]]:
-    """From games of random moves, castling and captures en passant included."""
+    """Return positions from games of random moves, including castling and captures en passant."""
     rng, found = random.Random(5), 0
     while found < count:
         board = chess.Board()
@@ -108,8 +108,8 @@ def beyond_the_tables(count: int) -> Iterator[dict[str, str]]:
 
 
 def test_questions_are_answered_as_by_the_server(visit: Visit, api: TestClient) -> None:
-    """Value, depth, accrued score and all moves in order, lines and views, of random positions with random
-    accrued scores; and the moves of positions beyond the tables."""
+    """Random positions with random accrued scores have the server's value, depth, moves, lines and views;
+    positions beyond the tables have its moves."""
     few = sample(2, 100)
     counts = {"r": sample(4, 500)}
     counts |= dict.fromkeys(("wg", "r/moves", "r/accrued", "r/mainline", "wg/mainline", "wg/accrued"), few)
@@ -127,7 +127,7 @@ def test_questions_are_answered_as_by_the_server(visit: Visit, api: TestClient) 
 
 
 def test_what_is_wrong_is_said(visit: Visit, api: TestClient) -> None:
-    """By the code of the server; where the rules of chess are broken, in its words."""
+    """Errors have the server's codes; for violations of the rules of chess also its words."""
     wrong = [(path, dict(parse_qsl(query))) for path, query in rows("wrong_questions.txt", "?")]
     *answers, refused = visit.page.evaluate(ANSWERS, wrong)
     for (path, parameters), found in zip(wrong, answers, strict=False):
@@ -157,7 +157,7 @@ PASSED = '[FEN "8/2p5/8/1P6/8/8/8/K6k b - - 0 1 G5.0"]\n\n1... c5 2. bxc6 Kg2 3.
 
 
 def test_games_are_followed_as_by_the_server(visit: Visit, api: TestClient) -> None:
-    """All but how they ended: each ply with what has accrued and its worth, and the variations."""
+    """Games have the server's plies with accrued scores and values, and its variations, but no outcome."""
     wrong = VARIED.replace("Kh5", "Kh1")
     games = {pgn: f"{pgn}\n\n{wrong}\n{pgn}" for pgn in (GAME, VARIED, CASTLED, PASSED)}
     sent = [*(("r/game", pgn) for pgn in games), *(("r/games", text) for text in games.values())]
@@ -184,7 +184,7 @@ def test_games_are_followed_as_by_the_server(visit: Visit, api: TestClient) -> N
 
 
 def test_pasted_games_are_a_table_with_their_own_results(visit: Visit) -> None:
-    """A referee's take a server, which is said."""
+    """Refereed results need a server, as the page says."""
     page, rows = visit.page, visit.page.locator("#games-rows tr")
     expect(page.locator("#refereeing .unserved")).to_be_visible()
     page.locator("#pgn").fill(f"{VARIED}\n{VARIED.replace('Kh5', 'Kh1')}\n{GAME}")
@@ -200,7 +200,7 @@ def test_pasted_games_are_a_table_with_their_own_results(visit: Visit) -> None:
 
 
 def test_puzzles_have_one_move_and_challenges_are_won(visit: Visit, tables: Path) -> None:
-    """The puzzle of a day is the same for all; levels are kept."""
+    """Puzzles have the requested level; a day's puzzle is the same for all."""
     today = ("r/puzzle", {"day": "2026-11-25"})
     levels = ("easy", "medium", "hard")
     wanted: list[Asked] = [("r/puzzle", {"level": each}) for each in levels * sample(1, 20)]
@@ -230,7 +230,7 @@ def test_puzzles_have_one_move_and_challenges_are_won(visit: Visit, tables: Path
 
 
 def test_the_puzzle_of_a_day_is_that_of_a_server(visit: Visit, api: TestClient) -> None:
-    """Where both have the same tables; days, levels and materials have different ones."""
+    """With the same tables, site and server have the same puzzles, one for each day, level and material."""
     more: tuple[Asked, ...] = (
         ("r/puzzle", {"day": "2026-11-25", "level": "hard"}),
         ("r/puzzle", {"day": "2026-11-25", "material": "KQvKQ"}),
@@ -267,9 +267,9 @@ def test_a_host_without_ranges_sends_whole_files(browser: Browser, site: Path) -
         visit.has_depth(4)
         expect(visit.page.locator("#line button")).to_have_count(4)
         sent = [path for path, _ in host.asked if path.endswith(".h5")]
-        assert sent == ["/tables/KBvK.r.h5"] * 2  # the first time to see what the host does
+        assert sent == ["/tables/KBvK.r.h5"] * 2  # the first request tests for range requests
         notice = visit.page.locator("[popover]")
-        expect(notice).to_have_count(0)  # nobody waits for a small one
+        expect(notice).to_have_count(0)  # a small file needs no notice
         visit.enter("#fen", "8/8/8/4KRk1/8/8/8/7r b - - 0 1")
         size = (site / "tables" / "KRvKR.r.h5").stat().st_size / 1e6
         expect(notice).to_have_text(
@@ -290,7 +290,7 @@ def test_a_host_without_ranges_sends_whole_files(browser: Browser, site: Path) -
 
 @pytest.mark.parametrize("how", ["changed", *exhaustive(["gone"])])
 def test_a_damaged_host_is_told_of(how: str, browser: Browser, own: Path, tmp_path: Path) -> None:
-    """In a sentence; the page goes on, with what is sound."""
+    """Damage is reported in a sentence; the page continues with undamaged files."""
     target = tmp_path / "site"
     write_site(own, target, (Variant.R_MOBILITY,))
     path = target / "tables" / "KBvK.r.h5"

@@ -1,4 +1,4 @@
-"""Positions beyond the tables, solved while the client is told how far it is."""
+"""Positions beyond the tables, solved with progress for the client."""
 
 import asyncio
 import json
@@ -40,7 +40,7 @@ print(json.dumps({"arguments": sys.argv[2:], "moves": []}))
 
 
 def events(text: str) -> list[tuple[str, Any]]:
-    """Names and data of a stream of events; comments are left out."""
+    """Return names and data of a stream of events, without comments."""
     found = []
     for block in text.split("\n\n"):
         fields = dict(line.split(": ", 1) for line in block.splitlines() if not line.startswith(":"))
@@ -50,7 +50,7 @@ def events(text: str) -> list[tuple[str, Any]]:
 
 
 Program = Callable[[str], Solving]
-"""Puts a program into the place of tbgen solve, and returns what runs it; its argument says what it does."""
+"""A function that replaces tbgen solve by a program in a mode, and returns the object that runs it."""
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
 
 
 async def said(solving: Solving) -> str:
-    """All that a client is told."""
+    """Return the complete response to a client."""
     sent: list[bytes] = []
 
     async def receive() -> Any:
@@ -99,7 +99,7 @@ def test_what_has_failed_is_said_without_details(program: Program) -> None:
 
 
 def test_what_takes_too_long_is_refused(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Which the clock says as soon as the process has told something; pauses have comments."""
+    """The clock exceeds the limit as soon as the process has written something; pauses have comments."""
     monkeypatch.setattr("tbgen.web.exchange._SILENT_SECONDS", 0.02)
     now = iter([0.0, 0.0])
     monkeypatch.setattr("tbgen.web.solving.monotonic", lambda: next(now, BUDGET.seconds + 299.5))
@@ -144,11 +144,11 @@ def test_solving_is_charged_to_the_client(program: Program, tmp_path: Path) -> N
         assert client.get("/r/solve", params={"fen": LOCKED}).status_code == 200
         assert client.get("/r/solve", params={"fen": LOCKED}).json()["code"] == "too_much"
         look_up = client.get("/r", params={"fen": "8/8/8/4KBk1/8/8/8/8 b - - 0 1"})
-        assert look_up.json()["code"] == "missing_table"  # which is what it would be without solving
+        assert look_up.json()["code"] == "missing_table"  # the same as without solving
 
 
 def test_compiling_is_said_and_does_not_count(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A step of its own before the time of the process begins; the client pays nothing for it."""
+    """Compiling precedes the time of the process, and the client is not charged for it."""
     solving = program("answers")
     solving._limiter = Limiter(1e-6, 2)
     monkeypatch.setattr("tbgen.web.solving.is_compiled", lambda _: False)
@@ -167,7 +167,7 @@ def offering(tmp_path: Path) -> Iterator[TestClient]:
 
 
 def test_what_is_not_solved(offering: TestClient) -> None:
-    """Bad input, and a question for the head of an answer."""
+    """Invalid input is refused, and HEAD solves nothing."""
     for query, sentence in (
         ("", "the parameter fen is missing"),
         ("?fen=nonsense", "is not a FEN"),
@@ -191,7 +191,7 @@ def test_it_is_off_unless_the_operator_says_otherwise(tmp_path: Path, offering: 
 @pytest.mark.slow
 @pytest.mark.exhaustive
 def test_a_position_of_six_men(tables: Path) -> None:
-    """The same as on the command line: proved with the score that has accrued."""
+    """The solution is that of the command line, proved with the accrued score."""
     with TestClient(make_app(Settings((tables,), solve=Budget(3600, 4 << 30), limit=0))) as client:
         told = client.get("/r/solve", params={"fen": LOCKED, "accrued": "G4.5"})
     assert told.headers["content-type"].startswith("text/event-stream")
@@ -204,7 +204,7 @@ def test_a_position_of_six_men(tables: Path) -> None:
 def test_a_position_with_castling_rights(
     program: Program, three_men: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A look-up does not answer it, and solving does; it needs no budget, for the tables decide."""
+    """A look-up is refused, but solving answers; it needs no budget, since the tables decide."""
     fen = "4k3/8/8/8/8/8/8/4K2R w K - 0 1"
     program("answers")
     with TestClient(make_app(Settings((three_men,), solve=Budget(3600, 4 << 30), limit=0))) as client:

@@ -14,7 +14,7 @@ LOCKED = "8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72"
 
 
 def test_solving_is_told_as_it_goes_on(visit: Visit) -> None:
-    """The page shows what events say; that the server sends such ones is tested in test_solving.py."""
+    """The page shows the content of events; test_solving.py tests that the server sends them."""
     page = visit.page
     solved: dict[str, Any] = {
         **dict.fromkeys(("value", "lower", "upper"), "G4.5"),

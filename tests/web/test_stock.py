@@ -61,7 +61,7 @@ def test_samples_have_the_value(rules: str, api: TestClient) -> None:
 
 
 def test_samples_of_any_table(own: Path) -> None:
-    """Only some materials have a value; without one any has a position."""
+    """Only some materials have a position with a given value; all have one without it."""
     with TestClient(make_app(Settings((own,)))) as client:
         assert client.get("/r/sample?value=G0.0").json()["value"] == "G0.0"
         assert len({client.get("/r/sample").json()["material"] for _ in range(12)}) > 1
@@ -73,7 +73,7 @@ def test_samples_of_any_table(own: Path) -> None:
 def test_samples_of_packed_tables(
     packed: PackedTables, tables: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They are drawn without unpacking the table; what is rare may not be found."""
+    """Samples are drawn without unpacking the table; rare values may not be found."""
     packed("KQvK")
     with TestClient(make_app(Settings((packed.directory, tables)))) as client:
         assert client.get("/r/stats/KQvK").json()["form"] == "packed"
@@ -91,8 +91,8 @@ def test_samples_of_packed_tables(
 def test_clients_are_told_that_kernels_are_compiled(
     packed: PackedTables, tables: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Until the kernels for packed tables are compiled, a question to one is refused, and others are not."""
-    shutil.copy(packed("KQvK"), tmp_path)  # other tests pack other tables beside it
+    """Until their kernels are compiled, only requests to packed tables are refused."""
+    shutil.copy(packed("KQvK"), tmp_path)  # copied, since other tests pack tables beside it
     going_on, done = Event(), Event()
 
     def compile_slowly() -> None:

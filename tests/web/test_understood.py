@@ -1,4 +1,4 @@
-"""What the page tells a visitor who does not know the game, and where things stand on a phone."""
+"""Explanations for visitors who do not know the game, and the layout on a phone."""
 
 import json
 import random
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 KBK = "?fen=8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"
 WON_BY_BLACK = "?fen=8/8/8/4kbK1/8/8/8/8_w_-_-_0_1"
 DRAWN = "getComputedStyle(each, '::after')"
-"""The style of what is drawn after an element."""
+"""Script that returns the style of an element's ::after."""
 LESSONS = """async () => {
     const {LESSONS} = await import("/page/guide.js")
     return JSON.stringify(LESSONS)
@@ -38,13 +38,15 @@ WRONG_MOVES = {
     1: (("h1", "h2"), r"^Not Rh2\. Black has one legal move, G1\.5\.$"),
     4: (("e1", "d2"), r"^Not Bd2\. Black has \w+ legal moves, G\d+\.5: -G1\.0 still counts\.$"),
 }
-"""In lessons, and what is said of them."""
+"""Scores in lessons, with their words."""
 
 
 @pytest.mark.everywhere
 def test_the_guide_is_played_by_clicking(visit: Visit, tables: Path) -> None:
-    """Its moves are the only ones that keep the value; a wrong one is told, without a table by what every
-    position has; where there is no answer at all, the task stays. Nothing gives the moves away."""
+    """A lesson's move is the only one that keeps the value, and nothing gives it away.
+
+    A wrong move is explained, without a table by the position score; without any answer, the task stays.
+    """
     page, text = visit.page, visit.page.locator("#guide-text")
     page.set_viewport_size(PHONE)
     lessons = json.loads(page.evaluate(LESSONS))
@@ -56,14 +58,14 @@ def test_the_guide_is_played_by_clicking(visit: Visit, tables: Path) -> None:
             first, *others = known.moves(fen, accrued=lesson["accrued"])
             expect(page.locator("#count")).to_contain_text("legal moves")
             expect(page.locator("#count")).to_be_in_viewport(ratio=1)
-            expect(page.locator("#walk")).to_be_hidden()  # which would lie upon the number
-            if lesson["name"] == "The first counts":  # what was there stays, whatever is played
+            expect(page.locator("#walk")).to_be_hidden()  # it would cover the number
+            if lesson["name"] == "The first counts":  # the earlier score stays, whatever is played
                 assert str(first.value) == lesson["accrued"]
                 assert str(known.moves(fen)[0].value) == "G1.0"
             else:
                 assert first.uci == goal
                 assert all((move.value, move.depth) != (first.value, first.depth) for move in others)
-                if number == 5:  # other moves reach nothing of the kind, later either
+                if number == 5:  # other moves do not reach such a score later either
                     assert all(move.value < first.value for move in others)
             expect(page.locator("#moves")).to_be_hidden()
             expect(page.locator("#board .arrow").first).to_be_hidden()
@@ -98,9 +100,9 @@ def test_the_guide_is_played_by_clicking(visit: Visit, tables: Path) -> None:
 
 
 def test_scores_are_said_as_the_server_says_them(visit: Visit) -> None:
-    """Every kind of value, of either side, in sentences and in points of the exponential scoring.
+    """All kinds of values of both sides have the server's sentences and points of the exponential scoring.
 
-    There are as many digits as tell the sides apart, and none where both look the same.
+    Points have as many digits as distinguish the sides, and are omitted if both look the same.
     """
     rng, asked, expected = random.Random(1), [], []
 
@@ -140,9 +142,9 @@ def test_scores_are_said_as_the_server_says_them(visit: Visit) -> None:
 
 @pytest.mark.everywhere
 def test_moves_and_what_has_accrued_are_seen_at_the_board(visit: Visit) -> None:
-    """The number of legal moves, their squares on demand, the accrued score as a bar, the last move.
+    """The board shows the number of legal moves, their squares on demand, accrued score and last move.
 
-    A minus is explained where it is large, and what a fact means leaves the verdict free.
+    A minus in large type is explained, and explanations of facts do not cover the verdict.
     """
     page = visit.page
     visit.go(f"{KBK}&line=Kh5_Kf4&accrued=-G3.5")
