@@ -1,4 +1,4 @@
-"""Descriptions of men: their names, their steps, what is refused."""
+"""Descriptions of men: names, steps, and invalid descriptions."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Positions with described men, against python-chess where men of chess are described."""
+"""Positions with described men, compared with python-chess if they move like men of chess."""
 
 from random import Random
 
@@ -66,12 +66,12 @@ def test_what_is_no_fen_is_refused() -> None:
     for text, reason in (
         ("8/8/8/4K[WD]k1/8/8/8/8", "expected pieces and side to move"),
         ("8/8/8/4K[WD]k1/8/8/8/8 x", "side to move is 'x'"),
-        ("8/8/8/4K[WD]k1/8/8/8/8 b KQ -", "no castling"),
+        ("8/8/8/4K[WD]k1/8/8/8/8 b KQ -", "there is no castling"),
         ("8/8/8/4K[WD]k1/8/8/8/8 b - - 0 x", "a counter is not a number"),
         ("8/8/8/4K[WD]k1/8/8/8 b", "it has 7 rows, not 8"),
         ("8/8/8/4K[WD]k/8/8/8/8 b", "has 7 squares, not 8"),
         ("8/8/8/4K[WD]k11/8/8/8/8 b", "has 9 squares, not 8"),
-        ("8/8/8/4K[WD]k1/P7/8/8/8 b", "pawns do not stand"),
+        ("8/8/8/4K[WD]k1/P7/8/8/8 b", "there are no pawns"),
         ("8/8/8/4K[fW]k1/8/8/8/8 b", "no modifiers"),
     ):
         assert reason in refusal(parse_described, text), text

@@ -1,4 +1,4 @@
-"""FENs as people and programs write them: underscores, EPD, dashes of word processors."""
+"""Parsing of FENs in common variations: underscores, EPD, dashes of word processors."""
 
 import chess
 from hypothesis import given
@@ -49,7 +49,7 @@ def test_what_is_refused() -> None:
     for missing in range(6):
         fields = [*PLACED.split(), "3", "60", "G3.5"]
         del fields[missing]
-        told = "expected pieces and side to move, then, as far as"
+        told = "expected pieces and side to move, then optionally"
         assert told in refusal(parse_fen, " ".join(fields)), missing
 
 

@@ -1,4 +1,4 @@
-"""The accrued score that a board's own moves tell."""
+"""The accrued score computed from the move stack of a board."""
 
 import random
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ STARTS = [
 
 
 def replayed(board: chess.Board) -> Iterator[tuple[chess.Board, dict[Variant, str]]]:
-    """The positions of a board's play after each move, and accrued scores by the rules with python-chess."""
+    """Yield the position after each move of a board, with accrued scores computed by python-chess."""
     past = board.root()
     best: dict[Variant, tuple[int, bool]] = {}
     for move in [None, *board.move_stack]:

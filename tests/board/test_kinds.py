@@ -1,4 +1,4 @@
-"""The kinds of men against python-chess."""
+"""The kinds of men, compared with python-chess."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Materials: names, the canonical form, build order and what a move can turn them into."""
+"""Materials: names, canonical form, build order and successors."""
 
 import pickle
 from random import Random

@@ -1,4 +1,4 @@
-"""Men of one's own by name: what the file gives, and what is wrong with it."""
+"""User-defined men: the content of the file, and errors in it."""
 
 from pathlib import Path
 
@@ -55,7 +55,7 @@ def test_the_rule_of_thumb_takes_the_value() -> None:
 
 
 def test_a_file_elsewhere(men: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whose descriptions may have small letters, too."""
+    """The descriptions of this file have small letters, which are allowed too."""
     other = tmp_path / "other.toml"
     other.write_text('[elk]\nmoves = "nw"\nvalue = 4.5\n')
     monkeypatch.setenv("TBGEN_MEN", str(other))

@@ -1,4 +1,4 @@
-"""Reading SAN: the fast way for ordinary moves answers as python-chess does, or leaves it to python-chess."""
+"""Parsing of SAN: the fast path for ordinary moves agrees with python-chess, or leaves the move to it."""
 
 import random
 from itertools import product
@@ -29,7 +29,7 @@ CHESS960 = ["1k2r3/8/8/8/8/8/8/1R1K2R1 w BG - 0 1", "rk5r/8/8/8/8/8/8/RK5R b HAh
 
 
 def meaning(board: chess.Board, san: str) -> str:
-    """What python-chess makes of a text; it takes null moves, and we do not."""
+    """Return the result of python-chess for a text, except that null moves are rejected."""
     try:
         return board.parse_san(san).uci().replace("0000", "error")
     except ValueError:
@@ -45,7 +45,7 @@ def check(board: chess.Board, san: str) -> None:
 
 
 def variants(board: chess.Board, move: chess.Move) -> list[str]:
-    """A move as programs and people write it, and as nobody should."""
+    """Return correct, lenient and malformed notations of a move."""
     san = board.san(move).rstrip("+#")
     start, target = chess.square_name(move.from_square), chess.square_name(move.to_square)
     piece = (board.piece_at(move.from_square) or chess.Piece(chess.PAWN, True)).symbol().upper()
@@ -65,7 +65,7 @@ def check_everywhere(board: chess.Board) -> None:
 
 
 def test_positions() -> None:
-    """In each, or mirrored, with moves of all its men, and with moves of all men to all squares."""
+    """In each position and its mirror image, moves of its men and of any men to any squares are parsed."""
     for fen in POSITIONS:
         board, rng = chess.Board(fen), random.Random(fen)
         parts = product(" NBRQK", (" ", "a", "1", "e1"), " x", chess.SQUARE_NAMES)
@@ -106,7 +106,7 @@ def test_random_games(seed: int, chess960: bool) -> None:
 @settings(max_examples=sample(7, 150))
 @given(st.integers(0, 2**32), st.sampled_from(["QqNn", "RRrPp", "BbNNp", "PPppq", "QQQrr", "NNNbb"]))
 def test_random_positions(seed: int, men: str) -> None:
-    """With pins and checks in most of them."""
+    """Most of the random positions have pins and checks."""
     rng = random.Random(seed)
     while True:
         board = chess.Board(None)

@@ -156,7 +156,7 @@ def test_the_lead_is_exact_and_documents_are_not_rounded(value: GScore, scheme: 
 
 @given(scores)
 def test_no_exponential_points_are_lost(value: GScore) -> None:
-    """Also where the points themselves are a half each as floating-point numbers."""
+    """Leads stay exact even if the points round to a half each as floating-point numbers."""
     lead = EXPONENTIAL.lead(value)
     assert lead == Fraction(1 if value.white else -1, 2**value.rank)
     assert points("G26.0") != (0.5, 0.5) == points("G26.5")
@@ -175,7 +175,7 @@ def test_no_decided_game_prints_as_drawn(value: GScore, scheme: Scheme) -> None:
 
 
 def test_komi_above_the_cutoff_goes_to_its_colour_where_nothing_counts() -> None:
-    """cuteRMob's rows have no such case for the side that the komi does not belong to, except with g6.25."""
+    """The results of cuteRMob have such a case, for the side without the komi, with g6.25 only."""
     assert points("-G7.0", "komi", "G6.0", "G6.25") == (1, 0)
     assert points("-G5.5", "komi", "G6.0", "G6.25") == (0, 1)
     assert points("-G7.0", "komi", "G6.0", "G6.0") == (0.5, 0.5)
@@ -183,7 +183,7 @@ def test_komi_above_the_cutoff_goes_to_its_colour_where_nothing_counts() -> None
 
 
 def test_names_of_scorings() -> None:
-    """Also as cuteRMob writes them."""
+    """The names of cuteRMob are accepted too."""
     for text in ("RMobility Winner", "rMobilityWinner", "R-Mobility Winner", " rmobility_winner ", "Winner"):
         assert Scheme.parse(text) is Scheme.WINNER, text
     expected = "'elo' is not a scoring: expected one of exponential, harmonic"

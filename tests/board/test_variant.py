@@ -1,4 +1,4 @@
-"""Variants: their names outside, and what they mean."""
+"""Variants: their names and their meanings."""
 
 import json
 import pickle

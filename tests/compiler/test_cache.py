@@ -1,4 +1,4 @@
-"""When kernels are compiled, and what is said of it."""
+"""The compilation of kernels, and its announcement."""
 
 import fcntl
 from pathlib import Path
@@ -11,11 +11,11 @@ from tbgen.compiler import cache as kernel_cache
 from tbgen.compiler.cache import compiling, is_compiled
 
 FAMILY = "tbgen.errors"
-"""A module that compiles nothing stands for one that does."""
+"""A module that compiles nothing, in place of one that compiles kernels."""
 
 
 def test_kernels_are_compiled_once_and_announced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A failure does not count."""
+    """A family whose compilation fails is compiled again."""
     monkeypatch.setattr(kernel_cache, "directory", lambda: tmp_path)
     said: list[str] = []
     sentence = "compiling the kernels of tests, once for this version of tbgen: a second"

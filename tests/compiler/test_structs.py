@@ -1,4 +1,4 @@
-"""What kernels take and make: structures of their own types, and no memory."""
+"""Structures as arguments of kernels: their types are checked, and kernels allocate no memory."""
 
 from dataclasses import dataclass
 from typing import Any, cast
@@ -14,7 +14,7 @@ from tbgen.compiler.structs import Struct
 
 @dataclass(frozen=True, eq=False)
 class Numbers(Struct):
-    """Some numbers, and how many of them count."""
+    """An array of numbers, and the number of elements in use."""
 
     number: NDArray[Any]
     counted: int
@@ -22,7 +22,7 @@ class Numbers(Struct):
 
 @dataclass(frozen=True, eq=False)
 class OtherNumbers(Struct):
-    """The same fields, which mean something else."""
+    """A structure of another type with the same fields."""
 
     number: NDArray[Any]
     counted: int

@@ -1,4 +1,4 @@
-"""A cache of kernels that cannot be written is said once, and nothing is left behind."""
+"""If the cache of kernels cannot be written, one warning is printed, and no files are left behind."""
 
 import os
 import signal
@@ -57,7 +57,7 @@ tagged._finding = finding
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    """Of a process that cannot write its cache; its temporary files lie in ``temporary`` of ``tmp_path``."""
+    """Return the environment of a process without a writable cache; temporary files are in ``temporary``."""
     (tmp_path / "file").touch()
     (tmp_path / "temporary").mkdir()
     places = {"NUMBA_CACHE_DIR": str(tmp_path / "file"), "TMPDIR": str(tmp_path / "temporary")}

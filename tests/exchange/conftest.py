@@ -25,5 +25,5 @@ def published(three_men: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 @pytest.fixture
 def spoilt(published: Path, tmp_path: Path) -> Path:
-    """A copy of the set to be tampered with."""
+    """A copy of the set that tests may damage."""
     return Path(shutil.copytree(published, tmp_path / "spoilt"))

@@ -1,4 +1,4 @@
-"""Sets whose list or files are not what they should be."""
+"""Sets with a malformed list or wrong files."""
 
 import hashlib
 import json
@@ -26,7 +26,7 @@ def replaced(path: Path) -> None:
 
 
 def test_a_wrong_file_that_came_whole_is_asked_for_once(spoilt: Path, tmp_path: Path) -> None:
-    """What was there before has no part in it if the server sends the file from its first byte."""
+    """If the server sends the whole file, no earlier data can be the cause, so there is no retry."""
     tampered(spoilt / KQVK)
     (tmp_path / f"{KQVK}.part").write_bytes(b"a beginning")
     with serving(spoilt, ranges=False) as server, pytest.raises(TbgenError, match="SHA-256 differs"):
@@ -78,7 +78,7 @@ def test_files_that_cannot_be_had_keep_no_others_away(spoilt: Path, tmp_path: Pa
 def test_a_list_that_lies(
     spoil: Callable[[Path], object], sentence: str, spoilt: Path, tmp_path: Path
 ) -> None:
-    """A list that fits the bytes of a wrong file does not help it."""
+    """A wrong file is rejected even if the list has its size and SHA-256."""
     spoil(spoilt / KQVK)
     data = (spoilt / KQVK).read_bytes()
     document = json.loads((spoilt / LIST_NAME).read_text())

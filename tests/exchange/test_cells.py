@@ -68,7 +68,7 @@ def test_cells_are_published_and_fetched(cells: Path, published: Path, tmp_path:
 
 
 def test_cells_by_their_men(cells: Path, published: Path, tmp_path: Path) -> None:
-    """Either side may come first, and men in any order."""
+    """In names of men, either side may come first, and men may be in any order."""
     for name, count in (("KRvKP", 2), ("kpvkr", 2), ("KRPvKRP", 1), ("KPRvKRP", 1)):
         assert len(get(str(published), tmp_path / f"new-{name}", name)) == count
         assert len(publish_cells(cells, tmp_path / f"other-{name}", MenOfCells([name])).cells) == count
@@ -91,7 +91,7 @@ def test_men_without_cells(cells: Path, published: Path, own: Path, tmp_path: Pa
 
 
 def test_publishing_again(cells: Path, published: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only what has changed is read; what is gone from its own place stays."""
+    """Only changed cells are read; published cells whose source is gone are kept."""
     os.utime(published / LIST_NAME, ns=(2**62, 2**62))
     first = PublishedSet.parse((published / LIST_NAME).read_bytes(), "")
     gone, changed = NAMES[:2]
@@ -145,7 +145,7 @@ SPOIL = pytest.mark.parametrize("spoil", [damaged, newer, another])
 def test_a_cell_that_cannot_be_used_is_not_published(
     spoil: Callable[[Path], str], cells: Path, tmp_path: Path
 ) -> None:
-    """All others are."""
+    """All other cells are published."""
     reason = spoil(cells / FILES[0])
     with pytest.raises(TbgenError, match=f"is not a usable cell: {reason}.*it was not published$"):
         publish_cells(cells, tmp_path / "set", ALL)
@@ -157,7 +157,7 @@ def test_a_cell_that_cannot_be_used_is_not_published(
 def test_a_cell_of_a_set_that_cannot_be_used(
     spoil: Callable[[Path], str], published: Path, tmp_path: Path
 ) -> None:
-    """Whatever its list says; all others come."""
+    """An unusable cell is rejected whatever the list says; all others are fetched."""
     path = published / FILES[0]
     copy = Path(shutil.copy(path, tmp_path / FILES[0]))  # the set has links
     reason = spoil(copy)
@@ -175,7 +175,9 @@ def test_a_cell_of_a_set_that_cannot_be_used(
 
 
 def test_what_is_there_stays(cells: Path, published: Path, tmp_path: Path) -> None:
-    """But for what is cut off or of another version; a flipped bit is found where all is read."""
+    """Existing cells are kept, except truncated ones and those of another version.
+
+    A flipped bit is found only if the whole file is read."""
     new = tmp_path / "new"
     get(str(published), new)
     (new / FILES[0]).write_bytes((new / FILES[0]).read_bytes()[:-1])

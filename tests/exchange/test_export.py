@@ -1,4 +1,4 @@
-"""Flat files: written as a whole or not at all, checked, and left as they are where they are there."""
+"""Flat files: they are written atomically and checked; existing undamaged ones are kept."""
 
 import struct
 import zlib
@@ -25,7 +25,7 @@ def exported(directory: Path, target: Path, *names: str) -> list[ExportedTable]:
 
 
 def sections(path: Path) -> tuple[bytes, dict[str, bytes]]:
-    """The header and the sections of a flat file, by docs/native.md."""
+    """Return the header and the sections of a flat file, as docs/native.md describes them."""
     data = path.read_bytes()
     names = (*flat.SECTIONS, "checks")
     places = struct.iter_unpack("<QQ", data[80 : 80 + 16 * len(names)])
@@ -122,7 +122,7 @@ def test_a_file_that_the_disk_has_changed_does_not_get_its_name(
 
 
 def test_a_table_without_accrued_scores_is_refused(own: Path, tmp_path: Path) -> None:
-    """Earlier versions of tbgen could leave them out."""
+    """Earlier versions of tbgen could omit the accrued scores."""
     directory = without_accrued(own, "KQvK", tmp_path / "tables")
     with pytest.raises(DamagedTableError, match="built without accrued scores"):
         exported(directory, tmp_path / "flat", "KQvK")

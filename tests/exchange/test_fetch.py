@@ -1,4 +1,4 @@
-"""Fetching tables: what comes, what stays, and what goes on."""
+"""Fetching tables: missing ones are fetched, existing ones kept, interrupted transfers resumed."""
 
 import errno
 import fcntl

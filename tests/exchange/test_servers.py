@@ -1,4 +1,4 @@
-"""Sources of sets: real servers on this machine that misbehave, proxies, and addresses that mean nothing."""
+"""Sources of sets: misbehaving servers on this machine, proxies, and malformed addresses."""
 
 import os
 import time
@@ -62,7 +62,7 @@ def test_a_busy_server_is_asked_again(published: Path, tmp_path: Path) -> None:
 
 
 def test_a_server_that_goes_stops_the_rest(published: Path, tmp_path: Path) -> None:
-    """It is not asked for every file that it no longer has."""
+    """After the server has gone, no further files are requested."""
     asked = []
 
     def misbehave(handler: Handler, name: str) -> bool:
@@ -127,7 +127,7 @@ ENDLESS = {
 def test_a_server_that_never_ends_has_its_time(
     first: bytes, more: bytes, published: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It goes by the size of a file, and is not given again."""
+    """The time limit depends on the size of the file, and there is no second attempt."""
     monkeypatch.setattr(sources, "_MIN_TIMEOUT_SECONDS", 0.2)
     monkeypatch.setattr(sources, "_MIN_BYTES_PER_SECOND", 1 << 30)
 

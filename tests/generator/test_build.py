@@ -1,4 +1,4 @@
-"""Building: order, skipping, sameness, and what stops a build."""
+"""Building: order, skipped tables, reproducible results, and failures."""
 
 import errno
 import fcntl
@@ -69,7 +69,7 @@ def test_two_builds_give_the_same_digest(own: Path) -> None:
 
 
 def test_accrued_scores_left_out(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """All else stays as it is."""
+    """Apart from the accrued scores, the table is the same."""
     with TableFile(table_path(own, "KBvK", R)) as file:
         assert (file.info.stores_accrued, file.info.runs) == (1, 56_507)
         value, depth = file.read_fresh()
@@ -127,7 +127,7 @@ def test_tables_finished_before_a_failure_are_kept(own: Path, monkeypatch: pytes
 
 
 def test_leftovers_are_removed_even_if_nothing_is_missing(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of layers too; where that is not allowed, they stay and nothing is said."""
+    """Leftovers of layers are removed too; without permission they are kept silently."""
     with subprocess.Popen(["true"]) as ended:
         pass
     with monkeypatch.context() as patch:
@@ -149,7 +149,7 @@ def test_leftovers_are_removed_even_if_nothing_is_missing(own: Path, monkeypatch
 
 
 def test_a_file_system_without_locks(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The build says so and goes on; whoever else may be at work, tables appear whole."""
+    """The build prints a warning and continues; finished tables are renamed into place in any case."""
 
     def without(*_: object) -> None:
         raise OSError(errno.ENOLCK, "No locks available")

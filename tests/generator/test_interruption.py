@@ -1,4 +1,4 @@
-"""Builds that are killed, interrupted, or not alone."""
+"""Builds that are killed or interrupted, and concurrent builds."""
 
 import os
 import re
@@ -29,7 +29,7 @@ R = Variant.R_MOBILITY
 
 
 def test_builds_killed_again_and_again(three_men: Path, tmp_path: Path) -> None:
-    """The leftover is no table, the next build removes it and goes on, and in the end all are right."""
+    """A temporary file is not taken for a table; the next build removes it, resumes, and succeeds."""
     wanted, built = all_materials(3), 0
     for name, moment, jobs in (
         ("KQvK", "value", 1),
@@ -65,8 +65,7 @@ def test_builds_killed_again_and_again(three_men: Path, tmp_path: Path) -> None:
     ],
 )
 def test_an_interrupted_build(moment: str, number: signal.Signals, jobs: int, tmp_path: Path) -> None:
-    """While one table is being written, and with several jobs others are at work: nothing of it is left, and
-    no other process."""
+    """An interruption while a table is written and others are at work leaves no files and no processes."""
     said = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}[number]
     words = ["build", "--men", "3", "--jobs", str(jobs), "--dir", str(tmp_path)]
     with started("-c", stopping("KBvK", moment, "time.sleep(6000)"), *words) as running:
@@ -86,7 +85,7 @@ def test_an_interrupted_build(moment: str, number: signal.Signals, jobs: int, tm
 
 
 def test_two_builds_at_once(tmp_path: Path) -> None:
-    """The second waits, says for whom, and finds everything done."""
+    """The second build waits, names the process that it waits for, and then finds all tables finished."""
     at_work, waiting = threading.Event(), threading.Event()
 
     class First(Diary):

@@ -1,4 +1,4 @@
-"""Several tables at work at once: the same tables, and what happens where one of them cannot be built."""
+"""Several tables at work at once: the results are the same; a table that cannot be built ends the build."""
 
 import json
 import os
@@ -33,14 +33,14 @@ pytestmark = pytest.mark.usefixtures("compiled")
 
 R = Variant.R_MOBILITY
 PIECES = ("KQvK", "KRvK", "KBvK", "KNvK")
-"""What can be at work together when KvK is there."""
+"""The tables that can be at work at once when KvK exists."""
 ALL = all_materials(3)
 FOUR = [Material.parse(name) for name in PIECES]
 FILES = sorted([LOCK_NAME, *(f"{material}.r.h5" for material in ALL)])
 
 
 class Events(Diary):
-    """Writes down in one list what begins and what ends."""
+    """Records the tables that begin and end, in one list."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,13 +58,13 @@ class Events(Diary):
 
 @pytest.fixture
 def empty(three_men: Path, tmp_path: Path) -> Path:
-    """A directory with KvK alone."""
+    """A directory with KvK only."""
     shutil.copy(table_path(three_men, "KvK", R), tmp_path)
     return tmp_path
 
 
 def when_solving(name: str, happens: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let something happen when the solver begins with a table."""
+    """Call a function when the solver begins a table."""
     solve = solver.solve
 
     def solving(material: Material, *rest: Any, **options: Any) -> Any:
@@ -76,7 +76,7 @@ def when_solving(name: str, happens: Callable[[], object], monkeypatch: pytest.M
 
 
 def failing(name: str, error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the solver fail at one table."""
+    """Make the solver fail at one table."""
 
     def fail() -> None:
         raise error
@@ -103,7 +103,7 @@ def test_any_number_of_jobs_and_threads_gives_the_same_tables(
 
 @pytest.mark.parametrize("jobs", [3, *exhaustive([1])])
 def test_packed_tables_at_once(jobs: int, tmp_path: Path, packed: PackedTables) -> None:
-    """The same content as of one packed by itself, and no plain copies when the build has ended."""
+    """The content equals that of tables packed separately; plain copies are removed at the end."""
     with stored_as(AccruedForm.FUNCTIONS):
         built = build(ALL, tmp_path, Diary(), variant=R, jobs=jobs, threads=3)
     assert sorted(os.listdir(tmp_path)) == FILES
@@ -114,15 +114,15 @@ def test_packed_tables_at_once(jobs: int, tmp_path: Path, packed: PackedTables) 
 
 
 def test_no_copies_are_left_by_a_build_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """KPvK rests on plain copies of the others; what is packed stays."""
+    """KPvK uses plain copies of the others, which are removed; the packed tables are kept."""
     failing("KPvK", TbgenError("something is wrong"), monkeypatch)
     with stored_as(AccruedForm.FUNCTIONS), pytest.raises(TbgenError, match="something is wrong"):
         build(ALL, tmp_path, Diary(), variant=R, jobs=2)
     assert sorted(os.listdir(tmp_path)) == sorted({*FILES} - {"KPvK.r.h5"})
 
 
-def test_tables_are_at_work_combined_peak(empty: Path) -> None:
-    """As many as there may be; the reporter follows one after the other."""
+def test_tables_are_at_work_together(empty: Path) -> None:
+    """As many tables as allowed are at work at once; the reporter shows one until it ends, then another."""
     diary = Events()
     build(ALL, empty, diary, variant=R, jobs=3, threads=3)
     assert diary.events[:3] == [f"{name} begins" for name in PIECES[:3]]
@@ -133,7 +133,7 @@ def test_tables_are_at_work_combined_peak(empty: Path) -> None:
 
 
 def test_memory_decides_how_many(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not more than --memory allows, nor more than the machine has free."""
+    """The tables at work take no more memory than --memory allows, or than the machine has free."""
     monkeypatch.setattr(one_table, "held", lambda: 0)
     one = max(estimate(Material.parse(name), R, 4).memory for name in PIECES)
     two = combined_peak([estimate(Material.parse(name), R, 2) for name in PIECES[:2]])
@@ -148,7 +148,7 @@ def test_memory_decides_how_many(empty: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_what_the_process_holds_besides_counts(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where giving memory back does not help, a table waits for those at work."""
+    """If returning unused memory is not enough, a table waits for those at work."""
     needs = [estimate(Material.parse(name), R, 2) for name in PIECES[:2]]
     given: list[str] = []
     monkeypatch.setattr(one_table, "give_back", lambda: given.append("back"))
@@ -196,7 +196,7 @@ def test_memory_that_runs_out(
 
 
 def test_disk_is_checked_for_all_at_work(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What those at work have not written yet is not free for another."""
+    """Space that tables at work still need is not available to another table."""
     first, second = (estimate(Material.parse(name), R, 1).disk for name in PIECES[:2])
     with_free(monkeypatch, 10**9, first, first + second - 1)
     diary = Events()
@@ -207,7 +207,7 @@ def test_disk_is_checked_for_all_at_work(empty: Path, monkeypatch: pytest.Monkey
 
 
 def test_an_interruption_in_python(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables at work end at their next report, and leave nothing."""
+    """Tables at work end at their next report of progress, and leave no files."""
     interrupted = threading.Event()
     when_solving("KRvK", lambda: interrupted.wait(300), monkeypatch)
 
@@ -228,7 +228,7 @@ def test_an_interruption_in_python(empty: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One table per thread by default; the log says what is at work."""
+    """By default there is one table per thread; the log names the tables at work."""
     assert main(["build", "--men", "3", "--dir", str(tmp_path), "--threads", "3"]) == 0
     output = capsys.readouterr()
     rows = output.out.splitlines()[1:]
@@ -241,7 +241,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 def test_an_interrupted_command(
     empty: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It says how to go on."""
+    """The message says how to resume."""
     failing("KPvK", KeyboardInterrupt(), monkeypatch)
     assert main(["build", "--men", "3", "--dir", str(empty)]) == 130
     *_, sums, last = capsys.readouterr().err.splitlines()

@@ -1,4 +1,4 @@
-"""The peak of a process that builds: what was estimated, whatever it has built before."""
+"""The peak memory of a building process agrees with the estimate, whatever it has built before."""
 
 import json
 import sys
@@ -53,7 +53,7 @@ print(json.dumps(Peaks.found))
 
 
 def peaks(directory: Path, before: str, variant: str, *names: str) -> list[tuple[str, int, int]]:
-    """Of every table built in a process of its own: name, peak and estimate, in bytes."""
+    """Return name, peak and estimate in bytes of each table, built in a process of its own."""
     with started("-c", PROGRAM, str(directory), before, variant, *names) as running:
         output, error = running.communicate()
     assert running.returncode == 0, error

@@ -1,4 +1,4 @@
-"""Memory and disk: what builds need, what they may take, and what happens where it is not there."""
+"""Memory and disk of builds: needs, limits, and shortages."""
 
 import os
 import sys
@@ -33,7 +33,7 @@ def test_too_little_room_is_noticed_before_the_work(tmp_path: Path, monkeypatch:
 
 
 def test_a_disk_that_others_fill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It has room for all tables at the start, and none when the second is to begin."""
+    """The disk has space for all tables at the start, and none when the second table begins."""
     with_free(monkeypatch, 10**9, 10**9, 10_000)
     diary = Diary()
     with pytest.raises(
@@ -70,7 +70,7 @@ def test_a_cap_on_memory(
 
 
 def test_what_the_process_holds_already_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At the start, and before every table: here somebody takes a GiB when the first is done."""
+    """Memory is checked at the start and before each table; here 1 GiB is used up after the first table."""
     holding = 0
     monkeypatch.setattr(one_table, "held", lambda: holding)
     need = estimate(KBVK, R).memory
@@ -109,7 +109,7 @@ def test_directories_that_cannot_be_written(tmp_path: Path) -> None:
 
 
 def estimated(material: Material, form: AccruedForm) -> Estimate:
-    """The estimate of a table in some form."""
+    """Return the estimate of a table in a form."""
     with stored_as(form):
         return estimate(material, R)
 
@@ -134,7 +134,7 @@ def test_estimates_know_what_is_stored(own: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_disk_has_room_for_plain_copies(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of packed tables that others of the build rest on there are plain copies until it ends."""
+    """A build keeps plain copies of packed tables that its other tables depend on."""
     wanted = [Material.parse("KPvKN")]
     with stored_as(AccruedForm.FUNCTIONS):
         assert not schedule_of([Material.parse("KQvKN")], R).copies

@@ -1,4 +1,4 @@
-"""Which table of a build begins next, and how long and how much memory the rest takes."""
+"""The schedule of a build: the next tables to begin, and the estimated time and memory of the rest."""
 
 import random
 
@@ -16,7 +16,7 @@ KVK, KQVK, KRVK, KBVK, KNVK, KPVK = all_materials(3)
 
 
 def paper(seconds: dict[str, float], memory: dict[str, int]) -> BuildSchedule:
-    """Tables of three men with made-up needs; two threads take half the time of one."""
+    """Return a schedule of tables of three men with made-up costs; two threads take half the time of one."""
 
     def needs(material: Material, threads: int) -> Estimate:
         own = memory.get(material.name, 10)
@@ -45,7 +45,7 @@ def test_what_is_not_to_be_built_is_there() -> None:
 
 
 def test_threads_are_shared() -> None:
-    """By as many tables as can be at work at once; each has one at least."""
+    """The tables at work share the threads evenly; each has at least one."""
     schedule = paper({}, {})
     assert begun(schedule, [KVK], Limits(2, 5, 1 << 40)) == [("KQvK", 2), ("KRvK", 2)]
     assert begun(schedule, [KVK], Limits(3, 2, 1 << 40)) == [("KQvK", 1), ("KRvK", 1), ("KBvK", 1)]
@@ -54,7 +54,7 @@ def test_threads_are_shared() -> None:
 
 
 def test_memory() -> None:
-    """One that does not fit waits, and a smaller one goes before it; one alone begins in any case."""
+    """A table that does not fit waits, and a smaller one begins before it; if none is at work, it begins."""
     schedule = paper({}, {"KQvK": 60, "KRvK": 60, "KBvK": 30})
     assert begun(schedule, [KVK], Limits(2, 2, BASE + 95)) == [("KQvK", 1), ("KBvK", 1)]
     at_work = {KQVK: schedule.estimate(KQVK, 2)}
@@ -66,7 +66,7 @@ def test_memory() -> None:
 
 
 def test_finished_tables_that_are_kept() -> None:
-    """Those with few men stay in memory for those that rest on them, up to a bound."""
+    """Finished tables with few men are kept in memory for tables that depend on them, up to a limit."""
     schedule = BuildSchedule(all_materials(4), lambda m, threads: estimate(m, Variant.R_MOBILITY, threads))
     limits = Limits(1, 1, 1 << 40)
     largest = max(schedule.estimate(material, 1).memory for material in all_materials(4))
@@ -97,7 +97,7 @@ def test_the_outlook() -> None:
 
 @pytest.mark.parametrize("seed", [0, *exhaustive([1, 2, 3])])
 def test_no_order_breaks_the_rules(seed: int) -> None:
-    """All materials of four men, whichever table ends first."""
+    """The limits hold for all materials of four men, in whatever order tables end."""
     rng = random.Random(seed)
     limits = Limits(rng.randint(1, 6), rng.randint(1, 6), rng.randint(1, 3) << 30)
     schedule = BuildSchedule(all_materials(4), lambda m, threads: estimate(m, Variant.R_MOBILITY, threads))

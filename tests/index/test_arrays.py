@@ -1,4 +1,4 @@
-"""Slots to squares and back, many at once, as one by one."""
+"""Arrays of slots are converted to squares and back as single slots are."""
 
 import chess
 import numpy as np
@@ -13,7 +13,7 @@ NAMES = ["KvK", "KBvK", "KPvK", "KNNvK", "KQvKR", "KPvKP", "KPPvK", "KRPvK", "KN
 
 @pytest.mark.parametrize("name", NAMES)
 def test_there_and_back(name: str) -> None:
-    """Any squares, those of no legal position among them, in every image and every order of like men."""
+    """Random squares, even of illegal positions, are tested in every image and every order of like men."""
     layout = layout_of(Material.parse(name))
     rng = np.random.default_rng(NAMES.index(name))
     slots = rng.integers(0, layout.size, 500)

@@ -1,4 +1,4 @@
-"""From boards to slots and back."""
+"""Conversion of boards to slots and back."""
 
 import random
 from itertools import combinations
@@ -17,7 +17,7 @@ MATERIALS = all_materials(4)
 
 
 def images(board: chess.Board) -> set[str]:
-    """The men of a board under all symmetries of its tables."""
+    """Return the images of a board's men under all symmetries of its table."""
     found = {board.board_fen(), board.transform(chess.flip_horizontal).board_fen()}
     if not board.pawns:
         for one in (chess.flip_vertical, chess.flip_diagonal, chess.flip_anti_diagonal):

@@ -1,4 +1,4 @@
-"""What the tests of files share."""
+"""Fixtures for the tests of files."""
 
 import shutil
 from pathlib import Path
@@ -20,5 +20,5 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def path(written: Path, tmp_path: Path) -> Path:
-    """A copy of it."""
+    """A copy of the written table, which tests may change."""
     return Path(shutil.copy(written, tmp_path))

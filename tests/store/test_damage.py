@@ -1,4 +1,4 @@
-"""Nothing damaged is ever taken for a table."""
+"""Damaged files are rejected."""
 
 import os
 from collections.abc import Callable
@@ -84,7 +84,7 @@ AT_ONCE: list[tuple[Change, str]] = [
     (replaced("ep/depth", lambda data: data.reshape(-1)), "its ep/depth has another shape"),
     (replaced("depth", lambda data: data.astype(np.int64)), "its depth is of another type"),
 ]
-"""What does not fit the schema."""
+"""Changes after which a file violates the schema."""
 
 
 def test_altered_files_are_refused(path: Path) -> None:
@@ -100,7 +100,7 @@ def test_altered_files_are_refused(path: Path) -> None:
 
 def test_a_table_under_another_name_is_refused(path: Path) -> None:
     other = path.rename(path.with_name("KBvK.r.h5"))
-    with pytest.raises(DamagedTableError, match="holds KNvK"):
+    with pytest.raises(DamagedTableError, match="contains KNvK"):
         TableFile(other, material=Material.parse("KBvK"))
     with pytest.raises(DamagedTableError, match="it contains values for the rules 'r'"):
         TableFile(other.rename(path.with_name("KNvK.wg.h5")))
@@ -120,7 +120,7 @@ def test_flipped_bits_of_chunks_are_noticed_by_single_look_ups(path: Path) -> No
 
 
 def test_no_flipped_bit_anywhere_goes_unnoticed(path: Path) -> None:
-    """A flip in what HDF5 never reads may pass; then every fact and every byte of data is as written."""
+    """A flip in bytes that HDF5 never reads may pass unnoticed; then all facts and data are unchanged."""
     whole = path.read_bytes()
     with TableFile(path) as file:
         info = file.info
@@ -137,7 +137,7 @@ def test_no_flipped_bit_anywhere_goes_unnoticed(path: Path) -> None:
 
 @pytest.mark.parametrize("way", ["storage", "link", "source"])
 def test_data_in_other_files_are_refused(way: str, path: Path) -> None:
-    """HDF5 would read them, whatever files they are."""
+    """HDF5 supports datasets in other files, and would read any file."""
     secret = path.with_name("secret")
     with h5py.File(secret, "w") as other, h5py.File(path, "r") as file:
         file.copy("value", other)

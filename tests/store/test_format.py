@@ -21,7 +21,7 @@ R, WG = Variant
 
 
 def agree(tables: Tablebase, file: h5py.File, board: chess.Board, accrued: GScore | None) -> None:
-    """Look a board up both ways."""
+    """Check that a look-up with tbgen and one by docs/format.md agree."""
     men = [(piece.symbol(), square) for square, piece in board.piece_map().items()]
     own = GScore.of_board(board).code
     en_passant = board.ep_square if board.has_legal_en_passant() else None
@@ -53,7 +53,7 @@ def test_positions_of_tables(name: str, variant: Variant, whole_game_tables: Pat
 
 @pytest.mark.parametrize("name", ["KPvK", *exhaustive(["KNvK"])])
 def test_layers(name: str, three_men: Path, tmp_path: Path) -> None:
-    """What is looked up in them is what the table would hold."""
+    """Values in layer files equal those of a table with accrued scores."""
     rng = random.Random(name)
     bare = without_accrued(three_men, name, tmp_path / "bare")
     with (

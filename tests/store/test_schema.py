@@ -1,4 +1,4 @@
-"""What the schema says is what files hold, what readers give back, and what docs/format.md tells."""
+"""The schema agrees with the content of files, with the results of readers, and with docs/format.md."""
 
 import itertools
 import re
@@ -24,7 +24,7 @@ Rows = list[list[str]]
 
 
 def document_tables() -> list[Rows]:
-    """The tables of the document, their cells row by row, without titles."""
+    """Return the tables of the document: their cells, row by row, without headers."""
     found = re.findall(r"(?:^\|.*\n)+", _DOCUMENT, re.MULTILINE)
     return [[line.strip("| ").split(" | ") for line in table.splitlines()[2:]] for table in found]
 
@@ -46,7 +46,7 @@ def shape_of(dataset: DatasetSchema) -> str:
 
 
 def packed_attributes() -> dict[str, AttributeType]:
-    """The attributes of a packed table that a plain one has not, after the one that tells them apart."""
+    """Return ``format`` and the attributes that only packed tables have."""
     names = ["format", *(name for name in PACKED.attributes if name not in TABLE.attributes)]
     return {name: PACKED.attributes[name] for name in names}
 
@@ -60,7 +60,7 @@ def packed_attributes() -> dict[str, AttributeType]:
     ids=itertools.count(),
 )
 def test_the_document_has_the_entries_of_the_schema(expected: Rows) -> None:
-    """One of its tables has them all, in their order, each with its meaning."""
+    """A table of the document lists all entries in their order, each with its meaning."""
     alike = [table for table in document_tables() if [row[:-1] for row in table] == expected]
     assert alike, expected
     assert all(len(row[-1]) > 5 for table in alike for row in table)
@@ -68,7 +68,7 @@ def test_the_document_has_the_entries_of_the_schema(expected: Rows) -> None:
 
 @pytest.mark.parametrize("schema", [TABLE, PACKED, LAYER], ids=lambda schema: schema.format)
 def test_the_document_names_formats_and_versions(schema: Schema) -> None:
-    """The attribute that a packed table has too is not repeated for it."""
+    """The document does not repeat attributes of plain tables for packed ones."""
     kind = f"| `format` | string | which kind of file it is: `{schema.format}` |\n"
     version = f"| `format_version` | integer | {schema.version}; a reader must refuse any other |\n"
     assert (kind if schema is PACKED else kind + version) in _DOCUMENT
@@ -90,7 +90,7 @@ def test_the_document_says_the_same_of_a_dataset_of_both_forms(dataset: DatasetS
 
 
 def holds(path: Path, schema: Schema) -> None:
-    """A file has the attributes and datasets of the schema, of its types, and no others."""
+    """Check that a file has exactly the attributes and datasets of the schema, with its types."""
     with h5py.File(path, locking=False) as file:
         assert sorted(file.attrs) == sorted(schema.attributes)
         assert bytes(file.attrs["format"]).decode() == schema.format

@@ -1,4 +1,4 @@
-"""Table files: what is written is read."""
+"""Table files: reading returns the content that was written."""
 
 import os
 from dataclasses import fields, replace
@@ -99,7 +99,7 @@ def test_the_digest_depends_on_the_data_alone(tmp_path: Path, monkeypatch: pytes
 
 @pytest.mark.parametrize("name", ["KvK", *exhaustive(["KPvKP"])])
 def test_the_fresh_digest_is_the_same_without_accrued_scores(name: str, tmp_path: Path) -> None:
-    """Also where accrued scores have greater depths than a byte holds, and the fresh values have not."""
+    """This holds even if only depths of accrued scores exceed a byte."""
     table = random_table(name, density=0.001 if name == "KPvKP" else 0.1)
     table.run_depth += 300
     path = table_path(tmp_path, name, Variant.R_MOBILITY)
@@ -161,7 +161,7 @@ def test_counts(path: Path) -> None:
 
 
 def layout_version(raw: bytes, address: int) -> int:
-    """Version of the data layout message (number 8) in the object header (version 2) at an address."""
+    """Return the version of the data layout message (8) in the object header (version 2) at an address."""
     assert raw[address : address + 5] == b"OHDR\2"
     flags = raw[address + 5]
     at = address + 6 + 16 * (flags >> 5 & 1) + 4 * (flags >> 4 & 1)
@@ -173,7 +173,7 @@ def layout_version(raw: bytes, address: int) -> int:
 
 
 def test_hdf5_114_reads_what_hdf5_2_writes(path: Path) -> None:
-    """Versions as in the HDF5 file format specification: superblock 3, and layout 4, known to HDF5 1.14."""
+    """Files have superblock version 3 and layout version 4 of the HDF5 specification, which 1.14 supports."""
     raw = path.read_bytes()
     assert raw[8] == 3
     with h5py.File(path) as file:

@@ -1,4 +1,4 @@
-"""Writers that cannot finish leave nothing that looks like a table."""
+"""A writer that fails leaves no file that could be taken for a table."""
 
 import errno
 import os
@@ -36,7 +36,7 @@ def test_arrays_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_new_table_does_away_with_the_layers_of_the_old_one(tmp_path: Path, path: Path) -> None:
-    """Its own layers alone, and only once it is in place."""
+    """Only layers of the same table are removed, after the new table is in place."""
     own = [path.with_name(f"KNvK.r.{part}.layer.h5") for part in ("-G3.5", "G12.0", "G2.0.17")]
     names = ["KNNvK.r.G3.5.layer.h5", "KBvKN.r.G3.5.layer.h5", "KNvK.x.G3.5.layer.h5"]
     others = [path.with_name(name) for name in (*names, "KNvK.r.G3.5.layer.h5.tmp-host-7-0123abcd")]
@@ -67,7 +67,7 @@ def with_a_flipped_bit(chunks: Chunks) -> Chunks:
 
 
 def with_two_exchanged(chunks: Chunks) -> Chunks:
-    """Each is sound by itself: only the digest tells."""
+    """Exchange two chunks; both are undamaged, so only the digest reveals it."""
     (one, first), (other, second) = next(chunks), next(chunks)
     yield from [(one, second), (other, first)]
     yield from chunks
@@ -80,7 +80,7 @@ def with_two_exchanged(chunks: Chunks) -> Chunks:
 def test_what_is_written_is_read_back_before_it_counts(
     harm: Callable[[Chunks], Chunks], sentence: str, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A chunk that went wrong on its way to the disk is noticed: nothing new appears, the old table stays."""
+    """A chunk that is written wrongly is noticed; the old table is kept."""
     compressed, before = writer._compressed, path.read_bytes()
 
     def harmed(pool: ThreadPoolExecutor, threads: int, dataset: Dataset) -> Chunks:
@@ -118,7 +118,7 @@ def test_a_really_full_disk(part: float, tmp_path: Path, path: Path) -> None:
 
 @pytest.mark.parametrize("part", [0.3, 0.999, *exhaustive([0.001, 0.8])])
 def test_a_file_size_limit(part: float, tmp_path: Path, path: Path) -> None:
-    """As a full disk, at the first byte, amid the data, and when HDF5 closes the file."""
+    """The limit acts like a full disk at the first byte, amid the data, or when HDF5 closes the file."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(part * path.stat().st_size), hard))
     try:

@@ -18,7 +18,7 @@ from tests.support.packed_tables import PackedTables
 
 
 def around(directory: Path, layout: Layout) -> SubTables:
-    """What a table of a directory rests on, for its proof."""
+    """Return the sub-tables of a layout, from the tables of a directory, for a proof."""
 
     def read(material: Material) -> Fresh:
         with TableFile(table_path(directory, material.name, Variant.R_MOBILITY)) as file:
@@ -28,19 +28,19 @@ def around(directory: Path, layout: Layout) -> SubTables:
 
 
 class Verify:
-    """The command ``tbgen verify``, in a directory of tables."""
+    """Runs the command ``tbgen verify`` in a directory of tables."""
 
     def __init__(self, directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
         self.directory, self._capsys = directory, capsys
 
     def __call__(self, *words: str, code: int = 0, where: Path | None = None) -> tuple[list[str], str]:
-        """Lines of its standard output, and its standard error."""
+        """Run the command; return the lines of standard output, and the standard error."""
         assert main(["verify", *words, "--dir", str(where or self.directory)]) == code
         output = self._capsys.readouterr()
         return output.out.splitlines(), output.err
 
     def tables(self, *words: str, code: int = 0) -> list[dict[str, Any]]:
-        """What it says of each table as JSON."""
+        """Run the command with ``--json`` and return the entries of the tables."""
         found: list[dict[str, Any]] = json.loads("\n".join(self(*words, "--json", code=code)[0]))["tables"]
         return found
 

@@ -1,4 +1,4 @@
-"""Proofs of tables without accrued scores: the layers are made on the way, and proved like stored ones."""
+"""Proofs of tables without accrued scores: layers are made during the proof and proved like stored ones."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -35,7 +35,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Tampered(EveryLayer):
-    """Layers with something changed before they are shown."""
+    """Layers that are changed before the proof sees them."""
 
     def __init__(self, tamper: Tamper | None, table: Table, sources: Mapping[Material, Source]) -> None:
         super().__init__(table, sources)
@@ -63,7 +63,7 @@ def verify_bare(directory: Path, name: str, tamper: Tamper | None = None) -> Ver
 def test_tables_without_accrued_scores_are_proved_in_full(
     name: str, bare: Path, three_men: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As many states are proved as of a table that holds them all."""
+    """The number of proved states equals that of a table that stores accrued scores."""
     result = verify_bare(bare, name)
     assert result.findings == []
     for directory in (bare, three_men):
@@ -72,7 +72,7 @@ def test_tables_without_accrued_scores_are_proved_in_full(
 
 
 def first_open(layer: Layer, accrued: GScore) -> tuple[int, int]:
-    """Where a layer says something else than the accrued score."""
+    """Return a place at which a layer has another value than the accrued score."""
     there = np.unpackbits(layer.there.view(np.uint8), axis=1, bitorder="little").view(bool)
     side, slot = np.argwhere(there & (layer.value != accrued.code))[0]
     return int(side), int(slot)
@@ -111,7 +111,7 @@ def test_a_wrong_entry_of_a_layer_is_found(
 
 
 class Forgetful(EveryLayer):
-    """Leaves the last phases out."""
+    """Omits the last window of phases."""
 
     @property
     def windows(self) -> list[tuple[int, int]]:
@@ -129,7 +129,7 @@ def test_layers_of_some_phases_prove_nothing(bare: Path) -> None:
 
 
 def test_without_layers_nothing_is_proved(bare: Path) -> None:
-    """Kernels would read runs that are not there."""
+    """Without this check, kernels would read runs that do not exist."""
     table = plain(bare, "KNvK")
     with pytest.raises(ValueError, match="KNvK has no runs of accrued scores, and no layers were passed"):
         verify_table(table, around(bare, table.layout))

@@ -1,4 +1,4 @@
-"""Proofs of packed tables: as a whole, their functions, and what probes read of them."""
+"""Proofs of packed tables: all values, their functions, and the answers of probes."""
 
 import shutil
 from collections.abc import Callable
@@ -34,13 +34,13 @@ Ready = tuple[Table, Needed]
 
 @pytest.fixture(autouse=True)
 def few_probes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Probes are as many as it takes to find a wrong one that is asked for first."""
+    """Reduce the number of probes to what is needed to find a wrong answer."""
     monkeypatch.setattr(packed, "PROBES", 100)
 
 
 @pytest.fixture(scope="module")
 def ready(tables: Path) -> Callable[[str], Ready]:
-    """Tables ready to be packed, each solved when it is asked for first."""
+    """Return a function that solves a table, ready to be packed, at the first request."""
     return cache(partial(to_pack, tables))
 
 
@@ -49,7 +49,7 @@ Put = Callable[[Table, Needed], Path]
 
 @pytest.fixture
 def put(tables: Path, tmp_path: Path) -> Put:
-    """Writes a packed table to the directory, with the plain ones that it rests on."""
+    """Return a function that writes a packed table to the directory, with its plain sub-tables."""
 
     def put(table: Table, needed: Needed) -> Path:
         for sub in closure([table.material])[:-1]:
@@ -60,7 +60,7 @@ def put(tables: Path, tmp_path: Path) -> Put:
 
 
 def content(path: Path, tables: Path) -> Table:
-    """What a packed table says as a whole."""
+    """Return the unpacked content of a packed table."""
     with PackedFile(path) as file:
         material = Material.parse(file.info.material)
         subs = {sub: source_of(plain(tables, sub.name)) for sub in material.successors()}
@@ -85,17 +85,17 @@ def test_whole_game_mobility(whole_game_tables: Path, put: Put, verify: Verify) 
 
 
 Tamper = Callable[[Table, Needed], None]
-"""Changes a table in one place."""
+"""A function that changes a table in one place."""
 
 
 def deep_slot(table: Table, needed: Needed) -> int:
-    """The first stored position with some depth and without captures."""
+    """Return the first stored position with a positive depth and without captures."""
     captures = np.unpackbits(needed.captures.view(np.uint8), bitorder="little")
     return int(np.flatnonzero((table.depth[needed.side] > 4) & (captures == 0))[0])
 
 
 def wrong_value(table: Table, needed: Needed) -> None:
-    """The next rank in place of a stored value, whose depth stays."""
+    """Replace a stored value by that of the next rank, with the same depth."""
     value, slot = table.value[needed.side], deep_slot(table, needed)
     value[slot] += 1 if value[slot] < NONE else -1
 
@@ -109,7 +109,7 @@ def wrong_exception(table: Table, needed: Needed) -> None:
 
 
 def wrong_entry(table: Table, needed: Needed) -> None:
-    """The first entry of the commonest function says that the accrued score stays."""
+    """Make the first entry of the most frequent function say that the accrued score stays."""
     assert table.functions is not None
     entry = int(table.functions.start[1])
     table.functions.value[entry] = NONE if table.functions.value[entry] == FRESH else FRESH
@@ -122,7 +122,7 @@ def wrong_entry(table: Table, needed: Needed) -> None:
 def test_one_wrong_entry_is_refused(
     tamper: Tamper, name: str, ready: Callable[[str], Ready], put: Put, tables: Path, verify: Verify
 ) -> None:
-    """Also where the file has the digests of its wrong content: it is written with what it unpacks to."""
+    """A wrong entry is found even if the digests in the file are those of the wrong content."""
     table, needed = deepcopy(ready(name))
     tamper(table, needed)
     put(content(put(table, needed), tables), needed)
@@ -147,7 +147,7 @@ def test_a_proved_digest_is_compared_with_what_the_file_unpacks_to(
 
 
 def test_what_a_wrong_function_is_said_to_be(ready: Callable[[str], Ready], put: Put, verify: Verify) -> None:
-    """Position, accrued score, and both values without depths; a sample finds it too."""
+    """The finding has position, accrued score, and both values without depths; a sample finds it too."""
     table, needed = deepcopy(ready("KNvK"))
     assert table.functions is not None
     table.functions.number[np.flatnonzero(table.functions.number)[0]] = 0
@@ -175,7 +175,7 @@ def test_counts_are_compared(
 
 
 class Liar:
-    """Reads a table in memory and its layers, but says something else of the first question of a kind."""
+    """Reads a table in memory and its layers, but answers the first question of a kind wrongly."""
 
     def __init__(self, table: Table, file: PackedFile, kind: str) -> None:
         self._table, self._file, self._kind, self.lies = table, file, kind, 0

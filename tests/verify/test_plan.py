@@ -1,4 +1,4 @@
-"""What proofs take is said before they begin: tables to prove and to unpack, time, memory and disk."""
+"""The plan of a proof: tables to prove and to unpack, estimated time, memory and disk."""
 
 import re
 from pathlib import Path
@@ -86,7 +86,7 @@ def test_a_table_that_cannot_be_read_takes_nothing(directory: Path) -> None:
 
 
 def test_layers_take_memory(tables: Path, directory: Path) -> None:
-    """Those of a packed table are made again, those of a plain one are stored."""
+    """The proof of a packed table makes layers, which needs memory; a plain table stores runs instead."""
     plain, packed = (plan_proofs(ORDER, place, R).tasks[2].cost.memory for place in (tables, directory))
     with StoredFile(table_path(tables, "KNNvK", R)) as file:
         runs = file.info.runs

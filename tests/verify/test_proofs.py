@@ -1,4 +1,4 @@
-"""Proofs that are remembered: what was proved is not proved again, by digest."""
+"""The list of proofs: a table that was proved earlier, by its digest, is not proved again."""
 
 import shutil
 from dataclasses import replace
@@ -100,10 +100,10 @@ def test_one_flipped_bit_in_a_proved_table_is_found(directory: Path, proofs: Pat
 
 
 def test_a_table_that_is_replaced_meanwhile_does_not_count_as_proved(directory: Path) -> None:
-    """What was read first is what was proved, whatever its file says afterwards."""
+    """The recorded digest is that of the content that was proved, even if the file changes afterwards."""
 
     class ReplacedTables:
-        """Tables of which each says something else when it is opened again."""
+        """Tables that have another content when they are opened again."""
 
         def __init__(self) -> None:
             self.opened: set[Material] = set()

@@ -1,4 +1,4 @@
-"""Proved tables that others rest on: large packed ones are unpacked once, and read from plain copies."""
+"""Proved sub-tables: large packed ones are unpacked once, and read from plain copies."""
 
 import shutil
 from collections.abc import Callable
@@ -29,7 +29,7 @@ NAMES = "KvK", "KQvK", "KRvK", "KBvK", "KNvK", "KPvK"
 
 @pytest.fixture
 def directory(two_packed: Path, tables: Path) -> Path:
-    """KNvK packed, KPvK, which rests on it, and the others of three men."""
+    """A directory with KNvK packed, KPvK, which depends on it, and the other tables of three men."""
     for name in {*NAMES} - {"KNvK"}:
         shutil.copy(table_path(tables, name, Variant.R_MOBILITY), two_packed)
     return two_packed
@@ -86,7 +86,7 @@ def test_without_room_for_copies_they_are_unpacked_again(
 def test_a_damaged_copy_is_found(
     unpacked: list[str], verify: Verify, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing is proved with it."""
+    """A table is not proved with a damaged copy of a sub-table."""
     keep = PlainCopies.keep
 
     def spoil(self: PlainCopies, table: Table, info: Any, threads: int) -> None:

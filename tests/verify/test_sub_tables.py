@@ -1,4 +1,4 @@
-"""What a table rests on, for its proof: no more of it than moves lead to, and never less."""
+"""The sub-tables for a proof include exactly the sides to move that moves lead to."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The proof: what it says of right tables, that it finds and names every error, and its command."""
+"""The proof: its results for correct tables, the errors that it finds and names, and its command."""
 
 import random
 import re
@@ -40,7 +40,7 @@ def proof_of(table: Table, tables: Tables, **options: Any) -> VerifyResult:
 
 @pytest.fixture
 def small_tables(three_men: Path) -> Tables:
-    """Some tables, to be changed at will; they are those of the reference solver."""
+    """Copies of tables of the reference solver, which tests may change."""
     return {Material.parse(name): plain(three_men, name) for name in ("KvK", "KBvK", "KNvK")}
 
 
@@ -68,7 +68,7 @@ def test_a_variant_that_solver_and_proof_do_not_list_is_refused(small_tables: Ta
 
 
 def states_of(table: Table) -> int:
-    """How many states a proof must cover: ended games are no states."""
+    """Return the number of states that a proof must cover; mates and stalemates have none."""
     total = 0
     for side in (0, 1):
         for slot in np.flatnonzero(table.value[side] != NONE).tolist():
@@ -100,7 +100,7 @@ def test_a_sample_proves_the_states_of_that_many_positions(small_tables: Tables)
 
 
 def place_of_run(table: Table, run: int) -> tuple[int, int]:
-    """Side to move and slot of a run."""
+    """Return side to move and slot of a run."""
     number = np.count_nonzero(table.run_rank[:run] & LAST_RUN)
     slots = np.flatnonzero(np.unpackbits(table.run_mask.view(np.uint8), bitorder="little"))
     _, side, slot = np.unravel_index(slots[number], (2, 2, table.layout.size))
@@ -187,7 +187,8 @@ def test_wrong_en_passant_entries_are_found_and_named(pawn_table: Table, below_p
     [("KNNvK", 1000), *exhaustive((material.name, 100_000) for material in all_materials(4))],
 )
 def test_samples_of_tables_are_right(name: str, number: int, tables: Path) -> None:
-    """They were proved in full when their digests were published (tests/test_manifests.py)."""
+    """Samples are enough: the tables were proved in full when their digests were published
+    (tests/test_manifests.py)."""
     table = plain(tables, name)
     result = verify_table(table, around(tables, table.layout), sample=number)
     assert result.ok
@@ -296,7 +297,7 @@ def test_command_counts_the_runs_before_every_block(
 def test_nothing_is_proved_if_a_table_is_missing(
     asked: list[str], missing: str, tables: Path, tmp_path: Path, verify: Verify
 ) -> None:
-    """Asked for or a sub-table, the sentence comes at once; nothing is proved before."""
+    """A missing table or sub-table is reported before anything is proved."""
     for name in {"KvK", "KRvK", "KBvK", "KRvKB"} - {missing}:
         path = table_path(tables, name, Variant.R_MOBILITY)
         (tmp_path / path.name).symlink_to(path)

@@ -39,7 +39,7 @@ def cluster() -> Iterator["LocalCluster"]:
 
 
 def test_a_cluster_builds_the_same_tables(cluster: "LocalCluster", three_men: Path, tmp_path: Path) -> None:
-    """Sub-tables first; what is there is skipped."""
+    """Sub-tables are built first, and existing tables are skipped."""
     directory, diary, address = tmp_path / "new" / "tables", Diary(), cluster.scheduler_address
     built = build_on_cluster(all_materials(3), directory, diary, address, variant=R)
     names = [material.name for material in all_materials(3)]
@@ -59,7 +59,7 @@ def test_a_cluster_builds_the_same_tables(cluster: "LocalCluster", three_men: Pa
 
 
 def test_the_rules_travel_with_the_tasks(cluster: "LocalCluster", tmp_path: Path) -> None:
-    """Tables for whole-game mobility rest on sub-tables for it, wherever they are built."""
+    """Workers build tables of whole-game mobility from sub-tables of whole-game mobility."""
     shared, alone, wg = tmp_path / "shared", tmp_path / "alone", Variant.WHOLE_GAME
     built = build_on_cluster([KBVK], shared, Diary(), cluster.scheduler_address, variant=wg)
     assert [table.info.variant for table in built] == [wg] * 2
@@ -71,7 +71,7 @@ def test_the_rules_travel_with_the_tasks(cluster: "LocalCluster", tmp_path: Path
 def test_a_damaged_sub_table(
     cluster: "LocalCluster", three_men: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What a worker finds wrong is said in the same sentence as in a build without a cluster."""
+    """The message about a damaged sub-table is the same as in a build without a cluster."""
     path = table_path(with_kvk(three_men, tmp_path), "KvK", R)
     with h5py.File(path) as file:
         offset = file["value"].id.get_chunk_info(0).byte_offset
@@ -91,7 +91,7 @@ def test_a_damaged_sub_table(
 def test_a_disk_that_others_fill(
     cluster: "LocalCluster", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It has room for all tables at the start, and none when the second is to begin."""
+    """The disk has space for all tables at the start, and none when the second table begins."""
     with_free(monkeypatch, 10**9, 10**9, 10_000)
     with pytest.raises(
         TbgenError, match=r"the disk is full: KBvK needs about .* free some space and build again"
@@ -110,7 +110,7 @@ def test_the_command(
 
 
 def refused(cluster: "LocalCluster", directory: Path, **options: Any) -> str:
-    """The sentence with which a build is refused, and nothing built."""
+    """Return the message with which a build is refused; check that nothing was built."""
     diary = Diary()
     with pytest.raises(TbgenError) as caught:
         build_on_cluster([KBVK], directory, diary, cluster.scheduler_address, variant=R, **options)
@@ -145,7 +145,7 @@ def test_clusters_that_cannot_do_the_build(
 
 
 class NotInstalled:
-    """What cannot be read where its module is not installed."""
+    """An object that workers cannot unpickle, as its module is not installed there."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return importlib.import_module, ("only_here",)
@@ -197,7 +197,7 @@ class PaperFuture:
 
 
 class PaperClient:
-    """Takes tasks and has nobody to do them."""
+    """A client that accepts tasks and never runs them."""
 
     def __init__(self) -> None:
         self.given: list[tuple[str, str]] = []
@@ -212,7 +212,7 @@ class PaperClient:
 
 
 def test_workers_get_what_they_have_threads_and_memory_for() -> None:
-    """A dead worker's table goes to whoever has room first, and not for ever."""
+    """A dead worker's table goes to the first worker with enough memory, for a limited number of attempts."""
     paper = PaperClient()
     needs = {
         material: replace(estimate(material, R), memory=memory)

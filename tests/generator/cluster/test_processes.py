@@ -33,7 +33,9 @@ def build_kbvk(directory: Path, diary: Diary, address: str, patience: float = 30
 
 @pytest.mark.exhaustive
 def test_an_interrupted_build_and_a_killed_worker(three_men: Path, tmp_path: Path, scratch: Path) -> None:
-    """The worker drops the table of the first; that of the second is done again, and nothing is left."""
+    """The worker drops the table of the interrupted build; the killed worker's table is built again.
+
+    No temporary files are left."""
     with_kvk(three_men, tmp_path)
     with small_cluster(scratch) as (address, _, _):
         with started("tbgen", "build", "KBvK", "--scheduler", address, "--dir", str(tmp_path)) as running:
