@@ -1,4 +1,4 @@
-"""A browser that looks at the page of a server, and what it finds wrong."""
+"""A browser that visits the page of a server and reports errors."""
 
 import asyncio
 import atexit
@@ -39,13 +39,13 @@ GO = """query => {
     dispatchEvent(new PopStateEvent("popstate"))
 }"""
 MOST_MS = 300_000
-"""How long a slow machine may take for anything."""
+"""Timeout of any step, enough for a slow machine."""
 
 expect.set_options(timeout=MOST_MS)
 
 
 def chromium() -> str | None:
-    """The path of a browser that is installed."""
+    """Return the path of an installed browser."""
     return next(filter(None, map(shutil.which, NAMES)), None)
 
 
@@ -85,7 +85,7 @@ def launched() -> Iterator[Browser]:
 
 @cache
 def _context(browser: Browser, has_touch: bool) -> BrowserContext:
-    """Where visits share what has been loaded; another one would load and compile all of it anew."""
+    """Return the context that visits share, so that files are loaded and compiled once only."""
     return browser.new_context(has_touch=has_touch)
 
 
@@ -149,12 +149,12 @@ class Visit:
         return not self.page.locator("html[data-static]").count()
 
     def asked(self) -> dict[str, str]:
-        """What stands in the address of the page."""
+        """Return the parameters in the address of the page."""
         query = parse_qs(urlsplit(self.page.url).query, keep_blank_values=True)
         return {name: values[0].replace("_", " ") for name, values in query.items()}
 
     def square(self, name: str, turned: bool = False) -> tuple[float, float]:
-        """The middle of a square.
+        """Return the centre of a square.
 
         :param turned: whether Black is below.
         """
@@ -164,7 +164,7 @@ class Visit:
         return box["x"] + box["width"] * across / 8, box["y"] + box["height"] * down / 8
 
     def square_at(self, x: float, y: float) -> str | None:
-        """The square that is seen at a place."""
+        """Return the square at a point of the page."""
         found: str | None = self.page.evaluate(f"document.elementFromPoint({x}, {y})?.dataset.square")
         return found
 
@@ -188,7 +188,7 @@ class Visit:
             found.to_have_count(wanted) if isinstance(wanted, int) else found.to_have_text(wanted)
 
     def box(self, selector: str) -> FloatRect:
-        """Where an element is."""
+        """Return the bounding box of an element."""
         found = self.page.locator(selector).bounding_box()
         assert found is not None
         return found
@@ -229,7 +229,7 @@ class Visit:
         self.press(*["ArrowUp" if up > 0 else "ArrowDown"] * abs(up))
 
     def violations(self) -> list[str]:
-        """What axe-core finds that is serious."""
+        """Return the serious violations that axe-core finds."""
         found = Axe().run(self.page).response["violations"]
         return [
             f"{each['id']}: {node['html']}"

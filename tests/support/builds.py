@@ -1,4 +1,4 @@
-"""Builds as tests see them: reporters, logs and what comes of a build."""
+"""Helpers for tests of builds: reporters, logs and results."""
 
 import re
 import shutil
@@ -28,7 +28,7 @@ class Silent(SilentReporter):
 
 
 class Diary(Silent):
-    """Writes down what a build tells."""
+    """A reporter that records the reports of a build."""
 
     def __init__(self) -> None:
         self.notes: list[str] = []
@@ -54,7 +54,7 @@ class Diary(Silent):
 
 @contextmanager
 def stored_as(wanted: AccruedForm) -> Iterator[None]:
-    """Let tables of any size be built in some form, but the table of two kings."""
+    """Build tables of any size in a form, except the table of two kings."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(form, "_MIN_PACKED_MEN", 2 if wanted is AccruedForm.FUNCTIONS else 99)
         patch.setattr(form, "_PLAIN", AccruedForm.RUNS if wanted is AccruedForm.FUNCTIONS else wanted)
@@ -64,7 +64,7 @@ def stored_as(wanted: AccruedForm) -> Iterator[None]:
 
 
 def with_free(monkeypatch: pytest.MonkeyPatch, *free: int) -> None:
-    """Let disks have so many bytes free, each time they are asked; the last ones for ever."""
+    """Make disks report these numbers of free bytes, one for each query; the last one is repeated."""
     left = list(free)
     monkeypatch.setattr(
         shutil, "disk_usage", lambda _: SimpleNamespace(free=left.pop(0) if len(left) > 1 else left[0])
@@ -78,7 +78,7 @@ def digest(directory: Path, name: str) -> str:
 
 
 def without_accrued(full: Path, name: str, directory: Path) -> Path:
-    """A directory with one table built without accrued scores, and those that it rests on."""
+    """Return a directory with a table built without accrued scores, and its sub-tables."""
     material = Material.parse(name)
     directory.mkdir()
     for path in full.glob("*.r.h5"):
@@ -93,7 +93,7 @@ LOGGED = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d (.*)\n")
 
 
 def logged(error: str) -> list[str]:
-    """What a log says, all lines of which have date and time."""
+    """Return the messages of a log; check that all lines have date and time."""
     found = [LOGGED.fullmatch(line) for line in error.splitlines(keepends=True)]
     assert all(found), error
     return [line[1] for line in found if line]

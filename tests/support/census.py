@@ -1,4 +1,4 @@
-"""What the tests are: their lines of code, and what each of them takes that is dear."""
+"""Statistics on the tests: lines of code, and the expensive resources that each test uses."""
 
 import ast
 import inspect
@@ -21,7 +21,7 @@ SOLVING = ("tbgen.beyond", "tbgen.cells")
 
 
 def code_lines(path: Path) -> int:
-    """How many lines of a module have code: comments, docstrings and imports do not count."""
+    """Return the number of lines of code in a module, without comments, docstrings and imports."""
     text = path.read_text()
     left_out: set[int] = set()
     for node in ast.walk(ast.parse(text)):
@@ -39,7 +39,7 @@ def _lines(node: ast.stmt) -> range:
 
 
 def lines_by_folder(root: Path) -> Counter[str]:
-    """The lines of code of all modules under a directory, by its folders."""
+    """Return the lines of code of all modules under a directory, by folder."""
     found: Counter[str] = Counter()
     for path in root.rglob("*.py"):
         found[folder_of(path.relative_to(root))] += code_lines(path)
@@ -47,12 +47,12 @@ def lines_by_folder(root: Path) -> Counter[str]:
 
 
 def folder_of(path: Path) -> str:
-    """The folder of a module, a dot for those beside the folders."""
+    """Return the folder of a module; a dot for modules outside folders."""
     return path.parts[0] if len(path.parts) > 1 else "."
 
 
 def count_by_folder(items: Iterable[pytest.Item]) -> dict[str, Counter[str]]:
-    """How many daily tests each folder has, and how many of them are of each dear kind."""
+    """Return the number of daily tests of each folder, in total and by expensive resource."""
     found: dict[str, Counter[str]] = {}
     for item in items:
         if item.get_closest_marker("exhaustive") is None:
@@ -62,7 +62,7 @@ def count_by_folder(items: Iterable[pytest.Item]) -> dict[str, Counter[str]]:
 
 
 def kinds_of(item: Any, folder: str) -> set[str]:
-    """What a test takes: a browser, a server, a process, the C library, tables of four men, solved cells."""
+    """Return the resources of a test: browser, server, process, C library, four-men tables, solved cells."""
     fixtures = [each[-1].func for each in item._fixtureinfo.name2fixturedefs.values()]
     reached = set[object]().union(*map(_reached, (item.function, *fixtures)))
     names = {getattr(each, "__name__", "") for each in reached}
@@ -80,7 +80,7 @@ def kinds_of(item: Any, folder: str) -> set[str]:
 
 @cache
 def _reached(function: Any) -> frozenset[object]:
-    """Modules, functions and classes that a function names, directly or in functions and classes of tests."""
+    """Return modules, functions and classes that a function uses, directly or through functions of tests."""
     found: set[object] = set()
     waiting = [inspect.unwrap(function)]
     while waiting:

@@ -1,4 +1,4 @@
-"""Commands run in the process of the test, and what they say."""
+"""Commands run in the process of the test, and their output."""
 
 import json
 from pathlib import Path
@@ -10,11 +10,11 @@ from tbgen.cli.main import main
 from tests.support.builds import logged
 
 Capture = pytest.CaptureFixture[str]
-"""What tests know as ``capsys``."""
+"""The type of the fixture ``capsys``."""
 
 
 def answer(capsys: Capture, *words: str) -> str:
-    """Standard output of a command that succeeds and says nothing else."""
+    """Return the standard output of a command; check that it succeeds without standard error."""
     assert main(words) == 0
     output = capsys.readouterr()
     assert output.err == ""
@@ -22,7 +22,7 @@ def answer(capsys: Capture, *words: str) -> str:
 
 
 def logged_answer(capsys: Capture, *words: str) -> str:
-    """Standard output of a command that succeeds and says nothing else but what belongs in a log."""
+    """Return the standard output of a command; check that it succeeds, with a log as standard error."""
     assert main(words) == 0
     output = capsys.readouterr()
     logged(output.err)
@@ -30,7 +30,7 @@ def logged_answer(capsys: Capture, *words: str) -> str:
 
 
 def failure(capsys: Capture, code: int, *words: str) -> str:
-    """The sentence of a command that fails."""
+    """Return the message of a command that fails."""
     assert main(words) == code
     sentence = capsys.readouterr().err
     assert sentence.startswith("tbgen: ")
@@ -39,17 +39,17 @@ def failure(capsys: Capture, code: int, *words: str) -> str:
 
 
 def scored(capsys: Capture, *words: str) -> str:
-    """Standard output of ``tbgen score`` in this process alone."""
+    """Return the standard output of ``tbgen score``, run in this process only."""
     return answer(capsys, "score", "--jobs", "1", *words)
 
 
 def document(capsys: Capture, *words: str) -> Any:
-    """What a command prints with ``--json``, if it succeeds and says nothing else."""
+    """Return the document that a command prints with ``--json``; check that it succeeds."""
     return json.loads(answer(capsys, *words, "--json"))
 
 
 def said(capsys: Capture, code: int, *words: str | Path) -> tuple[str, list[str]]:
-    """Standard output of a command with an exit code, and its lines on standard error."""
+    """Return the standard output and the lines of standard error of a command; check its exit code."""
     assert main([str(word) for word in words]) == code
     output = capsys.readouterr()
     return output.out, output.err.splitlines()

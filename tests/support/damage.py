@@ -1,4 +1,4 @@
-"""Damages of files of tables, and what they must come to."""
+"""Damage to files of tables, and the errors that it must cause."""
 
 import os
 import signal
@@ -20,7 +20,7 @@ Change = Callable[[h5py.File], object]
 
 
 def refused(path: Path, *words: str, reader: Callable[..., Any] = TableFile) -> None:
-    """Opening and checking the file gives one sentence that has the words, names the file and a remedy."""
+    """Check that opening and checking the file raises an error with these words, the file and a remedy."""
     with pytest.raises(DamagedTableError) as caught, reader(path, material=Material.parse("KNvK")) as file:
         file.check()
     sentence = str(caught.value)
@@ -39,7 +39,7 @@ def set_attribute(name: str, value: object) -> Change:
 
 
 def replaced(name: str, change: Callable[[AnyArray], AnyArray]) -> Change:
-    """What puts something else in the place of a dataset."""
+    """Return a change that replaces a dataset."""
 
     def replace(file: h5py.File) -> None:
         data = change(file[name][...])
@@ -61,7 +61,7 @@ def shape_but(*places: Any) -> Callable[[AnyArray], AnyArray]:
 
 
 def killed(work: Callable[[], object], material: str, moment: str) -> None:
-    """Let a copy of this process do something that is killed when the file of a table comes to some point.
+    """Run a function in a copy of this process, which is killed at a point in the writing of a table's file.
 
     :param moment: the creation of a dataset of this name, or ``replace``, by which the file gets its name.
     """

@@ -10,7 +10,7 @@ from tbgen.store.table_file import TableFile
 
 
 def known(depth: int | None) -> int:
-    """A depth that the table stores."""
+    """Return a depth that must not be None."""
     assert depth is not None
     return depth
 

@@ -1,4 +1,4 @@
-"""File systems too small for what is to be written."""
+"""Small file systems, for tests of full disks."""
 
 import subprocess
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ import pytest
 
 @contextmanager
 def small_disk(folder: Path, kib: int) -> Iterator[None]:
-    """A file system of that size, where the test may mount one."""
+    """Mount a file system of a size on a folder; skip the test if that is not permitted."""
     command = ["mount", "-t", "tmpfs", "-o", f"size={kib}k", "tbgen-test", str(folder)]
     try:
         mounted = subprocess.run(command, capture_output=True).returncode == 0

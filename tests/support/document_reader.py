@@ -1,4 +1,4 @@
-"""Looking positions up as docs/format.md says, with h5py and numpy alone: slow, and easy to follow."""
+"""A slow and simple reader of tables that follows docs/format.md and uses only h5py and numpy."""
 
 import hashlib
 import itertools
@@ -147,7 +147,7 @@ def look_up(
 
 
 def look_up_in_layer(file: h5py.File, side: int, slot: int, accrued: int) -> tuple[int, int]:
-    """What the file beside a table without accrued scores says, after a look at its head."""
+    """Return the entry of the layer file beside a table without accrued scores; check its attributes."""
     phase, within = divmod(slot, int(file.attrs["phase_size"]))
     score = f"{'' if accrued < 127 else '-'}G{rank(accrued) / 2}"
     part = f".{phase}" if len(file["placements"]) > 1 else ""

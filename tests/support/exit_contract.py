@@ -1,4 +1,4 @@
-"""What every exit source promises (``tbgen.beyond.exit_sources.ExitSource``), tried on one."""
+"""Tests of the contract of exit sources, ``tbgen.beyond.exit_sources.ExitSource``."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

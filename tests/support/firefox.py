@@ -24,7 +24,7 @@ NAMES: Final = ("firefox", "firefox-esr")
 KEYS: Final = {"ArrowLeft": "\ue012", "ArrowRight": "\ue014"}
 """Keys without a letter, as the protocol writes them."""
 MOST_SECONDS: Final = 300.0
-"""How long a slow machine may take for anything."""
+"""Timeout of any step, enough for a slow machine."""
 
 
 class Firefox:
@@ -108,7 +108,7 @@ class Firefox:
         self._act("key", [{"type": kind, "value": value} for kind in ("keyDown", "keyUp")])
 
     def violations(self) -> list[str]:
-        """What axe-core finds that is serious."""
+        """Return the serious violations that axe-core finds."""
         self.evaluate(AXE_SCRIPT)
         run = "axe.run({resultTypes: ['violations']}).then(found => JSON.stringify(found.violations))"
         found = json.loads(self.evaluate(run))

@@ -10,7 +10,7 @@ from tests.support.table_states import runs_of
 
 
 def functions_of_runs(table: Table, of: Side = BLACK_TO_MOVE) -> Functions:
-    """What the solver is expected to return in place of the runs of a table."""
+    """Return the functions that the solver is expected to return instead of the runs of a table."""
     holder, side, slot = runs_of(table)
     rank = table.run_rank % LAST_RUN
     code = np.where(holder == 0, rank, 255 - rank).astype(np.uint8)

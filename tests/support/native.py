@@ -84,7 +84,7 @@ def for_windows(
 
 
 def run(*command: str | Path, given: str = "") -> str:
-    """What a program says that succeeds and complains of nothing."""
+    """Return the output of a program; check that it succeeds without standard error."""
     done = subprocess.run(command, input=given, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
     return done.stdout
@@ -101,12 +101,12 @@ def exported(tables: Path, target: Path, names: Iterable[str], variant: Variant 
 
 
 def answers(program: Path, directory: Path, lines: Sequence[str], *options: str) -> list[str]:
-    """What ``probe`` answers to lines."""
+    """Return the answers of ``probe`` to lines."""
     return run(program, *options, directory, given="".join(f"{line}\n" for line in lines)).splitlines()
 
 
 def expected(tables: Tablebase, lines: Sequence[str], moves: bool) -> Iterator[str]:
-    """What it has to answer, by Python; ``error`` for any error."""
+    """Yield the expected answers of ``probe``, computed in Python; ``error`` for any error."""
     listed = tables.moves_many(lines) if moves else repeat(())
     for result, each in zip(tables.probe_many(lines), listed, strict=False):
         if isinstance(result, TbgenError) or isinstance(each, TbgenError):

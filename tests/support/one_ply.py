@@ -1,4 +1,4 @@
-"""What value and depth of a position must be: from the moves of python-chess and the positions after them."""
+"""The correct value and depth of a position, from the moves of python-chess and the positions after them."""
 
 from collections.abc import Callable
 

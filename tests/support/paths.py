@@ -1,4 +1,4 @@
-"""Where the tests and the repository lie, and what the data of tests say."""
+"""The directories of the repository and the tests, and the reader of test data."""
 
 from pathlib import Path
 

@@ -87,7 +87,7 @@ class Game:
         return self.values[key, position.score if position.right else folded(accrued, position.score)]
 
     def choices(self, key: Key, accrued: int) -> list[Fresh]:
-        """What each legal move of a state leads to."""
+        """Return the state after each legal move of a state."""
         moves = self.positions[key].moves
         return [leave(accrued) if leave else self.reached(to, accrued) for to, leave in moves]
 

@@ -1,4 +1,4 @@
-"""What is refused, and the sentences that say so."""
+"""Helpers for tests of errors and their messages."""
 
 from collections.abc import Callable
 

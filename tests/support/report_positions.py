@@ -19,15 +19,15 @@ _MIRRORS = (chess.flip_horizontal, chess.flip_vertical, chess.flip_diagonal)
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """What python-chess and the probe say about one position."""
+    """The facts about one position from python-chess and the probe."""
 
     board: chess.Board
     side: int
     """0 with White to move, else 1."""
     images: int
-    """How many positions of the whole board it stands for, as one of those that are enumerated."""
+    """Number of positions of the whole board that this enumerated position stands for."""
     share: float
-    """Which part it is of a position up to symmetry: 1, or 0.5 if its mirror image is enumerated as well."""
+    """Weight in counts up to symmetry: 1, or 0.5 if its mirror image is enumerated too."""
     own: GScore
     """Its own score."""
     value: GScore

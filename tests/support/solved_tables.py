@@ -20,7 +20,7 @@ def solved(name: str, wide: bool | None = None, variant: Variant = Variant.R_MOB
 def around(
     name: str, wide: bool | None = None, variant: Variant = Variant.R_MOBILITY
 ) -> dict[Material, ArraySource]:
-    """What a table rests on, for its solver."""
+    """Return the sub-tables of a table as sources for its solver."""
     return {sub: source_of(solved(sub.name, wide, variant)) for sub in Material.parse(name).successors()}
 
 
@@ -29,5 +29,5 @@ def source_of(table: Table) -> ArraySource:
 
 
 def sub_tables_of(layout: Layout, tables: Mapping[Material, Table]) -> SubTables:
-    """What a table rests on, for its proof."""
+    """Return the sub-tables of a table for its proof."""
     return SubTables(layout, lambda material: (tables[material].value, tables[material].depth))

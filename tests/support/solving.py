@@ -1,4 +1,4 @@
-"""What stands in for solving cells: answers that are given, and a memory of what was asked."""
+"""A substitute for solving cells: it returns prepared answers and records requests."""
 
 from collections.abc import Mapping, Sequence
 
@@ -30,7 +30,7 @@ def of_cells(cells: int) -> Budget:
 
 
 def proved(text: str, depth: int | None = None) -> ProvedValue:
-    """What is proved, from both ends with a space between."""
+    """Return a proved interval from its text: both bounds, separated by a space."""
     return ProvedValue(ScoreInterval.parse(text), depth)
 
 

@@ -43,7 +43,7 @@ def shown(pgn: Path, *more: str) -> Iterator[tuple["subprocess.Popen[str]", str]
 
 
 def document(address: str, path: str = "live/event") -> Any:
-    """What the server answers."""
+    """Return the answer of the server."""
     with urlopen(f"{address}/{path}") as answer:
         return json.load(answer)
 
