@@ -1,4 +1,4 @@
-"""Solving that takes the same course on every machine, and what tests of it share."""
+"""Fixtures for tests of solving, among them one that makes it deterministic on every machine."""
 
 from itertools import count
 from types import SimpleNamespace
@@ -33,7 +33,7 @@ def same_course(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def ticking(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A clock that goes on by a second whenever somebody looks at it."""
+    """A clock that advances by a second whenever it is read."""
     clock = SimpleNamespace(perf_counter=map(float, count()).__next__)
     for module in ("tbgen.beyond.cell_solver", "tbgen.beyond.budget"):
         monkeypatch.setattr(f"{module}.time", clock)
@@ -41,7 +41,7 @@ def ticking(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def tasks(monkeypatch: pytest.MonkeyPatch) -> list[ToSolve]:
-    """What is solved, in this order."""
+    """The cells that are solved, in order."""
     solved: list[ToSolve] = []
     right = CellSolver._solve_granted
 

@@ -1,4 +1,4 @@
-"""What is left of a budget, and what is done with the rest of it."""
+"""The meter of a budget, and how searches use what remains."""
 
 import platform
 from pathlib import Path
@@ -28,21 +28,21 @@ RECORD = Meter.record
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """A clock that stands still; what cells take is learned."""
+    """A clock that stands still, while the times of cells are recorded."""
     clock = SimpleNamespace(now=0.0)
     monkeypatch.setattr("tbgen.beyond.budget.time", SimpleNamespace(perf_counter=lambda: clock.now))
     monkeypatch.setattr(Meter, "record", RECORD)
     return clock
 
 
-def test_how_long_cells_take_is_learned_by_their_size(clock: SimpleNamespace) -> None:
+def test_times_of_cells_are_recorded_by_size(clock: SimpleNamespace) -> None:
     meter = Meter(Budget(seconds=10.0))
     meter.require_cell(SIZE, again=False)
     meter.record(SIZE, again=False, seconds=11.0, sweeping=6.0)
     meter.require_cell(64, again=False)
     with pytest.raises(OutOfBudgetError):
         meter.require_cell(SIZE, again=False)
-    meter.require_cell(SIZE, again=True)  # its sweeps and something more
+    meter.require_cell(SIZE, again=True)  # the time of its sweeps and 30 % more
     clock.now = 3.0
     with pytest.raises(OutOfBudgetError):
         meter.require_cell(SIZE, again=True)
@@ -52,7 +52,7 @@ def test_how_long_cells_take_is_learned_by_their_size(clock: SimpleNamespace) ->
 
 @pytest.mark.parametrize(("again", "left"), [(False, 8.0), (True, 3.0)])
 def test_time_is_reserved(again: bool, left: float, clock: SimpleNamespace) -> None:
-    """For a cell that takes 8 seconds at first and 3 again, beside one of 2 seconds whose sweeps take one."""
+    """For a cell that takes 8 seconds, and 3 again, besides one of 2 seconds, half of them for sweeps."""
     meter = Meter(Budget(seconds=100.0))
     meter.record(SIZE, again=False, seconds=8.0, sweeping=5.0)
     meter.record(SIZE, again=True, seconds=3.0, sweeping=2.0)
@@ -86,7 +86,7 @@ def test_memory_and_cells_are_reserved() -> None:
 
 
 @pytest.mark.usefixtures("compiled")
-def test_layers_are_the_same_whatever_goes_for_want_of_memory(
+def test_layers_are_the_same_whatever_is_dropped_to_free_memory(
     own: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fens = ("4k3/8/8/8/8/8/p7/1N2K3 b - - 0 1", "8/8/8/3k4/8/3K4/8/8 w - - 0 1")
@@ -116,7 +116,7 @@ def test_layers_are_the_same_whatever_goes_for_want_of_memory(
 
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("after", [0, 1, 3])
-def test_less_memory_than_was_allowed_ends_the_search_with_what_is_proved(
+def test_a_memory_error_ends_the_search_with_what_is_proved(
     after: int, own: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     right, solved = Games.solve, []
@@ -135,8 +135,8 @@ def test_less_memory_than_was_allowed_ends_the_search_with_what_is_proved(
 
 
 @pytest.mark.usefixtures("compiled")
-def test_what_can_be_read_again_goes_for_want_of_memory(own: Path) -> None:
-    """What is known is the same afterwards."""
+def test_what_can_be_read_again_is_dropped_to_free_memory(own: Path) -> None:
+    """The bounds are the same afterwards."""
     board = chess.Board("8/8/4k3/p7/P7/4K3/8/8 w - - 3 40")
     root = CellPosition(board, board.kings)
     cell = root.cell.canonical()[0]
@@ -153,8 +153,8 @@ def test_what_can_be_read_again_goes_for_want_of_memory(own: Path) -> None:
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the allocator is another one")
-def test_what_arrays_have_left_goes_back_to_the_system(tmp_path: Path) -> None:
-    """Some of them stay, so that the allocator keeps what lies between."""
+def test_memory_of_freed_arrays_returns_to_the_system(tmp_path: Path) -> None:
+    """Some arrays stay, so that the allocator keeps the memory between them."""
     board = chess.Board("8/8/4k3/p7/P7/4K3/8/8 w - - 3 40")
     cell = Cell.of_board(board, chess.SquareSet(board.kings))
     with tbgen.open_tablebase(tmp_path) as opened:
@@ -170,7 +170,7 @@ def test_what_arrays_have_left_goes_back_to_the_system(tmp_path: Path) -> None:
 
 
 def test_a_cell_is_solved_again_with_what_was_found_below_it(tables: Path) -> None:
-    """However many cells may be solved, the asked position has all that follows from them."""
+    """However many cells may be solved, the bounds of the position are all that follows from them."""
     board = chess.Board(LOCKED)
     position, accrued = CellPosition(board, int(board.kings)), GScore.parse("G4.5").code
     with tbgen.open_tablebase(tables) as opened:

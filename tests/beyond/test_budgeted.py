@@ -1,4 +1,4 @@
-"""What is solved, how long, and what is not solved again; cells are stood in for."""
+"""Solving many positions: order, time, and what is not solved again; most answers are made up."""
 
 import threading
 from pathlib import Path
@@ -28,7 +28,7 @@ G2, G4 = GScore("G2.0"), GScore("G4.0")
 
 
 def interrupted(*_: object) -> SolveProof:
-    """An attempt that is interrupted when something is proved."""
+    """An attempt that is interrupted after it has proved bounds."""
     left = Solution(G2, G2, GScore("-G4.5"), G2, None, (), 3, Stop.INTERRUPT)
     raise SolvingInterruptedError(left, KeyboardInterrupt())
 
@@ -58,7 +58,7 @@ def test_exact_values_are_not_solved_again(tables: Tablebase) -> None:
 
 
 def test_it_stops_when_another_thread_says_so(tmp_path: Path) -> None:
-    """Before the next cell, and nobody is told of an interrupt; what is proved by then is known."""
+    """The work ends before the next cell without calling ``interrupted``; the bounds proved so far remain."""
     shown: list[int] = []
 
     def watch(stage: SolveStage) -> None:
@@ -79,7 +79,7 @@ def test_it_stops_when_another_thread_says_so(tmp_path: Path) -> None:
     assert len(shown) == told
 
 
-def test_what_the_last_cell_has_proved_stays_when_it_is_stopped_meanwhile(
+def test_bounds_of_the_last_cell_remain_if_stopped_while_it_is_solved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = Search.run
@@ -99,7 +99,7 @@ def test_what_the_last_cell_has_proved_stays_when_it_is_stopped_meanwhile(
         assert results.proved(job.state) == found
 
 
-def test_bounds_that_are_enough_are_not_solved_again(tables: Tablebase) -> None:
+def test_bounds_that_are_good_enough_are_not_solved_again(tables: Tablebase) -> None:
     prover = Prover({LOCKED: [proved("G7.5 G7.0")]})
     results = SolveResults()
     Solver(seconds=1.0, results=results, prove=prover).solve(BOARD, G4, tables)
@@ -117,7 +117,7 @@ def test_bounds_that_are_enough_are_not_solved_again(tables: Tablebase) -> None:
     assert len(prover.asked) == 2
 
 
-def test_only_more_time_memory_or_tables_is_worth_another_attempt(tmp_path: Path, tables: Tablebase) -> None:
+def test_only_more_time_memory_or_tables_lead_to_another_attempt(tmp_path: Path, tables: Tablebase) -> None:
     prover = Prover({LOCKED: [proved("-G4.5 G2.0"), proved("-G9.0 G1.0"), proved("G9.0 G3.0")]})
     results = SolveResults()
 
@@ -127,7 +127,7 @@ def test_only_more_time_memory_or_tables_is_worth_another_attempt(tmp_path: Path
     assert solve(10.0, 4 << 30) == proved("-G4.5 G2.0")
     assert solve(10.0, 4 << 30) == solve(9.0, 1 << 30) == proved("-G4.5 G2.0")
     assert len(prover.asked) == 1
-    assert solve(11.0, 4 << 30) == proved("-G9.0 G2.0")  # what both attempts prove
+    assert solve(11.0, 4 << 30) == proved("-G9.0 G2.0")  # the intersection of both attempts
     assert solve(9.0, 5 << 30) == proved("G9.0 G3.0")
     assert solve(9.0, 5 << 30) == solve(11.0, 3 << 30) == proved("G9.0 G3.0")
     assert len(prover.asked) == 3
@@ -140,7 +140,7 @@ def test_only_more_time_memory_or_tables_is_worth_another_attempt(tmp_path: Path
 
 
 def test_the_total_time_ends_it(tables: Tablebase, clock: SimpleNamespace) -> None:
-    """Positions get what is left of it; without any, what is known."""
+    """Positions get the remaining time; without any, earlier results are returned."""
     budgets: list[float] = []
 
     def prove(
@@ -159,21 +159,21 @@ def test_the_total_time_ends_it(tables: Tablebase, clock: SimpleNamespace) -> No
     solver = Solver(seconds=60.0, total=150.0, results=results, prove=prove, prepare=prepare)
     found = []
     for rank in range(2, 7):
-        clock.now += 1000.0  # what takes time besides does not count
+        clock.now += 1000.0  # other work does not count
         found.append(solver.solve(BOARD, GScore(rank, True), tables))
     assert budgets == [60.0, 60.0, 30.0]
     assert found == [proved("-G4.5 G2.0")] * 3 + [None] * 2
     assert solver.solve(chess.Board(WALL), G4, tables) == proved("-G5.0 G1.0")
     course = solver.course
     assert (course.asked, course.solved, course.out_of_time, course.seconds) == (6, 3, 3, 150.0)
-    # The third one has had half the time only, so the next run tries it again, and the others not.
+    # The third one has had only half the time, so the next run tries it again, but not the others.
     again = Solver(seconds=60.0, results=results, prove=prove)
     for rank in range(2, 5):
         again.solve(BOARD, GScore(rank, True), tables)
     assert budgets[3:] == [60.0]
 
 
-def test_what_cannot_be_solved_is_told_each_time(tables: Tablebase) -> None:
+def test_what_cannot_be_solved_is_refused_each_time(tables: Tablebase) -> None:
     solver = Solver(prove=Prover({}))
     for _ in range(2):
         with pytest.raises(UsageError, match="castling rights"):
@@ -181,8 +181,8 @@ def test_what_cannot_be_solved_is_told_each_time(tables: Tablebase) -> None:
     assert (solver.course.asked, solver.course.refused, solver.course.solved) == (2, 2, 0)
 
 
-def test_what_an_interruption_leaves_is_kept(tables: Tablebase) -> None:
-    """It counts as an attempt of the time that it took; the interruption is raised, or told to who asks."""
+def test_results_before_an_interruption_are_kept(tables: Tablebase) -> None:
+    """They count as an attempt of the time that it took; the interruption is raised or passed on."""
     results, told = SolveResults(), list[KeyboardInterrupt]()
     with pytest.raises(KeyboardInterrupt):
         Solver(results=results, prove=interrupted).solve(BOARD, G4, tables)
@@ -194,7 +194,7 @@ def test_what_an_interruption_leaves_is_kept(tables: Tablebase) -> None:
 
 
 def test_progress(tables: Tablebase) -> None:
-    """What is known comes first."""
+    """Earlier results are reported first."""
     told: list[str] = []
     prover = Prover({LOCKED: [proved("-G4.5 G2.0"), proved("-G9.0 G3.0")]})
     results = SolveResults()
@@ -213,7 +213,7 @@ def jobs_of(tables: Tablebase, *given: tuple[str, str]) -> list[Job]:
 
 
 def test_positions_are_given_more_and_more_time_where_it_helps(tables: Tablebase) -> None:
-    """Without a time for each; one is out when its value is known, or more time is of no use."""
+    """Without ``seconds``, a position is finished when its value is proved or more time would not help."""
     answers = [SolveProof(proved(text), Stop.TIME) for text in ("-G0.0 G4.0", "G9.0 G4.0", "G5.0 G5.0")]
     other = [SolveProof(proved("-G9.0 G9.0"), Stop.TIME), SolveProof(proved("-G9.0 G9.5"), Stop.NOTHING_LEFT)]
     given = {LOCKED.split()[0]: answers, WALL.split()[0]: other}
@@ -236,7 +236,7 @@ def test_positions_are_given_more_and_more_time_where_it_helps(tables: Tablebase
 
 
 def test_the_time_of_all_is_used(tables: Tablebase, clock: SimpleNamespace) -> None:
-    """Another run goes on where one has ended, and begins with what is quickest."""
+    """Another run continues where the first one has ended, and begins with the cheapest positions."""
     asked: list[tuple[str, float]] = []
 
     def prove(board: chess.Board, _: object, __: object, budget: Budget, ___: object) -> SolveProof:
@@ -255,8 +255,8 @@ def test_the_time_of_all_is_used(tables: Tablebase, clock: SimpleNamespace) -> N
     assert asked == [(LOCKED, 240.0), (WALL, 60.0)]
 
 
-def test_what_is_known_comes_at_once(tables: Tablebase) -> None:
-    """What cannot be solved does not stop the others; what is enough for one need not be for another."""
+def test_positions_that_need_no_work_come_at_once(tables: Tablebase) -> None:
+    """Positions that cannot be solved do not stop the others. Bounds may be good enough for one job only."""
     prover = Prover({LOCKED: [proved("G4.0 G4.0")], WALL: [proved("-G3.5 G9.0"), proved("-G3.5 -G3.5")]})
     results = SolveResults()
     list(Solver(seconds=1.0, results=results, prove=prover).work_on(jobs_of(tables, (WALL, "G1.0"))))
@@ -275,7 +275,7 @@ def test_what_is_known_comes_at_once(tables: Tablebase) -> None:
 
 
 def test_an_interruption_ends_the_work(tables: Tablebase) -> None:
-    """All are told of: the one at work by what is proved of it, the others as not begun."""
+    """All positions are yielded: the current one with its proved bounds, the others without any."""
     told = list[KeyboardInterrupt]()
     solver = Solver(interrupted=told.append, prove=interrupted)
     jobs = jobs_of(tables, (WALL, "G1.0"), (LOCKED, "G4.0"))
@@ -287,7 +287,7 @@ def test_an_interruption_ends_the_work(tables: Tablebase) -> None:
 
 @pytest.mark.usefixtures("compiled")
 def test_cells_are_solved_once_for_all_positions(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second position of a cell is known at once, and what is proved is what it is when solved alone."""
+    """The second position of a cell takes no work, and its bounds are the same as when it is solved alone."""
     solved: list[Cell] = []
     right = Games.solve
 

@@ -1,4 +1,4 @@
-"""The proof of cells: right bounds pass, and every wrong one is found."""
+"""The proof of cells: correct bounds pass, and every wrong one is found."""
 
 import random
 from functools import cache
@@ -56,18 +56,18 @@ def test_ranks_and_positions_are_those_of_python_chess(seed: int) -> None:
             assert rank[side_of(board), slot] == GScore.of_board(board).rank, board.fen()
 
 
-def test_ways_out_are_those_that_the_solver_knows() -> None:
-    def what(route: Route) -> tuple[object, ...]:
+def test_routes_are_those_of_the_solver() -> None:
+    def key(route: Route) -> tuple[object, ...]:
         return route.side, route.destination, route.promoted, route.quiet, route.passed
 
     for (cell,) in map(cells, range(sample(6, 20)), repeat(1)):
-        assert {what(each.route) for each in proof_routes(cell)} == {
-            what(route.unrestricted) for route in routes_of(frame_of_cell(cell))
+        assert {key(each.route) for each in proof_routes(cell)} == {
+            key(route.unrestricted) for route in routes_of(frame_of_cell(cell))
         }
 
 
 def changed(bounds: Bounds, rng: random.Random) -> Bounds:
-    """The same with one value or depth changed."""
+    """Return bounds with one value or depth changed."""
     value, depth = bounds.value.copy(), bounds.depth.copy()
     places = np.argwhere(value != NONE)
     at = tuple(places[rng.randrange(len(places))])
@@ -137,7 +137,7 @@ def test_a_share_of_the_positions() -> None:
 
 
 def test_bounds_without_values() -> None:
-    """Nothing is known of what moves out of the cell lead to."""
+    """No bounds of the exits are available."""
     bounds = Games(LOCKED, SomeKnowledge()).solve()
     assert CellProof(LOCKED).fresh(bounds, SomeKnowledge()) > 10_000
     better = bounds.value.copy()

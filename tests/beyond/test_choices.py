@@ -1,6 +1,6 @@
-"""What is solved next: first what one side is sure of while its pawns stand still, then all that is below.
+"""The choice of the next cells: first those ahead, with the pawns of one side standing still, then all below.
 
-Of promotions it is found out first what a queen wins.
+After promotions, forced mates by queens are found first.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -30,7 +30,7 @@ NEVER = 1 << 30
 
 @pytest.fixture
 def wanted(tasks: list[ToSolve], monkeypatch: pytest.MonkeyPatch) -> list[ToSolve]:
-    """What is solved, in this order; cells of two kings count as large."""
+    """The cells that are solved, in order; cells of two kings count as large."""
     for module in ("tbgen.beyond.cell_solver", "tbgen.beyond.choices", "tbgen.beyond.search"):
         monkeypatch.setattr(f"{module}.SMALL", 0)
     return tasks
@@ -41,16 +41,16 @@ def found(fen: str, tables: Path, cells: int | None = None, *, verify: bool = Fa
     return solve(fen, "G9.0", tables=tables, budget=budget, verify=verify)
 
 
-def test_what_lies_ahead_is_solved_at_one_end_and_proved(small: Path, wanted: list[ToSolve]) -> None:
+def test_cells_ahead_are_solved_at_one_end_and_proved(small: Path, wanted: list[ToSolve]) -> None:
     assert found(RACE, small, 8, verify=True).proof is not None
     assert len({each.cell for each in wanted if len(each.ends) == 1}) > 3
 
 
 @pytest.mark.usefixtures("wanted")
-def test_what_a_side_is_sure_of_without_its_pawn_is_known_soon(
+def test_a_bound_that_needs_no_pawn_moves_is_proved_soon(
     small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After ten solutions there is a bound for which it takes fifty otherwise."""
+    """Ten solutions prove a bound that would otherwise take fifty."""
     right = CellSolver._solve_granted
 
     def until_ten(solver: CellSolver, each: ToSolve) -> bool:
@@ -70,7 +70,7 @@ def test_what_a_side_is_sure_of_without_its_pawn_is_known_soon(
 
 @pytest.fixture
 def choices_of(small: Path) -> Iterator[Callable[..., list[Choice]]]:
-    """Tells the choices after promotions and a step of the pawn, where two men are mobile besides a queen."""
+    """Return the choices after promotions and a step of the pawn, with two mobile men besides a queen."""
     boards = [
         chess.Board(f"{first}/8/{third}/5p2/8/8/1k6/6K1 b - - 0 1")
         for first, third in (("N7", "8"), ("Q7", "8"), ("8", "P7"))
@@ -96,8 +96,8 @@ def choices_of(small: Path) -> Iterator[Callable[..., list[Choice]]]:
         yield choices
 
 
-def test_what_a_queen_wins_is_found_out_first(choices_of: Callable[..., list[Choice]]) -> None:
-    """And then whatever is left, before promotions to other men."""
+def test_forced_mates_by_a_queen_are_found_first(choices_of: Callable[..., list[Choice]]) -> None:
+    """Then come all other cells, and last the promotions to other men."""
     *others, last = choices_of(Budget())
     (queen,) = (choice for choice in others if choice.homes and not choice.cells)
     assert [choice.late for choice in others] == [False, False]
@@ -113,7 +113,7 @@ def test_what_a_queen_wins_is_found_out_first(choices_of: Callable[..., list[Cho
 
 
 @pytest.mark.parametrize("seconds", [0.0, 1e3, 1e6])
-def test_what_is_won_comes_before_cells_that_take_as_long(
+def test_forced_mates_come_before_cells_that_take_as_long(
     seconds: float, choices_of: Callable[..., list[Choice]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (queen,) = (choice for choice in choices_of(Budget(seconds=1e5)) if not choice.cells)

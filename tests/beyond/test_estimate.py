@@ -1,4 +1,4 @@
-"""What solving should take, compared with the cells that positions lead to, move by move."""
+"""Estimates, compared with the cells that positions lead to, move by move."""
 
 from collections import Counter
 from pathlib import Path
@@ -17,18 +17,18 @@ OTHER = "4k3/8/8/1p6/P7/8/8/4K3 b - - 0 1"
 
 
 def root(fen: str, still: int = chess.BB_E8) -> Cell:
-    """The cell in which all kings and pieces are mobile, but those that stand still."""
+    """The cell in which all kings and pieces are mobile, except those on some squares."""
     board = chess.Board(fen)
     return Cell.of_board(board, chess.SquareSet(board.occupied & ~board.pawns & ~still)).canonical()[0]
 
 
 def by_moves(start: Cell, held: int) -> set[Cell]:
-    """The cells that are reached without promotions, those with so many men left out."""
+    """The cells reached without promotions, except those with few enough men for tables."""
     return below_by_moves(start, lambda cell: cell.men <= held)
 
 
 def test_cells_that_matter(tmp_path: Path) -> None:
-    """Those of several positions count once, those that promotions lead to apart."""
+    """Cells that several positions need count once; those that promotions lead to are counted separately."""
     cells, both = by_moves(root(PAWNS), 0), [root(PAWNS), root(OTHER)]
     assert root(OTHER) in cells
     assert cells_to_solve(both, lambda cell: False, 100) == (cells, True)
@@ -51,7 +51,7 @@ def squares(names: list[str]) -> int:
     return int(chess.SquareSet(map(chess.parse_square, names)))
 
 
-def test_what_tables_hold_does_not_count(own: Path) -> None:
+def test_cells_in_tables_do_not_count(own: Path) -> None:
     tables = Tablebase(own)
     assert estimate([[root(PAWNS)]], tables, 1, 100).cells == len(by_moves(root(PAWNS), 3))
     nothing = estimate([[root("4k3/8/8/8/8/P7/8/4K3 w - - 0 1")]], tables, 1, 100)
@@ -65,7 +65,7 @@ def test_counting_ends() -> None:
 
 
 def test_promotions_beside_two_pieces(tmp_path: Path) -> None:
-    """The pawn becomes one of four pieces, and then there are no pawns."""
+    """The pawn becomes one of four pieces, and no pawns remain."""
     wholes = estimate([[root("k7/7P/8/8/8/8/r7/K6R w - - 0 1", 0)]], Tablebase(tmp_path), 1, 100).wholes
     assert wholes is not None
     assert wholes.cells == 4

@@ -1,4 +1,4 @@
-"""Bounds by forcing moves: they agree with tables, and their proofs notice what is wrong."""
+"""Bounds by forcing moves agree with tables, and their proofs find errors."""
 
 import shutil
 from collections.abc import Callable
@@ -28,9 +28,9 @@ STAYS = "8/1q1K1k2/3Pp3/2P2p2/5P2/2Q5/8/8 w - - 9 87"
 BEATEN = "5k2/p2R4/5N1p/6p1/1b6/1P4P1/P1rp1KPP/8 w - - 10 41"
 """Nh7+ Kg8 Nf6+, and Kh8 is mated."""
 QUIET = "5k2/5p2/8/1B2p1Q1/P2b4/1p4PP/1q3P2/6K1 w - - 10 46"
-"""White needs moves that leave few answers and give no check."""
+"""White needs quiet moves that leave few answers."""
 FULL = "rnb2r1k/ppp4p/7Q/3p4/q1n1p3/b2PB3/PPPBNPPP/RN3RK1 w - - 0 1"
-"""Men that may have more moves than codes count."""
+"""Men that may have more moves than codes can represent."""
 LONG = "8/3q1rP1/2N4R/6P1/Q2r2Pp/3knR1p/5p1K/8 b - - 0 1"
 """Both sides have many checks, and Black mates in three moves."""
 OPEN = "8/8/6pk/8/3Q1P1P/8/8/2K2q2 w - - 10 92"
@@ -40,14 +40,14 @@ MEMORY = 1 << 30
 
 
 def best_of(board: chess.Board, accrued: GScore, white: bool) -> ForcingProof | None:
-    """The best bound that a side has by forcing moves."""
+    """Return the best bound that a side proves by forcing moves."""
     return best_of_each(board, accrued).get(white)
 
 
 def best_of_each(
     board: chess.Board, accrued: GScore, tables: Tablebase | None = None, most: int = 200
 ) -> dict[bool, ForcingProof]:
-    """The best bounds that the sides have, by whether it is White; tables of three men may tell more."""
+    """Return the proofs of the best bounds by whether the side is White, with the tables if passed."""
 
     def worth(after: chess.Board) -> Signed | None:
         few = tables is not None and chess.popcount(after.occupied) <= 3
@@ -85,7 +85,7 @@ FEW = [
     ],
 )
 def test_bounds(fen: str, accrued: str, white: bool, bound: str | None) -> None:
-    """A line ends with the bound, in a position that has been there before or in mate."""
+    """A line ends with the bound, in a repeated position or in mate."""
     board, held = chess.Board(fen), GScore(accrued)
     found = best_of(board, held, white)
     assert (None if found is None else str(GScore.from_code(found.bound))) == bound
@@ -117,7 +117,7 @@ def test_bounds_contain_the_values_of_tables(four_men: Path, monkeypatch: pytest
 
 
 def proved(fen: str, accrued: str, white: bool) -> tuple[Callable[[ForcingProof], int], ForcingProof]:
-    """What proves a bound forward, and a proof of one."""
+    """Return a function that proves a bound forward, and the proof by forcing moves."""
     board = chess.Board(fen)
     proof = best_of(board, GScore(accrued), white)
     assert proof is not None
@@ -145,7 +145,7 @@ def test_a_proof_notices_a_move_that_is_missing() -> None:
         prove(proof)
 
 
-def test_a_search_goes_on_where_it_was() -> None:
+def test_a_search_continues_where_it_stopped() -> None:
     board = chess.Board("4r3/5R2/3p4/q1n3k1/2B5/1P3P2/1P6/1K4R1 b - - 10 51")
     steps, at_once = (
         ForcingSearch(board, of_gscore(GScore("G2.0")), True, 2, 0, lambda _: None) for _ in range(2)
@@ -184,7 +184,7 @@ def test_a_solution_by_forcing_moves(small: Path) -> None:
 def test_a_mate_by_forcing_moves_takes_no_cell(
     fen: str, accrued: str | None, value: str, small: Path
 ) -> None:
-    """Nor does it matter that cells of so many men are refused."""
+    """It does not matter that cells of so many men are refused."""
     found = solve(fen, accrued, tables=small, line=True)
     assert (str(found.value), found.cells, found.depth) == (value, 0, None)
     assert found.lines is None
@@ -205,7 +205,7 @@ def test_men_that_are_too_many_are_refused(small: Path, monkeypatch: pytest.Monk
         solve(fen, tables=small, budget=Budget(seconds=100))
 
 
-def test_what_is_kept_counts_as_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kept_positions_count_as_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     meter = Meter(Budget(memory=MEMORY))
     monkeypatch.setattr("tbgen.beyond.forcing._FIRST_POSITIONS", 100)
     monkeypatch.setattr("tbgen.beyond.forcing.MAX_POSITIONS", 400)
@@ -221,7 +221,7 @@ def test_what_is_kept_counts_as_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_searches_share_their_part_of_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """When it is used up, they are given up."""
+    """When their share is used up, they are given up."""
     monkeypatch.setattr("tbgen.beyond.forcing._FIRST_POSITIONS", 100)
     meter, memory = Meter(Budget(memory=MEMORY)), 28 * 140 * 1_700
     found = Attackers(chess.Board(OPEN), of_gscore(GScore("G20.0")), lambda _: None, meter, memory)
@@ -239,7 +239,7 @@ def test_searches_leave_memory_to_cells(small: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_what_tables_need_may_be_missing(packed: PackedTables, tmp_path: Path) -> None:
-    """A packed table without those that its positions rest on tells nothing."""
+    """A packed table is useless without the tables that its positions depend on."""
     shutil.copy(packed("KRvK"), tmp_path)
     found = solve("8/8/4k3/8/8/3K4/8/R6n w - - 0 1", tables=tmp_path, budget=Budget(cells=0))
     assert found.missing
@@ -284,7 +284,7 @@ def test_a_share_of_the_time() -> None:
     [
         "tbgen.beyond.forcing.Attackers.turns",
         "tbgen.beyond.search.Search.run",
-        "tbgen.beyond.search.Search.tell",
+        "tbgen.beyond.search.Search.report",
     ],
 )
 def test_an_interrupt_leaves_what_is_proved(what: str, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""What keeps the ends of an interval apart is told by moves that are there, and by what they need."""
+"""The gaps that keep the bounds apart consist of real moves, and state what closing them needs."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ def solved(
 
 
 def test_what_is_not_solved_yet(tmp_path: Path) -> None:
-    """One cell, and both pawns may move on; all that lies below would take more cells."""
+    """With one cell solved, both pawns can still move; everything below would take more cells."""
     solution = solved(PAWNS, tmp_path)
     assert solution.value is None
     told = {(gap.side, gap.man, gap.deed): gap for gap in solution.gaps}
@@ -43,7 +43,7 @@ def test_what_is_not_solved_yet(tmp_path: Path) -> None:
 
 
 def test_what_takes_more_memory(tmp_path: Path) -> None:
-    """Cells with three mobile men: it is followed through the others to where they are needed."""
+    """Cells with three mobile men take too much memory; play is followed through other cells to them."""
     memory, fen = memory_needed(64**3) - 1, "8/8/P7/8/8/1k6/8/K7 w - - 0 1"
     (before,) = solved(fen, tmp_path, memory).gaps
     assert (before.deed, before.need, before.mobile) == ("moves on", Need.TIME, 2)
@@ -53,7 +53,7 @@ def test_what_takes_more_memory(tmp_path: Path) -> None:
 
 
 def test_frozen_men_have_to_be_mobile(tmp_path: Path) -> None:
-    """The white rook may leave a1, of which nothing is known."""
+    """The white rook may leave a1; no bounds are available after that."""
     solution = solved(ROOK, tmp_path, mobile=[chess.E1, chess.E8])
     (gap,) = (gap for gap in solution.gaps if gap.man == "rook")
     assert (gap.deed, gap.need, gap.mobile) == ("leaves a1", Need.MEN, 3)
@@ -62,7 +62,7 @@ def test_frozen_men_have_to_be_mobile(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("fen", "lengths"), [(LOCKED, (1, 1)), ("8/8/P7/8/8/1k6/8/K7 w - - 0 1", (None, 0))])
 def test_a_plan_is_how_a_line_begins(fen: str, lengths: tuple[int | None, int], tmp_path: Path) -> None:
-    """It ends before a layer would have to be made; where nothing is proved there is none."""
+    """It ends before a layer would have to be made, and it is empty for a bound that is not proved."""
     solution = solved(fen, tmp_path, line=True)
     lines = solution.lines or (solution.line, solution.line)
     for plan, line, length in zip(solution.plans, lines, lengths, strict=True):

@@ -1,4 +1,4 @@
-"""Positions in which a plan fails for one reason: what is proved must not overlook it."""
+"""Positions in which an attempt fails for one reason, which the proved bounds must take into account."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ PERPETUAL = "5rk1/5p1p/7Q/8/8/8/r4PPP/6K1 w - - 0 1"
     ],
 )
 def test_a_perpetual_check_breaks_where_the_checker_can_be_captured(fen: str, tmp_path: Path) -> None:
-    """By a rook on the fifth rank, or a bishop on the long diagonal, both of which stand still otherwise."""
+    """A rook on the fifth rank or a bishop on the long diagonal can capture; both stand still otherwise."""
     budget = Budget(memory=4 << 30, cells=sample(1, 8))
     found = tbgen.solve(fen, tables=tmp_path, mobile=[chess.H6, chess.G8], budget=budget)
     assert found.lower == GScore("G1.0") if fen == PERPETUAL else found.lower < GScore("G1.0")

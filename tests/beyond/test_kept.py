@@ -39,7 +39,7 @@ pytestmark = pytest.mark.usefixtures("compiled")
 
 
 def cell(square: chess.Square = chess.A2, *, rook: bool = True) -> Cell:
-    """One with a pawn, in which the rook is mobile too or not."""
+    """Return a cell with a pawn, in which the rook is mobile or frozen."""
     board = chess.Board("4k3/8/8/8/8/8/8/4K2R w - - 0 1")
     board.set_piece_at(square, chess.Piece(chess.PAWN, chess.WHITE))
     return Cell.of_board(board, [chess.E1, chess.E8, chess.H1][: 2 + rook]).canonical()[0]
@@ -47,12 +47,12 @@ def cell(square: chess.Square = chess.A2, *, rook: bool = True) -> Cell:
 
 @cache
 def places(of: Cell) -> NDArray[np.bool_]:
-    """Which slots of a cell are positions, shape (2 sides, slots)."""
+    """Return which slots of a cell are positions, shape (2 sides, slots)."""
     return Games(of, SomeKnowledge()).solve().value[0] != NONE
 
 
 def bounds(of: Cell, seed: int = 1) -> Bounds:
-    """Made-up ones, none of them open."""
+    """Return made-up bounds, which are all exact."""
     rng = np.random.default_rng(seed)
     shape = 2, 2, of.size
     value = np.where(places(of), rng.integers(1, 9, shape, np.uint8), NONE).astype(np.uint8)
@@ -85,15 +85,15 @@ def test_what_is_put_can_be_got(tmp_path: Path) -> None:
     assert path.name.startswith("KRPvK.")
 
 
-def test_small_cells_are_not_worth_it(tmp_path: Path) -> None:
+def test_small_cells_are_not_kept(tmp_path: Path) -> None:
     small = Cell.of_board(chess.Board("4k3/8/8/8/8/8/P7/4K3 w - - 0 1"), [chess.E1, chess.E8])
     assert not put(KeptCells(tmp_path), Games(small, SomeKnowledge()).solve())
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("at", [0.0, 0.00001, 0.3, 0.999999, None])
-def test_a_damaged_cell_is_as_good_as_none(at: float | None, tmp_path: Path) -> None:
-    """A byte is another one, or the last one is missing."""
+def test_a_damaged_cell_is_not_used(at: float | None, tmp_path: Path) -> None:
+    """One byte is changed, or the last one is missing."""
     put(KeptCells(tmp_path), bounds(cell()))
     (path,) = tmp_path.iterdir()
     data = bytearray(path.read_bytes())
@@ -144,7 +144,7 @@ def test_bounds_of_another_cell_are_refused() -> None:
         unpack(pack(bounds(cell())), Cell.of_board(chess.Board(FEN), [chess.E1, chess.E8]))
 
 
-def test_those_not_used_for_longest_go(tmp_path: Path) -> None:
+def test_least_recently_used_cells_are_removed(tmp_path: Path) -> None:
     squares = chess.A2, chess.A3, chess.A4
     kept = KeptCells(tmp_path)
     for number, square in enumerate(squares):
@@ -158,14 +158,14 @@ def test_those_not_used_for_longest_go(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 3
     assert kept.get(cell(chess.A2)) is not None
     assert kept.get(cell(chess.A5)) is not None
-    other = tmp_path / "mine.cell"  # only cells are counted, and go
+    other = tmp_path / "mine.cell"  # only cells are counted and removed
     other.write_bytes(b"mine" * 1000)
     put(KeptCells(tmp_path, most=1), bounds(cell(chess.A6)))
     assert list(tmp_path.iterdir()) == [other]
 
 
-def test_cells_that_rest_on_what_is_not_proved_are_kept_apart(tmp_path: Path, small: Path) -> None:
-    """Those that rest on Syzygy files; without these, nothing is read or published of them."""
+def test_cells_that_depend_on_unproved_bounds_are_kept_apart(tmp_path: Path, small: Path) -> None:
+    """These depend on Syzygy files; without the files they are neither read nor published."""
     kept = KeptCells(tmp_path)
     with tbgen.open_tablebase(small) as tables, Syzygy(DATA / "syzygy") as files:
         (apart, own) = (knowledge(tables, Budget(), kept, each).cells for each in (files, None))
@@ -192,7 +192,7 @@ def test_no_directory(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("full", [True, False])
-def test_where_no_more_cells_can_be_kept_what_is_there_stays(
+def test_kept_cells_remain_if_no_more_can_be_written(
     full: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On a full disk, or in a directory that cannot be written."""
@@ -218,7 +218,7 @@ def test_where_no_more_cells_can_be_kept_what_is_there_stays(
         assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_what_others_have_proved_since_counts(tmp_path: Path) -> None:
+def test_bounds_that_others_have_written_since_count(tmp_path: Path) -> None:
     solved, here, there = SolvedCells(KeptCells(tmp_path)), bounds(cell(), 1), bounds(cell(), 2)
     best = np.stack([np.minimum(here.value[0], there.value[0]), np.maximum(here.value[1], there.value[1])])
     assert not any(np.array_equal(each.value, best) for each in (here, there))
@@ -232,8 +232,8 @@ def test_what_others_have_proved_since_counts(tmp_path: Path) -> None:
     assert same(got(KeptCells(tmp_path), cell()), found)
 
 
-def test_layers_are_made_again_where_others_have_proved_more_since(tmp_path: Path) -> None:
-    """A cell that is opened again may be another than the one that its layers were made from."""
+def test_layers_are_made_again_if_others_have_proved_more_since(tmp_path: Path) -> None:
+    """The bounds of a reopened cell may differ from those that its layers were made from."""
     of, accrued = cell(), GScore("G3.0").code
     with tbgen.open_tablebase(tmp_path) as tables:
         known = Known(Tables(tables), SolvedCells(KeptCells(tmp_path / "cells")))
@@ -254,7 +254,7 @@ def test_layers_are_made_again_where_others_have_proved_more_since(tmp_path: Pat
 
 @pytest.mark.parametrize("end", ENDS)
 def test_a_cell_kept_at_one_end_is_solved_at_both(end: int, four_men: Path, tmp_path: Path) -> None:
-    """A run that was stopped may have found out no more; no cell below tells that there is more to do."""
+    """A stopped run may have solved only one end, and no cell below shows that the other end is missing."""
     first = tbgen.solve(FEN, tables=four_men, kept=KeptCells(tmp_path))
     of = Cell.of_board(chess.Board(FEN), [chess.E1, chess.C2, chess.E8]).canonical()[0]
     whole = got(KeptCells(tmp_path), of)
@@ -269,8 +269,8 @@ def test_a_cell_kept_at_one_end_is_solved_at_both(end: int, four_men: Path, tmp_
     assert again.value == first.value is not None
 
 
-def test_a_cell_is_known_while_it_is_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is packed and kept meanwhile."""
+def test_a_cell_is_available_while_it_is_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is packed and kept in the background."""
     go_on = Event()
 
     def slowly(bounds: Bounds) -> PackedBounds:
@@ -292,8 +292,8 @@ def test_a_cell_is_known_while_it_is_packed(tmp_path: Path, monkeypatch: pytest.
     assert same(solved.get(cell()), there)
 
 
-def test_what_is_not_kept_on_disk_is_packed_when_it_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not each time that it is solved again, and it is known meanwhile."""
+def test_a_cell_that_is_not_kept_on_disk_is_packed_when_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not packed each time that it is solved again, and stays available."""
     packed, go_on = list[Bounds](), Event()
 
     def noted(bounds: Bounds) -> PackedBounds:
@@ -333,7 +333,7 @@ def test_what_is_not_kept_on_disk_is_packed_when_it_is_closed(monkeypatch: pytes
     assert [each.cell for each in packed[2:]] == [small, other]
 
 
-def test_what_cannot_be_packed_is_known_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cell_that_cannot_be_packed_is_available_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(bounds: Bounds) -> PackedBounds:
         raise MemoryError("no room")
 
@@ -354,7 +354,7 @@ def test_what_cannot_be_packed_is_known_and_counted(monkeypatch: pytest.MonkeyPa
     assert solved.nbytes < there.nbytes
 
 
-def test_the_next_position_goes_on_from_them(own: Path, tmp_path: Path) -> None:
+def test_the_next_position_uses_kept_cells(own: Path, tmp_path: Path) -> None:
     first = tbgen.solve(FEN, tables=own, budget=Budget(cells=4), kept=KeptCells(tmp_path / "cells"))
     assert first.cells
     none = Budget(cells=0)

@@ -1,4 +1,4 @@
-"""What is known of the positions that moves out of a cell lead to, one ply further on."""
+"""Bounds of positions after moves out of a cell, from their next captures and pawn moves."""
 
 import random
 from itertools import islice
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("compiled")
 
 
 def positions(route: Route, rng: random.Random, count: int) -> list[CellPosition]:
-    """Some legal positions that a route leads to."""
+    """Return some legal positions that a route leads to."""
     cell = route.destination
     boards = (cell.board_of(side_after(route), rng.randrange(cell.size)) for _ in range(20 * count))
     valid = (board for board in boards if board is not None and board.is_valid())
@@ -34,7 +34,7 @@ def positions(route: Route, rng: random.Random, count: int) -> list[CellPosition
 
 
 def best_reset(tables: Tablebase, board: chess.Board, end: int) -> int:
-    """The best of the mover's captures and pawn moves that tables know; else what a bare king cannot do."""
+    """Return the value of the mover's best capture or pawn move, else the bound against a bare king."""
     bare = chess.WHITE if end == UPPER else chess.BLACK
     worth = WORST[end] if board.occupied_co[bare].bit_count() > 1 else (254, 1)[end]
     for move in board.legal_moves:
@@ -48,7 +48,7 @@ def best_reset(tables: Tablebase, board: chess.Board, end: int) -> int:
 
 
 class Unfinished(Tables):
-    """Tables as a source that says no more than any other: neither the last to be asked nor enough."""
+    """Tables as a source that is neither exact nor final."""
 
     exact = final = False
 
@@ -87,7 +87,7 @@ def test_one_ply_on(fen: str, source: type[Tables], own: Path) -> None:
 
 
 def test_better_bounds_are_kept(small: Path) -> None:
-    """Whichever came first; values, which may be read-only, take the place of any."""
+    """The better bounds are kept in either order. Values, which may be read-only, replace any bounds."""
     board = chess.Board("8/8/8/8/3K3p/8/1P1k4/8 w - - 0 1")
     cell, cells = CellPosition(board, int(board.kings)).cell.canonical()[0], SolvedCells()
     with tbgen.open_tablebase(small) as tables:

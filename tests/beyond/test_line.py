@@ -1,4 +1,4 @@
-"""Lines of what is solved, played out by the arbiter."""
+"""Lines of solved positions, replayed by the arbiter."""
 
 import random
 from collections import Counter
@@ -31,7 +31,7 @@ BLOCKED = "4k3/8/p1p1p1p1/P1P1P1P1/8/8/8/RN2K2B w - - 0 1"
 
 
 def played(board: chess.Board, accrued: GScore | None, line: Line) -> Arbiter:
-    """The game after a line, every move of which must be told with the accrued score that the arbiter has."""
+    """Return the game after a line, and check the accrued score of every move against the arbiter."""
     arbiter = Arbiter(board.fen() if accrued is None else f"{board.fen()} {accrued}", fifty_move_rule="none")
     for left, ply in enumerate(reversed(line)):
         assert ply.depth == left
@@ -44,8 +44,7 @@ def played(board: chess.Board, accrued: GScore | None, line: Line) -> Arbiter:
 
 
 def check_exact(board: chess.Board, accrued: GScore | None, found: Solution) -> None:
-    """The accrued score is the value at the end of the line and not before, after as many plies as the depth
-    says."""
+    """Check that the accrued score becomes the value at the end of the line, after ``depth`` plies."""
     assert found.line is not None
     assert found.lines is None
     arbiter = played(board, accrued, found.line)
@@ -56,7 +55,7 @@ def check_exact(board: chess.Board, accrued: GScore | None, found: Solution) -> 
 
 
 def blocked_board(rng: random.Random) -> chess.Board:
-    """Kings and two pawns that block each other: tables of three men know all that is ahead."""
+    """Return kings and two pawns that block each other; tables of three men have all exits."""
     while True:
         board, pawn, *kings = chess.Board.empty(), *rng.sample(range(8, 48), 1), *rng.sample(range(64), 2)
         board.turn = rng.random() < 0.5
@@ -103,7 +102,7 @@ def test_lines_of_positions_in_tables_are_those_of_the_tables(small: Path) -> No
     [(FINE, "a1 a7"), (BLOCKED, "e1 e8"), ("6k1/5ppp/8/8/8/2b5/5PPP/3R2K1 w - - 0 1", "d1 g8")],
 )
 def test_lines_of_the_games_of_one_cell(fen: str, mobile: str, small: Path) -> None:
-    """With one cell solved, each game's line keeps its value and has as many plies as its depth."""
+    """With one cell solved, the line of each game keeps its value and has as many plies as its depth."""
     board = chess.Board(fen)
     squares = chess.SquareSet(chess.parse_square(name) for name in mobile.split())
     root = CellPosition(board, int(squares))

@@ -1,4 +1,4 @@
-"""Which moves play follows, in which order, and that it does not end where its bounds are inconsistent."""
+"""The moves that play follows, their order, and play where bounds are inconsistent."""
 
 from collections.abc import Callable
 from itertools import cycle
@@ -27,14 +27,14 @@ def answer(lower: int, upper: int, *depths: int) -> Answer:
 def chosen(
     answers: list[Answer], now: Answer, board: chess.Board = KINGS, *, wide: bool = False
 ) -> list[int]:
-    """The numbers of the moves that play follows in a close window, by what is known after them."""
+    """Return the indices of the moves that play follows in a close window, from their bounds."""
     moves = list(zip(position(board).moves(), answers, strict=False))
     steps = [step.move for step, _ in moves]
     kept = followed(moves, now.value, board, CLOSE, wide=wide)
     return [steps.index(step.move) for step, _ in kept]
 
 
-def test_what_gets_a_side_soonest_to_what_it_hopes_for_comes_first() -> None:
+def test_moves_that_reach_the_hoped_for_score_soonest_come_first() -> None:
     known = [answer(250, 20, 3, 9), answer(250, 14, 0, 40), answer(251, 14, 0, 7), answer(20, 14, 1, 1)]
     assert chosen(known, answer(250, 14)) == [3, 2, 1]
 
@@ -46,18 +46,18 @@ def test_black_hopes_for_the_lower_end() -> None:
     assert chosen(known, answer(246, 8), board) == [2, 1]
 
 
-def test_what_the_window_does_not_tell_apart_is_left_out() -> None:
+def test_moves_that_the_window_does_not_distinguish_are_left_out() -> None:
     known = [answer(250, 248, 1, 1), answer(11, 3, 1, 1), answer(250, 3, 9, 9)]
     assert chosen(known, answer(250, 3)) == [2]
 
 
-def test_wider_play_follows_whatever_may_be_worth_more_than_what_is_sure() -> None:
+def test_wide_play_follows_moves_that_may_be_better_than_what_is_sure() -> None:
     known = [answer(250, 20, 3, 9), answer(250, 14, 0, 40), answer(240, 30, 0, 7)]
     assert chosen(known, answer(25, 14), wide=True) == [1, 0]
 
 
 class MadeUpStates(States):
-    """States of two kings, whose own bounds claim more than those of their moves."""
+    """States of two kings, whose bounds are better than those of all their moves."""
 
     def __init__(self, own: Answer, moves: Callable[[], Answer]) -> None:
         self._own, self._moves = own, moves
@@ -83,14 +83,14 @@ def play(own: Answer, moves: list[Answer], most: int) -> Play:
     return follower.follow(most, lambda: True)
 
 
-def test_play_goes_on_where_a_bound_is_better_than_all_moves() -> None:
-    """A solution in a window may know less than one before, of the moves but not of the state."""
+def test_play_continues_where_a_bound_is_better_than_all_moves() -> None:
+    """A solution in a window may have wider bounds after the moves than an earlier one has of the state."""
     found = play(answer(254, 8, 57, 40), [answer(251, 14, 18, 5), answer(249, 17, 60, 3)], 50)
     assert sum(map(len, found.states.values())) == 50
     assert not found.complete
 
 
-def test_states_are_looked_at_once() -> None:
+def test_states_are_examined_once() -> None:
     found = play(answer(254, 8, 57, 40), [answer(254, 8, 18, 5)], 600)
     seen = [(each.slot, each.board.turn, code) for states in found.states.values() for each, code in states]
     assert len(seen) == len(set(seen)) == 600

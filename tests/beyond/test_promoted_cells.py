@@ -1,4 +1,4 @@
-"""Values after promotions, against tables of a man more."""
+"""Values after promotions, compared with tables of one more man."""
 
 import re
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.usefixtures("compiled")
 
 
 def known_of(tables: Tablebase, mobile: int, monkeypatch: pytest.MonkeyPatch) -> Known:
-    """What tables say, where no more than a few men are mobile."""
+    """Bounds from tables, with few mobile men."""
     for module in ("cells.routes", "cells.cell", "beyond.gaps", "beyond.knowledge", "beyond.statements"):
         monkeypatch.setattr(f"tbgen.{module}.MAX_MOBILE", mobile)
     return Known(Tables(tables), SolvedCells(), won=WonCells(mobile))
@@ -41,7 +41,7 @@ def known_of(tables: Tablebase, mobile: int, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.fixture(autouse=True)
 def other_homes() -> Iterator[None]:
-    """What lies below cells is found anew: it depends on how many men may be mobile."""
+    """Clear the caches of cells below, which depend on the number of mobile men."""
     homes_below.cache_clear()
     yield
     homes_below.cache_clear()
@@ -49,7 +49,7 @@ def other_homes() -> Iterator[None]:
 
 @pytest.fixture
 def known(small: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Known]:
-    """What tables of three men say, where no more than two men are mobile."""
+    """Bounds from tables of three men, with at most two mobile men."""
     with tbgen.open_tablebase(small) as tables:
         yield known_of(tables, 2, monkeypatch)
 
@@ -61,7 +61,7 @@ def truth(four_men: Path) -> Iterator[Tables]:
 
 
 def promotion(board: chess.Board, kind: int = QUEEN) -> Route:
-    """The promotion to a kind of piece that captures nothing."""
+    """Return the promotion to a kind of piece without a capture."""
     cell = Cell.of_board(board, mobile_squares(board))
     (route,) = (
         route
@@ -75,7 +75,7 @@ def promotion(board: chess.Board, kind: int = QUEEN) -> Route:
 
 
 def solve_all(known: Known, route: Route) -> None:
-    """Solve and keep what a promotion leads to."""
+    """Solve and keep the cells that a promotion leads to."""
     cells = known.promoted.unsolved(route.destination)
     assert cells
     for bounds in known.promoted.solve(cells, route.destination.frozen[0].man.kind, known, 2):
@@ -116,8 +116,7 @@ def test_values_are_those_of_tables(
 def test_bounds_contain_what_tables_say(
     fen: str, cells: int, share: float, known: Known, truth: Tables
 ) -> None:
-    """The other side's pawn goes on through several cells, and captures end in tables; nothing is known of
-    its promotion."""
+    """The other side's pawn passes through several cells; captures end in tables; it has no promotions."""
     route = promotion(chess.Board(fen))
     assert len(known.promoted.unsolved(route.destination)) == cells
     solve_all(known, route)
@@ -138,7 +137,7 @@ def test_bounds_contain_what_tables_say(
 
 @pytest.mark.parametrize("codes", [(5, 3), (250, 244), *exhaustive([((11, 0),), ((255, 252),)])])
 def test_a_window_leaves_what_matters(codes: tuple[int, int], known: Known, truth: Tables) -> None:
-    """White has promoted, and wins soon or later, or is mated."""
+    """White has promoted, and wins soon, wins later, or is mated."""
     route, window = promotion(chess.Board("8/P6k/8/5p2/8/8/8/6K1 w - - 0 1")), Interval(*map(Code, codes))
     home, seen = route.destination, np.vectorize(window.nearest, otypes=[np.uint8])
     cells = known.promoted.unsolved(home, lambda _: window)
@@ -158,7 +157,7 @@ def test_a_window_leaves_what_matters(codes: tuple[int, int], known: Known, trut
 
 
 def test_each_end_is_found_on_its_own(known: Known) -> None:
-    """What White may hope for who has promoted, of the whole cells; then what is sure."""
+    """First the upper end of the whole cells, which the promoting side may hope for; then the lower end."""
     route = promotion(chess.Board("8/P6k/8/5p2/8/8/8/6K1 w - - 0 1"))
     apart = Known(known.tables, SolvedCells(), won=WonCells(2))
     home, colours = route.destination.canonical()
@@ -185,7 +184,7 @@ def test_each_end_is_found_on_its_own(known: Known) -> None:
 
 
 def check_positions(known: Known, route: Route) -> None:
-    """Compare blocks with what is known of positions one by one."""
+    """Compare blocks with the bounds of single positions."""
     rng, compared = np.random.default_rng(0), 0
     blocks = [known.cells.block(route, end) for end in ENDS]
     for slot in rng.integers(route.destination.size, size=300).tolist():
@@ -199,7 +198,7 @@ def check_positions(known: Known, route: Route) -> None:
 
 
 def test_nothing_is_said_of_the_side_that_has_promoted(known: Known) -> None:
-    """When it is to move again."""
+    """No bounds are given for positions with that side to move again."""
     route = promotion(chess.Board("8/P6k/8/8/8/8/8/6K1 w - - 0 1"))
     solve_all(known, route)
     bounds = known.cells.get(route.destination.canonical()[0])
@@ -212,7 +211,7 @@ def test_nothing_is_said_of_the_side_that_has_promoted(known: Known) -> None:
 
 
 def test_what_is_won_counts_too(known: Known) -> None:
-    """Black's pawn may promote at once, of which nothing is known; it may be captured, and White mates."""
+    """Black's pawn may promote at once, which has no bounds; it may be captured, and White mates."""
     route = promotion(chess.Board("8/P6k/8/8/8/8/5p2/6K1 w - - 0 1"))
     solve_all(known, route)
     without = known.cells.block(route, LOWER)
@@ -229,7 +228,7 @@ def test_what_is_won_counts_too(known: Known) -> None:
     assert np.array_equal(block.value[won.value != 0], without.value[won.value != 0])
 
 
-def test_it_is_told_what_it_takes(known: Known) -> None:
+def test_the_cost_is_estimated(known: Known) -> None:
     promoted = known.promoted
     (alone,) = promoted.unsolved(promotion(chess.Board("8/P6k/8/8/8/8/8/6K1 w - - 0 1")).destination)
     several = promoted.unsolved(promotion(chess.Board("8/P6k/8/5p2/8/8/8/6K1 w - - 0 1")).destination)
@@ -257,7 +256,7 @@ PAWN = "8/P7/8/8/8/8/5k2/K7 w - - 0 1"
 
 @pytest.fixture
 def few_mobile(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No forced mates are found, and few states are looked at."""
+    """No forced mates are found, and few states are examined."""
     monkeypatch.setattr(WonCells, "unsolved", lambda self, home: iter(()))
     monkeypatch.setattr("tbgen.beyond.search._MAX_STATES", 40)
     monkeypatch.setattr("tbgen.beyond.search._FIRST_STATES", 20)
@@ -265,7 +264,7 @@ def few_mobile(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def kings(tmp_path: Path, four_men: Path) -> Path:
-    """A directory with the table of two men only."""
+    """Return a directory with only the table of two men."""
     (tmp_path / "KvK.r.h5").symlink_to(four_men / "KvK.r.h5")
     return tmp_path
 
@@ -273,17 +272,17 @@ def kings(tmp_path: Path, four_men: Path) -> Path:
 def solved(
     tables: Path, monkeypatch: pytest.MonkeyPatch, memory: int = 8 << 30, *, proved: bool = False
 ) -> tuple[Solution, Known]:
-    """What is proved of the position, by tables of two men and with two mobile men."""
+    """Solve the position with tables of two men and two mobile men."""
     with tbgen.open_tablebase(tables) as opened:
         known = known_of(opened, 2, monkeypatch)
         budget = Budget(memory=memory)
         return tbgen.solve(PAWN, tables=opened, known=known, budget=budget, verify=proved, line=True), known
 
 
-def test_what_a_queen_wins_counts_at_once(
+def test_forced_mates_by_a_queen_count_at_once(
     kings: Path, tasks: list[ToSolve], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing else is solved of what promotions lead to."""
+    """No other cells after promotions are solved."""
     monkeypatch.setattr("tbgen.beyond.cell_solver._MAX_SLOTS_BELOW", 0)
     solution, known = solved(kings, monkeypatch)
     assert str(solution.value) == "G0.0"
@@ -306,7 +305,7 @@ def test_promotions_that_keep_an_interval_open_are_solved(
 
 
 @pytest.mark.usefixtures("few_mobile")
-def test_what_promotions_take_is_told_where_memory_is_less(
+def test_the_cost_of_promotions_is_reported_if_memory_is_short(
     kings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = Cell.of_board(chess.Board("Q7/8/8/8/8/8/5k2/K7 b - - 0 1"), [0, 13, 56])

@@ -1,4 +1,4 @@
-"""Proofs of what is solved: whatever goes wrong on the way is found."""
+"""Proofs of solutions find every error in their computation."""
 
 import random
 from collections.abc import Callable
@@ -32,7 +32,7 @@ def test_frozen_men(small: Path) -> None:
     assert found.proof.cells == found.cells
 
 
-def test_what_tables_say_is_not_proved_again(small: Path) -> None:
+def test_values_of_tables_are_not_proved_again(small: Path) -> None:
     found = solve("8/8/8/4KBk1/8/8/8/8 b - - 0 1", tables=small, verify=True)
     assert found.proof == ForwardProof(0, 0, 0)
 
@@ -49,7 +49,7 @@ def test_large_cells_are_proved_in_part(small: Path, monkeypatch: pytest.MonkeyP
 
 
 def once(solver: Callable[..., Bounds], number: int) -> Callable[..., Bounds]:
-    """A solver that takes one value for better than it is, in its answer of this number that has any."""
+    """Return a solver that makes one value too good, in the result of this number among those with bounds."""
     calls = 0
 
     def wrong(*arguments: object) -> Bounds:
@@ -80,8 +80,8 @@ def test_a_wrong_layer_is_found(small: Path, monkeypatch: pytest.MonkeyPatch) ->
         solve(FINE, "-G2.5", tables=small, mobile=kings, budget=of_cells(2), verify=True)
 
 
-def test_what_a_ply_further_on_decides_is_proved(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pawn that promotes beside the king: what the capture is worth is known."""
+def test_bounds_from_the_next_moves_are_proved(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pawn promotes beside the king: the value after its capture is available."""
     wrong = 0
 
     def by_ply(known: knowledge.Known, route: Route, end: int) -> Block | None:
@@ -106,7 +106,7 @@ def test_what_a_ply_further_on_decides_is_proved(small: Path, monkeypatch: pytes
 
 
 def test_exits_that_are_read_wrongly_are_found(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is known of exits is read as if they stood elsewhere."""
+    """The bounds of exits are read from wrong places."""
 
     def wrong(*arguments: Any, **named: Any) -> Block:
         block = gathered(*arguments, **named)

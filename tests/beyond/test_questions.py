@@ -1,4 +1,4 @@
-"""Cells are solved for what matters to the state that is asked about, and again if that is not enough."""
+"""Cells are solved in windows for the current question, and again if the window becomes too close."""
 
 import random
 from itertools import pairwise
@@ -27,7 +27,7 @@ RACE = "8/8/8/8/3K3p/8/1P1k4/8 w - - 0 1"
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[Interval]:
-    """The windows in which cells are solved; small cells, too, are solved for what matters only."""
+    """The windows in which cells are solved, small cells included."""
     windows: list[Interval] = []
     right = Ledger.window
 
@@ -91,7 +91,7 @@ def test_a_proof_has_all_values(small: Path, asked: list[Interval]) -> None:
     [RACE, "8/2p1k3/8/1P1p4/4P3/8/3K2p1/R6r w - - 0 1", "4k3/3p4/8/8/8/8/3P4/4K2B b - - 0 1"],
 )
 def test_colours_of_cells_below(fen: str) -> None:
-    """Wherever play leads, the colours of the canonical cell are swapped in a way that is foreseen."""
+    """Wherever play leads, the colours of the canonical cell are swapped as predicted."""
     rng = random.Random(fen)
     root = cell_of(chess.Board(fen))
     for _ in range(60):
@@ -108,7 +108,7 @@ def cell_of(board: chess.Board) -> Cell:
 
 
 def test_one_colour_is_enough_mostly() -> None:
-    """Where the men tell which cell lies below, no other window has to be covered."""
+    """If the men determine how the cell lies below, no other window has to be covered."""
     root = cell_of(chess.Board("8/8/8/8/pr1k4/2R2P2/2K5/8 b - - 0 75"))
     below = cell_of(chess.Board("8/8/8/5P2/1r1k4/p1R5/2K5/8 b - - 0 75"))
     assert colours_below(root, below) == {False}

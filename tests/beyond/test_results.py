@@ -1,4 +1,4 @@
-"""What is proved outlives the run that proves it, however that ends."""
+"""Results outlive the run that proves them, however it ends."""
 
 import json
 import os
@@ -20,7 +20,7 @@ FOUND = [
     (B, proved("-G3.5 -G3.5", 7), MINUTE),
     (A, proved("-G4.0 G1.5"), Effort(5.5, 1 << 30, 0)),
 ]
-"""Three attempts, two of them on one state, which leave it between -G4.5 and G2.0."""
+"""Three attempts, two of them on one state, which prove that it lies between -G4.5 and G2.0."""
 
 
 @pytest.fixture
@@ -30,11 +30,11 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def kept(path: Path) -> bytes:
-    """The bytes of a file with the attempts."""
+    """Return the bytes of a file with the attempts."""
     with open_results(path) as results:
         for number, found in enumerate(FOUND, 2):
             results.add(*found)
-            assert path.read_bytes().count(b"\n") == number  # a run that is killed now has kept it
+            assert path.read_bytes().count(b"\n") == number  # a run that is killed now has stored it
     return path.read_bytes()
 
 
@@ -44,7 +44,7 @@ def test_a_state_has_no_clocks() -> None:
     assert StateName.of(chess.Board(LOCKED.replace(" w ", " b ")), GScore("G4.5")) != A
 
 
-def test_an_attempt_counts_for_those_of_as_little_of_the_same_state() -> None:
+def test_an_attempt_covers_smaller_efforts_on_the_same_state() -> None:
     results = SolveResults()
     results.add(A, proved("-G4.5 G2.0"), MINUTE)
     for seconds, memory, tables in ((60.0, 8 << 30, 36), (59.0, 1 << 30, 0)):
@@ -52,7 +52,7 @@ def test_an_attempt_counts_for_those_of_as_little_of_the_same_state() -> None:
         assert not results.tried(B, Effort(seconds, memory, tables))
 
 
-def test_several_attempts_say_what_all_of_them_prove(path: Path, kept: bytes) -> None:
+def test_several_attempts_prove_their_intersection(path: Path, kept: bytes) -> None:
     with open_results(path) as results:
         assert results.proved(A) == proved("-G4.5 G2.0")
         assert results.proved(B) == proved("-G3.5 -G3.5", 7)
@@ -62,7 +62,7 @@ def test_several_attempts_say_what_all_of_them_prove(path: Path, kept: bytes) ->
     assert path.read_bytes().startswith(kept)
 
 
-def test_what_a_line_says(kept: bytes) -> None:
+def test_the_fields_of_a_line(kept: bytes) -> None:
     assert [json.loads(line) for line in kept.splitlines()][2] == {
         "position": "8/k7/3p4/p2P1p2/P2P1P2/8/8/K7 w - -",
         "accrued": "G4.5",
@@ -76,11 +76,11 @@ def test_what_a_line_says(kept: bytes) -> None:
     }
 
 
-def test_a_torn_last_line_costs_that_line_alone(
+def test_an_incomplete_last_line_costs_only_that_line(
     path: Path, kept: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Wherever a run was killed, the next one goes on."""
-    monkeypatch.setattr(os, "fsync", lambda _: None)  # some thousand of them would take their time
+    """Wherever a run was killed, the next one continues."""
+    monkeypatch.setattr(os, "fsync", lambda _: None)  # some thousand of them would take too long
     for size in range(len(kept) + 1):
         path.write_bytes(kept[:size])
         whole, expected = max(kept[:size].count(b"\n") - 1, 0), SolveResults()
@@ -159,7 +159,7 @@ def test_one_run_at_a_time(path: Path) -> None:
         pass
 
 
-def test_where_no_file_can_be(tmp_path: Path) -> None:
+def test_a_path_where_no_file_can_be_made(tmp_path: Path) -> None:
     for place in (tmp_path, Path("/dev/null")):
         with pytest.raises(UsageError, match="is not a file: name one for results"):
             open_results(place).__enter__()

@@ -1,4 +1,4 @@
-"""Sets of mobile men, tried one after the other, and how one man holds another."""
+"""Sets of mobile men, tried in turn, and holds of one man by another."""
 
 import random
 from pathlib import Path
@@ -16,7 +16,7 @@ LOCKED = "7k/8/p1p1p1p1/P1P1P1P1/8/p1p1p1p1/P1P1P1P1/K7 w - - 0 1"
 pytestmark = pytest.mark.usefixtures("compiled")
 
 
-def test_sets_have_all_men_of_the_side_that_is_held() -> None:
+def test_sets_contain_all_men_of_the_opponent_of_the_prover() -> None:
     board = chess.Board("r3k3/8/8/8/8/8/PPP5/RN2K2R w - - 0 1")
     sets = list(sets_worth_trying(board, 4))
     assert [len(each) for each in sets] == sorted(len(each) for each in sets)
@@ -53,7 +53,7 @@ def test_many_sets_are_at_least_as_good_as_each(three_men: Path) -> None:
 
 
 def test_the_blocker_holds(three_men: Path) -> None:
-    """Whatever the changer does, the blocker can go to where the map has him, and more he never loses."""
+    """After any move of the changer, the blocker can reach a square of the map, and concedes no more."""
     found = tbgen.solve(
         LOCKED, tables=three_men, mobile=[chess.A1, chess.H8], budget=Budget(cells=sample(10, 40))
     )

@@ -1,4 +1,4 @@
-"""A depth is told only where nothing is open that play can come to."""
+"""A depth is reported only if all positions that play can reach are resolved."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ RACE = "8/8/8/8/3K3p/8/1P1k4/8 w - - 0 1"
 
 
 def settled(fen: str, tables: Path) -> tuple[bool, bool, int | None]:
-    """Whether all of a position's cell has values, whether its play is settled, and the depth told."""
+    """Return whether the cell has values everywhere, whether the play is resolved, and the reported depth."""
     board = chess.Board(fen)
     root, meter = CellPosition(board, int(board.kings)), Meter(Budget(cells=1))
     with tbgen.open_tablebase(tables) as opened:
@@ -44,7 +44,7 @@ def test_what_is_open_can_be_reached(small: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("most", [100, *exhaustive([10_000])])
 def test_tables_leave_nothing_open(most: int, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Then all values are known, however many positions there are to look at."""
+    """All values are available, however many positions have to be examined."""
     monkeypatch.setattr("tbgen.beyond.knowledge._MAX_RESOLVED_POSITIONS", most)
     values, play, depth = settled(BLOCKED, small)
     assert (values, play) == (True, most > 100)
@@ -52,7 +52,7 @@ def test_tables_leave_nothing_open(most: int, small: Path, monkeypatch: pytest.M
 
 
 def test_a_guess_takes_no_layer(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where one would have to be made, a bound counts as the accrued score; else it is looked up."""
+    """If a layer would have to be made, the bound counts as the accrued score; else it is looked up."""
     monkeypatch.setattr("tbgen.beyond.knowledge._MIN_GUESSED_SLOTS", 0)
     board = chess.Board(LOCKED)
     root, meter = CellPosition(board, int(board.kings)), Meter(Budget(cells=1))

@@ -1,4 +1,4 @@
-"""Intervals of positions beyond the tables, and the tables that know better."""
+"""Intervals of positions beyond the tables, compared with larger tables."""
 
 import gc
 import random
@@ -42,7 +42,7 @@ def score(rng: random.Random) -> GScore | None:
 
 
 def check(tables: tbgen.Tablebase, board: chess.Board, accrued: GScore | None, found: Solution) -> None:
-    """Compare with the tables: the position and all its moves."""
+    """Compare the bounds of a position and of all its moves with the tables."""
     known = tables.probe(board, accrued)
     assert found.lower <= known.value <= found.upper
     assert (found.position_score, found.accrued) == (known.position_score, known.accrued)
@@ -74,7 +74,7 @@ def test_en_passant(tables: Path, small: Path) -> None:
 
 
 def test_more_work_never_widens(tables: Path, tasks: list[ToSolve]) -> None:
-    """In the end all cells are solved once, but the position's own, which comes first and last."""
+    """In the end all cells are solved once, except the position's own, which is solved first and last."""
     before = None
     for cells in (0, 10, 300):
         tasks.clear()
@@ -91,7 +91,7 @@ def test_more_work_never_widens(tables: Path, tasks: list[ToSolve]) -> None:
 
 
 def test_time_counts_while_exits_are_found(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a way out of a cell says may take long, for all that was foreseen."""
+    """Looking up a route may take longer than estimated."""
     clock, stored = SimpleNamespace(now=0.0), knowledge.Known.stored
 
     def slow(self: knowledge.Known, route: Route, end: int) -> Block | None:
@@ -104,12 +104,12 @@ def test_time_counts_while_exits_are_found(tables: Path, monkeypatch: pytest.Mon
     found = solve(LOCKED, "G4.5", tables=tables, budget=Budget(seconds=60.0, memory=2 << 30), mobile=KINGS)
     assert found.stopped_by is Stop.TIME
     assert found.cells > 0
-    # A game for each end looks for itself, and finishes what it has begun; what takes too long is not begun.
+    # Each game looks up its exits and finishes what it has begun, but begins nothing that takes too long.
     assert 30.0 <= clock.now <= 62.0
 
 
 def test_tables_are_closed_afterwards(tables: Path) -> None:
-    """At once, not when the garbage collector comes: another table may take the place of the file."""
+    """They are closed at once, not by the garbage collector: another table may replace the file."""
     gc.collect()
     before = h5py.h5f.get_obj_count(h5py.h5f.OBJ_ALL, h5py.h5f.OBJ_FILE)
     gc.disable()
@@ -131,7 +131,7 @@ def test_a_position_of_a_table_is_answered_from_it(tables: Path) -> None:
     [("8/8/8/3kP3/8/1Kp5/8/8 w - - 1 1", "-G1.0"), ("8/Kp6/2k5/2P5/8/8/8/8 b - - 1 1", "-G1.0")],
 )
 def test_a_table_without_its_sub_tables(fen: str, accrued: str, tables: Path, tmp_path: Path) -> None:
-    """It says what the position is worth fresh, and this is another state of it."""
+    """The table has the fresh value of the position, but this is another state."""
     shutil.copy(tables / "KPvKP.r.h5", tmp_path)
     with tbgen.open_tablebase(tables) as full:
         fresh, value = (full.probe(fen, score).value for score in (tbgen.FRESH, accrued))
@@ -157,7 +157,7 @@ def test_mate_and_stalemate(small: Path, tmp_path: Path) -> None:
 
 
 def test_a_locked_position_takes_one_cell(tmp_path: Path) -> None:
-    """No king gets at a pawn, so that nothing leads out; tables are of no use."""
+    """No king can reach a pawn, so no move leaves the cell, and tables are of no use."""
     fen = "8/4k3/1p1p1p1p/pPpPpPpP/P1P1P1P1/8/4K3/8 w - - 0 1"
     found = solve(fen, tables=tmp_path)
     assert (str(found.value), found.depth, found.cells) == ("G5.5", 1, 1)
@@ -165,15 +165,15 @@ def test_a_locked_position_takes_one_cell(tmp_path: Path) -> None:
     assert (str(swapped.value), swapped.depth, swapped.cells) == ("-G5.5", 1, 1)
 
 
-def test_what_memory_refuses_is_said(tmp_path: Path) -> None:
-    """Without tables a pawn may promote into a larger cell, which there is no room for."""
+def test_cells_that_memory_does_not_allow_are_reported(tmp_path: Path) -> None:
+    """Without tables a pawn may promote into a cell that is too large for the memory."""
     least = Budget(memory=memory_needed(64**2) + 1)
     found = solve("8/1k6/8/8/8/8/2K1P3/8 w - - 0 1", tables=tmp_path, budget=least)
     assert (found.value, found.stopped_by) == (None, Stop.MEMORY)
 
 
-def test_sets_that_memory_refuses_are_not_forgotten(tmp_path: Path) -> None:
-    """Sets of two men fit; those of more do not, and might narrow the interval."""
+def test_sets_that_memory_does_not_allow_are_reported(tmp_path: Path) -> None:
+    """Sets of two men fit into the memory; larger ones do not, and might narrow the interval."""
     fen, most = "4k3/8/p2n4/P7/8/8/8/2B1K3 w - - 0 1", memory_needed(64**2) + 1
     found = solve(fen, tables=tmp_path, budget=Budget(memory=most, cells=1), mobile="auto")
     assert (found.value, found.stopped_by) == (None, Stop.MEMORY)
@@ -189,7 +189,7 @@ def test_memory_chooses_the_men_that_are_mobile(tmp_path: Path) -> None:
         sets, all_fit = sets_to_try(board, 5 << 29, mobile)
         assert {len(squares) for squares in sets} == {2, 3}
         assert not all_fit
-    # Four pieces of one side that can move take four men; the kings are left.
+    # Five white men can move, which is too many for a bound of Black; sets for bounds of White remain.
     many = chess.Board("4k3/8/8/8/8/8/8/QRBNK3 w - - 0 1")
     assert sets_to_try(many, 5 << 29, None)[0]
     found = solve(board, tables=tmp_path, budget=Budget(memory=5 << 29, cells=1))
@@ -199,7 +199,7 @@ def test_memory_chooses_the_men_that_are_mobile(tmp_path: Path) -> None:
 
 
 def test_missing_tables_are_named(small: Path, tmp_path: Path) -> None:
-    """One command builds all that might narrow the interval; what they rest on comes with them."""
+    """One command builds all tables that might narrow the interval, and their sub-tables with them."""
     fen = "8/1k6/8/8/8/8/2K1P3/8 w - - 0 1"
     found = solve(fen, tables=tmp_path, budget=Budget(cells=1))
     assert (found.missing, found.stopped_by) == (("KPvK",), Stop.CELLS)
@@ -211,7 +211,7 @@ def test_missing_tables_are_named(small: Path, tmp_path: Path) -> None:
 
 
 def test_an_interruption_leaves_what_is_proved(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As much as the cells do that were solved before it."""
+    """The bounds are those of the cells solved before it."""
     solved, most, right = 0, 10, CellSolver._solve_granted
 
     def interrupted(solver: CellSolver, task: ToSolve) -> bool:
@@ -234,7 +234,7 @@ def test_an_interruption_leaves_what_is_proved(small: Path, monkeypatch: pytest.
 
 @pytest.mark.usefixtures("ticking")
 def test_small_cells_do_not_take_the_time_of_the_first(small: Path) -> None:
-    """Even where everything takes longer than expected, the position's own cell is solved: here is a mate."""
+    """The position's own cell is solved even if all takes longer than expected: it contains a mate."""
     fen = "6k1/5ppp/8/8/8/8/5PPP/3Q2K1 w - - 0 1"
     found = solve(fen, tables=small, mobile=[chess.D1, chess.G8], budget=Budget(seconds=40.0))
     assert (str(found.value), found.moves[0].san, found.stopped_by) == ("G0.0", "Qd8#", None)
@@ -271,13 +271,15 @@ def test_bad_input(fen: str, options: dict[str, object], sentence: str, small: P
 
 
 def test_more_moves_than_ranks_can_count(small: Path) -> None:
-    """Five queens may have more moves than eight bits count: the cell is refused before anything wraps."""
+    """Five queens may have more moves than eight bits can count: the cell is refused."""
     with pytest.raises(UsageError, match="scores beyond G63"):
         solve("6rk/6pp/8/8/8/QQQQQ3/8/K7 w - - 0 1", tables=small, mobile=[chess.A1, chess.H8])
 
 
-def test_packed_tables_say_as_much(own: Path, packed: PackedTables, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A position of four men, with what captures and promotions lead to in tables of three."""
+def test_packed_tables_give_the_same_bounds(
+    own: Path, packed: PackedTables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A position of four men, whose captures and promotions lead to tables of three men."""
     monkeypatch.setattr(tables_as_sources, "MAX_PROBED_SLOTS", 0)
     fen = "8/1r6/8/4k3/8/1P2K3/8/8 b - - 0 60"
     expected = solve(fen, "G6.0", tables=own, budget=of_cells(2))

@@ -31,13 +31,13 @@ def positions_of(cell: Cell) -> Iterator[CellPosition]:
 
 @cache
 def ways(cell: Cell) -> frozenset[tuple[Cell, bool]]:
-    """Where captures and pawn moves lead from all positions of a cell, and whether by promotion."""
+    """Return the cells that captures and pawn moves of all positions lead to, and whether by promotion."""
     steps = (step for position in positions_of(cell) for step in position.moves() if step.zeroing)
     return frozenset((step.after.cell.canonical()[0], bool(step.move.promotion)) for step in steps)
 
 
 def reached(cell: Cell, promotions: bool) -> set[Cell]:
-    """Where they lead, with or without promotions."""
+    """Return these cells, with or without promotions."""
     return {home for home, promoted in ways(cell) if promotions or not promoted}
 
 
@@ -68,7 +68,7 @@ def below_by_moves(cell: Cell, is_held: Callable[[Cell], bool]) -> set[Cell]:
 
 
 @pytest.mark.parametrize("with_held", [False, True])
-def test_all_cells_below_one_come_after_what_they_rest_on(with_held: bool) -> None:
+def test_cells_below_come_after_their_homes(with_held: bool) -> None:
     root = cell_of("4k3/8/8/2p5/1P6/8/8/4K3 w - - 0 1", chess.E1)
     held = set(homes_below(root)[:2]) if with_held else set()
     structures = cells_below(root, held.__contains__)
@@ -83,7 +83,7 @@ def test_all_cells_below_one_come_after_what_they_rest_on(with_held: bool) -> No
 
 @cache
 def homes_ahead(cell: Cell, side: Side) -> set[tuple[Cell, Side]]:
-    """Where captures, and pawn moves of one side, lead from all positions of a cell, and that side there."""
+    """Return the homes of captures and of pawn moves of one side, with the side, move by move."""
     found = set()
     for position in positions_of(cell):
         for step in position.moves():
@@ -114,8 +114,8 @@ def test_cells_ahead_are_those_of_the_pawn_moves_of_one_side(side: Side, with_he
     assert len(expected) < len(cells_below(root, held.__contains__))
 
 
-def test_what_they_take() -> None:
-    """A pawn that two kings may take: 5 more squares for it, or none; a table has the kings alone."""
+def test_the_time_of_cells() -> None:
+    """A pawn that two kings may capture, with five squares ahead or none; a table has the two kings."""
     root = cell_of("4k3/8/8/8/8/8/P7/4K3 w - - 0 1", chess.E1, chess.E8)
     cells = cells_below(root, lambda cell: cell.men == 2)
     assert [cell.size for cell in cells] == [64**2] * 6
@@ -126,7 +126,7 @@ def test_what_they_take() -> None:
 
 
 def test_a_graph_that_is_too_large() -> None:
-    """What there is of it is in order all the same."""
+    """The cells up to the limit are in order all the same."""
     root = cell_of("4k3/pppppppp/8/8/8/8/PPPPPPPP/4K3 w - - 0 1", chess.E1, chess.E8)
     structures = cells_below(root, lambda cell: False, most=50)
     assert len(structures) == 50

@@ -1,4 +1,4 @@
-"""Syzygy files bound what is solved; ``tests/data/syzygy`` has those of three men, made by rtbgen."""
+"""Syzygy files as an exit source; ``tests/data/syzygy`` has those of three men, made by rtbgen."""
 
 import random
 from collections.abc import Iterator
@@ -46,8 +46,8 @@ def boards(name: str, count: int) -> list[chess.Board]:
     return [random_board(rng, Material.parse(name)) for _ in range(count)]
 
 
-def test_they_narrow_and_never_lie(tables: Path, tmp_path: Path, files: Syzygy) -> None:
-    """Of positions of four men without any tables."""
+def test_they_narrow_intervals_and_are_never_wrong(tables: Path, tmp_path: Path, files: Syzygy) -> None:
+    """In positions of four men, without any tables."""
     narrowed, rng = 0, random.Random(8)
     some = [*boards("KPvKP", sample(1, 6)), *boards("KRvKP", sample(1, 3))]
     some += [*boards("KQvKP", sample(0, 3)), *boards("KPPvK", sample(0, 3))]
@@ -78,7 +78,7 @@ def test_a_draw_is_between_the_stalemates(tmp_path: Path, files: Syzygy) -> None
     assert (str(found.lower), str(found.upper)) == ("-G0.5", "G0.5")
 
 
-def test_proof_goes_on_from_them(tmp_path: Path, files: Syzygy) -> None:
+def test_proofs_use_them_as_premises(tmp_path: Path, files: Syzygy) -> None:
     found = solve(
         "4k3/3p4/8/4P3/8/8/8/4K3 b - - 0 1", tables=tmp_path, syzygy=files, budget=of_cells(6), verify=True
     )
@@ -88,7 +88,7 @@ def test_proof_goes_on_from_them(tmp_path: Path, files: Syzygy) -> None:
 
 
 @pytest.mark.parametrize("fen", BOARDS)
-def test_blocks_say_what_positions_do(
+def test_blocks_agree_with_single_positions(
     fen: str,
     tables: Path,
     tmp_path: Path,
@@ -104,10 +104,10 @@ def test_blocks_say_what_positions_do(
         assert check_source(syzygy, routes, 97, truth) > 25
     for route in routes:
         lower, upper = (syzygy.block(route, end) for end in (LOWER, UPPER))
-        # Both ends claim the least of a mate, whoever forces it.
+        # At both ends the depth of a mate claims least, whoever mates.
         assert ((lower.depth > upper.depth) == (lower.value == 0)).all()
         assert ((lower.depth < upper.depth) == (upper.value == 255)).all()
-    # Where a file is missing there are positions all the same.
+    # Where a file is missing, positions still have the worst bounds.
     syzygy._winners.clear()
     monkeypatch.setattr(files._files, "get_wdl", lambda board: None)
     white, black = routes[0].destination.sides()
@@ -120,7 +120,7 @@ def test_blocks_say_what_positions_do(
             assert set(block.value.tolist()) - {int(NONE)} == {bound}
 
 
-def test_positions_are_asked_for_with_their_en_passant_right(
+def test_positions_are_looked_up_with_their_en_passant_right(
     files: Syzygy, syzygy: SyzygyExits, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     board = chess.Board("4k3/8/8/8/3p4/8/2P5/4K3 w - - 0 1")
@@ -133,10 +133,10 @@ def test_positions_are_asked_for_with_their_en_passant_right(
 
 
 @pytest.mark.parametrize("fen", BOARDS)
-def test_what_is_known_of_single_positions_is_known_of_all(
+def test_single_positions_have_no_better_bounds_than_blocks(
     fen: str, tmp_path: Path, syzygy: SyzygyExits
 ) -> None:
-    """Else a search would take for decided what its games do not know."""
+    """Else a search would treat states as exact that its games do not."""
     board = chess.Board(fen)
     with tbgen.open_tablebase(tmp_path) as tables:
         known = Known(Tables(tables), SolvedCells(), syzygy)

@@ -1,4 +1,4 @@
-"""Phases of tables as cells read them: packed ones say what plain ones say."""
+"""Phases of tables as cells read them: packed tables agree with plain ones."""
 
 import itertools
 import shutil
@@ -37,7 +37,7 @@ CAPTURE = "r7/1P6/8/4k3/8/8/4K3/8 w - - 0 1"
 def test_packed_phases_are_those_of_plain_tables(
     name: str, missing: int, own: Path, tables: Path, packed: PackedTables
 ) -> None:
-    """Tables with as many men are taken only where the derived side may promote; here they are missing."""
+    """Tables with as many men are used only if the derived side may promote; here they are missing."""
     shutil.copy(packed(name), own)
     for path in own.glob("K[QRBN]vK.r.h5") if name == "KPvK" else ():
         path.unlink()
@@ -57,13 +57,11 @@ def test_packed_phases_are_those_of_plain_tables(
                 )
         for row in range(0, len(en_passant_configs(layout)), 5):
             assert is_same(some.en_passant(material, row), plain.en_passant(material, row))
-    assert kept_back == missing  # of KRPvK Black's side to move is the derived one
+    assert kept_back == missing  # the derived side of KRPvK is Black
 
 
-def test_positions_that_are_asked_for_are_those_of_plain_tables(
-    own: Path, tables: Path, packed: PackedTables
-) -> None:
-    """Where a man has landed: those that the packed table stores, and those that it derives."""
+def test_looked_up_positions_are_those_of_plain_tables(own: Path, tables: Path, packed: PackedTables) -> None:
+    """Routes with a landed man, to the stored and to the derived side of the packed table."""
     shutil.copy(packed("KPvK"), own)
     board = chess.Board("8/2k5/8/1p6/3P4/8/2K5/8 w - - 0 1")
     cell = Cell.of_board(board, mobile_squares(board))
@@ -83,7 +81,7 @@ def test_positions_that_are_asked_for_are_those_of_plain_tables(
 
 
 class Late(Tables):
-    """Tables that say that everything takes a ply longer."""
+    """Tables whose depths are one ply too large."""
 
     def block(self, route: Route, end: int) -> Block:
         value, depth = super().block(route, end)
@@ -99,7 +97,7 @@ def test_wrong_depths_of_a_source_are_noticed(tables: Path) -> None:
 
 @pytest.fixture
 def promoted(own: Path, packed: PackedTables, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory with the tables of up to three men, packed where promotions lead to."""
+    """Return a directory with the tables of up to three men; those that promotions lead to are packed."""
     monkeypatch.setattr(solver_tables, "MAX_PROBED_SLOTS", 64**2)
     for name in ("KQvK", "KRvK", "KBvK", "KNvK"):
         shutil.copy(packed(name), own)
@@ -110,7 +108,7 @@ def promoted(own: Path, packed: PackedTables, monkeypatch: pytest.MonkeyPatch) -
 def test_phases_from_which_promotions_lead_to_packed_tables(
     name: str, own: Path, tables: Path, packed: PackedTables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where these count as large, and are decoded one at a time."""
+    """These may also count as large, and are then decoded one at a time."""
     monkeypatch.setattr(solver_tables, "MAX_PROBED_SLOTS", 64**2)
     monkeypatch.setattr("tbgen.packed.sources._FEW_SLOTS", 64**2)
     for each in (name, *(name.replace("P", piece, 1) for piece in "QRBN")):
@@ -142,7 +140,7 @@ def test_phases_from_which_promotions_lead_to_packed_tables(
 
 
 def before_double_steps(layout: Layout) -> Iterator[int]:
-    """The phases from which a double step leads past an enemy pawn."""
+    """Return the phases in which a double step can pass an enemy pawn."""
     for phase, square in en_passant_configs(layout).tolist():
         start = square + (8 if square >= 32 else -8)
         for before, placement in enumerate(layout.placements):
@@ -150,7 +148,7 @@ def before_double_steps(layout: Layout) -> Iterator[int]:
                 yield before
 
 
-def test_captures_with_promotion_are_looked_up_when_somebody_asks(promoted: Path, tables: Path) -> None:
+def test_captures_with_promotion_are_looked_up_after_opening(promoted: Path, tables: Path) -> None:
     board = chess.Board(CAPTURE)
     cell = Cell.of_board(board, mobile_squares(board))
     steps = {step.move.uci(): step for step in CellPosition(board, board.occupied & ~board.pawns).moves()}
@@ -175,7 +173,7 @@ def test_captures_with_promotion_are_looked_up_when_somebody_asks(promoted: Path
 
 
 def test_values_of_small_cells(promoted: Path, tables: Path) -> None:
-    """With a frozen man, whose moves a solution of the cell knows nothing of."""
+    """The cell has a frozen man, whose moves a solution of the cell has no bounds for."""
     board = chess.Board("Q7/8/8/4k3/8/8/4K3/8 b - - 0 1")
     cell = Cell.of_board(board, chess.SquareSet([chess.E2, chess.E5]))
     with tbgen.open_tablebase(promoted) as packed_ones, tbgen.open_tablebase(tables) as plain_ones:
@@ -194,7 +192,7 @@ def test_values_of_small_cells(promoted: Path, tables: Path) -> None:
         assert seen > 200
 
 
-def test_what_is_kept_has_a_limit(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kept_phases_have_a_limit(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     material = Material.parse("KRvKR")
     size = 3 * layout_of(material).size
     monkeypatch.setattr(solver_tables, "_MAX_PHASE_BYTES", 3 * size)
@@ -207,7 +205,7 @@ def test_what_is_kept_has_a_limit(tables: Path, monkeypatch: pytest.MonkeyPatch)
             assert 0 < some.nbytes <= 3 * size
 
 
-def test_play_leads_to_what_packed_tables_hold(
+def test_play_leads_to_positions_in_packed_tables(
     promoted: Path, tables: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[Cell] = []

@@ -1,4 +1,4 @@
-"""Forced mates after promotions: what they say of promotions is what tables say."""
+"""Forced mates after promotions, compared with tables."""
 
 import random
 from collections.abc import Iterator
@@ -35,11 +35,11 @@ BOARDS = [
     "6k1/8/3b4/8/8/4p3/8/K7 w - - 0 1",
     *exhaustive(["8/1k6/8/8/P7/8/8/6KR w - - 0 1"]),
 ]
-"""With a pawn or two that may promote; one man more, and the table is needed."""
+"""Materials with one or two pawns that may promote; a man more, and the table is needed."""
 
 
 def about_to_promote(board: chess.Board) -> Iterator[chess.Board]:
-    """The board with either side's pawns one step before promotion."""
+    """Return the board with the pawns of either side one step before promotion."""
     for colour in chess.COLORS:
         if board.pieces(chess.PAWN, colour):
             after = board.copy(stack=False)
@@ -82,7 +82,7 @@ def test_forced_mates_after_promotions_are_those_of_tables(fen: str, small: Path
 
 
 def test_captures_that_leave_pawns_need_no_table() -> None:
-    """They are solved before, and White wins by some of them."""
+    """The cells after these captures are solved before, and White wins by some of them."""
     queen, pawn = man_of(WHITE_TO_MOVE, QUEEN), man_of(BLACK_TO_MOVE, PAWN)
     board = chess.Board("Q7/1k6/1r6/8/8/8/5p2/6K1 b - - 0 1")
     whole = Cell.of_board(board, mobile_squares(board))
@@ -99,8 +99,8 @@ def test_captures_that_leave_pawns_need_no_table() -> None:
     assert np.bitwise_count(found.won).sum() > 1.2 * np.bitwise_count(without.won).sum()
 
 
-def test_a_bare_king_does_not_mate_though_more_is_known(tmp_path: Path) -> None:
-    """Where no mate is found either, in blocks as in single positions."""
+def test_a_bare_king_has_no_mates_in_blocks(tmp_path: Path) -> None:
+    """The bound against a bare king applies where no mate is found, in blocks as in single positions."""
     board = chess.Board("8/P6k/8/8/8/8/8/6K1 w - - 0 1")
     cell = Cell.of_board(board, mobile_squares(board))
     (route,) = (route for route in routes_of(lineup_of_cell(cell)) if is_to_queen(route, cell))
@@ -116,7 +116,7 @@ def test_a_bare_king_does_not_mate_though_more_is_known(tmp_path: Path) -> None:
 
 
 def is_to_queen(route: Route, cell: Cell) -> bool:
-    """Whether a route is a promotion to a queen that captures nothing."""
+    """Return whether a route is a promotion to a queen without a capture."""
     frozen = route.destination.frozen
     there = len(route.destination.mobile) == len(cell.mobile)
     return route.promoted is not None and there and frozen[0].man.kind == QUEEN
@@ -138,7 +138,7 @@ def test_a_wrong_win_does_not_pass_the_proof(small: Path) -> None:
 
 
 def legal_words_of(wins: Wins) -> Words:
-    """The legal positions with Black to move."""
+    """Return the legal positions with Black to move."""
     frame = frame_of_cell(wins.cell).frame
     legal = np.zeros((2, frame.words), np.uint64)
     legal_words(frame, legal, 0, frame.words)

@@ -52,7 +52,7 @@ def slowly(board: chess.Board, mobile: list[chess.Square], accrued: int | None =
 
 
 def found_in(bounds: Bounds, position: CellPosition, end: int) -> tuple[int, int]:
-    """Code and depth of a position in one game."""
+    """Return code and depth of a position in one game."""
     at = end, side_of(position.board), position.slot
     return int(bounds.value[at]), int(bounds.depth[at])
 
@@ -63,7 +63,7 @@ def found_in(bounds: Bounds, position: CellPosition, end: int) -> tuple[int, int
 def test_any_number_of_threads_finds_the_same(
     threads: int, worth_sharing: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each on a game of its own, or all on both."""
+    """Each thread works on one game, or all threads on both."""
     monkeypatch.setattr("tbgen.cells.games._MIN_SHARED_SLOTS", worth_sharing)
     for cell in cells(4, sample(1, 2)):
         games, others = Games(cell, MadeUp()), Games(cell, MadeUp(), threads)
@@ -73,8 +73,8 @@ def test_any_number_of_threads_finds_the_same(
 
 
 @pytest.mark.parametrize(("end", "threads"), [(0, 1), (1, 2), *exhaustive([(0, 2), (1, 1)])])
-def test_the_game_of_one_end_finds_there_what_both_games_find(end: int, threads: int) -> None:
-    """At the other end nothing is known, until the games of that end are added."""
+def test_the_game_of_one_end_agrees_with_both_games(end: int, threads: int) -> None:
+    """The other end has the worst bounds until its game is added."""
     other, score = 1 - end, GScore("G3.0")
     for cell in cells(5, sample(1, 2)):
         both, one = Games(cell, MadeUp()), Games(cell, MadeUp(), threads, [end])
@@ -95,7 +95,7 @@ def test_the_game_of_one_end_finds_there_what_both_games_find(end: int, threads:
 
 
 class Exact(MadeUp):
-    """Both ends of what is known are the lower one."""
+    """Made-up exits whose upper bounds equal the lower ones."""
 
     def __init__(self, *, told: bool) -> None:
         self._told = told
@@ -113,8 +113,8 @@ class Exact(MadeUp):
 def test_one_game_is_enough_where_all_exits_are_exact(
     worth_sharing: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On one thread or on two; bounds from before the exits were exact have a layer for each end, as where a
-    cell was kept while the cells below it had not been solved."""
+    """On one thread or two. Bounds from before the exits became exact have a layer for each end, as if a
+    cell was kept before the cells below it were solved."""
     monkeypatch.setattr("tbgen.cells.games._MIN_SHARED_SLOTS", worth_sharing)
     for cell in cells(7, sample(1, 3)):
         games, both = Games(cell, Exact(told=True), 2), Games(cell, Exact(told=False), 1)
@@ -132,8 +132,8 @@ def test_one_game_is_enough_where_all_exits_are_exact(
             assert is_same(told, untold)
 
 
-def test_what_nobody_waits_for_is_not_finished() -> None:
-    """After an interruption, between two ranks."""
+def test_a_cancelled_game_is_not_finished() -> None:
+    """It is cancelled between two ranks, as by an interruption."""
     frame, stopped = frame_of_cell(cells(4, 1)[0]), Event()
     (pool,) = pools_of_ends(frame, routes_of(frame), MadeUp(), [LOWER])
     game = BoundsGame(frame, pool)
@@ -164,8 +164,8 @@ def test_against_the_slow_solver(seed: int) -> None:
                     assert found == reference.state(other, code, name), (other.fen(), name, code)
 
 
-def test_promotion_beside_a_like_man_that_stands_still() -> None:
-    """The block of a promoted queen holds her positions, not those of the queen that is frozen."""
+def test_promotion_beside_a_frozen_man_of_the_same_kind() -> None:
+    """The block of a promoted queen has the positions of that queen, not of the frozen one."""
     board = chess.Board("8/P6k/8/8/8/3Q4/8/K7 w - - 0 1")
     cell = Cell.of_board(board, [chess.A1, chess.H7])
     frame = frame_of_cell(cell)
@@ -183,8 +183,8 @@ def test_promotion_beside_a_like_man_that_stands_still() -> None:
         assert (block.value[slot], block.depth[slot]) == (at & 255, at >> 8)
 
 
-def test_a_man_who_has_landed_stands_on_one_square() -> None:
-    """Every capture of what stands still leads to the part of its destination that its route says."""
+def test_a_landed_man_stands_on_one_square() -> None:
+    """Every capture of a pawn or frozen man leads to the part of the destination that its route has."""
     board = chess.Board("1n5k/8/1R1r2P1/3p4/8/3R4/3n4/K7 w - - 0 1")
     mobile = {chess.B6, chess.D3, chess.D6}
     cell = Cell.of_board(board, mobile)
@@ -212,7 +212,7 @@ def test_a_man_who_has_landed_stands_on_one_square() -> None:
 
 
 def permuted(cell: Cell, board: chess.Board) -> set[tuple[int, ...]]:
-    """The squares of the mobile men of a cell in a position, like men in any order."""
+    """Return the squares of the mobile men in a position, with men of the same kind in every order."""
     squares = cell.squares_of(board)
     return {
         tuple(squares[place] for place in order)
@@ -221,12 +221,12 @@ def permuted(cell: Cell, board: chess.Board) -> set[tuple[int, ...]]:
     }
 
 
-def test_there_is_room_for_the_squares_of_a_full_board() -> None:
-    """Kernels write those of all scalars, frozen ones too."""
+def test_buffers_hold_the_squares_of_a_full_board() -> None:
+    """Kernels write the squares of all scalars, including frozen ones."""
     board = chess.Board("rnbqkbnr/nnnnnnnn/8/8/8/8/NNNNNNNN/RNBQKBNR w - - 0 1")
     frame = frame_of_cell(Cell.of_board(board, [chess.E1])).frame
     assert frame.scalars == 31
-    rooms = [attacker.scratch for attacker in workspace_for_cell(frame).attackers]
-    squares = [python_of(room_for_moves)(1).squares, *(room.moves.squares[0] for room in rooms)]
-    squares += [room.exit.men.squares for room in rooms]
+    scratches = [attacker.scratch for attacker in workspace_for_cell(frame).attackers]
+    squares = [python_of(room_for_moves)(1).squares, *(scratch.moves.squares[0] for scratch in scratches)]
+    squares += [scratch.exit.men.squares for scratch in scratches]
     assert min(map(len, squares)) >= frame.scalars

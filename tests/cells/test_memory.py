@@ -1,4 +1,4 @@
-"""Memory and workspaces that are used again from cell to cell."""
+"""Memory and workspaces that are reused from cell to cell."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,13 +14,13 @@ from tests.support.same_bounds import is_same
 MIB = 1 << 20
 
 
-def test_memory_is_used_again_as_soon_as_nobody_looks_at_it() -> None:
+def test_memory_is_reused_as_soon_as_no_view_remains() -> None:
     memory = ReusedMemory()
     array = memory.empty((2, 4 * MIB), np.uint16)
     where, view = array.ctypes.data, array[1, 5:].view(np.uint8)
     del array
     other = memory.empty(16 * MIB, np.uint8)
-    assert other.ctypes.data != where, "a view is left"
+    assert other.ctypes.data != where, "a view remains"
     del view
     assert memory.idle == 16 * MIB
     again = memory.empty((4 * MIB - 1,), np.uint32)
@@ -30,7 +30,7 @@ def test_memory_is_used_again_as_soon_as_nobody_looks_at_it() -> None:
     assert memory.idle == 0
 
 
-def test_memory_that_is_much_too_large_or_too_small_is_left_and_small_arrays_are_not_kept() -> None:
+def test_only_memory_of_a_fitting_size_is_reused_and_small_arrays_are_not_kept() -> None:
     memory = ReusedMemory()
     memory.empty(16 * MIB, np.uint8)
     smaller, larger = memory.empty(12 * MIB, np.uint8), memory.empty(17 * MIB, np.uint8)
@@ -41,7 +41,7 @@ def test_memory_that_is_much_too_large_or_too_small_is_left_and_small_arrays_are
     assert small.idle == 0
 
 
-def test_no_more_is_kept_than_may_be() -> None:
+def test_kept_memory_has_a_maximum() -> None:
     memory = ReusedMemory(most=24 * MIB)
     arrays = [memory.empty(size * MIB, np.uint8) for size in (8, 9, 12)]
     del arrays[0], arrays[0], arrays[0]
@@ -62,7 +62,7 @@ def test_threads_never_share_memory() -> None:
         assert all(threads.map(write, range(40)))
 
 
-def test_a_room_is_lent_to_one_at_a_time_and_kept_for_the_next() -> None:
+def test_a_workspace_is_lent_to_one_user_at_a_time_and_kept_for_the_next() -> None:
     workspaces = WorkspaceCache()
     frame = frame_of_cell(cells(4, 1)[0]).frame
     with workspaces.lent(frame, True) as first, workspaces.lent(frame, True) as second:
@@ -78,7 +78,7 @@ def test_a_room_is_lent_to_one_at_a_time_and_kept_for_the_next() -> None:
         assert not unlike.phase.score_resets
 
 
-def test_a_room_is_not_used_again_after_an_error() -> None:
+def test_a_workspace_is_not_reused_after_an_error() -> None:
     workspaces = WorkspaceCache()
     frame = frame_of_cell(cells(4, 1)[0]).frame
     with pytest.raises(ValueError, match="stopped"), workspaces.lent(frame, True) as first:
@@ -87,7 +87,7 @@ def test_a_room_is_not_used_again_after_an_error() -> None:
         assert second.phase.legal is not first.phase.legal
 
 
-def test_what_a_room_was_used_for_before_makes_no_difference() -> None:
+def test_earlier_use_of_a_workspace_makes_no_difference() -> None:
     given, accrued = cells(4, 3), GScore("G3.0")
     alone = []
     for cell in given:

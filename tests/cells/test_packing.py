@@ -24,7 +24,7 @@ KINGS = Cell.of_board(chess.Board("4k3/8/8/8/8/1p6/1P6/4K3 w - - 0 1"), [chess.E
 
 @pytest.mark.parametrize("knowledge", [MadeUp(), SomeKnowledge()])
 def test_packed_bounds_are_the_same_but_for_depths_of_open_ends(knowledge: Knowledge) -> None:
-    """Some of the men are frozen; what moves out of the cells lead to is made up, or unknown."""
+    """Some of the men are frozen; bounds of the exits are made up, or missing."""
     lost = 0
     for cell in cells(1, 2):
         bounds = Games(cell, knowledge).solve()
@@ -47,14 +47,14 @@ def test_positions_are_those_of_python_chess() -> None:
 
 
 def of_depths(cell: Cell, depth: NDArray[np.uint16]) -> Bounds:
-    """All positions of a cell worth the same, after some numbers of plies by slot."""
+    """Return bounds of a cell with the same value everywhere, and different depths by slot."""
     there = np.stack(packing.legal_slots(cell))
     both = np.ones((2, 1, 1), np.uint16)
     return Bounds(cell, (np.where(there, 5, NONE) * both).astype(np.uint8), np.where(there, depth, 0) * both)
 
 
 def test_many_states(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Their numbers take two bytes, and where there are more than there is room for, more room is made."""
+    """Their numbers take two bytes, and the capacity grows if it does not suffice."""
     bounds = of_depths(KINGS, np.arange(KINGS.size, dtype=np.uint16))
     packed = pack(bounds)
     assert [len(side.planes) for side in packed.sides] == [2, 2]
@@ -64,7 +64,7 @@ def test_many_states(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_side_that_is_never_to_move() -> None:
-    """The king that stands still is always in check, so that White is never to move."""
+    """The frozen king is always in check, so White is never to move."""
     cell = Cell.of_board(chess.Board("8/3Rk3/8/8/8/8/1P6/4K3 b - - 0 1"), [chess.E1])
     white, black = packing.legal_slots(cell)
     assert not white.any()
@@ -73,7 +73,7 @@ def test_a_side_that_is_never_to_move() -> None:
     assert is_same(unpack(pack(bounds), cell), bounds)
 
 
-def test_names_tell_cells_apart() -> None:
+def test_names_of_cells_are_unique() -> None:
     boards = ("4k3/p7/8/8/8/8/8/R3K3 w - - 0 1", "4k3/8/p7/8/8/8/8/R3K3 w - - 0 1")
     mobile = ([chess.A1, chess.E1, chess.E8], [chess.E1, chess.E8], [chess.A1, chess.E8])
     names = {name_of(Cell.of_board(chess.Board(fen), men)) for fen in boards for men in mobile}

@@ -1,4 +1,4 @@
-"""The best quiet moves of a cell's positions are those that python-chess finds."""
+"""The best quiet moves of a cell's positions, compared with python-chess."""
 
 import random
 

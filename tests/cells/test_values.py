@@ -1,4 +1,4 @@
-"""Cells solved for values alone, against the values of those that are solved with depths."""
+"""Cells solved for values alone, compared with cells solved with depths."""
 
 from itertools import product
 
@@ -24,7 +24,7 @@ KNOWLEDGE: list[Knowledge] = [MadeUp(), SomeKnowledge()]
 
 @pytest.mark.parametrize("fen", [SMALL, "k7/2r5/p7/P7/8/8/4P3/K7 w - - 0 1", *exhaustive([LARGER])])
 def test_values_are_those_found_with_depths(fen: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nearly every level is shared out among the threads; all exits may be unknown."""
+    """Threads share the work of nearly every level; all exits may be without bounds."""
     monkeypatch.setattr(ranks, "_WORTH_SHARING", int64(2))
     board = chess.Board(fen)
     cell = Cell.of_board(board, mobile_squares(board))
@@ -38,7 +38,7 @@ def test_values_are_those_found_with_depths(fen: str, monkeypatch: pytest.Monkey
             assert np.array_equal(solve_values(cell, knowledge, end, threads), expected)
 
 
-def test_what_nobody_waits_for_is_not_finished() -> None:
+def test_a_cancelled_cell_is_not_finished() -> None:
     class OverError(Exception):
         pass
 

@@ -1,4 +1,4 @@
-"""Cells that tell scores apart in a window only, against the same cells solved for all scores."""
+"""Cells solved in a window, compared with the same cells solved for all scores."""
 
 import random
 from itertools import permutations, product
@@ -27,14 +27,14 @@ def windows(seed: int, count: int) -> list[Interval]:
 
 
 def seen(value: NDArray[np.uint8], window: Interval) -> NDArray[np.uint8]:
-    """The values as far as a window tells them apart, one by one."""
+    """Return values clamped to a window, one by one."""
     return np.array([NONE if code == NONE else window.nearest(Code(code)) for code in range(256)], np.uint8)[
         value
     ]
 
 
-def test_a_window_tells_what_all_scores_tell(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fresh values at both ends, and the depths of those within."""
+def test_a_window_gives_the_same_bounds_as_all_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fresh values at both ends, clamped to the window, and the depths of those inside."""
     monkeypatch.setattr("tbgen.cells.games._MIN_SHARED_SLOTS", 0)
     for number, cell in enumerate(cells(7, sample(1, 3))):
         whole = Games(cell, MadeUp()).solve()
@@ -52,7 +52,7 @@ def test_a_window_tells_what_all_scores_tell(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_what_is_exact_is_found_for_all_scores() -> None:
-    """One game is both then, and where this cell is looked up, too."""
+    """One game then serves both ends, and also in cells that look this one up."""
     (cell,) = cells(3, 1)
     found, whole = (
         Games(cell, Exact(told=True), window=window).solve() for window in (windows(1, 1)[0], ALL_SCORES)
@@ -68,7 +68,7 @@ def with_accrued(games: Games, fresh: Bounds, accrued: GScore) -> NDArray[np.uin
 
 
 def test_accrued_scores_in_a_window() -> None:
-    """What is proved with an accrued score is the same as far as the window tells scores apart."""
+    """Bounds with an accrued score are the same after clamping to the window."""
     for number, cell in enumerate(cells(13, sample(1, 3))):
         games = Games(cell, MadeUp())
         fresh = games.solve()
@@ -90,7 +90,7 @@ def test_windows_are_packed() -> None:
 
 
 def test_close_windows() -> None:
-    """The scores next to one that are told apart from it, and no others."""
+    """The window consists of the scores next to a score that differ from it."""
     for place in range(1, len(CODES) - 1):
         better, code, worse = CODES[place - 1 : place + 2]
         assert ALL_SCORES.close_window(code) == Interval(worse, better)

@@ -1,4 +1,4 @@
-"""Forced wins within cells, compared with a slow search, and with tables."""
+"""Forced mates in cells, compared with a slow search and with tables."""
 
 import random
 import zlib
@@ -19,7 +19,7 @@ from tests.support.reference_wins import slow_wins
 
 @cache
 def made_up(cell: Cell, side: Side) -> Words | None:
-    """What White wins of another cell: each position with the same chance; of some cells nothing is known."""
+    """Return made-up wins of another cell, each position with the same probability; for some cells None."""
     rng = np.random.default_rng(zlib.crc32(repr((cell, int(side))).encode()))
     if rng.random() < 0.1:
         return None
@@ -28,7 +28,7 @@ def made_up(cell: Cell, side: Side) -> Words | None:
 
 
 def pen(seed: int) -> chess.Board:
-    """A board whose kings and pieces have little room, beside pawns that can move or be captured."""
+    """Return a board whose kings and pieces have few squares, beside pawns that can move or be captured."""
     rng = random.Random(seed)
     while True:
         board = chess.Board(None)

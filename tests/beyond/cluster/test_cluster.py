@@ -34,7 +34,7 @@ FEN = "8/2k5/2p5/2P5/8/3R4/8/3K4 w - - 0 1"
 OTHER = "8/2k5/2p5/2P5/8/3B4/8/3K4 w - - 0 1"
 MEMORY = 8 << 30
 OFTEN = int(os.environ.get("TBGEN_TEST_OFTEN", "2"))
-"""Kills of workers."""
+"""Number of workers that are killed."""
 
 pytestmark = pytest.mark.usefixtures("compiled")
 
@@ -45,7 +45,7 @@ def roots() -> list[Cell]:
 
 @pytest.fixture(scope="module")
 def alone(small: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The cells below the position, solved one after the other by this process."""
+    """Return the cells below the position, solved one by one in this process."""
     directory = tmp_path_factory.mktemp("alone")
     with Tablebase(small) as opened:
         tables = Tables(opened)
@@ -62,7 +62,7 @@ def contents(directory: Path) -> dict[str, bytes]:
 @pytest.mark.exhaustive
 @pytest.mark.slow
 def test_killed_workers_change_no_bit(small: Path, alone: Path, tmp_path: Path) -> None:
-    """Each round begins with an empty directory, until so many workers were killed."""
+    """Each round begins with an empty directory, until this number of workers has been killed."""
     killed, rounds, chance = 0, 0, random.Random(1)
     with check_kills.workers(2) as cluster:
         while killed < OFTEN:
@@ -81,14 +81,14 @@ def test_what_cannot_be_done(tmp_path: Path) -> None:
         solve_on_cluster(roots(), [tmp_path], tmp_path / "file", "tcp://127.0.0.1:1")
 
 
-def test_an_interrupt_prints_what_is_proved_and_the_command_goes_on(
+def test_an_interrupt_prints_what_is_proved_and_the_command_can_be_repeated(
     small: Path,
     alone: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """What is there is not solved again; the answer is that of one machine."""
+    """Solved cells are not solved again; the answer is that of one machine."""
     cells = tmp_path / "cells"
     words = ["solve", FEN, "--dir", str(small), "--cells", str(cells)]
 
@@ -115,10 +115,10 @@ def test_an_interrupt_prints_what_is_proved_and_the_command_goes_on(
     assert str(expected.value) in capsys.readouterr().out
 
 
-def test_a_cluster_that_cannot_go_on(
+def test_a_cluster_that_cannot_continue(
     small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What is proved is printed, and then what is wrong."""
+    """The proved bounds are printed, and then the error."""
 
     def fail(*_: object) -> int:
         raise StoppedClusterError("the scheduler is gone")
@@ -132,7 +132,7 @@ def test_a_cluster_that_cannot_go_on(
     assert output.err.splitlines()[-1] == "tbgen: the scheduler is gone"
 
 
-def test_what_is_wrong_is_said_before_workers_begin(
+def test_errors_are_reported_before_workers_begin(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Nobody answers at this address."""
@@ -148,10 +148,10 @@ def test_what_is_wrong_is_said_before_workers_begin(
         assert said in capsys.readouterr().err
 
 
-def test_positions_that_mean_nothing_are_told_and_the_rest_goes_on(
+def test_invalid_positions_are_reported_and_the_others_solved(
     small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Without kings, or with a pawn on the last rank, there are no cells to solve; kept cells stay."""
+    """Positions without kings, or with a pawn on the last rank, have no cells; kept cells remain."""
     asked: list[list[Cell]] = []
     limits: list[int | None] = []
     monkeypatch.setattr("tbgen.beyond.cluster.solve_on_cluster", lambda roots, *_: asked.append([*roots]))
@@ -174,10 +174,10 @@ def test_positions_that_mean_nothing_are_told_and_the_rest_goes_on(
     assert (asked, limits) == ([roots()], [None])
 
 
-def test_a_cell_that_cannot_be_kept_is_not_done(
+def test_a_cell_that_cannot_be_kept_is_not_finished(
     small: Path, alone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where an older file is there that tells less, and stays."""
+    """The same is true if an older, incomplete file exists and remains."""
     with Tablebase(small) as opened:
         tables = Tables(opened)
         cell = next(iter(tasks_below(roots(), tables.has_cell)))
@@ -198,7 +198,7 @@ def test_a_cell_that_cannot_be_kept_is_not_done(
     assert contents(tmp_path) == before
 
 
-def test_a_task_comes_after_all_that_it_may_rest_on(small: Path) -> None:
+def test_a_task_comes_after_all_cells_that_it_may_depend_on(small: Path) -> None:
     """By captures, moves and promotions of its own and of small cells solved with it, directly or by way of
     cells that are no tasks: a rook is captured by a pawn, which changes its file, and comes back."""
     board = chess.Board("8/2k5/2p5/1P6/8/3R4/8/3K4 w - - 0 1")
