@@ -1,1 +1,1 @@
-"""Compiled loops of the cells' solver."""
+"""The kernels of the solver of cells."""

@@ -1,4 +1,4 @@
-"""Values of the positions of a cell: copied to where moves look them up, seen in a window, and numbered."""
+"""Arrays of values of a cell: gathered into blocks for moves to look up, mapped to a window, and numbered."""
 
 from typing import TypeAlias
 
@@ -19,24 +19,27 @@ def gather(
     squares: Ints,
     symmetry: int,
     pawnless: bool,
-    open_end: int,
+    worst: int,
     block_value: Codes,
     block_depth: Plies,
 ) -> None:
-    """Fill a block with the values and depths of a ``stored`` phase or cell.
+    """Fill a block with the values and depths of a stored phase or cell.
 
-    For each man of the stored slot, ``shifts`` int64 (men,) says where the block's slot has his square; -1
-    if he always stands on the square in ``squares`` int64 (men,). ``symmetry`` leads from the block's squares
-    to the stored ones; if it mirrors ranks, colours are swapped too. In ``pawnless`` tables the first man's
-    square decides on more. Depths count as 0 where the stored value is ``open_end``, and that in
-    the third array is not.
+    :param stored: values, depths, and the values of the other end; all by stored slot.
+    :param shifts: int64 (men,): for each man of the stored slot, the right shift that brings its square to
+        the lowest bits of the block's slot; -1 for a man that stands still.
+    :param squares: int64 (men,): the squares of the men that stand still.
+    :param symmetry: maps the block's squares to the stored ones; if it mirrors ranks, colours are swapped.
+    :param pawnless: whether the square of the first man determines further symmetries, as in pawnless tables.
+    :param worst: code of the worst bound. The depth is 0 where the stored value is ``worst`` and that of the
+        other end is not.
     """
     value, depth, other = stored
     swapped, men, low = symmetry & 2 != 0, len(shifts), -1
     for man in range(men):
         if shifts[man] == 0 and not (pawnless and man == 0):
             low = man
-    # For so many slots only the square of one man changes.
+    # In a run of slots only the square of the man in the lowest bits changes.
     run, step = (64, 6 * (men - 1 - low)) if low >= 0 else (1, 0)
     for first in range(0, len(block_value), run):
         base, image = 0, 0
@@ -51,24 +54,24 @@ def gather(
             else:
                 base = base << 6 | IMAGES[image, square]
         for slot in range(first, first + run):
-            at = base
+            source = base
             if low >= 0:
-                at |= IMAGES[image, IMAGES[symmetry, slot & 63]] << step
-            code = value[at]
+                source |= IMAGES[image, IMAGES[symmetry, slot & 63]] << step
+            code = value[source]
             block_value[slot] = np.uint8(255) - code if swapped and code != NONE else code
-            settled = code == open_end and other[at] != open_end
-            block_depth[slot] = np.uint16(0) if settled else depth[at]
+            is_open = code == worst and other[source] != worst
+            block_depth[slot] = np.uint16(0) if is_open else depth[source]
 
 
 @jit
 def best_block(
     exits: Exits, first: int, side: int, bound: int, block_value: Codes, block_depth: Plies
 ) -> None:
-    """Fill a block with the best exits of a side, which begin at ``first``, and their depths with the move
-    itself.
+    """Fill a block with the exits of a side, and their depths with the move itself.
 
-    Where there is none, or one that is worse for the side than the code ``bound``, it gets ``bound`` with
-    depth 0. With ``NONE``, no exit is.
+    :param first: index of the side's first exit.
+    :param bound: the code, with depth 0, of positions without an exit or with a worse one. If it is ``NONE``,
+        no exit counts as worse.
     """
     for slot in range(len(block_value)):
         code, depth = exits.value[first + slot], exits.nearest[first + slot]
@@ -82,37 +85,38 @@ def best_block(
 def seen_exits(
     value: Codes, depth: Plies, exits: Codes, lasts: Plies, seen_value: Codes, seen_depth: Plies
 ) -> None:
-    """Fill arrays with what takes the place of values, uint8 (n,), and depths, uint16 (n,) or (0,).
+    """Fill arrays with the values, uint8 (n,), and depths, uint16 (n,) or (0,), that exits have in a window.
 
-    By code, ``exits`` says what takes the place of a score, and ``lasts`` is 1 where its depth lasts, else 0.
+    :param exits: by code, the value in the window.
+    :param lasts: by code, 1 if the depth is kept, and 0 if it becomes 0.
     """
-    for at in range(len(value)):
-        seen_value[at] = exits[value[at]]
-    for at in range(len(depth)):
-        seen_depth[at] = depth[at] * lasts[value[at]]
+    for slot in range(len(value)):
+        seen_value[slot] = exits[value[slot]]
+    for slot in range(len(depth)):
+        seen_depth[slot] = depth[slot] * lasts[value[slot]]
 
 
 @jit
 def tell_proved(value: Codes, depth: Plies, proved: Codes, lasts: Codes, instead: int) -> None:
-    """Put in the place of values, uint8 (n,), and depths, uint16 (n,) or (0,), what they prove.
+    """Replace values, uint8 (n,), and depths, uint16 (n,) or (0,), by the bounds that they prove.
 
-    By code, ``proved`` says what a score proves, and ``lasts`` is 1 where its depth lasts; else it is
-    ``instead``.
+    :param proved: by code, the bound that a value proves.
+    :param lasts: by code, 1 if the depth is kept, and 0 if it becomes ``instead``.
     """
-    for at in range(len(depth)):
-        if not lasts[value[at]]:
-            depth[at] = instead
-    for at in range(len(value)):
-        value[at] = proved[value[at]]
+    for slot in range(len(depth)):
+        if not lasts[value[slot]]:
+            depth[slot] = instead
+    for slot in range(len(value)):
+        value[slot] = proved[value[slot]]
 
 
 Numbers: TypeAlias = NDArray[np.uint32]
 Flags: TypeAlias = NDArray[np.bool_]
 
 NOWHERE = np.uint32((1 << 32) - 1)
-"""The number where there is no position."""
+"""The number of slots without a position."""
 _MIX = np.uint64(0x9E3779B97F4A7C15)
-"""Spreads keys over a table (Knuth, The Art of Computer Programming 3, 6.4)."""
+"""Multiplier of the hash function (Knuth, The Art of Computer Programming 3, 6.4)."""
 
 
 @jit
@@ -125,17 +129,20 @@ def number_states(
     counts: Ints,
     number: Numbers,
 ) -> int:
-    """Number the states of positions in the order in which they occur; return how many there are, or -1 if
-    there are more than there is room for.
+    """Number the states of positions in the order in which they occur.
 
-    A state is its values and depths in one word, ends as in ``value``, 16 bits each from the left. A depth
-    is 0 at an end at which nothing better than the worst is known, if more is known at the other.
+    A state is a word of four fields of 16 bits: lower value, upper value, lower depth and upper depth, from
+    the most significant field on. The depth of a worst bound is 0 if the other end has a better bound.
 
-    :param value: uint8 (slots,) of each end; depths uint16 likewise.
-    :param worst: what is known of everything at each end.
-    :param places: int64 (a power of two,) of -1: a hash table with room for more than the states.
-    :param keys: uint64 (states,): what the states are; ``counts`` int64 (states,): how often they occur.
-    :param number: uint32 (slots,): of each slot, ``NOWHERE`` without a position.
+    :param value: uint8 (slots,) for each end.
+    :param depth: uint16 (slots,) for each end.
+    :param worst: codes of the worst bound at each end.
+    :param places: a hash table, int64 (size,), filled with -1; the size is a power of two and greater than
+        the number of states.
+    :param keys: output, uint64 (capacity,): the states by number.
+    :param counts: output, int64 (capacity,): how often each state occurs; filled with 0.
+    :param number: output, uint32 (slots,): the state number of each slot, ``NOWHERE`` without a position.
+    :returns: the number of states; -1 if there are more than ``capacity``.
     """
     found, mask, last, last_number = 0, len(places) - 1, np.uint64(0), 0
     for slot in range(len(number)):
@@ -165,8 +172,10 @@ def number_states(
 
 @jit
 def renumber(number: Numbers, rank: Numbers) -> None:
-    """Put the new numbers of states in place of the old ones, given by these; slots without a position get
-    that of the last one before, so that fewer changes are left to compress."""
+    """Replace the numbers of states by new ones, which ``rank`` has by old number.
+
+    A slot without a position gets the number of the last slot with one, since repetitions compress best.
+    """
     last = np.uint32(0)
     for slot in range(len(number)):
         if number[slot] != NOWHERE:
@@ -178,8 +187,12 @@ def renumber(number: Numbers, rank: Numbers) -> None:
 def spread_states(
     number: Numbers, states: Words, there: Flags, value: tuple[Codes, Codes], depth: tuple[Plies, Plies]
 ) -> bool:
-    """Put values and depths of slots in their places, as ``number_states`` takes them, or ``NONE`` and 0
-    where nothing is ``there``; return whether all states are known."""
+    """Fill arrays of values and depths from state numbers, the inverse of :func:`number_states`.
+
+    :param states: the states by number.
+    :param there: which slots are positions; the others get ``NONE`` and depth 0.
+    :returns: whether ``states`` has all numbers.
+    """
     for slot in range(len(number)):
         if not there[slot]:
             value[0][slot] = value[1][slot] = np.uint8(NONE)

@@ -1,8 +1,8 @@
-"""Which positions of a cell White wins by force, as bits: backwards from captures that win, and from mates.
+"""Finding the positions of a cell in which White forces mate, backwards from winning captures and from mates.
 
-White's pawns stand still. Every capture by a pawn of Black's, and of a pawn of White's, counts as an escape,
-legal or not, and so does every move to a cell of which nothing is known, unless White captures a promoted man
-at once and wins. So what is found is won, but not all that is won is found.
+White's pawns stand still. Every capture by a black pawn or of a white pawn counts as an escape for Black,
+legal or not. So does every move to a position that is not proved to be won, unless it is a promotion and
+White wins by capturing the promoted man at once. So every win that is found is one, but not all are found.
 """
 
 from dataclasses import dataclass
@@ -17,55 +17,56 @@ from tbgen.retro.kernels.words import ZERO, Codes, Ints, Word, Words, bits_of
 WHITE, BLACK = int64(0), int64(1)
 
 _DENSE = 3
-"""First rounds that look at all words: most positions are found in them, and to mark what is to be looked at
-takes longer."""
+"""Number of first rounds that examine all words. Most wins are found in them, and marking words takes longer
+there than examining all of them."""
 
 
 @dataclass(frozen=True, eq=False)
 class WinSearch(Struct):
-    """A cell, and what is known to be won."""
+    """A cell with the wins found so far, for one part of the work."""
 
     frame: Frame
     legal: Words
-    """uint64 (2, words), by side to move."""
+    """uint64 (2, words): legal positions, by side to move."""
     left: Words
-    """uint64 (2, words), by side to move: legal positions that White is not known to win."""
+    """uint64 (2, words): legal positions not found to be won, by side to move."""
     own: Words
-    """uint64 (words // 64,): words with Black to move that have to be looked at after the first rounds, as
-    their own part has found..."""
+    """uint64 (words // 64,): words with Black to move to examine later, marked by their own part."""
     marks: Words
-    """...and uint64 (2, parts, words // 64): as other parts have found, in even and odd rounds. A part reads
-    what others have found in the round before, so no two threads write to the same place."""
+    """uint64 (2, parts, words // 64): words to examine, marked by other parts in even and in odd rounds.
+
+    A part reads the marks of the previous round, so no two threads write to the same place."""
     part: int
-    """Number of this part: Black's king is on some ranks, which White's moves do not change."""
+    """Index of this part, which has Black's king on certain ranks; White's moves stay in the part."""
     ranks: Ints
-    """int64 (2,): the first of these ranks, and the one after the last."""
+    """int64 (2,): these ranks of Black's king, as a half-open range."""
     legal_after: Words
-    """uint64 (men, words // 64): legal positions after the capture of a man, the side that has lost it to
-    move, by the squares of the others in their order..."""
+    """uint64 (men, words // 64): legal positions after the capture of a man, with the side to move that has
+    lost it; the slots are formed by the squares of the other men, in their order."""
     won_after: Words
-    """...and those of them that White wins."""
+    """uint64 (men, words // 64): positions of ``legal_after`` that White wins."""
     pushes: Ints
-    """int64 (n, 3): steps of Black's pawns, a promotion counting for each kind: the first square, the last
-    one, and the pawn's place among them."""
+    """int64 (n, 3): steps of Black's pawns, with one row for each kind of promoted man: the square after a
+    single step, the target, and the index of the pawn."""
     legal_pushed: Words
-    """uint64 (n, words): legal positions after a step, White to move, by the squares of the mobile men..."""
+    """uint64 (n, words): legal positions after a step, White to move, by the squares of the mobile men."""
     won_pushed: Words
-    """...and those of them that White wins."""
+    """uint64 (n, words): positions of ``legal_pushed`` that White wins."""
     taken: Ints
     """int64 (pawns,): squares of Black's pawns."""
     won_taken: Words
-    """uint64 (pawns, words): positions without one of them that White wins, Black to move."""
+    """uint64 (pawns, words): positions that White wins after capturing a black pawn, Black to move."""
     level: Codes
-    """uint8 (slots,), or (0,) if nobody wants it: by which round a position with Black to move was found."""
+    """uint8 (slots,): the round in which each position with Black to move was found; (0,) if not needed."""
     found: MovesFound
+    """Buffer for moves, forwards or backwards."""
     before: MovesFound
-    """Room for moves, forwards or backwards, and for those before them."""
+    """Buffer for the moves before those in ``found``."""
 
 
 @inlined
 def _place_after(frame: Frame, squares: Ints, victim: int) -> int:
-    """The slot of the men that are left after a capture, without the bit man if he is left."""
+    """Slot of the remaining men after a capture, without the bit man unless it is the victim."""
     slot = int64(0)
     for man in range(frame.scalars):
         if man != victim:
@@ -75,7 +76,7 @@ def _place_after(frame: Frame, squares: Ints, victim: int) -> int:
 
 @inlined
 def _weigh(search: WinSearch, victim: int, slot: int) -> tuple[bool, bool]:
-    """Whether a slot after a capture is legal, and whether White wins it."""
+    """Whether the position of a slot after a capture is legal, and whether White wins it."""
     word, bit = slot >> 6, BIT[slot & 63]
     return search.legal_after[victim, word] & bit != ZERO, search.won_after[victim, word] & bit != ZERO
 
@@ -84,7 +85,7 @@ def _weigh(search: WinSearch, victim: int, slot: int) -> tuple[bool, bool]:
 def _capture_of_scalar(
     search: WinSearch, squares: Ints, man: int, victim: int, occupied: Word, among: Word
 ) -> tuple[Word, Word]:
-    """Positions in which a man can capture a scalar, and those of them in which White wins by that."""
+    """Positions in which a man can capture a scalar, and those of them that White wins after the capture."""
     frame, square = search.frame, squares[victim]
     bit_man, kind = frame.scalars, frame.kinds[man]
     if man == bit_man:
@@ -108,7 +109,7 @@ def _capture_of_scalar(
 def _capture_of_bit_man(
     search: WinSearch, squares: Ints, man: int, occupied: Word, among: Word
 ) -> tuple[Word, Word]:
-    """Positions in which a scalar can capture the bit man, and those of them in which White wins by that."""
+    """Positions in which a scalar can capture the bit man, and those of them that White wins afterwards."""
     frame, bit_man, origin = search.frame, search.frame.scalars, squares[man]
     able = won = ZERO
     for square in bits_of(among & reach(ORTHODOX, frame.kinds[man], BIT[origin], ~occupied)):
@@ -124,8 +125,8 @@ def _capture_of_bit_man(
 def _captures(
     search: WinSearch, squares: Ints, side: int, occupied: Word, among: Word
 ) -> tuple[Word, Word, Word]:
-    """Positions of a word in which a side can capture a mobile man; those in which some capture wins for
-    White; and those in which some capture does not."""
+    """Positions of a word in which a side can capture a mobile man; those that White wins after some such
+    capture; and those that White is not proved to win after some such capture."""
     frame, bit_man = search.frame, search.frame.scalars
     able = won = spoilt = ZERO
     for victim in range(2, bit_man + 1):
@@ -148,8 +149,11 @@ def _captures(
 def _won_by_taking(
     search: WinSearch, squares: Ints, word: int, occupied: Word, among: Word, square: int, won: Words
 ) -> Word:
-    """Positions of a word that White wins by a capture on a square; ``won`` uint64 (words,) is what he wins
-    after that, by the squares of the mobile men."""
+    """Positions of a word that White wins by a capture on a square.
+
+    :param won: uint64 (words,): positions after the capture that White wins, by the squares of the mobile
+        men.
+    """
     frame, bit_man, result = search.frame, search.frame.scalars, ZERO
     for man in range(bit_man):
         origin, kind = squares[man], frame.kinds[man]
@@ -165,8 +169,7 @@ def _won_by_taking(
 
 @kernel
 def _by_pawns(search: WinSearch, squares: Ints, word: int, occupied: Word, among: Word) -> tuple[Word, Word]:
-    """Positions in which Black has a move of a pawn or a capture of one, and those in which it may save
-    him."""
+    """Positions in which Black may move a pawn or capture one, and those in which this may be an escape."""
     frame, bit_man = search.frame, search.frame.scalars
     able = spoilt = ZERO
     white = frame.pawns[0]
@@ -196,7 +199,7 @@ def _by_pawns(search: WinSearch, squares: Ints, word: int, occupied: Word, among
 
 @inlined
 def _attackers(search: WinSearch, squares: Ints, square: int, occupied: Word, among: Word) -> Word:
-    """Positions in which one of Black's mobile men attacks a square that is occupied."""
+    """Positions in which one of Black's mobile men attacks an occupied square."""
     frame, bit_man = search.frame, search.frame.scalars
     found = ZERO
     for man in range(bit_man):
@@ -210,8 +213,11 @@ def _attackers(search: WinSearch, squares: Ints, square: int, occupied: Word, am
 
 @kernel
 def _quietly(search: WinSearch, word: int, squares: Ints, occupied: Word, among: Word, after: Words) -> Word:
-    """Positions ``among`` a word from which a quiet move of Black's leads to those of ``after``, uint64
-    (words,), White to move; all as soon as none remains."""
+    """Positions in which a quiet move of Black leads to a set of positions.
+
+    :param among: the positions of the word to examine.
+    :param after: uint64 (words,): the set, with White to move.
+    """
     frame, moves = search.frame, search.frame.moves
     rest, bit_man = among, search.frame.scalars
     if frame.colours[bit_man] == BLACK:
@@ -238,8 +244,10 @@ def _quietly(search: WinSearch, word: int, squares: Ints, occupied: Word, among:
 
 @kernel
 def _lost(search: WinSearch, word: int, among: Word) -> Word:
-    """Of the positions ``among`` of a word with Black to move, those in which all his moves lose, or it is
-    mate."""
+    """Positions of a word with Black to move in which all his moves lose, or he is mated.
+
+    :param among: the positions of the word to examine.
+    """
     squares = search.found.squares
     occupied = decode(search.frame, word, squares)
     among &= ~_quietly(search, word, squares, occupied, among, search.left[WHITE])
@@ -257,6 +265,7 @@ def _lost(search: WinSearch, word: int, among: Word) -> Word:
 
 @inlined
 def _mark(search: WinSearch, word: int, round_: int) -> None:
+    """Mark a word with Black to move to be examined, by its own part or by another one."""
     each = search.frame.words >> 6
     rank = (word & (each - 1)) // (each >> 3)
     if search.ranks[0] <= rank < search.ranks[1]:
@@ -267,8 +276,8 @@ def _mark(search: WinSearch, word: int, round_: int) -> None:
 
 @inlined
 def _runs(search: WinSearch) -> tuple[int, int, int]:
-    """The first word of a part, how many follow one another for each square of White's king, and the words
-    for each of these squares."""
+    """The first word of a part for White's king on a1; the length of the part's run of words for each square
+    of White's king; and the number of all words for each of these squares."""
     each = search.frame.words >> 6
     rank = each >> 3
     return search.ranks[0] * rank, (search.ranks[1] - search.ranks[0]) * rank, each
@@ -276,7 +285,7 @@ def _runs(search: WinSearch) -> tuple[int, int, int]:
 
 @kernel
 def _mark_before(search: WinSearch, word: int, bits: Word, round_: int) -> None:
-    """Mark the words from which Black may have moved to positions that White wins."""
+    """Mark the words from which Black may have moved to newly won positions."""
     frame, before = search.frame, search.before
     for number in range(onward(frame, word, bits, BLACK, before)):
         _mark(search, before.word[number], round_)
@@ -286,7 +295,7 @@ def _mark_before(search: WinSearch, word: int, bits: Word, round_: int) -> None:
 
 @inlined
 def _win(search: WinSearch, word: int, bits: Word, round_: int) -> None:
-    """Add positions of a word with White to move, as far as they are legal, to what White wins."""
+    """Record the legal ones among positions of a word with White to move as won."""
     more = bits & search.left[WHITE, word]
     if more:
         search.left[WHITE, word] &= ~more
@@ -318,11 +327,13 @@ def _won_by_captures(search: WinSearch, word: int, legal: Word) -> Word:
 
 @jit
 def find_lost(search: WinSearch, round_: int, new: Words) -> int:
-    """Look at the words of a part with Black to move, at all of them in the first rounds and then at those
-    that are marked, and return how many positions he has newly lost.
+    """Find positions of a part with Black to move that are lost; return the number of new ones.
 
-    Without levels, what this lets White win counts at once, for what comes later in the same round too, so
-    fewer rounds are needed; with levels, what is lost goes into ``new``, uint64 (words,).
+    The first rounds examine all words, later ones those that are marked. Without levels, the wins that
+    follow are recorded at once and count in the rest of the round, so fewer rounds are needed. With levels,
+    lost positions are only recorded in ``new``.
+
+    :param new: output, uint64 (words,).
     """
     count = int64(0)
     first, run, each = _runs(search)
@@ -335,7 +346,7 @@ def find_lost(search: WinSearch, round_: int, new: Words) -> int:
 
 @kernel
 def _find_lost(search: WinSearch, mark: int, round_: int, new: Words) -> int:
-    """As :func:`find_lost`, of 64 words."""
+    """Do the work of :func:`find_lost` for 64 words."""
     count, marked, before = int64(0), search.own[mark], 1 - (round_ & 1)
     search.own[mark] = ZERO
     for part in range(search.marks.shape[1]):
@@ -359,8 +370,7 @@ def _find_lost(search: WinSearch, mark: int, round_: int, new: Words) -> int:
 
 @jit
 def find_won(search: WinSearch, round_: int, new: Words) -> None:
-    """Add what Black has newly lost in a part to what White wins. ``new`` has nothing of the part
-    afterwards."""
+    """Record the wins that follow from newly lost positions of a part, and clear the part in ``new``."""
     first, run, each = _runs(search)
     for square in range(64):
         for word in range(square * each + first, square * each + first + run):
@@ -372,8 +382,8 @@ def find_won(search: WinSearch, round_: int, new: Words) -> None:
 
 @kernel
 def _lose(search: WinSearch, word: int, lost: Word, round_: int) -> None:
-    """Add positions that Black has lost to what White wins, with those from which he moves there; mark what
-    is to be looked at for that."""
+    """Record positions with Black to move as won by White, and also all positions from which White can move
+    to them; mark the words to examine for that."""
     frame, found = search.frame, search.found
     search.left[BLACK, word] &= ~lost
     if frame.colours[frame.scalars] == WHITE:
