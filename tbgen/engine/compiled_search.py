@@ -247,11 +247,10 @@ class CompiledSearch:
         work, game, control = self._work, self.game, self._work.control
         played = game.played[-HISTORY:]
         for number, (key, ply) in enumerate(played):
-            men, white, turn, castling, en_passant = key[:6], key[6], key[7], key[8], key[9]
+            men, white, turn, castling, square = key[:6], key[6], key[7], key[8], key[9]
             occupied = men[0] | men[1] | men[2] | men[3] | men[4] | men[5]
             work.rows[number] = [
-                *men, white, occupied & ~white,
-                castling, 1 << en_passant if en_passant >= 0 else 0, int(not turn), 0,
+                *men, white, occupied & ~white, castling, 1 << square if square >= 0 else 0, int(not turn), 0,
                 ply.accrued.rank << 1 | int(not ply.accrued.white), ply.score.rank, ply.clock, 0, 0, 0,
             ]  # fmt: skip
         last = len(played) - 1
@@ -276,9 +275,7 @@ class CompiledSearch:
         self._count = len(kept)
         candidates = self._candidates or {}
         judged = [candidates.get(self._move(game.live, move), Candidate()) for move in kept]
-        work.answers[: len(kept)] = [
-            _encoded(game.live, each.answer) if each.answer else 0 for each in judged
-        ]
+        work.answers[: len(kept)] = [_encode(game.live, each.answer) if each.answer else 0 for each in judged]
         work.costs[: len(kept)] = [int(_COST * each.cost) for each in judged]
 
     def _iterate(self, iteration: int, place: int, report: Callable[[RootLine], None]) -> None:
@@ -353,7 +350,7 @@ class CompiledSearch:
         return board.parse_uci(decoded.uci()) if move & row.CASTLES else decoded
 
 
-def _encoded(board: chess.Board, answer: chess.Move) -> int:
+def _encode(board: chess.Board, answer: chess.Move) -> int:
     """Convert an answer to the form of the kernels: squares and promotion.
 
     :param board: the position before the move that is answered.

@@ -14,7 +14,7 @@ from tbgen.board.score import GScore
 from tbgen.engine.game import RootLine, SearchCounts, SearchGame
 from tbgen.engine.scale import MATE, reached, worth
 
-TableLookup: TypeAlias = Callable[[SearchGame], tuple[GScore, int | None] | None]
+Lookup: TypeAlias = Callable[[SearchGame], tuple[GScore, int | None] | None]
 """Function that returns value and depth in plies of the current state of a game, None if unavailable."""
 
 _CENTIPAWNS: Final = (0, *(int(100 * PIECE_VALUES[man]) for man in "PNBRQ"), 0)
@@ -26,7 +26,7 @@ _MAX_ESTIMATE: Final = MATE * 9 // 10
 
 
 def first_moves(
-    game: SearchGame, moves: Sequence[chess.Move], look_up: TableLookup, count: int = 1
+    game: SearchGame, moves: Sequence[chess.Move], look_up: Lookup, count: int = 1
 ) -> tuple[list[RootLine], SearchCounts]:
     """Return the best moves from a state, best first, as if a search of one ply had found them.
 
@@ -34,15 +34,13 @@ def first_moves(
     :param count: maximum number of moves to return.
     """
     root, held = game.length - 1, game.accrued
-    valued = [(*_evaluate(game, move, look_up, root, held), move) for move in moves]
+    valued = [(*_value(game, move, look_up, root, held), move) for move in moves]
     valued.sort(key=lambda each: each[0], reverse=game.live.turn)
     lines = [RootLine((move,), value, 1, place) for place, (value, _, move) in enumerate(valued[:count], 1)]
     return lines, SearchCounts(len(moves), sum(hit for _, hit, _ in valued))
 
 
-def _evaluate(
-    game: SearchGame, move: chess.Move, look_up: TableLookup, root: int, held: GScore
-) -> tuple[int, bool]:
+def _value(game: SearchGame, move: chess.Move, look_up: Lookup, root: int, held: GScore) -> tuple[int, bool]:
     """Return the worth of a move for White, and whether it came from a table.
 
     :param root: index in the game of the position before the move.

@@ -89,11 +89,10 @@ class Go:
         if clock is None or self.infinite:  # the opponent's clock sets no limit
             return None, None
         increment = max(self.numbers.get("winc" if white else "binc", 0), 0) / 1000
-        available = clock / 1000 - overhead
-        free = max(clock / 1000 - _RESERVE_OVERHEADS * overhead, 0)
+        available, free = clock / 1000 - overhead, max(clock / 1000 - _RESERVE_OVERHEADS * overhead, 0)
         moves = min(max(self.numbers.get("movestogo", _DEFAULT_MOVES_TO_GO), 1), _DEFAULT_MOVES_TO_GO)
         maximum = max(available * (0.9 if moves == 1 else _MAX_CLOCK_SHARE), _MIN_SECONDS)
-        share = free / moves + min(0.8 * _usable_increment(increment, overhead), free)
+        share = free / moves + min(0.8 * _usable(increment, overhead), free)
         target = min(max(share, _MIN_SECONDS), maximum)
         return target, min(_MAX_OVERRUN * target, maximum)
 
@@ -173,15 +172,11 @@ class Timer:
         The clocks are reduced by the reserve and by the time used so far, the increments by the overhead.
         """
         names = {"wtime": "white_clock", "btime": "black_clock", "winc": "white_inc", "binc": "black_inc"}
-        times = {
-            name: self.go.numbers[word] / 1000 for word, name in names.items() if word in self.go.numbers
-        }
-        deducted = _RESERVE_OVERHEADS * self._overhead + self.elapsed
+        times = {names[word]: number / 1000 for word, number in self.go.numbers.items() if word in names}
+        used = _RESERVE_OVERHEADS * self._overhead + self.elapsed
         return {
-            name: max(seconds - deducted, _MIN_SECONDS)
-            if "clock" in name
-            else _usable_increment(seconds, self._overhead)
-            for name, seconds in times.items()
+            name: max(value - used, _MIN_SECONDS) if "clock" in name else _usable(value, self._overhead)
+            for name, value in times.items()
         }
 
     def half_over(self) -> bool:
@@ -203,7 +198,7 @@ class Timer:
         return self.stopped or time.perf_counter() - self._began >= share * seconds
 
 
-def _usable_increment(increment: float, overhead: float) -> float:
+def _usable(increment: float, overhead: float) -> float:
     """Return the seconds of an increment that a move may count on.
 
     At most half the increment is assumed lost to overhead. A larger real loss shows on the clock later; the

@@ -223,14 +223,14 @@ class Partner:
         drawn = self._drawn and by_mobility and timer.clock_remaining > _MIN_CLOCK_SECONDS
         lines: tuple[InfoDict, ...] = ()
         with self._marked_as_failed():
-            limit = _limit(timer, _PARTNER_SHARE if drawn else 1)
-            (best,) = self._analyse(game, allowed, timer, limit, 1, show)
+            first = _limit(timer, _PARTNER_SHARE if drawn else 1)
+            (best,) = self._analyse(game, allowed, timer, first, 1, show)
             seconds = timer.elapsed - began
             self._drawn = "score" in best and _wdl(best, board).draws >= _DRAW_PERMILLE
             self._low = self._drawn and not few and game.accrued_after(best["pv"]).rank <= _LOW_SCORE.rank
             if drawn and self._drawn and not timer.over():
-                limit = _later_limit(timer, _LINES_TIME, seconds)
-                found = self._analyse(game, allowed, timer, limit, self._lines)
+                second = _later_limit(timer, _LINES_TIME, seconds)
+                found = self._analyse(game, allowed, timer, second, self._lines)
                 lines = tuple(line for line in found if "score" in line)
         costs = [_cost(line, lines[0], board) for line in lines]
         max_cost = _MAX_COST if few else _MAX_COST_MANY_MEN

@@ -123,9 +123,8 @@ class UciEngine:
         words = rest.split()
         if words[:1] != ["name"]:
             raise UsageError("an option is set by: setoption name NAME value VALUE")
-        split_at = words.index("value") if "value" in words else len(words)
-        name = " ".join(words[1:split_at])
-        value = "".join(rest.split(None, split_at + 1)[split_at + 1 :]).rstrip()
+        cut = words.index("value") if "value" in words else len(words)
+        name, value = " ".join(words[1:cut]), "".join(rest.split(None, cut + 1)[cut + 1 :]).rstrip()
         self._game = None  # the option may change how it is read
         match self._options.set(name, value):
             case "Hash":

@@ -102,7 +102,7 @@ def with_tags(raw: RawGame, values: Mapping[str, str], variant: Variant) -> byte
     replaced = tags.REPLACED[variant]
     old = [tag for tag in raw.tags if tag.name in replaced]
     kept = [tag for tag in raw.tags if tag.name not in replaced]
-    kept_names = {tag.name for tag in kept}
+    names = {tag.name for tag in kept}
     place, blank = _place(raw, kept, old)
     before, after = _without(old, raw.data, 0, place), _without(old, raw.data, place, len(raw.data))
     found = _LAST_BREAK.search(before) or _BREAK.search(after)
@@ -111,9 +111,7 @@ def with_tags(raw: RawGame, values: Mapping[str, str], variant: Variant) -> byte
         newline = b"\n"  # otherwise the two would form one line break
     if kept and place == kept[-1].end and not before.endswith((b"\n", b"\r")):
         before += newline  # the file ends with a tag, and without a line break
-    block = [
-        f'[{name} "{value}"]'.encode() + newline for name, value in values.items() if name not in kept_names
-    ]
+    block = [f'[{name} "{value}"]'.encode() + newline for name, value in values.items() if name not in names]
     return b"".join([before, *block, newline * blank, after])
 
 

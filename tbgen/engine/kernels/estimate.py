@@ -41,8 +41,8 @@ _TURN_CENTIPAWNS = 10
 _BISHOP_PAIR_CENTIPAWNS = 30
 _DRIVING_LEAD = 200
 """Lead in centipawns above which a side drives the other king to the edge."""
-_EDGE_CENTIPAWNS, _APPROACH_CENTIPAWNS = 10, 4
-"""Bonus for each step of that king from the centre, and for each step by which the kings are closer."""
+_EDGE_BONUS, _APPROACH_BONUS = 10, 4
+"""Centipawns for each step of that king from the centre, and for each step by which the kings are closer."""
 _WINNING_LEAD = 400
 """Lead in centipawns of pieces below which a side without pawns hardly ever wins."""
 _MAX_ACCRUED_PERCENT = 90
@@ -51,7 +51,7 @@ _GOOD_PERCENT, _PERCENT_PER_PAWN, _MIN_GOOD_PERCENT = 92, 4, 60
 """In a drawn game, the weight of a good accrued score: without pawns, less for each pawn, and the minimum."""
 _POOR_PERCENT = 60
 """In a drawn game, the weight of an accrued score that is worse than the hoped-for one."""
-_DRAW_MARGIN = 150
+_DRAW_LEAD = 150
 """Centipawns that may be won or lost while the game remains drawn."""
 _RESTRICTION = MATE // 8
 """Factor of the worth of restricting the other side's moves."""
@@ -116,8 +116,7 @@ def lead(rows: Rows, at: int) -> int:
     if abs(total) > _DRIVING_LEAD:
         ours = lowest(rows[at, KINGS] & ahead)
         theirs = lowest(rows[at, KINGS] & ~ahead)
-        bonus = _EDGE_CENTIPAWNS * MIDDLE_DISTANCE[theirs]
-        bonus += _APPROACH_CENTIPAWNS * (7 - KING_DISTANCE[ours, theirs])
+        bonus = _EDGE_BONUS * MIDDLE_DISTANCE[theirs] + _APPROACH_BONUS * (7 - KING_DISTANCE[ours, theirs])
         total += bonus if total > 0 else -bonus
     return total
 
@@ -152,9 +151,7 @@ def estimate_drawn(rows: Rows, at: int, worth: Ints, even: int, hope: int) -> in
     :param hope: worth of the score that the game may still reach.
     """
     won = lead(rows, at) - even
-    won = (
-        won - _DRAW_MARGIN if won > _DRAW_MARGIN else won + _DRAW_MARGIN if won < -_DRAW_MARGIN else int64(0)
-    )
+    won = won - _DRAW_LEAD if won > _DRAW_LEAD else won + _DRAW_LEAD if won < -_DRAW_LEAD else int64(0)
     held = worth_of(worth, int64(rows[at, ACCRUED]))
     percent = int64(_POOR_PERCENT)
     if abs(held) >= abs(hope):

@@ -83,7 +83,7 @@ from tbgen.retro.kernels.words import ONE, ZERO, Word, popcount
 
 NOTHING = 4 * MATE
 """Marks a state without a value."""
-_ACCRUED_KEY, _DRAWN_KEY = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03)
+_SCORE_KEY, _DRAW_KEY = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03)
 _FREE_KING_RANK = 17
 """Rank of G8.5, the position score of a bare king with all his moves."""
 
@@ -92,10 +92,9 @@ _FREE_KING_RANK = 17
 def state_key(work: SearchWorkspace, at: int) -> Word:
     """Return the key of a state, which also depends on whether the game is drawn in chess."""
     rows = work.rows
-    key = rows[at, KEY] ^ (rows[at, ACCRUED] + ONE) * _ACCRUED_KEY
-    key ^= np.uint64(work.control[DRAWN]) * _DRAWN_KEY
+    key = rows[at, KEY] ^ (rows[at, ACCRUED] + ONE) * _SCORE_KEY ^ np.uint64(work.control[DRAWN]) * _DRAW_KEY
     if work.control[RULE] and int64(rows[at, CLOCK]) > CLOCK_TOLD:
-        key ^= rows[at, CLOCK] * ~_ACCRUED_KEY
+        key ^= rows[at, CLOCK] * ~_SCORE_KEY
     return key
 
 
@@ -207,8 +206,8 @@ def arrive(work: SearchWorkspace, at: int, ply: int) -> tuple[int, int]:
 
 HINT = 0x7FFF
 """Bits of a move that the transposition table stores: squares and promotion."""
-_MAN_CENTIPAWNS = np.array([100, 320, 330, 500, 950, 0, 0])
-"""Values of men for MVV-LVA."""
+_VALUES = np.array([100, 320, 330, 500, 950, 0, 0])
+"""Values of men in centipawns, for MVV-LVA."""
 
 
 @kernel
@@ -225,10 +224,9 @@ def rank_moves(work: SearchWorkspace, at: int, ply: int, count: int, hint: int) 
             order = 1 << 30
         elif move & NOISY:
             victim = kind_at(rows, at, move >> 6 & 63) if move & CAPTURE else 6
-            gain = _MAN_CENTIPAWNS[0 if move & CAPTURE and victim == 6 else victim]
-            gain += _MAN_CENTIPAWNS[move >> 12 & 7]
-            order = (1 << 28) + 16 * gain - _MAN_CENTIPAWNS[move >> 15 & 7]
-            if not (move >> 12 & 7 or work.control[PLAIN]) and gain < _MAN_CENTIPAWNS[move >> 15 & 7]:
+            gain = _VALUES[0 if move & CAPTURE and victim == 6 else victim] + _VALUES[move >> 12 & 7]
+            order = (1 << 28) + 16 * gain - _VALUES[move >> 15 & 7]
+            if not (move >> 12 & 7 or work.control[PLAIN]) and gain < _VALUES[move >> 15 & 7]:
                 theirs = rows[at, OF_BLACK - turn] & rows[at, PAWNS]
                 if PAWN[turn, move >> 6 & 63] & theirs:
                     order = -(1 << 20)
@@ -268,18 +266,18 @@ def remember(work: SearchWorkspace, at: int, ply: int, move: int, depth: int) ->
 
 
 INFINITE = 2 * MATE
-_MAX_EXTENDED_MOVES = 2
+_MAX_FORCED = 2
 """Greatest number of moves of positions that are searched a ply deeper, because low counts decide games."""
 _MAX_CAPTURES = 10
 """Maximum number of successive captures in the quiescence search."""
 _LOWER, _UPPER = 1, 2
 """Bits of a bound in the transposition table; an exact value has both."""
-_FUTILITY_MARGIN = MATE // 12
+_MARGIN = MATE // 12
 """Margin per ply of reverse futility pruning: the change of a value that a ply may bring."""
 _MAX_FUTILITY_DEPTH = 4
 _FORGOTTEN_KEY = np.uint64(0xC2B2AE3D27D4EB4F)
-_MAX_FUTILITY_PERCENT = 12
-"""Weight of the accrued score below which estimates change little from ply to ply."""
+_LOW_WEIGHT = 12
+"""Weight of the accrued score in per cent below which estimates change little from ply to ply."""
 
 
 @inlined
@@ -357,8 +355,7 @@ def _node(work: SearchWorkspace, depth: int, alpha: int, beta: int, ply: int) ->
     turn, plain = int64(rows[at, TURN]), control[PLAIN] != 0
     held, rank = held_by_mover(work, at), int64(rows[at, RANK])
     check = rank & 1 == 0
-    few = count <= _MAX_EXTENDED_MOVES
-    if depth >= 0 and (check or few) and ply < 2 * control[ITERATION] and not plain:
+    if depth >= 0 and (check or count <= _MAX_FORCED) and ply < 2 * control[ITERATION] and not plain:
         depth += 1
     quiet = depth <= 0 or ply >= PLIES - 2
     key = _entry_key(work, at)
@@ -385,11 +382,7 @@ def _node(work: SearchWorkspace, depth: int, alpha: int, beta: int, ply: int) ->
             best = value
             if best >= beta or depth <= -_MAX_CAPTURES or ply >= PLIES - 2:
                 return best
-        elif (
-            abs(beta) < MATE // 2
-            and lasting(rows, at) < _MAX_FUTILITY_PERCENT
-            and value - depth * _FUTILITY_MARGIN >= beta
-        ):
+        elif abs(beta) < MATE // 2 and lasting(rows, at) < _LOW_WEIGHT and value - depth * _MARGIN >= beta:
             return value
     if narrow and depth >= 3 and rows[at, STEP] != NULL and _can_pass(rows, at) and abs(beta) < MATE // 2:
         make_nothing(rows, at)

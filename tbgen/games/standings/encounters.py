@@ -87,7 +87,7 @@ class Encounters:
         """The first player's points per game in complete encounters of a match, by round and encounter."""
         self._points = Fraction()
         self._tested: list[float] = []
-        self._last_test: Sprt | None = None
+        self._state: Sprt | None = None
         """The last computed state of the test."""
 
     def __len__(self) -> int:
@@ -110,9 +110,7 @@ class Encounters:
     @property
     def untested(self) -> bool:
         """Whether :meth:`test` would have to compute the test anew."""
-        return self._test is not None and (
-            self._last_test is None or self._last_test.count < len(self._tested)
-        )
+        return self._test is not None and (self._state is None or self._state.count < len(self._tested))
 
     def complete(self) -> list[GameRecord]:
         """Return the games of complete encounters, in the order of the schedule."""
@@ -131,9 +129,8 @@ class Encounters:
         """Return the state of the test; None without one."""
         test = self._test
         if test is not None and self.untested:
-            tested = tuple(self._tested)
-            self._last_test = sprt(tested, *test.numbers, model=test.model, pairs=self._size == 2)
-        return self._last_test
+            self._state = sprt(tuple(self._tested), *test.numbers, model=test.model, pairs=self._size == 2)
+        return self._state
 
     def score(self) -> MatchScore | None:
         """Return the score of a match; None if the event has more than two players."""

@@ -87,11 +87,8 @@ def histogram_plot(player: Player) -> Markup:
         panel = drawing.subplots()
         drawing.subplots_adjust(left=0.08, right=0.99, top=0.88, bottom=0.12)
         ranks = range(_LAST_RANK + 1)
-        for counts, sign, colour, hatch in (
-            (given, 1, FIRST_FILL, None),
-            (suffered, -1, SECOND_FILL, "////"),
-        ):
-            heights = [sign * counts[rank] for rank in ranks]
+        for counts, up, colour, hatch in ((given, 1, FIRST_FILL, None), (suffered, -1, SECOND_FILL, "////")):
+            heights = [up * counts[rank] for rank in ranks]
             bars = panel.bar(ranks, heights, color=colour, edgecolor=INK, linewidth=0.6, hatch=hatch)
             labels = [str(counts[rank]) if counts[rank] else "" for rank in ranks]
             panel.bar_label(bars, labels, padding=2, fontsize=8)

@@ -180,18 +180,16 @@ def _direct_fide(player: Player, level: _Level, field: Field) -> int | None:
         own = least[player.name]
         if least == most:
             above += sum(points > own for points in least.values())
-            remaining = [one for one in level if least[one.name] == own]
+            rest = [one for one in level if least[one.name] == own]
         else:
-            remaining = sorted(level, key=lambda one: least[one.name], reverse=True)
-            while len(remaining) > 1 and least[remaining[0].name] > max(
-                most[one.name] for one in remaining[1:]
-            ):
-                if remaining.pop(0).name == player.name:
+            rest = sorted(level, key=lambda one: least[one.name], reverse=True)
+            while len(rest) > 1 and least[rest[0].name] > max(most[one.name] for one in rest[1:]):
+                if rest.pop(0).name == player.name:
                     return 1 + above
                 above += 1
-        if len(remaining) in (1, len(level)):
+        if len(rest) in (1, len(level)):
             return 1 + above
-        level = remaining
+        level = rest
 
 
 def _means(player: Player, level: _Level, field: Field) -> list[Fraction]:
