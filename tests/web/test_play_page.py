@@ -19,22 +19,22 @@ pytestmark = pytest.mark.slow
 KBK = "play?fen=8/8/8/4KBk1/8/8/8/8_b_-_-_0_1&side=white"
 KRK = "play?fen=8/8/8/8/2k5/8/8/2KR4_w_-_-_0_1&side=white"
 GAMES = """async ([number, plies]) => {
-    const {held, isOver, isSettled, made, opened, reply} = await import("/page/contest.js")
+    const {bestScores, firstPly, isOver, keepsAccrued, plyAfter, reply} = await import("/page/contest.js")
     const {fresh} = await import("/page/api.js")
     const {moverOf} = await import("/page/position.js")
     const any = list => list[Math.floor(Math.random() * list.length)]
     const games = []
     for (let game = 0; game < number; game++) {
         const side = any(["White", "Black"])
-        const played = [await opened((await fresh("r/sample")).fen, null)]
+        const played = [await firstPly((await fresh("r/sample")).fen, null)]
         let last = played[0]
-        while (!isOver(last) && !(isSettled(last) && played.length > 1) && played.length <= plies) {
+        while (!isOver(last) && !(keepsAccrued(last) && played.length > 1) && played.length <= plies) {
             const mine = moverOf(last.fen) === side
-            last = await made(last, mine ? await reply(played, played[0]) : any(last.answer.moves))
+            last = await plyAfter(last, mine ? await reply(played, played[0]) : any(last.answer.moves))
             played.push(last)
         }
         const moves = played.slice(1).map(ply => ply.uci)
-        games.push({side, fen: played[0].fen, moves, accrued: last.accrued, held: held(played)})
+        games.push({side, fen: played[0].fen, moves, accrued: last.accrued, held: bestScores(played)})
     }
     return games
 }"""

@@ -79,7 +79,7 @@ export const onPlainClick = call => event => {
  */
 export function onKey(call) {
     addEventListener("keydown", event => {
-        const owner = /**  @type {Partial<Element>} */ (event.target).closest?.("input, textarea, select, svg, dialog")
+        const owner = /** @type {Partial<Element>} */ (event.target).closest?.("input, textarea, select, svg, dialog")
         if (owner || event.ctrlKey || event.metaKey || event.altKey) return
         if (call(event.key)) event.preventDefault()
     })
@@ -97,7 +97,7 @@ export function offerWalk(isFirst, isLast) {
 }
 
 /** Return a debounced function: it calls another one some time after its own last call. @type {<Given extends unknown[]>(milliseconds: number, call: (...given: Given) => unknown) => (...given: Given) => void} */
-export function settled(milliseconds, call) {
+export function debounced(milliseconds, call) {
     let timer = 0
     return (...given) => {
         clearTimeout(timer)
@@ -112,7 +112,7 @@ const PERMANENT = "localStorage"
 export const TAB = "sessionStorage"
 
 /** Return the value stored under a name, or null. @type {<Found>(name: string, where?: Where) => Found} */
-export function kept(name, where = PERMANENT) {
+export function stored(name, where = PERMANENT) {
     try {
         return JSON.parse(window[where].getItem(name))
     } catch {
@@ -121,7 +121,7 @@ export function kept(name, where = PERMANENT) {
 }
 
 /** Store a value; if that fails, forget it. @type {(name: string, value: unknown, where?: Where) => void} */
-export function keep(name, value, where = PERMANENT) {
+export function store(name, value, where = PERMANENT) {
     try {
         window[where].removeItem(name)
         if (value !== null) window[where].setItem(name, JSON.stringify(value))

@@ -1,6 +1,6 @@
 // A board as a picture: squares, men, marks and arrows, in an SVG of 320 units, in the visitor's style.
 
-import {keep, kept, svg} from "./browser.js"
+import {store, stored, svg} from "./browser.js"
 import {FILES, isWhite, parse, squaresOf} from "./position.js"
 
 const SIDE = 40
@@ -213,7 +213,7 @@ export async function definitions() {
 // The visitor's preferences for boards, men and sound, stored in this browser.
 
 const TASTE_KEY = "tbgen-taste"
-const taste = {board: "grey", men: "classic", sound: false, ...kept(TASTE_KEY)}
+const taste = {board: "grey", men: "classic", sound: false, ...stored(TASTE_KEY)}
 const root = document.documentElement
 root.dataset.board = taste.board
 /** @type {AudioContext} */ let audio = null
@@ -236,17 +236,17 @@ export function offerTaste(boards, men, sound) {
     boards.value = taste.board
     men.value = taste.men
     sound.checked = taste.sound
-    const store = (/** @type {Partial<typeof taste>} */ change) => keep(TASTE_KEY, Object.assign(taste, change))
+    const update = (/** @type {Partial<typeof taste>} */ change) => store(TASTE_KEY, Object.assign(taste, change))
     boards.addEventListener("change", () => {
-        store({board: boards.value})
+        update({board: boards.value})
         root.dataset.board = taste.board
     })
     men.addEventListener("change", () => {
-        store({men: men.value})
+        update({men: men.value})
         location.reload() // existing boards keep their men
     })
     sound.addEventListener("change", () => {
-        store({sound: sound.checked})
+        update({sound: sound.checked})
         tick()
     })
 }

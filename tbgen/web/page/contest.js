@@ -21,7 +21,7 @@ const plyOf = (answer, move = null) => ({
 /** @type {(ply: ContestPly) => boolean} */ export const isOver = ({answer}) => answer.checkmate || answer.stalemate
 
 /** Return each side's best score since the last reset, null for none; the better of both is the accrued score. @type {(plies: ContestPly[]) => Record<Side, string>} */
-export function held(plies) {
+export function bestScores(plies) {
     const [{accrued}] = plies
     /** @type {Record<Side, string>} */ let best = {White: null, Black: null, [sideOf(accrued)]: accrued}
     for (const {zeroing, answer: {position_score: score}} of plies) {
@@ -39,7 +39,7 @@ const isWorse = (score, than, side) => side === "White" ? height(score) < height
 export const accepts = ({accrued, value}, side) => value !== null && !isWorse(accrued, value, side)
 
 /** Whether best play keeps the accrued score. @type {(ply: ContestPly) => boolean} */
-export const isSettled = ({accrued, value}) => accrued === value
+export const keepsAccrued = ({accrued, value}) => accrued === value
 
 /**
  * Return what each ply of a game has kept or lost: its number `at`, `san`, the `mover`, the value that the mover `had`
@@ -91,10 +91,10 @@ async function look(fen, accrued) {
 }
 
 /** Return the first ply of a game. @type {(fen: string, accrued: string) => Promise<ContestPly>} */
-export const opened = async (fen, accrued) => plyOf(await look(fen, accrued))
+export const firstPly = async (fen, accrued) => plyOf(await look(fen, accrued))
 
 /** Return the ply that a move of the last one leads to. @type {(ply: ContestPly, move: Move) => Promise<ContestPly>} */
-export const made = async (ply, move) => plyOf(await look(move.fen ?? after(ply.fen, move.uci), move.accrued), move)
+export const plyAfter = async (ply, move) => plyOf(await look(move.fen ?? after(ply.fen, move.uci), move.accrued), move)
 
 /**
  * Return the page's move in the last position of a game: the best one by the tables, or else that of an engine.

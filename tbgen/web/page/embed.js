@@ -6,7 +6,7 @@ import {$, offerWalk, onClick, onKey} from "./browser.js"
 import {Mobility} from "./mobility.js"
 import {after, lineText} from "./position.js"
 import {referee} from "./referee.js"
-import {headline, sentence, showScore, unknown, whole} from "./score.js"
+import {headline, scoreNodes, sentence, showScore, unknownSentence} from "./score.js"
 import {isView, questionOf, read, variantOf, written} from "./state.js"
 import {lineThrough} from "./tree.js"
 
@@ -50,7 +50,7 @@ async function show() {
         if (!(error instanceof Refused)) throw error
         if (mine !== turn) return
         showScore($("value"), ply.accrued ?? "?")
-        $("sentence").replaceChildren(...whole(ply.accrued ? unknown(ply.accrued) : error.message))
+        $("sentence").replaceChildren(...scoreNodes(ply.accrued ? unknownSentence(ply.accrued) : error.message))
         const moves = view ? null : await ask(`${variantOf(state.rules)}/moves`, asked).catch(() => /** @type {LegalMovesDocument} */ (null))
         if (mine === turn) mobility.show(moves, state.flipped)
         return
@@ -58,7 +58,7 @@ async function show() {
     if (mine !== turn) return
     ply.accrued = found.accrued
     showScore($("value"), headline(found))
-    $("sentence").replaceChildren(...whole(sentence(found)))
+    $("sentence").replaceChildren(...scoreNodes(sentence(found)))
     mobility.show(view ? null : found, state.flipped)
     if (at === plies.length - 1 && !view) await goOn(ply, found)
 }

@@ -2,7 +2,7 @@
 
 import {$, onPlainClick} from "./browser.js"
 import {moverOf} from "./position.js"
-import {opponentHas, whole} from "./score.js"
+import {opponentHas, scoreNodes} from "./score.js"
 
 export const LESSONS = [
     {
@@ -65,7 +65,7 @@ export class Guide {
         if (!told) return
         const {name, task, right} = told
         $("guide-label").textContent = `${lesson} of ${LESSONS.length}: ${name}`
-        $("guide-text").replaceChildren(...whole(!move ? task : this.missed ? `Not ${move.san}. ${task}` : right))
+        $("guide-text").replaceChildren(...scoreNodes(!move ? task : this.missed ? `Not ${move.san}. ${task}` : right))
         $("guide-back").disabled = lesson === 1
         $("guide-on").textContent = lesson === LESSONS.length ? "Done" : "Next"
         $("guide-again").hidden = !this.missed
@@ -74,7 +74,7 @@ export class Guide {
     /** Explain a wrong move by the answer about the position after it, in place of the task. @type {(answer: Pick<Answer, "fen" | "accrued" | "position_score">) => void} */
     tell({fen, accrued, position_score: positionScore}) {
         if (!this.missed) return
-        $("guide-text").replaceChildren(...whole(`Not ${this.missed.san}. ${moverOf(fen)} ${opponentHas(positionScore)}, ${positionScore}${accrued === positionScore ? "" : `: ${accrued} still counts`}.`))
+        $("guide-text").replaceChildren(...scoreNodes(`Not ${this.missed.san}. ${moverOf(fen)} ${opponentHas(positionScore)}, ${positionScore}${accrued === positionScore ? "" : `: ${accrued} still counts`}.`))
         this.missed = null
     }
 }

@@ -2,14 +2,14 @@
 
 import {Refused, ask, badInput} from "./api.js"
 import {Board, offerDescribed, offerTools, showTool} from "./board.js"
-import {$, h, onClick, onKey, settled, turnTo} from "./browser.js"
+import {$, debounced, h, onClick, onKey, turnTo} from "./browser.js"
 import {offerTaste} from "./chessboard.js"
 import {offerEditing, offerSteps, showEditing, showGame, showOutcome} from "./game.js"
 import {Guide, positionOf} from "./guide.js"
 import {Mobility} from "./mobility.js"
 import {Pointing, bestOf, clearTyping, offerTyping, showMoves} from "./moves.js"
-import {EMPTY, after, describedIn, isBoard, lacking, mirrored, moverOf, parse, split, swapped, withMen, withScore, withTurn} from "./position.js"
-import {beginning, gameOf, isSameGame, know, offerReferee, refereeAgain} from "./referee.js"
+import {EMPTY, after, describedIn, isBoard, kingProblem, mirrored, moverOf, parse, split, swapped, withMen, withScore, withTurn} from "./position.js"
+import {beginning, gameOf, isSameGame, offerReferee, refereeAgain, storeGame} from "./referee.js"
 import {opposite} from "./score.js"
 import {fenOf, offerCopies, offerSharing, svgOf} from "./sharing.js"
 import {maySolve, offerSolving, stopSolving} from "./solving.js"
@@ -37,7 +37,7 @@ const mobility = new Mobility(board)
 const pointing = new Pointing(board, () => state.rules)
 const running = new Running($("run"), first => advance(1, !first), () => state)
 const guide = new Guide(lesson => lesson ? fromAbove(() => go({...DEFAULT, ...positionOf(lesson), lesson})) : go(before))
-const slider = new Slider(settled(60, (accrued, done) => accrue(accrued, done)))
+const slider = new Slider(debounced(60, (accrued, done) => accrue(accrued, done)))
 
 /** Actions of the buttons of moves. */
 const does = {play, look: (/** @type {Move} */ move) => pointing.look(move), leave: () => pointing.leave()}
@@ -158,7 +158,7 @@ const askMoves = () => ask(`${variantOf(state.rules)}/moves`, asked())
 
 /** Request the value of the position, and show it. @type {(mine: number) => Promise<void>} */
 async function look(mine) {
-    const problem = isBoard(here().fen) ? lacking([...parse(here().fen).men.values()]) : null
+    const problem = isBoard(here().fen) ? kingProblem([...parse(here().fen).men.values()]) : null
     if (problem) throw badInput(problem)
     if (!isDescribed(here().fen) && !mayHold(here().fen, variantOf(state.rules))) {
         const found = await askMoves()
@@ -283,7 +283,7 @@ function become(next, at, replace = false) {
     const change = {line: tokensOf(next), at, head: same ? state.head : openHead(state.head), comments: commentsOf(next), setup: false}
     const wasRefereed = refereed || refereeing
     // Answers in a view have no accrued scores: these then come from the referee.
-    if (!isView(state.rules)) know({...state, ...change}, {plies: next, refereed: same ? refereed : null})
+    if (!isView(state.rules)) storeGame({...state, ...change}, {plies: next, refereed: same ? refereed : null})
     go(change, replace)
     if (!same && wasRefereed && !isView(state.rules)) tellResult()
     return showing
@@ -371,7 +371,7 @@ offerTyping(async () => {
 }, play)
 offerSamples(() => variantOf(state.rules), fen => fromAbove(() => begin(fen, null, {setup: false})))
 offerReferee(() => variantOf(state.rules), (game, change) => {
-    know({...state, ...change}, game)
+    storeGame({...state, ...change}, game)
     fromAbove(() => go(change))
 })
 on("material", "toggle", () => answer && tellMaterial())

@@ -3,12 +3,12 @@
 import {attempt} from "./api.js"
 import {Board} from "./board.js"
 import {$, h, offerWalk, onClick, onKey} from "./browser.js"
-import {accepts, challenge, givenAway, held, isOver, isRepeated, isSettled, made, offerChoices, opened, reply, resultOf, showReview, takenBack} from "./contest.js"
+import {accepts, bestScores, challenge, firstPly, givenAway, isOver, isRepeated, keepsAccrued, offerChoices, plyAfter, reply, resultOf, showReview, takenBack} from "./contest.js"
 import {showGame} from "./game.js"
 import {Mobility} from "./mobility.js"
 import {bestOf, offerTyping} from "./moves.js"
 import {moverOf} from "./position.js"
-import {amount, counted, otherSide, pointsOf, pointsText, rankOf, score, sentence, sideOf, whole} from "./score.js"
+import {amount, counted, otherSide, pointsOf, pointsText, rankOf, score, scoreNodes, sentence, sideOf} from "./score.js"
 import {DEFAULT, read, written} from "./state.js"
 import {stockUp} from "./stock.js"
 import {inLine, mainLine} from "./tree.js"
@@ -47,11 +47,11 @@ const isMine = () => !ended && shown === plies.length - 1 && moverOf(last().fen)
 async function begin(from, plays, line = [], how = null) {
     const mine = ++begun
     await stockUp()
-    const found = [await opened(from.fen, from.accrued)]
+    const found = [await firstPly(from.fen, from.accrued)]
     for (const san of line) {
         const move = found.at(-1).answer.moves.find(each => each.san === san)
         if (!move) break
-        found.push(await made(found.at(-1), move))
+        found.push(await plyAfter(found.at(-1), move))
     }
     if (mine !== begun) return
     turn++
@@ -85,7 +85,7 @@ function remember() {
 /** @type {(move: Move) => Promise<void>} */ async function play(move) {
     const mine = ++turn
     await attempt($("problem"), async () => {
-        const next = await made(last(), move)
+        const next = await plyAfter(last(), move)
         if (mine !== turn) return
         plies = [...plies, next]
         arrive()
@@ -172,7 +172,7 @@ function settle(how, ...warning) {
 // What is shown.
 
 /** @type {(...words: (string | Node)[]) => void} */
-const say = (...words) => $("said").replaceChildren(...words.flatMap(word => typeof word === "string" ? whole(word) : [word]))
+const say = (...words) => $("said").replaceChildren(...words.flatMap(word => typeof word === "string" ? scoreNodes(word) : [word]))
 
 function show() {
     const ply = plies[shown]
@@ -212,7 +212,7 @@ function title() {
 
 /** Show the best score of each side; the better one is the accrued score. */
 function showHeld() {
-    const scores = held(plies.slice(0, shown + 1))
+    const scores = bestScores(plies.slice(0, shown + 1))
     const counting = sideOf(plies[shown].accrued)
     for (const each of /** @type {Side[]} */ (["White", "Black"])) {
         const id = each.toLowerCase()
@@ -227,7 +227,7 @@ function advice() {
     const ply = plies[shown]
     if (ended && shown === plies.length - 1) return outcome()
     if (ended) return ply.value === null ? "No table says what this is worth." : sentence(ply.answer)
-    if (isSettled(ply)) return "Best play keeps the accrued score: offer it as the result, or play on."
+    if (keepsAccrued(ply)) return "Best play keeps the accrued score: offer it as the result, or play on."
     const [{value, answer: first}] = plies
     if (value === null) return "No table says what this is worth: the page plays as well as it can, and takes no offer."
     return value === last().value ? `Best play from the start: ${value}. ${sentence(first)}` : former(value)

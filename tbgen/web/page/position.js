@@ -115,7 +115,7 @@ function moved(fen, square, man, turn, castling = "-") {
 }
 
 /** Return a sentence if the men are not exactly one king for each side and others; else null. @type {(men: string[]) => string} */
-export function lacking(men) {
+export function kingProblem(men) {
     for (const [side, king] of [["White", "K"], ["Black", "k"]]) {
         const kings = men.filter(man => man === king).length
         if (kings !== 1) return `${side} has ${kings || "no"} king${kings > 1 ? "s" : ""}; each side needs exactly one`

@@ -2,7 +2,7 @@
 
 import {Refused, ask, attempt, badInput, fresh} from "./api.js"
 import {Board} from "./board.js"
-import {$, h, keep, kept, onClick, onKey, refill, step, steps, turnTo} from "./browser.js"
+import {$, h, onClick, onKey, refill, step, steps, store, stored, turnTo} from "./browser.js"
 import {Mobility} from "./mobility.js"
 import {after, moverOf, numbered} from "./position.js"
 import {leaves, otherSide, rankOf, score, sideOf, term} from "./score.js"
@@ -136,7 +136,7 @@ async function finish(said, isSolved) {
     answered = move
     $("give-up").disabled = true
     $("said").replaceChildren(...said)
-    if (isSolved) keep(SOLVED_KEY, solved() + 1)
+    if (isSolved) store(SOLVED_KEY, solved() + 1)
     showSolved()
     walk = walked([move])
     isDone = true
@@ -170,7 +170,7 @@ function go(number) {
     })
 }
 
-const solved = () => Number(kept(SOLVED_KEY)) || 0
+const solved = () => Number(stored(SOLVED_KEY)) || 0
 
 const showSolved = () => {
     $("solved").textContent = String(solved())

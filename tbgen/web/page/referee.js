@@ -1,7 +1,7 @@
 // Refereed games: pasted, dropped or chosen as PGN, or played move by move.
 
 import {Refused, ask, attempt, badInput, isStatic, post} from "./api.js"
-import {$, TAB, h, keep, kept, step} from "./browser.js"
+import {$, TAB, h, step, store, stored} from "./browser.js"
 import {basisOf} from "./game.js"
 import {after, describedIn, withScore} from "./position.js"
 import {movesIn, pointsText, score} from "./score.js"
@@ -22,7 +22,7 @@ export async function referee(state) {
 }
 
 /**
- * @type {(variant: () => string, onGame: (known: Game, change: Partial<State>) => unknown) => void}
+ * @type {(variant: () => string, onGame: (game: Game, change: Partial<State>) => unknown) => void}
  * @param variant returns the rules to referee by
  * @param onGame called with the game's `plies` and the referee's answer, and with the
  *     state that shows the game at the first position that tables hold
@@ -95,7 +95,7 @@ async function replayed({fen, accrued, rules, line}) {
 
 // The games of this page's states: those played move by move, and those refereed.
 
-/** @type {Map<string, Game>} */ const known = new Map()
+/** @type {Map<string, Game>} */ const gamesByState = new Map()
 
 /** @type {(state: State) => string} */
 const keyOf = ({fen, accrued, rules, line, head, comments}) => JSON.stringify([fen, accrued, variantOf(rules), line, head, comments])
@@ -104,13 +104,13 @@ const keyOf = ({fen, accrued, rules, line, head, comments}) => JSON.stringify([f
 export const beginning = ({fen, accrued}) => [{fen, san: null, after: null, accrued}]
 
 /** Store the game of a state: its `plies`, and the referee's answer about it, null if there is none. @type {(state: State, game: Game) => unknown} */
-export const know = (state, game) => known.set(keyOf(state), game)
+export const storeGame = (state, game) => gamesByState.set(keyOf(state), game)
 
 /** Return the game of a state; have it refereed if it is not stored. @type {(state: State) => Promise<Game>} */
 export async function gameOf(state) {
     const key = keyOf(state)
-    if (!known.has(key)) known.set(key, state.line.length ? await referee(state) : {plies: beginning(state), refereed: null})
-    return known.get(key)
+    if (!gamesByState.has(key)) gamesByState.set(key, state.line.length ? await referee(state) : {plies: beginning(state), refereed: null})
+    return gamesByState.get(key)
 }
 
 /** Whether two states show the same game, possibly at different positions. @type {(one: State, other: State) => boolean} */
@@ -122,7 +122,7 @@ export async function refereeAgain(state) {
         if (error instanceof Refused) return /** @type {Game} */ ({plies: null, refereed: null})
         throw error
     })
-    know(state, {...known.get(keyOf(state)), refereed})
+    storeGame(state, {...gamesByState.get(keyOf(state)), refereed})
 }
 
 // The games of a text: a table of results with links to the games.
@@ -137,7 +137,7 @@ const GAMES_KEY = "tbgen-games"
  * @param onOpen called with the chosen game
  */
 function showGames(games, onOpen) {
-    keep(GAMES_KEY, games.length > 1 ? {games} : null, TAB)
+    store(GAMES_KEY, games.length > 1 ? {games} : null, TAB)
     $("games").hidden = games.length < 2
     $("games-label").textContent = `${games.length} games`
     $("games-rows").replaceChildren(...games.map(game => row(game, onOpen)))
@@ -146,16 +146,16 @@ function showGames(games, onOpen) {
 /** Mark the open game. @type {(game: {number?: number}) => void} */
 function markGame({number}) {
     for (const each of $("games-rows").children) each.classList.toggle("here", each.getAttribute("data-number") === String(number))
-    const known = kept(GAMES_KEY, TAB)
-    if (known) keep(GAMES_KEY, {...known, number}, TAB)
+    const saved = stored(GAMES_KEY, TAB)
+    if (saved) store(GAMES_KEY, {...saved, number}, TAB)
 }
 
 /** Show again the games from before the page was reloaded. @type {(onOpen: (game: ListedGameDocument) => unknown) => void} */
 function showKept(onOpen) {
-    const known = kept(GAMES_KEY, TAB)
-    if (!known) return
-    showGames(known.games, onOpen)
-    markGame(known)
+    const saved = stored(GAMES_KEY, TAB)
+    if (!saved) return
+    showGames(saved.games, onOpen)
+    markGame(saved)
 }
 
 /** @type {(game: ListedGameDocument, onOpen: (game: ListedGameDocument) => unknown) => HTMLElement} */

@@ -85,7 +85,7 @@ export const leaves = score => `${isCheck(score) ? "in check and " : ""}down to 
 export const opponentHas = score => `${isCheck(score) ? "is in check and " : ""}has ${moves(score, "legal move")}`
 
 /** Return the sentence for a position without a value, which still has an accrued score. @type {(accrued: string) => string} */
-export const unknown = accrued => `No table says what this is worth. ${accrued} has accrued so far.`
+export const unknownSentence = accrued => `No table says what this is worth. ${accrued} has accrued so far.`
 
 /** Return a sentence on the result of best play. @type {(answer: Omit<Answer, "moves">) => string} */
 export function sentence(answer) {
@@ -134,7 +134,7 @@ export function headline(answer) {
 export const score = text => h("span", {class: "score"}, text)
 
 /** Return a text as nodes, its scores as elements. @type {(text: string) => (Node | string)[]} */
-export const whole = text => text.split(/(-?G\d+\.\d)/).map((part, index) => index % 2 ? score(part) : part)
+export const scoreNodes = text => text.split(/(-?G\d+\.\d)/).map((part, index) => index % 2 ? score(part) : part)
 
 /** Return nodes that show the change of a score to another one. @type {(from: string, to: string) => (Node | string)[]} */
 export const change = (from, to) => [score(from), " → ", score(to)]

@@ -57,7 +57,7 @@ async function made(name, state) {
 
 /** Return the FEN, with the accrued score as seventh field if it is not the position score. @type {(ply: Ply, answer: Answer) => string} */
 export function fenOf(ply, answer) {
-    const isFresh = !answer?.accrued ||  answer.accrued === answer.position_score
+    const isFresh = !answer?.accrued || answer.accrued === answer.position_score
     return isFresh ? ply.fen : `${withScore(ply.fen)} ${answer.accrued}`
 }
 

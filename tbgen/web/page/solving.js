@@ -3,7 +3,7 @@
 import {$, h, svg} from "./browser.js"
 import {middleOf, pictureOf} from "./chessboard.js"
 import {MOST_MEN, describedIn, numberOfMen, parse, squaresOf} from "./position.js"
-import {height, pointsText, score, sentence, whole} from "./score.js"
+import {height, pointsText, score, scoreNodes, sentence} from "./score.js"
 
 const MAX_GAPS = 3
 /** @type {AbortController} */ let asking = null
@@ -56,8 +56,8 @@ export function offerSolving(element, fen, accrued) {
     solution(element, {fen, value, accrued, depth, lower, upper, points, moves, claims, plans, gaps, narrowing, stopped_by: stop}) {
         $("value").replaceChildren(...worth({lower, upper}))
         const known = isOpen({lower, upper}) ? "Nothing is known of the value." : `White gets ${lower} at least and ${upper} at most.`
-        $("sentence").replaceChildren(...whole(value === null ? known : sentence({fen, value, accrued, depth, points: points.lower})))
-        element.replaceChildren(...whole(value === null
+        $("sentence").replaceChildren(...scoreNodes(value === null ? known : sentence({fen, value, accrued, depth, points: points.lower})))
+        element.replaceChildren(...scoreNodes(value === null
             ? `Stopped by: ${stop}.`
             : `Proved: best play comes to ${value}, ${pointsText(points.lower)}.`))
         const ends = /** @type {const} */ (["lower", "upper"]).filter(end => claims[end]).map(end => proved(fen, claims[end], plans[end]))

@@ -3,7 +3,7 @@
 import {ask, attempt} from "./api.js"
 import {$, h, refill, steps} from "./browser.js"
 import {numbered} from "./position.js"
-import {counted, headline, height, isWhites, movesIn, plies, pointsText, score, sentence, showScore, term, unknown, whole} from "./score.js"
+import {counted, headline, height, isWhites, movesIn, plies, pointsText, score, scoreNodes, sentence, showScore, term, unknownSentence} from "./score.js"
 import {copy} from "./sharing.js"
 import {DEFAULT, isView, variantOf, written} from "./state.js"
 
@@ -11,7 +11,7 @@ import {DEFAULT, isView, variantOf, written} from "./state.js"
     document.body.classList.remove("refused", "beyond")
     $("value").classList.remove("soft")
     showScore($("value"), headline(answer))
-    $("sentence").replaceChildren(...whole(sentence(answer)))
+    $("sentence").replaceChildren(...scoreNodes(sentence(answer)))
     showFacts(facts(answer))
     $("problem").replaceChildren()
     document.title = `${headline(answer)} ${answer.material} - tbgen explorer`
@@ -36,7 +36,7 @@ export function showBeyond(found, view) {
     document.body.classList.add("beyond")
     $("value").classList.toggle("soft", !known)
     showScore($("value"), view ? "?" : found.value ?? found.accrued)
-    $("sentence").replaceChildren(...whole(known || over ? sentence(found) : view ? "" : unknown(found.accrued)))
+    $("sentence").replaceChildren(...scoreNodes(known || over ? sentence(found) : view ? "" : unknownSentence(found.accrued)))
     if (over) $("problem").replaceChildren()
     /** @type {[string, Child][]} */ const scores = [["accrued", found.accrued], ["position", found.position_score]]
     showFacts(view ? [] : known ? [["points", pointsText(found.points)], ...scores] : scores)
@@ -47,7 +47,7 @@ export function showProblem(error, accrued) {
     document.body.classList.remove("beyond")
     document.body.classList.add("refused")
     showScore($("value"), accrued || "?")
-    $("sentence").replaceChildren(...whole(accrued ? `${accrued} has accrued so far.` : ""))
+    $("sentence").replaceChildren(...scoreNodes(accrued ? `${accrued} has accrued so far.` : ""))
     showFacts([])
     const command = error.message.match(/tbgen build .*/)?.[0]
     const text = command ? error.message.slice(0, error.message.indexOf(command)).replace(/; build it with: $/, ".") : error.message

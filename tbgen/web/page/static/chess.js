@@ -4,7 +4,7 @@
 // `castling`, `ep` (the square that a pawn has just passed, or -1), `clock` and `number`.
 
 import {badInput} from "../api.js"
-import {lacking} from "../position.js"
+import {kingProblem} from "../position.js"
 import {pointsOf} from "../score.js"
 
 const LINES = [[1, 0], [-1, 0], [0, 1], [0, -1]]
@@ -186,7 +186,7 @@ const SIDES = ["White", "Black"]
 /** Check that a position is valid; throw a refusal if not. @type {(position: Position) => void} */
 export function validate(position) {
     const {men, side, castling, ep} = position
-    const lacked = lacking(men)
+    const lacked = kingProblem(men)
     if (lacked) throw badInput(lacked)
     if (SQUARES.some(square => "Pp".includes(men[square] || "-") && (square < 8 || square > 55))) throw badInput("a pawn stands on the first or last rank")
     if (inCheck(position, 1 - side)) {

@@ -5,7 +5,7 @@ import {badInput} from "../api.js"
 import {INITIAL, MOST_MEN} from "../position.js"
 import {SIGNS} from "../tree.js"
 import {checkMark, fenOf, numberOfMen, sanOf, textOf} from "./chess.js"
-import {knownGoal, reached, stateOf, told} from "./positions.js"
+import {knownGoal, reached, stateDocument, stateOf} from "./positions.js"
 import {materialOf} from "./tables.js"
 
 /** Tag; comment in braces, up to the end of the text if unclosed; comment up to the end of the line; glyph as number; glyph as sign; bracket; result; castling with zeros; move number; move. */
@@ -92,7 +92,7 @@ function followed({tags, moves}, rules) {
 }
 
 /** @type {(state: Followed, goal: Goal) => GamePlyDocument} */ const plyOf = (state, goal) => ({
-    ...told(state, goal), ply: state.ply, uci: state.move?.uci ?? null, san: state.san && state.san + checkMark(state.position), comment: state.comment,
+    ...stateDocument(state, goal), ply: state.ply, uci: state.move?.uci ?? null, san: state.san && state.san + checkMark(state.position), comment: state.comment,
     nags: state.nags, position_score: textOf(state.position.positionScore),
 })
 

@@ -19,11 +19,11 @@ export function stateOf({fen = "", accrued = null}, rules) {
     const {position, seventh} = readFen(fen)
     validate(position)
     const found = studied(position)
-    const told = accrued ? scoreOf(accrued) : seventh !== null && (rules === "wg" || found.clock) ? scoreOf(seventh) : null
+    const earlier = accrued ? scoreOf(accrued) : seventh !== null && (rules === "wg" || found.clock) ? scoreOf(seventh) : null
     const ignored = found.over || (found.passing && rules === "r")
-    if (told !== null && !ignored && rankOf(told) < LEAST_RANK) throw badInput(`the accrued score ${textOf(told)} ends the game, and here it goes on`)
+    if (earlier !== null && !ignored && rankOf(earlier) < LEAST_RANK) throw badInput(`the accrued score ${textOf(earlier)} ends the game, and here it goes on`)
     const note = accrued || seventh === null || rules === "wg" ? null : noteOn(scoreOf(seventh), found)
-    return {position: found, accrued: accruedAt(found, told, rules), note}
+    return {position: found, accrued: accruedAt(found, earlier, rules), note}
 }
 
 /** Return why the seventh field of a FEN does not count, null if it counts. @type {(seventh: number, position: Studied) => string} */
@@ -166,7 +166,7 @@ export async function knownGoal({position, accrued}, rules) {
 }
 
 /** Return the document of a state of a game. @type {(state: Held, goal: Goal) => StateDocument} */
-export const told = ({position, accrued}, goal) => ({fen: fenOf(position), accrued: textOf(accrued), ...goal ? worthOf(goal, position.side) : UNAVAILABLE})
+export const stateDocument = ({position, accrued}, goal) => ({fen: fenOf(position), accrued: textOf(accrued), ...goal ? worthOf(goal, position.side) : UNAVAILABLE})
 
 /** Return value and depth of a state from the goals of all its moves, null if one is unavailable. @type {(state: Held, goals: Goal[]) => Goal} */
 function byMoves({position: {side}, accrued}, goals) {
@@ -187,11 +187,11 @@ async function legalMoves(parameters, rules) {
         if (error instanceof Refused) return {code: error.code, message: error.message}
         throw error
     })
-    const moves = after.map((each, index) => ({...named(position, each), ...endOf(each.position), ...told(each, goals[index]), goal: goals[index]}))
+    const moves = after.map((each, index) => ({...named(position, each), ...endOf(each.position), ...stateDocument(each, goals[index]), goal: goals[index]}))
     const worth = (/** @type {{goal: Goal}} */ {goal}) => goal ? merit(goal.value, position.side) : -Infinity
     moves.sort((one, two) => one.goal && two.goal && worth(two) - worth(one) || Number(Boolean(two.goal)) - Number(Boolean(one.goal)) || (one.san < two.san ? -1 : 1))
     return {
-        ...told(state, own ?? byMoves(state, goals)), rules, ...endOf(position), insufficient_material: isInsufficient(position),
+        ...stateDocument(state, own ?? byMoves(state, goals)), rules, ...endOf(position), insufficient_material: isInsufficient(position),
         position_score: textOf(position.positionScore), refusal, moves: moves.map(({goal, ...move}) => move),
     }
 }

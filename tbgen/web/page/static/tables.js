@@ -2,7 +2,7 @@
 // requests. Each step described in docs/format.md is a function here. The list of pieces: docs/publishing.md.
 
 import {Refused, cached} from "../api.js"
-import {TAB, h, keep, kept} from "../browser.js"
+import {TAB, h, store, stored} from "../browser.js"
 import {recoloured} from "../position.js"
 import {FRESH, NONE, fold, rankOf} from "./chess.js"
 
@@ -211,8 +211,8 @@ const host = new Map()
 
 /** Show once a notice that explains why loading takes a while. @type {(size: number) => void} */
 function tell(size) {
-    if (size < LARGE_BYTES || kept(NOTICE_KEY, TAB)) return
-    keep(NOTICE_KEY, true, TAB)
+    if (size < LARGE_BYTES || stored(NOTICE_KEY, TAB)) return
+    store(NOTICE_KEY, true, TAB)
     const text = `The host of this site serves tables only as complete files, this one of ${(size / 1e6).toFixed(1)} MB: some positions take a while to load.`
     const notice = h("div", {popover: "manual", role: "status"}, text, " ", h("button", {type: "button", onclick: () => { notice.remove() }}, "OK"))
     document.body.append(notice)
