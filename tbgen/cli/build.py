@@ -111,8 +111,8 @@ class Journal(AbstractContextManager["Journal"]):
         print(f"{table} {info.max_depth:5} plies {costs}", flush=True)
 
     def _left(self) -> str:
-        left = self._expected - time.monotonic()
-        return f"about {duration(left)} left" if left > 0 else "taking longer than estimated"
+        remaining = self._expected - time.monotonic()
+        return f"about {duration(remaining)} left" if remaining > 0 else "taking longer than estimated"
 
 
 def _job_count(text: str) -> int | None:

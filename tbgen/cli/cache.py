@@ -24,13 +24,13 @@ def run(*, clear: bool, json: AsJson) -> None:
     :param clear: remove the kernels of all versions
     :param json: print directory and sizes as one JSON document
     """
-    found = cached_kernels()
+    kernels = cached_kernels()
     if clear:
-        with write_errors(found.directory, remedy="remove it by hand"):
+        with write_errors(kernels.directory, remedy="remove it by hand"):
             clear_cache()
     if json:
-        sizes = fields(found, "directory", "current_bytes", "other_bytes")
+        sizes = fields(kernels, "directory", "current_bytes", "other_bytes")
         print_json({**sizes, "cleared": clear}, indent=None)
         return
-    current, others = size_text(found.current_bytes), size_text(found.other_bytes)
-    print(f"{found.directory}: {'removed ' if clear else ''}{current} of this version, {others} of others")
+    current, others = size_text(kernels.current_bytes), size_text(kernels.other_bytes)
+    print(f"{kernels.directory}: {'removed ' if clear else ''}{current} of this version, {others} of others")

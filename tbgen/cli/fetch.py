@@ -118,14 +118,14 @@ class _FetchReport:
         with self._lock:
             self._bytes += size
             seconds = time.monotonic() - self._began
-            left = ""
+            remaining = ""
             if seconds > 1 and self._bytes > 0:
                 rate = self._bytes / seconds
                 rest = duration((self._plan.bytes - self._bytes) / rate)
-                left = f", {size_text(int(rate))}/s, about {rest} left"
+                remaining = f", {size_text(int(rate))}/s, about {rest} left"
             self._line.show(
                 f"{len(self.fetched)} of {self._to_fetch}, "
-                f"{size_text(max(self._bytes, 0))} of {size_text(self._plan.bytes)}{left}"
+                f"{size_text(max(self._bytes, 0))} of {size_text(self._plan.bytes)}{remaining}"
             )
 
     def done(self, file: PublishedFile) -> None:

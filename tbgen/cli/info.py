@@ -81,24 +81,24 @@ def _layers_text(number: int, size: int) -> str:
 
 
 def _list(directory: Path, variant: Variant, entries: Sequence[Entry]) -> Iterator[str]:
-    found = [(entry.info, entry) for entry in entries if entry.info]
-    tables, layers = sum(info.bytes for info, _ in found), sum(entry.layer_bytes for entry in entries)
-    beside = _layers_text(sum(entry.layers for entry in entries), layers)
-    together = f", and {beside} beside them: {size_text(tables + layers)}" if beside else ""
+    tables_found = [(entry.info, entry) for entry in entries if entry.info]
+    tables, layers = sum(info.bytes for info, _ in tables_found), sum(entry.layer_bytes for entry in entries)
+    layers_text = _layers_text(sum(entry.layers for entry in entries), layers)
+    with_layers = f", and {layers_text} beside them: {size_text(tables + layers)}" if layers_text else ""
     rules = "" if variant is Variant.R_MOBILITY else f" for the rules {variant}"
     number = counted(len(entries), "table")
-    yield f"{directory}: {len(found)} of {number}{rules}, {size_text(tables)}{together}"
-    if found:
+    yield f"{directory}: {len(tables_found)} of {number}{rules}, {size_text(tables)}{with_layers}"
+    if tables_found:
         yield ""
         head = f"{'material':10} {'positions':>14} {'depth':>9}  {'form':6} {'accrued':8} {'size':>10}"
         yield f"{head} {'built in':>10}  by"
-    for info, entry in found:
-        beside = _layers_text(entry.layers, entry.layer_bytes)
+    for info, entry in tables_found:
+        layers_text = _layers_text(entry.layers, entry.layer_bytes)
         accrued = ("values" if info.packed else "stored") if info.stores_accrued else "left out"
         yield (
             f"{info.material:10} {sum(info.positions) + info.ep_positions:14,} {info.max_depth:3} plies"
             f"  {info.form:6} {accrued if variant.layered else '-':8} {size_text(info.bytes):>10}"
-            f" {info.build_seconds:8.1f} s  tbgen {info.tbgen_version}{beside and f', {beside}'}"
+            f" {info.build_seconds:8.1f} s  tbgen {info.tbgen_version}{layers_text and f', {layers_text}'}"
         )
     missing = " ".join(_missing([entry.material for entry in entries if entry.missing]))
     if missing:
@@ -117,8 +117,8 @@ def _missing(materials: Sequence[Material]) -> Iterator[str]:
         if men <= EXPECTED_MEN or len(names) <= _MAX_NAMED_MISSING:
             yield from names
         else:
-            of = sum(material.men == men for material in all_materials(men))
-            yield f"{len(names)} of {of} with {men} men"
+            total = sum(material.men == men for material in all_materials(men))
+            yield f"{len(names)} of {total} with {men} men"
 
 
 def _details(entries: Sequence[Entry]) -> Iterator[str]:

@@ -106,5 +106,5 @@ class TableProgress:
     def progress(self, step: str, done: int | None, total: int, seconds_left: float | None = None) -> None:
         """Show table, step, the completed share of the step and the remaining time."""
         share = "" if done is None or not total else f" {done / total:.0%}"
-        left = "" if seconds_left is None else f", about {duration(seconds_left)} left"
-        self.line.show(f"{self._table}: {step}{share}{left}")
+        remaining = "" if seconds_left is None else f", about {duration(seconds_left)} left"
+        self.line.show(f"{self._table}: {step}{share}{remaining}")

@@ -68,12 +68,12 @@ def run(
     from tbgen.web.settings import Settings
 
     places = directories or []
-    found = {variant: open_tablebase(*places, rules=variant) for variant in Variant}
-    if live is None and not any(tables.materials for tables in found.values()):
-        raise NoTablesError(found[Variant.R_MOBILITY].directory)
+    tables_of = {variant: open_tablebase(*places, rules=variant) for variant in Variant}
+    if live is None and not any(tables.materials for tables in tables_of.values()):
+        raise NoTablesError(tables_of[Variant.R_MOBILITY].directory)
     stock = " and ".join(
         f"{counted(len(tables.materials), 'table')} of {variant.label}"
-        for variant, tables in found.items()
+        for variant, tables in tables_of.items()
         if tables.materials
     )
     if report is not None and not (report / "index.html").is_file():

@@ -210,11 +210,11 @@ def _pictures(board: chess.Board, solution: Solution) -> Iterator[tuple[str, str
     """Yield the names of the pictures and their SVG."""
     for hold in solution.holds:
         yield f"hold-{chess.COLOR_NAMES[hold.holder]}", hold_picture(board, hold)
-    said = claims(solution)
-    ends = list(zip(("lower", "upper"), said, solution.plans, solution.mobile, strict=True))
+    both_claims = claims(solution)
+    ends = list(zip(("lower", "upper"), both_claims, solution.plans, solution.mobile, strict=True))
     if solution.value is not None:
         plan, mobile = max(zip(solution.plans, solution.mobile, strict=True), key=lambda end: len(end[0]))
-        ends = [("value", "; ".join(filter(None, said)), plan, mobile)]
+        ends = [("value", "; ".join(filter(None, both_claims)), plan, mobile)]
     for name, claim, plan, mobile in ends:
         if claim:
             yield name, end_picture(board, claim, plan, mobile)

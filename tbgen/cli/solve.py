@@ -209,8 +209,8 @@ class PositionBatch:
         return worst
 
     def _document(self, text: str, job: Job, solver: Solver) -> dict[str, Any]:
-        found = solver.found(job)
-        bounds = ANYTHING if found is None else found.bounds
+        proved = solver.found(job)
+        bounds = ANYTHING if proved is None else proved.bounds
         scoring = self.options.points.scoring
         points = EndsDocument(*(points_document(scoring, score) for score in bounds))
         return {
@@ -219,7 +219,7 @@ class PositionBatch:
             "value": bounds.lower if bounds.exact else None,
             "lower": bounds.lower,
             "upper": bounds.upper,
-            "depth": None if found is None else found.depth,
+            "depth": None if proved is None else proved.depth,
             "points": points.plain(),
             "stopped_by": solver.stopped_by(job),  # None if the value is exact, or if nothing more was tried
         }

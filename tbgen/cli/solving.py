@@ -157,8 +157,8 @@ class Watch:
                 pass
         if self.interrupted and solver.turn is not None:
             job = solver.turn.job
-            found = solver.found(job)
-            self.say_proved(job.name, ANYTHING if found is None else found.bounds)
+            proved = solver.found(job)
+            self.say_proved(job.name, ANYTHING if proved is None else proved.bounds)
 
     @staticmethod
     def say_proved(name: str, bounds: ScoreInterval) -> None:

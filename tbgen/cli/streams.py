@@ -103,10 +103,10 @@ def error_document(fen: str, error: TbgenError) -> dict[str, Any]:
     return {"fen": fen, "error": str(error), "code": error.code}
 
 
-def fields(of: object, *names: str, **others: str) -> dict[str, Any]:
+def fields(source: object, *names: str, **others: str) -> dict[str, Any]:
     """Return attributes of an object for a document: ``names`` as they are, ``others`` as key=attribute."""
     attributes = {name: name for name in names} | others
-    return {key: getattr(of, name) for key, name in attributes.items()}
+    return {key: getattr(source, name) for key, name in attributes.items()}
 
 
 def say(sentence: str) -> None:

@@ -105,10 +105,10 @@ def _text(proof: TableProof) -> str:
     assert result is not None
     if not result.ok:
         return "\n    ".join([f"{name} wrong: {counted(result.wrong, 'state')}", *map(str, result.findings)])
-    said = f"proved: {counted(result.positions, 'position')}"
+    text = f"proved: {counted(result.positions, 'position')}"
     if result.sample is not None and result.sample < result.positions:
-        said = f"nothing wrong in a sample: {result.sample:,} of {counted(result.positions, 'position')}"
-    return f"{name} {said}, {counted(result.states, 'state')}, {result.seconds:.2f} s"
+        text = f"nothing wrong in a sample: {result.sample:,} of {counted(result.positions, 'position')}"
+    return f"{name} {text}, {counted(result.states, 'state')}, {result.seconds:.2f} s"
 
 
 def _table(proof: TableProof) -> dict[str, Any]:

@@ -80,8 +80,8 @@ def film(frames: Sequence[tuple[Shown, str]]) -> bytes:
     :param frames: the positions and texts, at least one.
     """
     size = 8 * _FILM_SQUARE
-    every = Shown(chess.Board(), chess.Move(chess.A3, chess.B3))  # has all men and all colours of squares
-    colours = _board(every, _FILM_SQUARE).quantize(_COLOURS)
+    sample = Shown(chess.Board(), chess.Move(chess.A3, chess.B3))  # has all men and all colours of squares
+    colours = _board(sample, _FILM_SQUARE).quantize(_COLOURS)
     pictures = list[Image.Image]()
     for shown, text in frames:
         picture = Image.new("RGB", (size, size + _TEXT_HEIGHT), _PAPER)
@@ -130,12 +130,12 @@ def _colours() -> tuple[str, str]:
 def _men(size: int) -> dict[str, Image.Image]:
     """Return the men by their letters in FENs; ``size`` is their width and height in pixels."""
     with Image.open(MEN_FILE) as file:
-        whole = file.convert("RGBA")
+        sheet = file.convert("RGBA")
     found = {}
     for row, letters in enumerate((MEN.upper(), MEN)):
         for column, letter in enumerate(letters):
             left, top = column * MEN_SIZE, row * MEN_SIZE
-            man = whole.crop((left, top, left + MEN_SIZE, top + MEN_SIZE))
+            man = sheet.crop((left, top, left + MEN_SIZE, top + MEN_SIZE))
             found[letter] = man.resize((size, size), Image.Resampling.LANCZOS)
     return found
 

@@ -78,17 +78,17 @@ def environment(package: str) -> jinja2.Environment:
     import jinja2
 
     loaders = [jinja2.PackageLoader(name, "templates") for name in (package, "tbgen.html")]
-    made = jinja2.Environment(
+    jinja_environment = jinja2.Environment(
         loader=jinja2.ChoiceLoader(loaders),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    made.filters |= {each.__name__: each for each in (share, counted, plies, duration, prose)}
-    made.filters |= {"n": number, "part": part_of, "size": size_text}
-    made.globals |= {"style_sheet": lambda: Markup(style_sheet()), "wide": wide}
-    return made
+    jinja_environment.filters |= {each.__name__: each for each in (share, counted, plies, duration, prose)}
+    jinja_environment.filters |= {"n": number, "part": part_of, "size": size_text}
+    jinja_environment.globals |= {"style_sheet": lambda: Markup(style_sheet()), "wide": wide}
+    return jinja_environment
 
 
 def wide(name: str) -> Markup:
@@ -105,5 +105,5 @@ def prose(sentence: str) -> Markup:
     >>> prose("Black gets -G3.5 & more.")
     Markup('Black gets <span class="score">-G3.5</span> &amp; more.')
     """
-    together = sentence.replace(" %", "\N{NO-BREAK SPACE}%")
-    return Markup(_SCORE.sub(r'<span class="score">\g<0></span>', str(escape(together))))
+    unbroken = sentence.replace(" %", "\N{NO-BREAK SPACE}%")
+    return Markup(_SCORE.sub(r'<span class="score">\g<0></span>', str(escape(unbroken))))

@@ -228,10 +228,10 @@ def _open(other: ScanMan, king: ScanMan, blockers: list[ScanMan]) -> Boards:
     :param blockers: the men on the board except the moving man, ``other`` and the king.
     """
     attacks = (other.kind.reach[other.squares] & BIT[king.squares]) != 0
-    between = other.kind.passed[other.squares, king.squares]
-    needed: Boards = np.where(attacks, between | BIT[other.squares], ALL)
+    path = other.kind.passed[other.squares, king.squares]
+    needed: Boards = np.where(attacks, path | BIT[other.squares], ALL)
     if other.kind.hidden is not None and blockers:
-        needed = np.where((between & _occupied(blockers)) != 0, ALL, needed)
+        needed = np.where((path & _occupied(blockers)) != 0, ALL, needed)
     return needed
 
 

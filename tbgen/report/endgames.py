@@ -50,9 +50,9 @@ def by_score(numbers: Numbers) -> Counts:
 
 def without_over(counts: Numbers) -> Numbers:
     """Return a copy of counts by code and depth, without the positions in which the game is over."""
-    kept = counts.copy()
-    kept[list(_GAME_OVER_CODES), 0] = 0
-    return kept
+    remaining = counts.copy()
+    remaining[list(_GAME_OVER_CODES), 0] = 0
+    return remaining
 
 
 def endgame(scanned: TableCounts) -> Endgame:

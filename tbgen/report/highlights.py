@@ -190,9 +190,9 @@ def index_highlights(reports: Sequence[TableReport]) -> list[str]:
 
 
 def _longest_of_all(reports: Sequence[TableReport]) -> Iterator[str]:
-    every = [record for report in reports for record in report.records if record.depth]
-    if every:
-        longest = max(every, key=lambda record: record.depth)
+    records = [record for report in reports for record in report.records if record.depth]
+    if records:
+        longest = max(records, key=lambda record: record.depth)
         way = f"{meaning(longest.value)}: {plies(longest.depth)}, in {longest.material}"
         yield f"The longest way of all from a fresh score leads to {way}."
 

@@ -107,8 +107,8 @@ def _divisor(own: Men, other: Men, values: Mapping[str, float], marks: MatingMar
             return 2, "the leader has no pawns, and the defender has a piece"
         return 1, "enough against a bare king, or king and pawns"
     if own.count("P") == 1 and pieces and defenders and len(defenders) <= _MAX_PIECES:
-        at = min(range(len(defenders)), key=lambda man: value_of(defenders[man], values))
-        if _why_no_mate(pieces, defenders[:at] + defenders[at + 1 :], values, marks):
+        cheapest = min(range(len(defenders)), key=lambda man: value_of(defenders[man], values))
+        if _why_no_mate(pieces, defenders[:cheapest] + defenders[cheapest + 1 :], values, marks):
             return 4, "the defender can give his least valuable piece for the last pawn"
     return 1, "pawns may promote"
 
@@ -324,9 +324,9 @@ def _sentence(material: Material, found: MatingPotential) -> str:
     if rule.leader is None:
         parts = [f"{material}: {rule.reason}."]
     else:
-        kept = "keeps its score" if rule.divisor == 1 else f"divides the score by {rule.divisor}"
+        effect = "keeps its score" if rule.divisor == 1 else f"divides the score by {rule.divisor}"
         ahead = f"{rule.leader.capitalize()} is {counted_pawns(rule.advantage)} ahead"
-        parts = [f"{material}: {ahead}, and the rule {kept}: {rule.reason}."]
+        parts = [f"{material}: {ahead}, and the rule {effect}: {rule.reason}."]
     for name, side in found.truth.items():
         if rule.leader in (None, name) or side.verdict is not Verdict.NO_HELP_MATE:
             parts.append(_truth_sentence(name, side))

@@ -136,13 +136,13 @@ def plan_report(
     for material in named:
         if material.is_described:
             raise UsageError(f"{material} has described men: reports are about tables of chess")
-    every = set[Material]().union(*existing.values())
-    for material in sorted(named - every):
+    all_existing = set[Material]().union(*existing.values())
+    for material in sorted(named - all_existing):
         if not saved:
             raise MissingTableError(material.name, first, chosen[0], others)
         raise NothingToReportError(f"{place} has no data of {material}; save them with: tbgen report --save")
-    wanted = named.union(all_materials(men) if men is not None else ()) or every
-    if not every & wanted:
+    wanted = named.union(all_materials(men) if men is not None else ()) or all_existing
+    if not all_existing & wanted:
         if saved:
             sentence = f"{place} has no such data of tables; save some with: tbgen report --save"
             raise NothingToReportError(sentence)

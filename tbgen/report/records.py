@@ -121,11 +121,11 @@ def overall_records(records: Iterable[Record]) -> list[OverallRecord]:
     Scores are in the order G0.0, G0.5, G1.0, ..., for holders of either side. If both sides have the same
     men, a position and its image with exchanged colours count once: only White's scores count.
     """
-    every = [record for record in records if record.value.white or not record.material.symmetric]
+    counted = [record for record in records if record.value.white or not record.material.symmetric]
     result = []
-    for rank in sorted({record.value.rank for record in every}):
-        depth = max(record.depth for record in every if record.value.rank == rank)
-        longest = [record for record in every if (record.value.rank, record.depth) == (rank, depth)]
+    for rank in sorted({record.value.rank for record in counted}):
+        depth = max(record.depth for record in counted if record.value.rank == rank)
+        longest = [record for record in counted if (record.value.rank, record.depth) == (rank, depth)]
         longest.sort(key=lambda record: (record.material, not record.value.white))
         ties = sum(record.ties for record in longest)
         result.append(OverallRecord(GScore(rank, True), depth, ties, tuple(longest)))

@@ -50,19 +50,19 @@ def tally(
     """
     fresh_rank = np.minimum(value, 255 - value).astype(np.int16)
     # The side that has moved holds g(P); A = g(P) is the fresh state, which is not counted.
-    most = rank - np.int16(holder != side)
-    most[(value == NONE) | (rank < _LEAST_RANK)] = 0
-    top = np.minimum(most, fresh_rank)
-    states, stored = (np.maximum(ranks - (_LEAST_RANK - 1), 0) for ranks in (most, top))
-    beyond = states - stored  # states with rank(A) > rank(W), whose value is W
-    held = (value < NONE) == (holder == 0)
-    alike = held & (fresh_rank >= _LEAST_RANK) & (top >= fresh_rank)
+    max_rank = rank - np.int16(holder != side)
+    max_rank[(value == NONE) | (rank < _LEAST_RANK)] = 0
+    top = np.minimum(max_rank, fresh_rank)
+    states, stored = (np.maximum(ranks - (_LEAST_RANK - 1), 0) for ranks in (max_rank, top))
+    above_fresh = states - stored  # states with rank(A) > rank(W), whose value is W
+    same_holder = (value < NONE) == (holder == 0)
+    alike = same_holder & (fresh_rank >= _LEAST_RANK) & (top >= fresh_rank)
     found: Tally = [
         (STATES, None, states),
         (STORED, None, stored),
-        (IMPROVED, None, np.where(held, beyond, 0)),
-        (LOST, None, np.where(held, 0, beyond)),
-        (FRESH_STATES, None, beyond + alike),
+        (IMPROVED, None, np.where(same_holder, above_fresh, 0)),
+        (LOST, None, np.where(same_holder, 0, above_fresh)),
+        (FRESH_STATES, None, above_fresh + alike),
     ]
     if runs is not None and runs.rank.size:
         found += _tally_runs(holder, value, top, runs)

@@ -101,9 +101,9 @@ def _longest(records: Sequence[OverallRecord], *, mates: bool) -> Iterator[Fact]
 
 def _seldom(reports: Sequence[TableReport]) -> Iterator[Fact]:
     """Yield the rarest of the unusual values."""
-    every = [(entry, report) for report in reports for entry in report.endgame.unusual]
-    if every:
-        entry, report = min(every, key=lambda found: found[0].count)
+    entries = [(entry, report) for report in reports for entry in report.endgame.unusual]
+    if entries:
+        entry, report = min(entries, key=lambda found: found[0].count)
         where = f"{counted(entry.count, 'quiet position')} with {entry.to_move.capitalize()} to move"
         sentence = f"{report.material} has the value {meaning(entry.value)} in {where}."
         yield Fact(str(entry.value), sentence, entry.fen, report.variant, f"tables/{stem(report)}.html#gives")
@@ -201,7 +201,7 @@ class Site:
         pictured = longest_line(report)
         if pictured:
             self._write(f"{name}.png", pictured.picture())
-        own = report.distribution
+        distribution = report.distribution
         self._write_page(
             name,
             template="material",
@@ -212,10 +212,13 @@ class Site:
             other=other,
             files=written,
             has_pgn=bool(games),
-            values=sorted({value for side in (*own.board, *own.en_passant) for value in side}, reverse=True),
-            en_passant=sum(sum(counts.values()) for counts in own.en_passant),
+            values=sorted(
+                {value for side in (*distribution.board, *distribution.en_passant) for value in side},
+                reverse=True,
+            ),
+            en_passant=sum(sum(counts.values()) for counts in distribution.en_passant),
             groups=VALUE_GROUPS,
-            depths=list(_depth_rows(own)),
+            depths=list(_depth_rows(distribution)),
         )
 
     def write_overview(self, groups: Groups, records: Mapping[Variant, Sequence[OverallRecord]]) -> None:

@@ -78,8 +78,8 @@ class TableSource:
             return None
         words = self.table.run_mask[holder, side, start // _WORD_SLOTS : (start + size) // _WORD_SLOTS]
         slots = np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
-        first = int(self._before[holder, side, start // _WORD_SLOTS])
-        ends = self._ends[first : first + slots.size + 1]
+        first_slot = int(self._before[holder, side, start // _WORD_SLOTS])
+        ends = self._ends[first_slot : first_slot + slots.size + 1]
         part = slice(*ends[[0, -1]].tolist())
         rank = self.table.run_rank[part]
         owner, first_rank = np.repeat(slots, np.diff(ends)), (rank % LAST_RUN).astype(np.int16)

@@ -110,9 +110,11 @@ def legal_moves(stock: Stock, fen: FenText, accrued: AccruedText | None) -> Lega
     :raises UsageError: if the position is invalid, or has described men.
     :raises TbgenError: if a table cannot be used.
     """
-    asked = question_of(fen, accrued, stock.variant)
-    board, _ = read_chess(asked.board, None, stock.variant)
-    arbiter = Arbiter(board, accrued=asked.accrued, rules=stock.variant, fifty_move_rule=FiftyMoveRule.NONE)
+    question = question_of(fen, accrued, stock.variant)
+    board, _ = read_chess(question.board, None, stock.variant)
+    arbiter = Arbiter(
+        board, accrued=question.accrued, rules=stock.variant, fifty_move_rule=FiftyMoveRule.NONE
+    )
     first, *after = [
         state._replace(value=state.position_score, depth=0) if state.position_score.rank < 2 else state
         for state in looked_up(stock.tables, [GameState.of(arbiter), *_successors(arbiter)])

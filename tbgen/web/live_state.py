@@ -333,9 +333,9 @@ def _tables(standings: Standings) -> Iterator[dict[str, Any]]:
         yield _fields(table, "key", "title", "first", "note") | {"columns": columns, "rows": table.shown()}
 
 
-def _fields(of: object, *names: str) -> dict[str, Any]:
+def _fields(source: object, *names: str) -> dict[str, Any]:
     """Return attributes as fields of a document."""
-    return {name: getattr(of, name) for name in names}
+    return {name: getattr(source, name) for name in names}
 
 
 def _start_of(tags: Mapping[str, str], games: Sequence[ListedGame]) -> EventStart:

@@ -95,11 +95,11 @@ def _question_for_tables(fen: str, accrued: str | None, variant: Variant) -> Que
     :raises UsageError: if the FEN or the score is invalid.
     :raises Refusal: if the position has castling rights: solving it would take seconds and much memory.
     """
-    asked = question_of(fen, accrued, variant)
-    if asked.board.castling_rights:
-        validate(asked.board)
+    question = question_of(fen, accrued, variant)
+    if question.board.castling_rights:
+        validate(question.board)
         raise Refusal(404, "castling_rights", _CASTLING)
-    return asked
+    return question
 
 
 def position(stock: Stock, fen: FenText, accrued: AccruedText | None) -> PositionMovesDocument:
@@ -107,9 +107,9 @@ def position(stock: Stock, fen: FenText, accrued: AccruedText | None) -> Positio
 
     :raises TbgenError: if the tables lack the answer.
     """
-    asked = _question_for_tables(fen, accrued, stock.variant)
-    fields = _position_fields(asked, stock.tables.probe(*asked.state))
-    return PositionMovesDocument(**fields, moves=_moves(asked, stock.tables.moves(*asked.state)))
+    question = _question_for_tables(fen, accrued, stock.variant)
+    fields = _position_fields(question, stock.tables.probe(*question.state))
+    return PositionMovesDocument(**fields, moves=_moves(question, stock.tables.moves(*question.state)))
 
 
 def refusal(stock: Stock, fen: str, accrued: str | None) -> RefusalDocument | None:
@@ -123,9 +123,9 @@ def line(stock: Stock, fen: FenText, accrued: AccruedText | None) -> MainlineDoc
 
     :raises TbgenError: if the tables lack the answer.
     """
-    asked = _question_for_tables(fen, accrued, stock.variant)
-    fields = _position_fields(asked, stock.tables.probe(*asked.state))
-    return MainlineDocument(**fields, mainline=list(map(PlyDocument.of, stock.tables.line(*asked.state))))
+    question = _question_for_tables(fen, accrued, stock.variant)
+    fields = _position_fields(question, stock.tables.probe(*question.state))
+    return MainlineDocument(**fields, mainline=list(map(PlyDocument.of, stock.tables.line(*question.state))))
 
 
 def accrued_scores(stock: Stock, fen: FenText) -> AccruedScoresDocument:
@@ -229,13 +229,13 @@ def batch(stock: Stock, body: bytes) -> BatchDocument:
     :raises Refusal: if the body is no batch, or has too many positions.
     """
     request = _batch_request(body)
-    asked = [_or_refusal(_question_for_tables, fen, None, stock.variant) for fen in request.fens]
-    valid = [question for question in asked if isinstance(question, Question)]
+    questions = [_or_refusal(_question_for_tables, fen, None, stock.variant) for fen in request.fens]
+    valid = [question for question in questions if isinstance(question, Question)]
     boards, scores = [question.board for question in valid], [question.accrued for question in valid]
     moves = stock.tables.moves_many(boards, scores) if request.moves else repeat(None)
     results = zip(valid, stock.tables.probe_many(boards, scores), moves, strict=False)
     answers = (_or_refusal(_batch_answer, *result) for result in results)
-    found = [question if isinstance(question, Refusal) else next(answers) for question in asked]
+    found = [question if isinstance(question, Refusal) else next(answers) for question in questions]
     return BatchDocument(
         stock.variant,
         [
@@ -246,31 +246,31 @@ def batch(stock: Stock, body: bytes) -> BatchDocument:
 
 
 def _batch_answer(
-    asked: Question, result: ProbeResult | TbgenError, moves: Iterable[RankedMove] | TbgenError | None
+    question: Question, result: ProbeResult | TbgenError, moves: Iterable[RankedMove] | TbgenError | None
 ) -> PositionDocument:
     """Return the answer about one position, without its moves if they are None."""
-    fields = _position_fields(asked, require_answer(result))
+    fields = _position_fields(question, require_answer(result))
     if moves is None:
         return PositionDocument(**fields)
-    return PositionMovesDocument(**fields, moves=_moves(asked, require_answer(moves)))
+    return PositionMovesDocument(**fields, moves=_moves(question, require_answer(moves)))
 
 
-def _or_refusal(find: Callable[..., Answer], *of: object) -> Answer | Refusal:
+def _or_refusal(find: Callable[..., Answer], *arguments: object) -> Answer | Refusal:
     """Return the result of a function, or the refusal for its exception."""
     try:
-        return find(*of)
+        return find(*arguments)
     except (TbgenError, Refusal) as error:
         return refusal_of(error)
 
 
-def require_answer(found: Answer | TbgenError) -> Answer:
+def require_answer(answer: Answer | TbgenError) -> Answer:
     """Return an answer from a batch of answers and errors.
 
     :raises TbgenError: if it is an error.
     """
-    if isinstance(found, TbgenError):
-        raise found
-    return found
+    if isinstance(answer, TbgenError):
+        raise answer
+    return answer
 
 
 def _batch_request(body: bytes) -> BatchRequest:
@@ -279,37 +279,37 @@ def _batch_request(body: bytes) -> BatchRequest:
     :raises Refusal: if the body is no batch, or has too many positions.
     """
     try:
-        asked = msgspec.json.decode(body, type=BatchRequest)
+        request = msgspec.json.decode(body, type=BatchRequest)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         expected = 'JSON such as {"fens": [...], "moves": true}, where moves may be left out'
         sentence = f"the body is invalid: expected {expected}"
         raise Refusal(400, "bad_input", sentence) from None
-    if len(asked.fens) > MOST_BATCH:
-        sentence = f"there are {len(asked.fens)} positions: send at most {MOST_BATCH} at once"
+    if len(request.fens) > MOST_BATCH:
+        sentence = f"there are {len(request.fens)} positions: send at most {MOST_BATCH} at once"
         raise Refusal(413, "too_large", sentence)
-    return asked
+    return request
 
 
-def _position_fields(asked: Question, result: ProbeResult) -> dict[str, Any]:
+def _position_fields(question: Question, result: ProbeResult) -> dict[str, Any]:
     """Return the fields of a :class:`PositionDocument`."""
-    board = asked.board
+    board = question.board
     return {
-        **position_fields(board.fen(), asked.variant, EXPONENTIAL, result),
+        **position_fields(board.fen(), question.variant, EXPONENTIAL, result),
         **end_of(result.position_score),
         "insufficient_material": board.is_insufficient_material(),
         "category": Category.of(result.value, board.turn),
-        "note": asked.note,
+        "note": question.note,
     }
 
 
-def _moves(asked: Question, moves: Iterable[RankedMove]) -> list[MoveDocument]:
+def _moves(question: Question, moves: Iterable[RankedMove]) -> list[MoveDocument]:
     return [
         MoveDocument(
             **move_fields(move),
             **end_of(move.position_score),
             accrued=str(move.accrued),
             points=_points(move.value),
-            category=Category.of(move.value, not asked.board.turn),
+            category=Category.of(move.value, not question.board.turn),
         )
         for move in moves
     ]
@@ -319,9 +319,9 @@ def _points(value: GScore) -> PointsDocument:
     return points_document(EXPONENTIAL, value)
 
 
-def _worth_in_view(of: ViewResult | ViewMove, white: bool) -> dict[str, Any]:
+def _worth_in_view(entry: ViewResult | ViewMove, white: bool) -> dict[str, Any]:
     """Return the value of a position in a view, with its category for the side to move."""
-    return {**worth_fields(of), "category": ViewCategory.of(of.points, white)}
+    return {**worth_fields(entry), "category": ViewCategory.of(entry.points, white)}
 
 
 def end_of(position_score: GScore) -> dict[str, Any]:

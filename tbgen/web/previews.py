@@ -137,9 +137,9 @@ def scene_of(query: Mapping[str, str]) -> Scene:
     """
     rules = query.get("rules", Variant.R_MOBILITY)
     variant = next((each for each in Variant if each == rules), Variant.R_MOBILITY)
-    asked = question_of(query.get("fen", _START), query.get("accrued"), variant)
-    board, _ = read_chess(asked.board, None, variant)
-    arbiter = Arbiter(board, accrued=asked.accrued, rules=variant, fifty_move_rule=FiftyMoveRule.NONE)
+    question = question_of(query.get("fen", _START), query.get("accrued"), variant)
+    board, _ = read_chess(question.board, None, variant)
+    arbiter = Arbiter(board, accrued=question.accrued, rules=variant, fifty_move_rule=FiftyMoveRule.NONE)
     sans, at = _line(query)
     states = [GameState.of(arbiter)]
     for san in sans:
