@@ -1,7 +1,7 @@
-"""How Sphinx makes one site, and the manual page, of README, the texts in this folder and the docstrings.
+"""Configuration of Sphinx: a site and the manual page, from README, the texts in this folder and docstrings.
 
-``scripts/docs`` runs it. The texts are written to be read on their own, so links between them are turned here
-into those of the site.
+``scripts/docs`` runs it. Links between the texts are those of the repository; here they become links of the
+site.
 """
 
 import re
@@ -24,7 +24,7 @@ extensions = [
 exclude_patterns = ["_build"]
 myst_heading_anchors = 3
 smartquotes = False
-suppress_warnings = ["ref.python"]  # an attribute named as a built-in type is no rival of the type
+suppress_warnings = ["ref.python"]  # attributes may have the names of built-in types
 
 html_theme = "furo"
 html_title = f"tbgen {release}"
@@ -41,7 +41,7 @@ apidoc_modules = [
     }
 ]
 autodoc_default_options = {"members": True, "show-inheritance": True, "ignore-module-all": True}
-"""What a package takes from its modules is described where it is defined, and all of `tbgen` in api.md."""
+"""Names that a package imports from its modules are described where they are defined, and in api.md."""
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 
@@ -54,7 +54,7 @@ PLACES = {
 
 
 def turn_links(_: Sphinx, __: Path, ___: str, content: list[str]) -> None:
-    """Turn the links of a text from the repository's root into those of the site."""
+    """Turn the links of a text at the root of the repository into links of the site."""
 
     def turned(match: re.Match[str]) -> str:
         return f"]({PLACES.get(match[1], match[1].removeprefix('docs/'))})"
@@ -63,5 +63,5 @@ def turn_links(_: Sphinx, __: Path, ___: str, content: list[str]) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Connect what is defined here."""
+    """Register the function above."""
     app.connect("include-read", turn_links)
