@@ -1,4 +1,4 @@
-"""The documentation is made without a warning, and says what is there."""
+"""The documentation is built without a warning, and agrees with the code."""
 
 import re
 import subprocess
@@ -19,9 +19,9 @@ RETIRED = re.compile(r"\bown (?:score|rank)|\brooms?\b", re.IGNORECASE)
 
 
 def made(builder: str, place: Path) -> Path:
-    """The documentation made by one of Sphinx's builders, the texts read once for all.
+    """Make the documentation by a builder of Sphinx, from texts read once for all builders.
 
-    The theme of the site puts all pages into the margin of each, which takes two minutes more.
+    The theme of the site lists all pages in the margin of each, which takes two minutes more.
     """
     options = ["-q", "-W", "--keep-going", "-b", builder, "-D", "html_theme=basic"]
     places = ["-d", str(place / "doctrees"), str(ROOT / "docs"), str(place / builder)]

@@ -1,4 +1,4 @@
-"""The structure of the package: dependencies point one way; and the weight of the tests, which is limited."""
+"""The structure of the package, whose dependencies point one way, and the budget of code and tests."""
 
 import ast
 import re
@@ -44,7 +44,7 @@ def imports(path: Path) -> set[str]:
 
 @cache
 def graph() -> dict[str, set[str]]:
-    """What each part of the package imports of the others."""
+    """The parts that each part of the package imports."""
     found: dict[str, set[str]] = {}
     for path in PACKAGE.rglob("*.py"):
         part = part_of(path)
@@ -55,7 +55,7 @@ def graph() -> dict[str, set[str]]:
 
 @cache
 def page() -> dict[str, set[str]]:
-    """What each module of the page imports of the others, besides what is loaded only when it is wanted."""
+    """The modules that each module of the page imports at its start."""
     folder, found = PACKAGE / "web" / "page", dict[str, set[str]]()
     for path in folder.rglob("*.js"):
         name = path.relative_to(folder).with_suffix("")
@@ -65,7 +65,8 @@ def page() -> dict[str, set[str]]:
 
 
 def pictures() -> list[tuple[str, dict[str, set[str]]]]:
-    """What the text draws before it comes to the rooms, and after that, with what is drawn."""
+    """The text with the picture of the parts, and the text with that of the page, each with its
+    dependencies."""
     return list(zip(ARCHITECTURE.split("## Inside"), (graph(), page()), strict=True))
 
 
@@ -78,7 +79,7 @@ def floors(parts: dict[str, set[str]]) -> dict[str, int]:
 
 
 def reached(parts: dict[str, set[str]], part: str) -> set[str]:
-    """All that a part rests on."""
+    """The parts that a part depends on."""
     return parts[part].union(*(reached(parts, below) for below in parts[part]))
 
 
@@ -90,7 +91,7 @@ def test_the_pictures_have_every_part_on_its_floor() -> None:
 
 @cache
 def files() -> dict[str, set[str]]:
-    """What each module imports of the others, annotations and late imports included."""
+    """The modules that each module imports, those of annotations and functions included."""
     names = {
         ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts): path
         for path in PACKAGE.rglob("*.py")
@@ -111,23 +112,23 @@ def test_no_file_imports_itself_by_others() -> None:
     TopologicalSorter(files()).prepare()
 
 
-def test_large_rooms_have_floors_of_their_own() -> None:
+def test_large_packages_have_floors_of_their_own() -> None:
     rows = re.findall(
         r"^([a-z]+(?:/[a-z]+)?) +(\d+) +(\w.*)$", ARCHITECTURE.partition("## Inside")[2], re.MULTILINE
     )
     drawn = {
-        f"tbgen.{room.replace('/', '.')}.{name}": int(floor)
-        for room, floor, row in rows
+        f"tbgen.{package.replace('/', '.')}.{name}": int(floor)
+        for package, floor, row in rows
         for name in row.split()
     }
-    for room in {name.rpartition(".")[0] for name in drawn}:
-        inside = {name: below for name, below in files().items() if name.startswith(f"{room}.")}
+    for package in {name.rpartition(".")[0] for name in drawn}:
+        inside = {name: below for name, below in files().items() if name.startswith(f"{package}.")}
         parts = {name: below & set(inside) for name, below in inside.items()}
-        assert {name: floor for name, floor in drawn.items() if name in parts} == floors(parts), room
+        assert {name: floor for name, floor in drawn.items() if name in parts} == floors(parts), package
 
 
 def test_the_arrows_are_those_of_the_code() -> None:
-    """No arrow that the code does not have, none missing, none that others imply."""
+    """The pictures have the arrows of the code, without those that others imply."""
     for text, parts in pictures():
         arrows = re.findall(rf"^({WORD}) +→ ((?:{WORD}(?:, )?)+)$", text, re.MULTILINE)
         needed = {
@@ -137,8 +138,8 @@ def test_the_arrows_are_those_of_the_code() -> None:
         assert {a: set(row.split(", ")) for a, row in arrows} == {a: b for a, b in needed.items() if b}
 
 
-def test_every_room_is_on_the_page() -> None:
-    """Each part in the table of rooms; each module that the page names is there."""
+def test_every_package_is_on_the_page() -> None:
+    """The table of packages has each part, and each module that the page names exists."""
     assert set(graph()) <= set(re.findall(rf"`({WORD})(?:/|\.py)`", ARCHITECTURE))
     modules = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py")}
     for named in re.findall(r"`([a-z_]+/[a-z_/]+\.py)`", ARCHITECTURE):
@@ -156,8 +157,8 @@ MOST_PARAMETERS = 9
 
 @pytest.mark.parametrize("path", KERNELS, ids=lambda path: f"{path.parts[-3]}/{path.stem}")
 def test_folders_of_kernels_hold_jitted_functions_alone(path: Path) -> None:
-    """What makes arrays or orchestrates in plain Python lies beside them, so that it is clear what may not
-    allocate, what numba has to compile and what an edit compiles anew."""
+    """Plain Python that makes arrays or orchestrates is in other folders, so the folder shows which code may
+    not allocate, which numba compiles and which an edit compiles again."""
     tree = tree_of(path)
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     inside = {id(node) for outer in functions for node in ast.walk(outer) if node is not outer}
@@ -173,7 +174,7 @@ def test_kernels_lie_in_their_folders() -> None:
 
 
 def test_every_class_has_a_name_of_its_own() -> None:
-    """So a search for a name finds one thing, whether it begins with an underscore or not."""
+    """A search for a name finds one class, whether the name begins with an underscore or not."""
     places: dict[str, list[str]] = {}
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(tree_of(path)):
@@ -189,8 +190,8 @@ SYSTEM = {
 }
 
 
-def test_one_room_asks_for_the_system() -> None:
-    """Elsewhere nothing is named that some systems have and others lack; mypy finds the rest."""
+def test_one_package_asks_for_the_system() -> None:
+    """Other packages use no name that some systems lack; mypy finds the rest."""
     places = defaultdict[str, set[str]](set)
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(tree_of(path)):
@@ -208,7 +209,7 @@ def is_compiled(node: ast.FunctionDef) -> bool:
 
 
 def test_a_kernel_is_compiled_anew_whatever_it_imports() -> None:
-    """The cache reads imports by a pattern, which finds what the syntax tree has."""
+    """The cache finds imports by a pattern; they are those of the syntax tree."""
     for path in PACKAGE.rglob("*.py"):
         assert kernel_cache.imported(path) == imported(path), path
 
@@ -238,7 +239,7 @@ def test_code_lines_of_the_package_are_within_their_budget_and_small_modules_hav
     lines = Counter({"all": sum(weights.values()), "modules": len(weights)})
     for path, n in weights.items():
         lines[folder_of(path)] += n
-    assert {room: n for room, n in lines.items() if n > BUDGET["package"].get(room, 0)} == {}
+    assert {package: n for package, n in lines.items() if n > BUDGET["package"].get(package, 0)} == {}
     reasons = ARCHITECTURE.partition("## Small")[2].partition("\n## ")[0]
     named = re.findall(r"`([a-z_/]+\.py)`", "".join(re.findall(r"^(\|.*?\|)", reasons, re.MULTILINE)))
     assert set(named) == {path.as_posix() for path, n in weights.items() if 0 < n < 40}

@@ -1,5 +1,4 @@
-"""README.md and the pages of docs show what the commands print: the examples are run, and only times
-and sizes may differ."""
+"""The examples of README.md and of pages of docs print what they show; only times and sizes may differ."""
 
 import doctest
 import io
@@ -30,7 +29,7 @@ PAGES = "\n".join((DOCS / name).read_text() for name in ("tour.md", "referee.md"
 
 
 def examples(text: str) -> Iterator[tuple[str, str]]:
-    """Commands and what they print; ``...`` stands for anything."""
+    """Yield commands and their output; ``...`` stands for anything."""
     for block in re.findall(r"^```console\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
         for example in re.split(r"^\$ ", block, flags=re.M)[1:]:
             command, _, printed = example.partition("\n")
@@ -38,20 +37,20 @@ def examples(text: str) -> Iterator[tuple[str, str]]:
 
 
 SHOWN: defaultdict[str, list[str]] = defaultdict(list)
-"""Those of pages of docs, wherever they are shown."""
+"""Outputs shown on pages of docs, by command."""
 for command, printed in examples(PAGES):
     SHOWN[command].append(printed)
 
 COMMAND = re.compile(r"((?P<before>.*) \| )?tbgen (?P<words>.*?)( (?P<joint>\||&&) (?P<after>.*))?")
-"""One of ours, and what the shell does before and after it."""
+"""A command of tbgen, and the commands of the shell before and after it."""
 
 MACHINE = re.compile(r"\d+(\.\d+)? (s|KiB|MiB|GiB)\b|\d+ min \d+ s|\btbgen \d+\.\d+\.\d+")
-"""What depends on the machine, on the version of zlib, and on the tbgen that has built the tables."""
+"""Output that depends on the machine, on the version of zlib, and on the tbgen that has built the tables."""
 
 
 @pytest.fixture
 def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working directory with the files that examples name, but for tables."""
+    """A working directory with the files that examples name, except tables."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TBGEN_DIR", raising=False)
     for name in ("docs", "tests"):
@@ -60,19 +59,19 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def same(shown: str, printed: str) -> bool:
-    """Whether two outputs are the same but for times, sizes, white space and what is left out."""
+    """Return whether two outputs are equal except for times, sizes, white space and omissions."""
     masked = [MACHINE.sub("SOME", text) for text in (shown, printed)]
     return doctest.OutputChecker().check_output(*masked, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
 
 
 def is_dear(command: str) -> bool:
-    """Whether a command takes seconds; its answers are those of other tests."""
+    """Return whether a command takes seconds; other tests check its answers."""
     return bool(re.match(r"tbgen (solve|report KBBvK)", command))
 
 
 @pytest.fixture(autouse=True)
 def _no_plots(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests of reports draw them."""
+    """Draw no plots; tests of reports do."""
     monkeypatch.setattr("tbgen.report.site.plots", lambda *_: [])
 
 
@@ -80,7 +79,7 @@ def _no_plots(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_readme_from_top_to_bottom(
     whole: bool, directory: Path, tables: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    """In a directory that holds what the demo and the commands before have made."""
+    """Commands run in a directory with the results of the demo and of earlier commands."""
     demo = re.findall(r"^show (tbgen build .*)$", (ROOT / "scripts" / "demo").read_text(), re.MULTILINE)
     assert len(demo) == 1
     for command, shown in [*((each, "...") for each in demo), *examples(README)]:
@@ -112,7 +111,7 @@ def test_commands(
 
 
 def check(command: str, shown: list[str], monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
-    """Our commands run in this process, and what stands before and after them in the shell."""
+    """Run a command of tbgen in this process, and those before and after it in the shell."""
     parts = COMMAND.fullmatch(command)
     assert parts, command
     monkeypatch.setattr(sys, "stdin", io.StringIO(shell(parts["before"] or "")))
@@ -127,7 +126,7 @@ def check(command: str, shown: list[str], monkeypatch: pytest.MonkeyPatch, capsy
 
 
 def shell(command: str, sent: str = "") -> str:
-    """What a command of the shell prints."""
+    """Return the output of a command of the shell."""
     return subprocess.run(["bash", "-c", command], input=sent, capture_output=True, text=True).stdout
 
 
