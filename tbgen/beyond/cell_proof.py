@@ -171,7 +171,7 @@ class WrongBoundError(TbgenError):
 class CellProof:
     """The proof of the bounds of a cell.
 
-    :param share: one position in this number is proved, chosen at random; 1 for all.
+    :param share: one position in ``share`` is proved, chosen at random; 1 for all.
     :param threads: with two or more, both games are proved at the same time.
     """
 
@@ -261,7 +261,7 @@ def prove_by_ply(route: Route, end: int, block: Block, knowledge: Knowledge, sha
     Bounds no better than ``knowledge.bound``, which holds for all positions of the route, need no proof.
 
     :param knowledge: bounds after these captures and pawn moves, which have to be proved before.
-    :param share: one position in this number is proved, in random runs of slots; 1 for all.
+    :param share: one position in ``share`` is proved, in random runs of slots; 1 for all.
     :returns: the number of positions.
     :raises WrongBoundError: if a bound does not follow.
     """

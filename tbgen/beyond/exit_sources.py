@@ -47,10 +47,10 @@ class Answer(NamedTuple):
 class ExitSource(ABC):
     """A source of bounds, such as tables, solved cells or files of other programs. Safe for threads.
 
-    A source answers for a cell if it has any image of the cell. Blocks and ``worth`` are about fresh states,
-    and contain the same bounds. ``sure`` is about any accrued score, and its bounds are no narrower. An
-    unknown depth is represented by the depth that claims least: ``FAR`` for a score of the side whose end it
-    is, 0 for a score of the other side. ``tests/support/exit_contract.py`` checks a source against all this.
+    A source answers for a cell if it has any image of the cell. Blocks and ``fresh_bounds`` are about fresh
+    states, and contain the same bounds. ``universal_bounds`` is about any accrued score, and is no narrower.
+    An unknown depth is represented by the depth that claims least: ``FAR`` for a score of the side
+    whose end it is, 0 for a score of the other side. ``tests/support/exit_contract.py`` checks all this.
     """
 
     proved: bool = False
@@ -81,10 +81,10 @@ class ExitSource(ABC):
         return self.exact and self.knows(route)
 
     @abstractmethod
-    def worth(self, position: CellPosition) -> Interval | None:
+    def fresh_bounds(self, position: CellPosition) -> Interval | None:
         """Return the bounds of a position in its fresh state; blocks agree with them."""
 
-    def sure(self, position: CellPosition) -> Interval | None:
+    def universal_bounds(self, position: CellPosition) -> Interval | None:
         """Return bounds of a position that hold with any accrued score."""
         return None
 
@@ -144,11 +144,11 @@ class SyzygyExits(ExitSource):
         """Return whether a file covers the destination of a route, which has few enough slots for a block."""
         return self._has_cell(route.destination)
 
-    def worth(self, position: CellPosition) -> Interval | None:
-        """Return the result of :meth:`sure` if blocks of the position's cell are available."""
-        return self.sure(position) if self._has_cell(position.cell) else None
+    def fresh_bounds(self, position: CellPosition) -> Interval | None:
+        """Return the result of :meth:`universal_bounds` if blocks of the position's cell are available."""
+        return self.universal_bounds(position) if self._has_cell(position.cell) else None
 
-    def sure(self, position: CellPosition) -> Interval | None:
+    def universal_bounds(self, position: CellPosition) -> Interval | None:
         """Return the bounds of a position; None if the files do not have it.
 
         :raises DamagedTableError: if a file cannot be used.

@@ -44,7 +44,7 @@ from tbgen.board.score import (
     to_gscore,
 )
 
-Worth: TypeAlias = Callable[[chess.Board], Signed | None]
+TableValue: TypeAlias = Callable[[chess.Board], Signed | None]
 """Function that returns the value of a position after a capture or pawn move; None if no table has it."""
 _Key: TypeAlias = tuple[int | None, ...]
 _MAX_ANSWERS: Final = 4
@@ -52,7 +52,7 @@ _MAX_ANSWERS: Final = 4
 _MIN_EXAMINED: Final = 4
 """Minimum number of positions that are examined before play is followed again."""
 _EXAMINED_DIVISOR: Final = 32
-"""One position in this number of the play is examined before play is followed again, if that is more."""
+"""One in this many positions of the play is examined before play is followed again, if that is more."""
 _PATIENCE: Final = 3
 """Number of first moves after which the attacker's accrued score may be worse than the goal."""
 
@@ -198,13 +198,19 @@ class ForcingSearch:
     :param white: whether White is the attacker.
     :param rank: rank of the goal, up to G63.0.
     :param max_answers: maximum number of answers that a move without check may leave; 0 for checks only.
-    :param worth: returns the values that tables have.
+    :param value_of: returns the value of a position that a table has.
     """
 
     def __init__(
-        self, board: chess.Board, accrued: Signed, white: bool, rank: int, max_answers: int, worth: Worth
+        self,
+        board: chess.Board,
+        accrued: Signed,
+        white: bool,
+        rank: int,
+        max_answers: int,
+        value_of: TableValue,
     ) -> None:
-        self.white, self.rank, self.max_answers, self._worth = white, rank, max_answers, worth
+        self.white, self.rank, self.max_answers, self._value_of = white, rank, max_answers, value_of
         self._goal = merit(Signed(rank if white else ~rank), white)
         self._attacks: dict[_Key, Attack] = {}
         patience = 0 if self._reaches(accrued) else _PATIENCE
@@ -267,7 +273,7 @@ class ForcingSearch:
     def _examine(self, attack: Attack) -> None:
         """Find the moves of a position that may reach the goal."""
         board = attack.board
-        value = self._worth(board) if attack.accrued is None else None
+        value = self._value_of(board) if attack.accrued is None else None
         if value is not None:
             attack.moves = []
             if self._reaches(value):
@@ -291,7 +297,7 @@ class ForcingSearch:
             after = board.copy(stack=False)
             after.push(move)
             zeroing = board.is_zeroing(move)
-            value = self._worth(after) if zeroing else None
+            value = self._value_of(after) if zeroing else None
             after_score = of_gscore(position_score(after))
             reset = after_score if zeroing else fold(accrued, after_score)
             score = reset if value is None else value
@@ -420,7 +426,7 @@ class Attackers:
     """The searches of both sides from one state.
 
     :param accrued: the accrued score of the state.
-    :param worth: returns the values that tables have.
+    :param value_of: returns the value of a position that a table has.
     :param meter: the rest of the budget, where the memory of kept positions is recorded.
     :param memory: maximum memory in bytes of all searches together.
     :param checks_only: whether to examine only checks.
@@ -430,7 +436,7 @@ class Attackers:
         self,
         board: chess.Board,
         accrued: Signed,
-        worth: Worth,
+        value_of: TableValue,
         meter: Meter,
         memory: int,
         *,
@@ -438,7 +444,7 @@ class Attackers:
     ) -> None:
         self._open = {
             white: [
-                ForcingSearch(board, accrued, white, rank, max_answers, worth)
+                ForcingSearch(board, accrued, white, rank, max_answers, value_of)
                 for max_answers in ((0,) if checks_only else (0, _MAX_ANSWERS))
                 for rank in _TRIED_RANKS
             ]

@@ -169,7 +169,7 @@ class Gaps:
         """
         score = step.after.position_score
         if step.zeroing:
-            return score, Answer(self._search.known.worth(step.after))
+            return score, Answer(self._search.known.fresh_bounds(step.after))
         if not step.inside:
             return accrued, Answer(WORST)
         with suppress(UnmadeLayerError):

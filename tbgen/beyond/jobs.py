@@ -275,7 +275,7 @@ def _raise(interrupt: KeyboardInterrupt) -> None:
 
 @dataclass(slots=True)
 class Course:
-    """Numbers of games by what became of their positions, and the time spent."""
+    """Counts of games by the outcome of solving their positions, and the time spent."""
 
     asked: int = 0
     """All games whose positions were to be solved."""

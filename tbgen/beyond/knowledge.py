@@ -44,7 +44,7 @@ from tbgen.system.memory import give_back, held
 _Sources: TypeAlias = tuple[tuple[int, int], ...]
 """The routes from which a block was computed: route number and version of the home's bounds."""
 _MAX_PLY_BYTES: Final = 1 << 30
-"""Maximum size of the cache of blocks that were computed from the moves one ply further on."""
+"""Maximum bytes of the cache of blocks that were computed by looking one ply further."""
 
 
 class Known:
@@ -137,28 +137,28 @@ class Known:
         (pool,) = pools_of_ends(frame, routes, SomeKnowledge(self.stored, self.bound), [end])
         return BoundsGame(frame, pool).best_exits(routes[0].side, bound_of(frame.cell, end))
 
-    def worth(self, position: CellPosition) -> Interval:
+    def fresh_bounds(self, position: CellPosition) -> Interval:
         """Return the bounds of a position in its fresh state; blocks contain the same bounds."""
-        found, final = self._stored_worth(position)
-        return found if final else found.within(self._worth_by_ply(position))
+        found, final = self._stored_bounds(position)
+        return found if final else found.within(self._bounds_by_ply(position))
 
-    def sure(self, position: CellPosition) -> Interval:
+    def universal_bounds(self, position: CellPosition) -> Interval:
         """Return bounds of a position that hold with any accrued score."""
         found = WORST
         for source in () if position.over else self._sources:
-            found = found.within(source.sure(position) or found)
+            found = found.within(source.universal_bounds(position) or found)
         return found
 
-    def _worth_by_ply(self, position: CellPosition) -> Interval:
+    def _bounds_by_ply(self, position: CellPosition) -> Interval:
         """Return the bounds that the best capture or pawn move gives the side to move."""
         found, end = list(WORST), end_of(side_of(position.board))
         better = max if end == UPPER else min
         for step in position.moves():
             if step.zeroing and not position.board.is_en_passant(step.move):
-                found[end] = better(found[end], self._stored_worth(step.after)[0][end])
+                found[end] = better(found[end], self._stored_bounds(step.after)[0][end])
         return Interval(*found)
 
-    def _stored_worth(self, position: CellPosition) -> tuple[Interval, bool]:
+    def _stored_bounds(self, position: CellPosition) -> tuple[Interval, bool]:
         """Return the bounds of the sources for a position, and whether looking a ply ahead is useless.
 
         The bounds are no worse than the bound that holds for the whole cell.
@@ -169,9 +169,9 @@ class Known:
         for source in self._sources:
             if found.exact:
                 return found, True
-            worth = source.worth(position)
-            if worth is not None:
-                found, final = found.within(worth), final or source.final
+            bounds = source.fresh_bounds(position)
+            if bounds is not None:
+                found, final = found.within(bounds), final or source.final
         return found, final or found.exact
 
 
@@ -343,7 +343,7 @@ class States:
         cell, side, slot = position.cell, side_of(position.board), position.slot
         fresh = self._known.cells.get(cell)
         if fresh is None:
-            return Answer(self._known.worth(position) if accrued == score else WORST)
+            return Answer(self._known.fresh_bounds(position) if accrued == score else WORST)
         ends, depths = [], []
         for end in ENDS:
             bounds = fresh
@@ -362,7 +362,7 @@ class States:
     def after(self, step: Step, accrued: Code) -> Answer:
         """Return the bounds of the state after a move from a state with an accrued score."""
         if step.zeroing:
-            return Answer(self._known.worth(step.after))
+            return Answer(self._known.fresh_bounds(step.after))
         if not step.inside:
             return Answer(WORST)
         return self.of(step.after, carried(step, accrued))
@@ -418,4 +418,4 @@ def _is_resolved(known: Known, step: Step) -> bool:
     if not step.zeroing or after.board.has_pseudo_legal_en_passant():
         return False
     cell = after.cell.canonical()[0]
-    return after.over or known.tables.worth(after) is not None or known.cells.has_values(cell)
+    return after.over or known.tables.fresh_bounds(after) is not None or known.cells.has_values(cell)

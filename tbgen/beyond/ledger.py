@@ -25,7 +25,7 @@ _MIN_WINDOW_SLOTS: Final = 64**4
 
 
 SHARE: Final = 64
-"""Of a large cell, one position in this number is proved, chosen at random."""
+"""In a large cell, one position in 64 is proved, chosen at random."""
 
 
 @dataclass(frozen=True, slots=True)

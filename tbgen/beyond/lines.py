@@ -201,7 +201,7 @@ class Lines:
             best = self._best(position, accrued, end).goal
             return _LineGoal(best.value, 0 if best.value == accrued else min(best.depth + 1, _UNKNOWN))
         value, depths = self.searches[end].state(position, accrued)
-        combined = value.within(self._known.sure(position))
+        combined = value.within(self._known.universal_bounds(position))
         if combined[end] != value[end]:
             return _LineGoal(combined[end], _UNKNOWN)
         return _LineGoal(value[end], depths[end] if depths else 0)

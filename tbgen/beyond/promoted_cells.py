@@ -135,11 +135,11 @@ class WonCells(ExitSource):
         others = [(man.colour, man.kind) for number, man in enumerate(wins.cell.mobile) if number != place]
         return gathered(replace(route.destination, frozen=()), others, symmetry, stored)
 
-    def worth(self, position: CellPosition) -> Interval | None:
-        """Return the result of :meth:`sure`."""
-        return self.sure(position)
+    def fresh_bounds(self, position: CellPosition) -> Interval | None:
+        """Return the result of :meth:`universal_bounds`."""
+        return self.universal_bounds(position)
 
-    def sure(self, position: CellPosition) -> Interval | None:
+    def universal_bounds(self, position: CellPosition) -> Interval | None:
         """Return the value of a mate if the side that has just moved forces it, whatever has accrued."""
         board = position.board
         if not self._wins or chess.popcount(board.occupied & ~board.pawns) <= self.mobile:

@@ -102,7 +102,7 @@ def _is_mate(known: Known, board: chess.Board) -> bool:
     if known.won.is_won(board):
         return True
     position = CellPosition(board, board.occupied & ~board.pawns)
-    return known.worth(position).lower == _MATE
+    return known.fresh_bounds(position).lower == _MATE
 
 
 def _board_after(board: chess.Board, move: chess.Move) -> chess.Board:
@@ -141,7 +141,7 @@ def prove_forcing(board: chess.Board, accrued: GScore, tables: Tablebase, proof:
         ended = _end(here, score, tables)
         if ended is not None:
             if not satisfies_bound(ended):
-                raise _wrong_forcing(here.fen(), f"it is worth {ended}")
+                raise _wrong_forcing(here.fen(), f"its value is {ended}")
             continue
         moves = list(here.legal_moves)
         if here.turn == proof.white:
@@ -311,7 +311,7 @@ class _ProvedExits:
             mobile |= 1 << route.promoted
         board.ep_square = route.passed
         position = CellPosition(board, mobile)
-        bounds = self._known.worth(position)
+        bounds = self._known.fresh_bounds(position)
         if not _confirms(bounds, end, claimed):
             # Packed tables do not answer for positions after promotions, which a capture may also lead to.
             value = self._known.tables.fresh_value(board)

@@ -40,7 +40,7 @@ _MAX_STATES: Final = _FIRST_STATES << 4
 """Maximum number of states that are examined, if the first ones lead only to expensive choices or to none."""
 _SLOTS_PER_STATE: Final = 1 << 20
 """A choice is expensive if it takes more slots than this for each state examined so far. Examining a state
-takes at most a tenth of the time of solving so many slots, layers included."""
+takes at most a tenth of the time of solving that many slots, layers included."""
 
 
 class Search:
@@ -90,7 +90,7 @@ class Search:
 
     def run(self) -> Stop | None:
         """Narrow the bounds until they meet; return the reason if the search stops before that."""
-        if self.known.sure(self.position).exact:
+        if self.known.universal_bounds(self.position).exact:
             return None
         try:
             if self._cell not in self.known.cells and self._cell.size <= SMALL:  # takes next to no time
@@ -122,7 +122,7 @@ class Search:
             found = Answer(found.value, (0, 0))
         elif found.depth is not None and not self._is_resolved(position):
             found = Answer(found.value)
-        found = found.within(Answer(self.known.sure(position)))
+        found = found.within(Answer(self.known.universal_bounds(position)))
         # A layer made in a closer window may have wider bounds than the layer before it.
         move = None if step is None else step.move
         self._best[move] = found = found.within(self._best.get(move, found))

@@ -232,7 +232,7 @@ class SolvedCells(ExitSource):
         cell = route.part.apart_from(home_of_route(route))
         return gathered(cell, men, symmetry, stored, worst_and_other=worst_and_other)
 
-    def worth(self, position: CellPosition) -> Interval | None:
+    def fresh_bounds(self, position: CellPosition) -> Interval | None:
         """Return the bounds of a position in its fresh state; None if its cell is not solved."""
         home, symmetry = position.cell.canonical()
         bounds = self.get(home)

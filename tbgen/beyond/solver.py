@@ -41,9 +41,9 @@ from tbgen.text import duration, size_text
 _SHARE_OF_FORCING: Final = 1 / 2
 """Share of the time for forcing moves before any cell is solved."""
 _FORCING_MEMORY_DIVISOR: Final = 8
-"""Forcing moves may use one part in this number of the memory, if enough remains for the largest cell."""
+"""Forcing moves may use an eighth of the memory, if enough remains for the largest cell."""
 _OPEN_MEMORY_DIVISOR: Final = 4
-"""Open solved cells may use one part in this number of the memory."""
+"""Open solved cells may use a quarter of the memory."""
 _logger = logging.getLogger(__name__)
 
 

@@ -164,7 +164,7 @@ class Tables(ExitSource):
             block.value[there], block.depth[there] = captured.value[there], captured.depth[there]
         return block
 
-    def worth(self, position: CellPosition) -> Interval | None:
+    def fresh_bounds(self, position: CellPosition) -> Interval | None:
         """Return the value of a position in its fresh state; None if no table has it."""
         cell = position.cell
         if not self.has_cell(cell) or (_may_be_promoted(position) and not self._is_open(cell)):

@@ -1,1 +1,1 @@
-"""Cells: all positions that differ in the squares of some men only, and the games that bound them."""
+"""Cells, sets of positions that differ only in the squares of mobile men, and the games that bound them."""

@@ -1,8 +1,8 @@
 """The two games of a cell, which turn bounds of its exits into bounds of all its positions.
 
-In the *lower game* every exit is worth the lower bound of its value, in the *upper game* the upper bound.
-Each game is solved like a phase of a table. The true value of every position lies between its values in the
-two games; docs/solve.md explains why.
+In the *lower game* every exit has the lower bound of its interval as its value, in the *upper game* the upper
+bound. Each game is solved like a phase of a table. The true value of every position lies between its values
+in the two games; docs/solve.md explains why.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -313,7 +313,7 @@ def pools_of_ends(
 
 
 def part_of(block: Block, route: Route) -> Block:
-    """Return the part that a route leads to of a block that may cover the route's whole destination."""
+    """Return the part of a block that a route leads to; the block may cover the whole destination."""
     cell = route.destination
     if route.landed is None or len(block.value) < cell.size:
         return block
@@ -374,7 +374,7 @@ def gathered(
 
 
 def places_of(cell: Cell, men: Iterable[tuple[int, int]], swapped: bool) -> Iterator[tuple[int, int]]:
-    """Yield how to find the square of each of some men, by colour and kind, in a slot of a cell.
+    """Yield, for each of some men by colour and kind, where a slot of a cell has the square of the man.
 
     A mobile man yields the right shift, in bits, that brings its square to the lowest bits, and 0; a frozen
     man yields -1 and its square.

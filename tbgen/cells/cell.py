@@ -58,7 +58,7 @@ def man_of(colour: Side, kind: int) -> Man:
 
 @dataclass(frozen=True, order=True)
 class Cell:
-    """Mobile men, and the pawns and frozen men on their squares, as all positions of a cell share them."""
+    """A cell: its mobile men, and its pawns and frozen men with their squares."""
 
     mobile: tuple[Man, ...]
     """Sorted: kings, then White's pieces, then Black's."""

@@ -143,12 +143,12 @@ def test_what_can_be_read_again_is_dropped_to_free_memory(own: Path) -> None:
     with tbgen.open_tablebase(own) as opened:
         known = Known(Tables(opened), SolvedCells())
         known.cells.add(Games(cell, known).solve())
-        worth, kept = known.worth(root), known.nbytes
+        worth, kept = known.fresh_bounds(root), known.nbytes
         for memory, dropped in ((memory_needed(cell.size) + kept, False), (memory_needed(cell.size), True)):
             layers = CellLayers(known, Meter(Budget(memory=memory)), cell, None)
             assert (layers.free_memory(cell) < kept) == (known.nbytes < kept) == dropped
         assert cell in known.cells
-        assert known.worth(root) == worth
+        assert known.fresh_bounds(root) == worth
         assert known.nbytes > 0
 
 

@@ -81,7 +81,7 @@ def test_one_ply_on(fen: str, source: type[Tables], own: Path) -> None:
                 found = known.bound(route, end) if block is None else int(block.value[position.slot])
                 if not position.over:
                     assert found == expected, position.board.fen()
-                    assert known.worth(position)[end] == expected
+                    assert known.fresh_bounds(position)[end] == expected
                     decided += expected != WORST[end]
     assert decided
 

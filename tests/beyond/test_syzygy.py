@@ -148,7 +148,7 @@ def test_single_positions_have_no_better_bounds_than_blocks(
                 after = route.part.board_of(side_after(route), slot)
                 if after is None or not after.is_valid() or after.is_game_over():
                     continue
-                worth = known.worth(
+                worth = known.fresh_bounds(
                     CellPosition(after, int(after.occupied & ~route.destination.standing_mask))
                 )
                 for end, block in zip(ENDS, blocks, strict=True):

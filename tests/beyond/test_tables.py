@@ -159,7 +159,7 @@ def test_captures_with_promotion_are_looked_up_after_opening(promoted: Path, tab
         assert len(captures) == 8
         after = steps["b7a8q"].after
         assert some.has_cell(after.cell)
-        assert some.worth(after) is None
+        assert some.fresh_bounds(after) is None
         assert not any(map(some.knows, captures))
         homes = {home_of_route(route).canonical()[0] for route in captures}
         assert all(map(some.opens, homes))
@@ -169,7 +169,7 @@ def test_captures_with_promotion_are_looked_up_after_opening(promoted: Path, tab
         for route in captures:
             assert some.knows(route)
             assert is_same(some.block(route, 0), plain.block(route, 0), there=True)
-        assert some.worth(after) == plain.worth(after) is not None
+        assert some.fresh_bounds(after) == plain.fresh_bounds(after) is not None
 
 
 def test_values_of_small_cells(promoted: Path, tables: Path) -> None:
@@ -188,7 +188,7 @@ def test_values_of_small_cells(promoted: Path, tables: Path) -> None:
             assert (code == NONE) is (here is None or not here.is_valid())
             if here is not None and code != NONE:
                 seen += 1
-                assert Interval(code, code) == plain.worth(CellPosition(here, here.kings))
+                assert Interval(code, code) == plain.fresh_bounds(CellPosition(here, here.kings))
         assert seen > 200
 
 

@@ -111,7 +111,7 @@ def test_a_bare_king_has_no_mates_in_blocks(tmp_path: Path) -> None:
         block = known.block(route, LOWER)
         assert block is not None
         views = ((slot, view) for slot in range(route.destination.size) for view in views_of(route, slot))
-        found = {(int(block.value[slot]), known.worth(view).lower) for slot, view in views}
+        found = {(int(block.value[slot]), known.fresh_bounds(view).lower) for slot, view in views}
     assert found == {(0, 0), (GScore("-G0.5").code,) * 2}
 
 

@@ -35,11 +35,12 @@ def check_source(source: ExitSource, routes: Iterable[Route], step: int, tables:
             views = views_of(route, slot)
             codes = [NONE if block is None else Code(int(block.value[slot])) for block in blocks]
             claims = Interval(*(WORST[end] if codes[end] == NONE else codes[end] for end in ENDS))
-            worths = [source.worth(view) or WORST for view in views]
+            worths = [source.fresh_bounds(view) or WORST for view in views]
             if route.passed is None:  # else single positions may say more
                 assert claims in (worths or [WORST]), (route, slot)
                 assert all(worth.covers(claims) for worth in worths), (route, slot)
-            assert all((source.sure(view) or WORST).covers(claims) for view in views), (route, slot)
+            universal = [source.universal_bounds(view) or WORST for view in views]
+            assert all(bounds.covers(claims) for bounds in universal), (route, slot)
             told += claims != WORST
             if tables is not None and views and Material.of_board(views[0].board)[0] in held:
                 check_claims(blocks, slot, tables.probe(views[0].board, FRESH))
