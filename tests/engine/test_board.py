@@ -26,11 +26,11 @@ BOARDS = (
     "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
     "8/2p5/3p4/KP5r/1R2Pp1k/8/6P1/8 b - e3 0 1",
 )
-"""With castling of all kinds; with a capture en passant that would open a line to the king."""
+"""Positions with castling of all kinds, and with an en passant capture that would expose the king."""
 
 
 def words_of(board: chess.Board) -> list[int]:
-    """The sets of squares and the side to move, as a row has them."""
+    """Return the sets of squares and the side to move, in the order of a row."""
     passing = (
         1 << board.ep_square if board.ep_square is not None and board.has_pseudo_legal_en_passant() else 0
     )
@@ -46,13 +46,13 @@ def set_up(board: chess.Board) -> None:
 
 
 def move_of(board: chess.Board, move: int) -> chess.Move:
-    """A move as python-chess has it, castling as in Chess960."""
+    """Convert a move to python-chess, with castling as in Chess960."""
     promoted = (move & PROMOTED) // (PROMOTED & -PROMOTED)
     return chess.Move(move & FROM, move >> 6 & 63, promoted + 1 if promoted else None)
 
 
 def positions(seed: int, games: int) -> Iterator[chess.Board]:
-    """Those of random games from start positions of Chess960 and from others, castling as in Chess960."""
+    """Yield positions of random games from start positions of Chess960 and others."""
     rng = random.Random(seed)
     for number in range(games):
         if number % 4 == 0:
@@ -70,7 +70,7 @@ def positions(seed: int, games: int) -> Iterator[chess.Board]:
 
 
 def test_moves_and_what_they_lead_to_are_those_of_python_chess() -> None:
-    """The whole row, the key and what has accrued among it; the key is that of a position set up anew."""
+    """The whole row agrees, with the accrued score; the key is that of the same position set up afresh."""
     met = castled = passed = checks = 0
     for board in positions(39, 8):
         set_up(board)
@@ -90,8 +90,8 @@ def test_moves_and_what_they_lead_to_are_those_of_python_chess() -> None:
     assert min(castled, passed, checks) > 4
 
 
-def test_own_score_and_accrued_score() -> None:
-    """White's G4.0 stays unless the position's own score is better, and a better one is its mover's."""
+def test_position_score_and_accrued_score() -> None:
+    """White's G4.0 stays unless the position score is better; a better score belongs to its mover."""
     improved = 0
     for board in positions(7, 6):
         set_up(board)

@@ -1,4 +1,4 @@
-"""The compiled search: its values are those of a search without any shortcut, and it does as it is told."""
+"""The compiled search: its values are those of plain minimax, and it respects its limits."""
 
 import random
 from collections.abc import Iterator, Mapping
@@ -40,7 +40,7 @@ def search_of(
     moves: str = "",
     candidates: Mapping[chess.Move, Candidate] | None = None,
 ) -> CompiledSearch:
-    """A search that remembers nothing of those before."""
+    """Return a search with an empty transposition table."""
     WORK.keys[:] = 0
     chosen = [move for move in arbiter.live.legal_moves if not moves or move.uci() in moves.split()]
     search = CompiledSearch(arbiter, chosen, WORK, None, lambda _: False, lines, candidates=candidates)
@@ -49,16 +49,16 @@ def search_of(
 
 
 def found(search: CompiledSearch, depth: int) -> list[RootLine]:
-    """All that is told."""
+    """Return all lines that the search reports."""
     told: list[RootLine] = []
     search.run(depth, lambda: False, told.append)
     return told
 
 
 class FullSearch:
-    """Minimax by the games' arbiter, each move of it; only its estimates are those of the compiled search.
+    """Minimax by the games' arbiter; only the estimates are those of the compiled search.
 
-    :param drawn: whether the game is known to be drawn in chess.
+    :param drawn: whether the game is drawn in chess.
     """
 
     def __init__(self, arbiter: SearchGame, drawn: bool = False) -> None:
@@ -72,7 +72,7 @@ class FullSearch:
         self.ends = 0
 
     def value(self, depth: int) -> int:
-        """The value of the current state to the side to move."""
+        """Return the value of the current state for the side to move."""
         game = self.game
         enter(self.rows, self.at, self.moves, 0)
         legal = list(game.live.legal_moves)
@@ -96,7 +96,7 @@ class FullSearch:
 
     @property
     def held(self) -> int:
-        """What has accrued is worth so much to White."""
+        """Return the worth of the accrued score for White."""
         if not self.drawn:
             return worth(self.game.accrued)
         value = int(DRAWN_WORTH[self.game.accrued.rank])
@@ -104,7 +104,7 @@ class FullSearch:
 
     @property
     def estimate(self) -> int:
-        """The estimate to White."""
+        """Return the estimate for White."""
         if self.drawn:
             return int(estimate_drawn(self.rows, self.at, WORK.worth, self.even, self.hope))
         return int(estimate(self.rows, self.at, WORK.worth))
@@ -116,12 +116,12 @@ class FullSearch:
         self.game.play(CompiledSearch._move(self.game.live, move))
 
     def unmake(self) -> None:
-        """Take it back."""
+        """Undo the last move on both boards."""
         self.game.pop()
         self.at -= 1
 
     def expecting(self, depth: int, candidates: Mapping[chess.Move, Candidate]) -> int:
-        """The value of the current state to the side to move if the other one may answer as expected."""
+        """Return the value for the side to move if the other side may give the expected answer."""
         enter(self.rows, self.at, self.moves, 0)
         sign = 1 if self.game.live.turn else -1
         best, held = -2 * MATE, sign * self.held
@@ -152,7 +152,7 @@ STARTS = (
 
 
 def states(seed: int, count: int) -> Iterator[SearchGame]:
-    """Games with few men and any accrued score to begin with, in which positions have been met before."""
+    """Yield games with few men and any accrued score, in which positions have occurred before."""
     rng = random.Random(seed)
     for number in range(count):
         pieces, shuffle = STARTS[number % len(STARTS)]
@@ -167,7 +167,7 @@ def states(seed: int, count: int) -> Iterator[SearchGame]:
 
 
 def test_values_are_those_of_minimax() -> None:
-    """Without what is not exact: reductions, null moves, extensions and margins."""
+    """Without the inexact parts of the search: reductions, null moves, extensions and margins."""
     ends = seen = 0
     for arbiter in states(39, sample(20, 60)):
         few = len(arbiter.live.piece_map()) < 5 and not arbiter.live.rooks
@@ -214,7 +214,7 @@ def test_the_deepest_search_stays_within_its_workspace() -> None:
 
 
 def test_an_expected_answer_may_castle() -> None:
-    """The kernels have the rook's square as its end, and of another king's move the king's."""
+    """In kernels, castling ends on the rook's square and any other king's move on the king's."""
     arbiter = game("r3k3/8/8/8/8/8/7P/3K4 w q - 0 1")
     (move,) = (move for move in arbiter.live.legal_moves if move.uci() == "h2h3")
     values = []
@@ -229,7 +229,7 @@ def test_an_expected_answer_may_castle() -> None:
     assert values[2] == 0
 
 
-def test_so_many_nodes_are_enough() -> None:
+def test_the_search_stops_at_its_limit_of_nodes() -> None:
     for nodes in (1, 100, 5000):
         arbiter = game(chess.STARTING_FEN)
         moves = list(arbiter.live.legal_moves)
@@ -239,8 +239,8 @@ def test_so_many_nodes_are_enough() -> None:
         assert nodes < search.nodes < nodes + 3 or best.depth == 1
 
 
-def test_what_is_known_of_states_is_remembered_until_it_is_forgotten() -> None:
-    """It is when tables have told values that were not known."""
+def test_the_transposition_table_is_used_until_it_is_invalidated() -> None:
+    """It is invalidated when tables have returned new values."""
     arbiter, nodes = game(chess.STARTING_FEN), []
     WORK.keys[:] = 0
     for forgotten in (0, 0, 1):
@@ -253,7 +253,7 @@ def test_what_is_known_of_states_is_remembered_until_it_is_forgotten() -> None:
 
 @pytest.mark.parametrize("rule", FiftyMoveRule)
 def test_a_fifty_move_rule_ends_the_game(rule: FiftyMoveRule) -> None:
-    """Black holds a score. With two plies left White has no time for a mate in two."""
+    """Black holds the score. With two plies remaining, White has no time for a mate in two."""
     fen = "7k/8/8/8/8/8/R7/1R5K w - - 98 80 -G1.0"
     arbiter = read_game(["fen", *fen.split()], rule=rule)
     best = found(search_of(arbiter), 5)[-1]

@@ -1,4 +1,4 @@
-"""What ``position`` describes, and what a search asks of it."""
+"""The game that ``position`` describes, and the queries of a search."""
 
 import random
 from itertools import pairwise
@@ -18,7 +18,7 @@ KINGS = "8/8/8/2K3k1/8/8/8/8 w - - 5 1"
 
 
 def test_the_accrued_score_is_that_of_the_moves() -> None:
-    """As a board that remembers its moves has it, resets included."""
+    """It is that of a board with the same moves, including resets."""
     rng, resets = random.Random(3), 0
     for _ in range(20):
         board = chess.Board()
@@ -31,7 +31,7 @@ def test_the_accrued_score_is_that_of_the_moves() -> None:
     assert resets > 3
 
 
-def test_a_game_goes_on_as_if_read_anew() -> None:
+def test_an_extended_game_is_as_if_read_afresh() -> None:
     """With as many moves more as there are, or none; it does not where moves are taken back or others made,
     and is left as it was."""
     rng, board, start = random.Random(5), chess.Board(), ["startpos"]
@@ -55,7 +55,7 @@ def test_a_game_goes_on_as_if_read_anew() -> None:
 
 
 def test_the_score_after_a_line_is_that_of_the_end_of_the_game() -> None:
-    """At the third repetition, though a pawn moves after it; else that of all moves."""
+    """The game ends at the third repetition, although a pawn moves after it; otherwise all moves count."""
     arbiter = game("8/8/8/7k/8/8/P7/K7 w - - 0 1")
     there_and_back = [chess.Move.from_uci(move) for move in ("a1b1", "h5g5", "b1a1", "g5h5")]
     pawn = chess.Move.from_uci("a2a4")
@@ -82,7 +82,7 @@ def test_the_accrued_score_is_that_of_the_fen_or_else_of_the_option() -> None:
         assert len(said) == ("0 1 G3.5" in words)
 
 
-def test_what_is_wrong_with_a_position() -> None:
+def test_errors_of_a_position() -> None:
     for words, said in (
         ("", "expected: position startpos"),
         ("fish", "expected: position startpos"),
@@ -108,7 +108,7 @@ def test_castling_is_read_in_both_ways_and_written_as_asked() -> None:
         assert castled in {board.uci(move) for move in board.legal_moves}
 
 
-def test_a_state_that_returns_is_told_from_a_position_that_does() -> None:
+def test_a_repeated_state_differs_from_a_repeated_position() -> None:
     there = ["c5d5", "g5h5", "d5c5", "h5g5"]
     arbiter = game(KINGS, *there)
     assert arbiter.occurrences == 2
@@ -134,7 +134,7 @@ def test_a_state_that_returns_is_told_from_a_position_that_does() -> None:
 def test_an_engine_for_chess_sees_the_clock_of_the_game(
     rule: FiftyMoveRule, clock: int, seen: list[int]
 ) -> None:
-    """As far as that is not less than there are moves, which it needs to know of repetitions."""
+    """The clock is not less than the number of moves in the history, which shows repetitions."""
     moves, found = ["f6g6", "h8g8", "a1b1"], []
     arbiter = read_game(["fen", *f"7k/8/5K2/8/8/8/8/R7 w - - {clock} 150 G3.5".split()], rule=rule)
     for number, move in enumerate(moves, 1):
@@ -151,7 +151,7 @@ def test_an_engine_for_chess_sees_the_clock_of_the_game(
 
 
 def test_an_engine_for_chess_sees_forty_plies() -> None:
-    """Or those that a 50-move rule counts: what leaves a king one move is progress under one of them."""
+    """Or the plies that a 50-move rule counts: to leave the king one move is progress under one rule."""
     files = ["abcde", "edcba"] * 2 + ["abcde"]
     path = [file + str(rank) for rank, row in enumerate(files, 1) for file in row]
     rook = [start + stop for start, stop in pairwise(path)]

@@ -1,4 +1,4 @@
-"""Lines of a UCI engine that are passed over, since what they say is said again."""
+"""Lines of a UCI engine that are skipped because later lines replace them."""
 
 import asyncio
 import math
@@ -28,7 +28,7 @@ PASSED_ON = [0, 5, 4, 6, 8, 10, 11, 12, 13]
 
 
 class Process(asyncio.SubprocessTransport):
-    """What a protocol is told of the process that it speaks to."""
+    """The transport of a fake process."""
 
     def get_pid(self) -> int:
         """Return a number."""
@@ -36,7 +36,7 @@ class Process(asyncio.SubprocessTransport):
 
 
 def heard(said: Iterable[bytes], monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What is passed on of what comes on standard output."""
+    """Return the lines that are passed on from the standard output."""
     passed_on: list[str] = []
     monkeypatch.setattr(UciProtocol, "line_received", lambda _, line: passed_on.append(line))
 
@@ -60,7 +60,7 @@ def test_the_last_line_of_each_place_is_passed_on(monkeypatch: pytest.MonkeyPatc
 
 
 def test_they_are_passed_on_every_second(monkeypatch: pytest.MonkeyPatch) -> None:
-    """While others are to come: whoever watches wants to see them."""
+    """Spectators see the current line even while further lines arrive."""
     lines = [f"info depth {depth} score cp 5 pv e2e4" for depth in range(8)]
     now = [7.0]
     monkeypatch.setattr("tbgen.engine.partner.time.perf_counter", lambda: now[0])

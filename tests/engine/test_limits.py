@@ -1,4 +1,4 @@
-"""How long a move may take: what ``go`` asks for, and the timer that follows it."""
+"""Thinking time: the command ``go``, and the timer of a move."""
 
 import math
 import time
@@ -34,7 +34,7 @@ def test_seconds() -> None:
         assert found == (pytest.approx(should), pytest.approx(may)), words
 
 
-def test_no_move_takes_all_that_is_left() -> None:
+def test_no_move_uses_the_whole_clock() -> None:
     for left, more in product(
         (-100, 1, 10, 49, 51, 100, 1000, 60_000), ("", "winc 1000", "movestogo 1", "movestogo 40 winc 10")
     ):
@@ -66,7 +66,7 @@ def test_the_clock_stops_by_nodes_by_time_and_at_once(monkeypatch: pytest.Monkey
     asked.wait()
 
 
-def test_iterations_begin_as_long_as_a_fixed_time_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_iterations_start_until_a_fixed_time_is_used_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """No later move can use the rest of a fixed time; on a clock, an unfinished iteration is wasted."""
     now = [0.0]
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])
@@ -79,7 +79,7 @@ def test_iterations_begin_as_long_as_a_fixed_time_lasts(monkeypatch: pytest.Monk
         assert (limits.stop_deepening(), limits.over(), limits.remaining > 0) == (True, True, False)
 
 
-def test_pondering_has_no_end_before_the_hit() -> None:
+def test_pondering_lasts_until_the_hit() -> None:
     pondering = timer("ponder wtime 1 btime 1 nodes 5")
     assert (pondering.over(10), pondering.limited, pondering.remaining) == (False, False, math.inf)
     pondering.ponder_hit()
@@ -87,7 +87,7 @@ def test_pondering_has_no_end_before_the_hit() -> None:
     pondering.wait()
 
 
-def test_another_engine_is_told_of_what_it_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_clocks_for_a_partner(monkeypatch: pytest.MonkeyPatch) -> None:
     """Five overheads stay on the clock, and each increment loses one, or half of itself if that is less."""
     monkeypatch.setattr(time, "perf_counter", lambda: 7.0)
     told = timer("wtime 3600000 btime 300 winc 250 binc 50", 0.1).clocks()

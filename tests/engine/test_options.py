@@ -1,4 +1,4 @@
-"""Options: what user interfaces are told, and what they may set."""
+"""Options: their descriptions for user interfaces, and their values."""
 
 import os
 from pathlib import Path
@@ -12,7 +12,7 @@ from tbgen.games.settings import FiftyMoveRule
 from tests.support.paths import ROOT
 
 
-def test_what_is_set_is_there() -> None:
+def test_options_have_the_values_that_are_set() -> None:
     options = Options([Path("one"), Path("two")])
     assert options.directories == [Path("one"), Path("two")]
     for name, text in (
@@ -36,7 +36,7 @@ def test_what_is_set_is_there() -> None:
     assert (options.accrued, options.directories) == (None, [])
 
 
-def test_what_means_nothing_is_refused() -> None:
+def test_invalid_options_are_rejected() -> None:
     options = Options()
     before = vars(options).copy()
     for name, text, said in (

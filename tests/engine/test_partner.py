@@ -1,4 +1,4 @@
-"""Play with a partner: it judges by chess, and where the game is drawn r-mobility decides."""
+"""Play with a partner, which judges by chess; in drawn games r-mobility decides."""
 
 import os
 import time
@@ -42,7 +42,7 @@ def moved(engine: Talk, words: str = FEW, position: str = f"fen {STALEMATE}") ->
 
 
 def kept(engine: Talk) -> list[str]:
-    """The moves that it says keep the draw."""
+    """Return the moves that keep the draw according to the engine."""
     told = [line for line in engine.said if "the partner sees a draw" in line]
     return told[-1].split(": ")[1].split() if told else []
 
@@ -61,8 +61,8 @@ def test_with_little_time_the_partner_moves(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("mode", ["wordless", "brief"])
-def test_a_partner_that_has_no_time_to_say_anything_goes_on(mode: str) -> None:
-    """Its move is made: nothing is known of others."""
+def test_a_partner_without_time_to_report_is_kept(mode: str) -> None:
+    """Its move is made, because it has judged no others."""
     with partnered(mode, *DRAWS) as engine:
         for _ in range(3):
             assert moved(engine) == "f7f8"
@@ -79,7 +79,7 @@ def test_a_win_is_the_partners_move() -> None:
 
 
 def test_in_a_draw_r_mobility_chooses_among_the_moves_that_keep_it() -> None:
-    """From the second move on, when the partner has seen the draw. A move that may lose is left out."""
+    """From the second move on, after the partner has seen the draw; losing moves are left out."""
     with partnered("plain", *DRAWS) as engine:
         assert [moved(engine) for _ in range(2)] == ["f7f8", "g5g6"]
         assert kept(engine) == ["f7f8", "f7e7", "g5g6"]
@@ -87,15 +87,15 @@ def test_in_a_draw_r_mobility_chooses_among_the_moves_that_keep_it() -> None:
 
 
 @pytest.mark.parametrize(("told", "played"), [("-30,2-956-42", "g5g6"), ("-60,1-850-149", "f7f8")])
-def test_what_a_move_gains_has_to_outweigh_what_it_costs_in_chess(told: str, played: str) -> None:
-    """A stalemate is a quarter of a point; a cost counts threefold, and is 0.02 or 0.074 points."""
+def test_the_gain_of_a_move_must_outweigh_its_cost_in_chess(told: str, played: str) -> None:
+    """A stalemate gains a quarter of a point; the cost counts threefold, and is 0.02 or 0.074 points."""
     with partnered("plain", "f7f8,0,5-990-5", f"g5g6,{told}") as engine:
         assert [moved(engine) for _ in range(2)][1] == played
         assert kept(engine) == ["f7f8", "g5g6"]
 
 
-def test_with_many_men_r_mobility_chooses_where_a_position_comes_again() -> None:
-    """A move may cost 0.02 points there, and d2d4 costs 0.024. Elsewhere the partner moves."""
+def test_with_many_men_r_mobility_chooses_in_repeated_positions() -> None:
+    """There a move may cost 0.02 points, but d2d4 costs 0.024. In other positions the partner moves."""
     told = ("g1f3,0,5-990-5", "e2e4,-9,5-980-15", "d2d4,-60,1-950-49")
     there_and_back = "g1f3 g8f6 f3g1 f6g8"
     with partnered("plain", *told) as engine:
@@ -110,10 +110,10 @@ def test_with_many_men_r_mobility_chooses_where_a_position_comes_again() -> None
     ("line", "among"),
     [("h2h3 g7g6", []), ("h2h3 g7g6 c3c8", ["h2h3", "g2g3"]), ("h2h3 g7g6 c3c8 f8g7 b2b3", [])],
 )
-def test_with_many_men_r_mobility_chooses_where_a_line_ends_with_a_low_score(
+def test_with_many_men_r_mobility_chooses_if_a_line_ends_with_a_low_score(
     line: str, among: list[str]
 ) -> None:
-    """After c3c8 Black has one move, which counts until a pawn moves."""
+    """After c3c8 Black has one move, and this score counts until a pawn moves."""
     check = "fen 5k2/5ppp/8/8/8/2Q5/PPP2PPP/6K1 w - - 0 1"
     with partnered("plain", f"{line},0,5-990-5", "g2g3,0,5-990-5", "c3c8,-60,1-950-49") as engine:
         for known in ([], among):
@@ -124,14 +124,14 @@ def test_with_many_men_r_mobility_chooses_where_a_line_ends_with_a_low_score(
         assert kept(engine) == []
 
 
-def test_time_that_gets_lost_is_not_counted_twice() -> None:
+def test_overhead_is_not_deducted_twice() -> None:
     with partnered("late", *WINS) as engine:
         assert moved(engine) == "f7f8"
         assert any("score cp 400 " in line for line in engine.said), engine.said
 
 
-def test_a_closer_look_ends_with_the_time_of_the_move(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would take 50 of 54 seconds, and the partner answers at once; after 50 it may take four."""
+def test_a_check_ends_with_the_time_of_the_move(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The check may take 50 of 54 seconds; after 50 seconds, only the remaining four."""
     told, clock = list[float | None](), [0.0]
     monkeypatch.setattr(time, "perf_counter", lambda: clock[0])
     chosen = chess.Move.from_uci("g5g6")
@@ -151,7 +151,7 @@ def test_a_closer_look_ends_with_the_time_of_the_move(monkeypatch: pytest.Monkey
     assert told == [50, 4]
 
 
-def test_a_closer_look_has_to_be_deep(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_must_be_deep(monkeypatch: pytest.MonkeyPatch) -> None:
     moves = [chess.Move.from_uci(move) for move in ("f7f8", "g5g6")]
     score = chess.engine.PovScore(chess.engine.Cp(0), chess.WHITE)
     with closing(Partner(fake_partner("plain", *DRAWS), 1)) as partner:
@@ -165,8 +165,8 @@ def test_a_closer_look_has_to_be_deep(monkeypatch: pytest.MonkeyPatch) -> None:
             assert partner.keeps_draw(game(STALEMATE), moves[1], judged, timer("nodes 9")) == enough
 
 
-def test_a_search_takes_what_a_closer_look_leaves_of_a_fixed_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a clock, as much as the partner took, which answers at once."""
+def test_a_search_uses_a_fixed_time_up_to_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a clock, it uses as much time as the partner, which here answers at once."""
     monkeypatch.setattr(time, "perf_counter", lambda: 7.0)
     arbiter = game(STALEMATE)
     with closing(Partner(fake_partner("plain", *DRAWS), 1)) as partner:
@@ -176,7 +176,7 @@ def test_a_search_takes_what_a_closer_look_leaves_of_a_fixed_time(monkeypatch: p
 
 
 @pytest.mark.parametrize("mode", ["dies", "leaves"])
-def test_a_partner_that_ends_is_named_once_and_the_engine_plays_on(mode: str) -> None:
+def test_a_terminated_partner_is_reported_once_and_the_engine_plays_on(mode: str) -> None:
     with partnered(mode, *DRAWS) as engine:
         assert moved(engine) == "g5g6"
         assert has_failed(engine), engine.said
@@ -190,7 +190,7 @@ def test_a_partner_that_ends_is_named_once_and_the_engine_plays_on(mode: str) ->
             assert has_failed(engine), engine.said
 
 
-def test_a_partner_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_partner_is_reported(tmp_path: Path) -> None:
     with talk(ready=False) as engine:
         said = engine.say(f"setoption name Partner value {tmp_path / 'nobody'}", "isready")
         (sentence,) = [line for line in said if "partner" in line]
@@ -204,7 +204,7 @@ def test_a_partner_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_options_of_a_partner() -> None:
-    """They are set when it starts; what it does not take is said, and the engine plays on alone."""
+    """They are set at its start. A rejected option is reported, and the engine plays on alone."""
     with partnered("plain", *DRAWS) as engine:
         assert moved(engine) == "f7f8"
         engine.say(
@@ -221,8 +221,8 @@ def test_options_of_a_partner() -> None:
         assert moved(engine) == "g5g6"
 
 
-def test_a_partner_is_told_of_new_games_and_sees_the_clock_of_the_game(tmp_path: Path) -> None:
-    """That a position has gone on for long says nothing without a 50-move rule."""
+def test_a_partner_gets_new_games_and_the_clock_of_the_game(tmp_path: Path) -> None:
+    """Without a 50-move rule, the halfmove clock of a position means nothing."""
     log = tmp_path / "log"
     position, there_and_back = STALEMATE.replace(" 0 60", " {} 160"), "moves f7f8 h8h7 f8f7 h7h8"
     with partnered(f"log={log}", *WINS) as engine:
@@ -234,7 +234,7 @@ def test_a_partner_is_told_of_new_games_and_sees_the_clock_of_the_game(tmp_path:
     assert told.count(f"position fen {position.format(0)} {there_and_back}") == 6
 
 
-def test_nodes_and_time_limit_a_look_together() -> None:
+def test_nodes_and_time_both_limit_a_check() -> None:
     limits = [
         _later_limit(timer(words), 0.5, 0.04)
         for words in ("nodes 1000", "nodes 1000 movetime 9000000", "movetime 9000000")
@@ -251,7 +251,7 @@ def test_a_partner_without_options_names_one_move() -> None:
 
 
 def is_alive(log: Path) -> bool:
-    """Whether the process of a partner that has started is there."""
+    """Return whether the process of a started partner runs."""
     try:
         os.kill(int(log.read_text().splitlines()[0]), 0)
     except ProcessLookupError:
@@ -260,7 +260,7 @@ def is_alive(log: Path) -> bool:
 
 
 def ends(log: Path) -> bool:
-    """Whether the process of a partner ends within minutes."""
+    """Return whether the process of a partner terminates within minutes."""
     for _ in range(30_000):
         if not is_alive(log):
             return True
@@ -286,7 +286,7 @@ def test_a_partner_that_does_not_answer_is_given_up(
         assert moved(engine) == "g5g6"
 
 
-def test_what_a_partner_finds_is_shown_while_it_thinks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_of_a_partner_are_shown_while_it_thinks(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_SHOW_SECONDS", "_MAX_HELD_SECONDS"):
         monkeypatch.setattr(f"tbgen.engine.partner.{name}", -1)
     with partnered("watched", "f7f8 h8h7,5,5-990-5") as engine:
@@ -318,7 +318,7 @@ def test_partners_end_with_other_options_and_with_the_engine(tmp_path: Path) -> 
 def test_nobody_waits_for_a_partner_that_is_starting(
     wanted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It ends once it has started, wanted or not, for the engine has ended before."""
+    """It is terminated as soon as it has started, because the engine has ended before."""
     monkeypatch.setattr("tbgen.engine.loading._MAX_CLOSING_SECONDS", 0)
     log = tmp_path / "log"
     with partnered(f"slow={log}", *DRAWS, wait=False) as engine:
@@ -333,7 +333,7 @@ def test_nobody_waits_for_a_partner_that_is_starting(
 
 
 def test_until_its_own_search_is_loaded_the_partner_moves() -> None:
-    """What is played until then knows nothing of what moves cost in chess."""
+    """The search that is used until then ignores the cost of moves in chess."""
     with partnered("plain", *DRAWS) as engine:
         partner = engine.engine._partner()
         choosing = Thinker(engine.said.append, None, Options(), partner=lambda: partner)

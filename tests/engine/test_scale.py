@@ -1,4 +1,4 @@
-"""Values of the search are in the order of the game."""
+"""The scale of the search: the order of its values is that of the game."""
 
 import itertools
 
@@ -18,7 +18,7 @@ def test_a_better_score_is_worth_more_however_soon_it_is_reached(held: str) -> N
         assert max(reached(worse, first, plies) for plies in (0, REACH, None)) < worst
 
 
-def test_who_gains_hurries_and_the_other_one_delays() -> None:
+def test_the_gaining_side_hurries_and_the_other_delays() -> None:
     held = GScore("G3.5")
     for score, hurries in (("G1.5", True), ("-G1.5", False), ("G4.0", False)):
         values = [reached(GScore(score), held, plies) for plies in range(300)]
@@ -27,7 +27,7 @@ def test_who_gains_hurries_and_the_other_one_delays() -> None:
     assert {reached(held, held, plies) for plies in range(9)} == {worth(held)}
 
 
-def test_back_to_scores() -> None:
+def test_conversion_back_to_scores() -> None:
     held = GScore("-G4.0")
     for score in SCORES:
         exists = score.rank <= 16 or (score.rank & 1 and score.rank <= 101)
@@ -41,7 +41,7 @@ def test_back_to_scores() -> None:
     assert nearest(worth(GScore(LAST_RANK + 1, True)) - 9999) is None
 
 
-def test_centipawns_never_turn_the_order_round() -> None:
+def test_centipawns_never_reverse_the_order() -> None:
     seen = [centipawns(worth(score)) for score in SCORES]
     assert seen == sorted(seen)
     assert seen[0] == -1000

@@ -1,4 +1,4 @@
-"""The search, and what is played until it is loaded, go by the rules of r-mobility, and soundly."""
+"""The search, and its substitute until it is loaded, play soundly by the rules of r-mobility."""
 
 import random
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ def searched(arbiter: SearchGame, depth: int, tables: EngineTables | None = None
 
 
 def positions(seed: int, count: int, men: int) -> Iterator[chess.Board]:
-    """Positions of random games with so many men or fewer, but more than five."""
+    """Yield positions of random games with more than five men, but at most a number of men."""
     rng = random.Random(seed)
     while count:
         board = chess.Board()
@@ -64,14 +64,14 @@ def test_it_mates() -> None:
 
 
 def test_stalemate_is_better_than_a_low_count() -> None:
-    """Black has no way to mate, and the fewer moves he leaves the better: none without check is G0.5."""
+    """Black cannot mate, so he should leave as few moves as possible: none without check is G0.5."""
     arbiter = game("7k/8/6K1/8/8/8/8/5B2 w - - 6 80 G4.0")
     found = searched(arbiter, 4)
     assert nearest(found.value) == GScore("G0.5")
 
 
 def test_a_lower_count_of_moves_is_better() -> None:
-    """The bare bishop cannot mate, and its line comes to what the table promises."""
+    """The bare bishop cannot mate; its line reaches the value of the table."""
     arbiter = game("8/8/8/4KBk1/8/8/8/8 b - - 0 1")
     for move in searched(arbiter, 4).line:
         arbiter.play(move)
@@ -81,8 +81,8 @@ def test_a_lower_count_of_moves_is_better() -> None:
 SHUFFLED = ["e1e2", "d5c5", "e2e1", "c5d5", "e1e2", "d5c5", "e2e1", "c5d5"]
 
 
-def test_who_holds_the_score_repeats_and_the_other_one_does_not() -> None:
-    """The third time a position comes up the game is over, and Black has what has accrued."""
+def test_the_holder_of_the_score_repeats_and_the_other_side_does_not() -> None:
+    """The third occurrence of a position ends the game, and Black keeps the accrued score."""
     fen, held = "8/8/8/3k4/8/8/8/R3K3 w - - 9 9 -G2.5", GScore("-G2.5")
     found = searched(game(fen, *SHUFFLED[:7]), 2)
     assert (found.line[0].uci(), found.value) == ("c5d5", worth(held))
@@ -91,14 +91,14 @@ def test_who_holds_the_score_repeats_and_the_other_one_does_not() -> None:
     assert found.value > 0
 
 
-def test_it_plays_on_where_the_game_is_over_and_nobody_has_said_so() -> None:
+def test_it_plays_on_after_the_end_of_a_game() -> None:
     arbiter = game("8/8/8/3k4/8/8/8/R3K3 w - - 9 9", *SHUFFLED)
     assert arbiter.outcome is not None
     assert arbiter.live.is_legal(searched(arbiter, 2).line[0])
 
 
 def test_the_value_of_a_search_with_tables_is_that_of_the_tables(small: Path) -> None:
-    """Where one decides, the search has its value, exactly and as soon."""
+    """If a table decides, the search finds its exact value and its number of plies."""
     leaves, decided = EngineTables([small], print), 0
     leaves.load(wait=True)
     rng = random.Random(8)
@@ -117,13 +117,13 @@ def test_the_value_of_a_search_with_tables_is_that_of_the_tables(small: Path) ->
 
 
 CAPTURE = "8/8/8/8/3k4/8/1r6/K1R5 w - - 0 1"
-"""Four men in no table; the capture of the rook leads to one of three."""
+"""Four men without a table; the capture of the rook leads to a table of three men."""
 
 
-def test_what_was_asked_before_tables_could_tell_is_told_later(
+def test_requests_from_before_the_tables_are_ready_are_answered_later(
     small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A search that begins while their code is loaded."""
+    """The search begins while the code of the tables is being loaded."""
     leaves, work, arbiter = EngineTables([small], print), SearchWorkspace.of(1), game(CAPTURE)
     leaves.load(wait=True)
     moves = list(arbiter.live.legal_moves)
@@ -146,8 +146,8 @@ def test_moves_are_legal_and_lines_can_be_played() -> None:
             board.push(move)
 
 
-def test_a_first_move_takes_what_is_not_guarded_and_leaves_nothing_to_be_taken(small: Path) -> None:
-    """Until the search is loaded; tables decide as far as they are there."""
+def test_a_first_move_captures_unguarded_men_and_leaves_none_en_prise(small: Path) -> None:
+    """First moves are made until the search is loaded; existing tables decide them."""
     for fen, moves in (
         ("6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1", {"d1d8"}),  # mates
         ("6k1/5ppp/8/3r4/8/8/5PPP/3Q2K1 w - - 0 1", {"d1d5"}),

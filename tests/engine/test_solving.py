@@ -1,4 +1,4 @@
-"""Proofs of ``tbgen solve`` in play; a script answers in its place, at once and with no compiler."""
+"""Proofs of ``tbgen solve`` during play; a script takes its place and answers at once, without a compiler."""
 
 import json
 import sys
@@ -25,7 +25,7 @@ from tests.support.commands import answer
 from tests.support.engines import fake_partner, game, timer
 
 FEN = "8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72 G4.5"
-"""Six men; the value is G4.5, which White holds already."""
+"""Six men with the value G4.5, which White already holds."""
 
 
 def document(lower: str, upper: str, moves: dict[str, tuple[str, str]], *line: str) -> dict[str, object]:
@@ -39,7 +39,7 @@ def document(lower: str, upper: str, moves: dict[str, tuple[str, str]], *line: s
 
 
 def worst(board: chess.Board, **others: tuple[str, str]) -> dict[str, tuple[str, str]]:
-    """All moves, those that are not named worth a mate of the other side."""
+    """Return all moves for a document; those that are not named lead to a mate by the other side."""
     lost = ("-G0.0", "-G0.0") if board.turn else ("G0.0", "G0.0")
     return {move.uci(): others.get(move.uci(), lost) for move in board.legal_moves}
 
@@ -61,17 +61,17 @@ def answering(folder: Path, told: object, code: int = 0, waits: bool = False) ->
 
 
 def solved(folder: Path, position: SearchGame, told: object, code: int = 0) -> BackgroundProof:
-    """A proof that is there."""
+    """Return a finished proof."""
     solving = BackgroundProof(position, [folder], 5.0, answering(folder, told, code))
     while not solving.done():
         time.sleep(0.01)
     return solving
 
 
-def test_what_is_asked_for_is_what_the_command_understands(
+def test_the_command_understands_the_request(
     tables: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A position that tables hold is answered from them, without anything compiled."""
+    """A position in a table is answered from it, without compiling anything."""
     arbiter = game("8/8/8/4KBk1/8/8/8/8 b - - 3 1 G3.5")
     solved(tmp_path, arbiter, {}).close()
     asked = json.loads((tmp_path / "asked").read_text())
@@ -105,8 +105,8 @@ def mirrored(uci: str) -> str:
 
 
 @pytest.mark.parametrize("white", [True, False])
-def test_moves_that_are_proved_to_be_worse_are_left_out(tmp_path: Path, white: bool) -> None:
-    """Bounds: one move is sure to give as much as another one may at most, and one may give more."""
+def test_moves_that_are_proved_worse_are_left_out(tmp_path: Path, white: bool) -> None:
+    """One move guarantees the upper bound of another, and a third may give more."""
     board = game(FEN).board
     ends = {"e4f5": ("G4.5", "G2.5"), "e4d4": ("-G9.0", "G1.5"), "e4d5": ("-G5.0", "-G6.0")}
     if not white:
@@ -155,7 +155,7 @@ def chosen(
 
 
 def at_once(folder: Path, proof: object, code: int = 0) -> Callable[..., BackgroundProof]:
-    """What starts a proof that is there at once."""
+    """Return a function that starts a proof and waits until it is finished."""
     return lambda arbiter, *_: solved(folder, arbiter, proof, code)
 
 
@@ -164,7 +164,7 @@ def decided() -> dict[str, object]:
 
 
 def test_a_proof_ends_the_search(tmp_path: Path) -> None:
-    """Without it this search would not end; it is there once the search has said something."""
+    """Without the proof this search would not end; the proof is finished after the first report."""
     start = partial(BackgroundProof, command=answering(tmp_path, decided(), waits=True))
     move, said = chosen(tmp_path, "infinite", start, heard=(tmp_path / "go").touch)
     assert move == MoveChoice(chess.Move.from_uci("g4g5"), chess.Move.from_uci("h6g5"))
@@ -183,7 +183,7 @@ NOTHING = document("-G0.0", "G0.0", {"e4d4": ("-G0.0", "G0.0"), "g4g5": ("-G0.0"
         ("on", NOTHING, 0, "e4d4"),
     ],
 )
-def test_a_proof_that_tells_moves_apart_stands_above_the_move_of_a_partner(
+def test_a_proof_that_separates_moves_overrides_the_move_of_a_partner(
     tmp_path: Path, solve: str, proof: object, code: int, played: str
 ) -> None:
     with closing(Partner(fake_partner("plain", "e4d4,0,5-990-5", "g4g5,0,5-990-5"), 1)) as partner:
@@ -193,7 +193,7 @@ def test_a_proof_that_tells_moves_apart_stands_above_the_move_of_a_partner(
     assert any("solved" in line or "from proof" in line for line in said) == (solve == "on")
 
 
-def test_what_is_sure_is_played_where_the_search_promises_less(tmp_path: Path) -> None:
+def test_a_guaranteed_move_is_played_if_the_search_finds_less(tmp_path: Path) -> None:
     ends = {move.uci(): ("-G0.0", "G0.0") for move in game(FEN).board.legal_moves}
     ends["e4d4"] = ("G0.5", "G0.0")
     move, said = chosen(tmp_path, "depth 2", at_once(tmp_path, document("G0.5", "G0.0", ends)))
@@ -202,14 +202,14 @@ def test_what_is_sure_is_played_where_the_search_promises_less(tmp_path: Path) -
     assert "info string G-score between G0.5 and G0.0, from proof, accrued G4.5" in said
 
 
-def test_a_move_that_is_due_ends_the_attempt(tmp_path: Path) -> None:
+def test_the_attempt_ends_when_the_move_is_due(tmp_path: Path) -> None:
     start = partial(BackgroundProof, command=answering(tmp_path, {}, waits=True))
     move, said = chosen(tmp_path, "depth 1", start)
     assert move is not None
     assert [line for line in said if "proof" in line] == []
 
 
-def test_without_a_proof_it_is_said_why_and_the_search_decides(tmp_path: Path) -> None:
+def test_without_a_proof_the_reason_is_reported_and_the_search_decides(tmp_path: Path) -> None:
     nobody = partial(BackgroundProof, command=[str(tmp_path / "nobody")])
     cases: list[tuple[Callable[..., BackgroundProof], str]] = [
         (at_once(tmp_path, {}, code=2), "the position is not solved: no luck"),
@@ -222,7 +222,7 @@ def test_without_a_proof_it_is_said_why_and_the_search_decides(tmp_path: Path) -
         assert any(line.startswith("info depth 2 ") for line in said)
 
 
-def test_it_is_tried_where_there_is_time_and_no_fifty_move_rule_which_it_would_not_know(
+def test_solving_is_tried_with_enough_time_and_without_a_fifty_move_rule(
     tmp_path: Path,
 ) -> None:
     asked, options = [], Options()

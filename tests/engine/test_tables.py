@@ -1,4 +1,4 @@
-"""Play from tables: it comes to exactly the value in exactly the depth, whether depths are stored or not."""
+"""Play from tables reaches exactly the value in exactly the depth, whether depths are stored or not."""
 
 import shutil
 import threading
@@ -30,7 +30,7 @@ BISHOP = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
 
 @pytest.fixture(scope="module")
 def truth(tables: Path) -> Iterator[Tablebase]:
-    """All tables of up to four men, as one asks them oneself."""
+    """Return a tablebase of up to four men, for comparison."""
     with open_tablebase(tables) as tablebase:
         yield tablebase
 
@@ -40,11 +40,11 @@ def started(board: chess.Board, accrued: GScore | None) -> SearchGame:
 
 
 QUICK = "movetime 99"
-"""Too little to follow lines to their end; what tables say depends on nothing else of it."""
+"""A time too short to compute whole lines, on which the advice of tables does not depend otherwise."""
 
 
 def played(arbiter: SearchGame, playing: EngineTables, plies: int, words: str = QUICK) -> list[GScore]:
-    """The accrued scores of a game that the engine plays on against itself, the first one included."""
+    """Return the accrued scores of a game that the engine plays against itself, including the first one."""
     choosing, accrued = thinker(tables=playing), [arbiter.accrued]
     for _ in range(plies):
         chosen = choosing.choose(arbiter, timer(words))
@@ -55,8 +55,8 @@ def played(arbiter: SearchGame, playing: EngineTables, plies: int, words: str = 
 
 
 @pytest.mark.slow
-def test_it_comes_to_the_value_after_the_depth_and_not_before(tables: Path, truth: Tablebase) -> None:
-    """Positions of which half have an accrued score: both sides are played by the engine."""
+def test_it_reaches_the_value_after_exactly_the_depth(tables: Path, truth: Tablebase) -> None:
+    """Half of the positions have an accrued score; the engine plays both sides."""
     playing, longest = EngineTables([tables], print), 0
     for board, score in starts("engine", sample(12, 200), MATERIALS):
         promised = truth.probe(board, score)
@@ -70,16 +70,16 @@ def test_it_comes_to_the_value_after_the_depth_and_not_before(tables: Path, trut
 
 
 def scored(seed: str) -> Iterator[tuple[chess.Board, GScore]]:
-    """Random positions of three men with an accrued score."""
+    """Yield random positions of three men with an accrued score."""
     for board, score in starts(seed, 1000, [Material.parse(name) for name in ("KPvK", "KNvK")]):
         if score is not None:
             yield board, score
 
 
-def test_depths_that_are_not_stored_are_found(
+def test_depths_that_are_not_stored_are_computed(
     small: Path, truth: Tablebase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As with packed tables, which do not store the depths of accrued scores that decide."""
+    """Packed tables do not store the depths of some accrued scores."""
     forget_depths(monkeypatch, small)
     playing, left = EngineTables([small], print), sample(1, 12)
     for board, score in scored("unknown depths"):
@@ -92,10 +92,10 @@ def test_depths_that_are_not_stored_are_found(
     assert not left
 
 
-def test_without_time_to_find_depths_it_keeps_the_value_and_stays_nowhere(
+def test_without_time_for_depths_it_keeps_the_value_and_makes_progress(
     small: Path, truth: Tablebase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The moves that are left keep the value, and lead to positions that have not been met before others."""
+    """The remaining moves keep the value, and lead to the positions met least often."""
     forget_depths(monkeypatch, small)
     playing, seen = EngineTables([small], print), 0
     for board, score in islice(scored("no time"), 60):
@@ -114,8 +114,10 @@ def test_without_time_to_find_depths_it_keeps_the_value_and_stays_nowhere(
 @pytest.mark.parametrize(
     "fen", ["8/8/8/8/8/2k5/8/K1B5 b - - 4 60 G1.5", "1k6/4K3/8/8/8/8/8/1B6 w - - 9 70 G1.5"]
 )
-def test_with_nothing_to_gain_it_tempts_the_other_side(fen: str, small: Path, truth: Tablebase) -> None:
-    """The move keeps the value, and after no other that does so does a random answer give up more points."""
+def test_with_nothing_to_gain_it_chooses_the_most_tempting_move(
+    fen: str, small: Path, truth: Tablebase
+) -> None:
+    """Among the moves that keep the value, a random answer gives up most points after this move."""
     arbiter = game(fen)
     board, accrued = arbiter.board, arbiter.accrued
     advice = EngineTables([small], print).advice(arbiter, list(board.legal_moves), timer())
@@ -134,7 +136,7 @@ def test_with_nothing_to_gain_it_tempts_the_other_side(fen: str, small: Path, tr
     assert gains[chosen] == max(gains.values()) > min(gains.values())
 
 
-def test_best_play_is_shown_to_its_end(small: Path, truth: Tablebase) -> None:
+def test_the_whole_line_of_best_play_is_shown(small: Path, truth: Tablebase) -> None:
     said: list[str] = []
     arbiter = game("8/8/5k1K/5P2/8/8/8/8 w - - 1 60 -G2.5")
     chosen = thinker(said, EngineTables([small], print)).choose(arbiter, timer("infinite"))
@@ -147,7 +149,7 @@ def test_best_play_is_shown_to_its_end(small: Path, truth: Tablebase) -> None:
     assert " score cp -125 " in said[1]
 
 
-def test_a_mate_is_told_as_one(small: Path, truth: Tablebase) -> None:
+def test_a_mate_is_reported_as_mate(small: Path, truth: Tablebase) -> None:
     said: list[str] = []
     choosing, fen = thinker(said, EngineTables([small], print)), "8/8/8/8/8/8/8/K2kr3 {} - - 0 1"
     told = []
@@ -183,7 +185,7 @@ def test_a_leaf_has_its_value(tables: Path, truth: Tablebase) -> None:
     assert playing.look_up(game(chess.STARTING_FEN)) is None
 
 
-def test_under_a_fifty_move_rule_only_goals_in_time_count(small: Path, truth: Tablebase) -> None:
+def test_under_a_fifty_move_rule_values_count_only_if_reached_in_time(small: Path, truth: Tablebase) -> None:
     playing, fen = EngineTables([small], print), "8/8/8/8/8/8/8/K2kr3 b - - {} 80 G3.0"
     depth = known(truth.probe(fen.format(1)).depth)
     for used, expected in ((99 - depth, True), (100 - depth, False)):
@@ -192,10 +194,10 @@ def test_under_a_fifty_move_rule_only_goals_in_time_count(small: Path, truth: Ta
         assert (advice is not None, playing.look_up(arbiter) is not None) == (expected, expected)
 
 
-def test_a_damaged_table_keeps_no_other_from_the_leaves(
+def test_a_damaged_table_does_not_affect_leaves_of_others(
     small: Path, truth: Tablebase, tmp_path: Path
 ) -> None:
-    """The first table of all, by which code would be loaded."""
+    """The damaged table is the first one, with which the code would be loaded."""
     shutil.copy(small / "KQvK.r.h5", tmp_path)
     whole = (small / "KvK.r.h5").read_bytes()
     (tmp_path / "KvK.r.h5").write_bytes(whole[: len(whole) // 2])
@@ -214,7 +216,7 @@ def test_a_damaged_table_keeps_no_other_from_the_leaves(
 
 
 def test_the_end_waits_for_tables_that_are_being_read(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A thread within HDF5 would keep the interpreter from ending."""
+    """A thread within HDF5 would prevent the interpreter from ending."""
     inside, go, told = threading.Event(), threading.Event(), list[object]()
     playing = EngineTables([small], print)
     playing.load(wait=True)
@@ -239,7 +241,7 @@ def test_the_end_waits_for_tables_that_are_being_read(small: Path, monkeypatch: 
 
 
 def test_every_material_has_a_state_to_load_code_by() -> None:
-    """Its own score has a code; for three queens against a king that takes some search."""
+    """The position score has a code; for three queens against a king, finding one takes some search."""
     for material in all_materials(MAX_MEN):
         board = _sample_board(material)
         assert board.is_valid()
@@ -247,6 +249,6 @@ def test_every_material_has_a_state_to_load_code_by() -> None:
         assert any(board.legal_moves)
 
 
-def test_accrued_scores_beyond_tables_count_as_none() -> None:
+def test_accrued_scores_without_a_code_count_as_none() -> None:
     rows = np.array([126 << 1, 126 << 1 | 1, 127 << 1, 127 << 1 | 1, 145 << 1 | 1])
     assert _codes(rows).tolist() == [126, 255 - 126, NONE, NONE, NONE]

@@ -1,4 +1,4 @@
-"""The protocol: whatever comes in, the answers are legal moves and lines that user interfaces understand."""
+"""The protocol: for any input, the answers are legal moves and lines that user interfaces understand."""
 
 import os
 import re
@@ -48,7 +48,7 @@ def test_a_move_with_its_lines() -> None:
 
 
 def test_the_best_moves_each_with_its_line(small: Path) -> None:
-    """As many as asked for: those of tables valued as a probe values them, those of a search descending."""
+    """The option sets their number; tables give the values of a probe, a search descending ones."""
     pattern = re.compile(r"info depth (\d+) .* multipv (\d) score cp (-?\d+) .* pv (\w+)")
     with talk(small) as engine, open_tablebase(small) as truth:
         engine.say("setoption name MultiPV value 3")
@@ -76,7 +76,7 @@ def test_the_best_moves_each_with_its_line(small: Path) -> None:
         assert not any("multipv" in line for line in engine.said)
 
 
-def test_the_accrued_score_comes_from_moves_field_or_option(small: Path) -> None:
+def test_the_accrued_score_comes_from_the_moves_the_fen_or_the_option(small: Path) -> None:
     kings, moves = "8/8/8/2K3k1/8/8/8/8 w - - 5 1", "c5d5 g5h5 d5e5 h5g6"
     with talk(small) as engine:
         for lines, value in (
@@ -89,7 +89,7 @@ def test_the_accrued_score_comes_from_moves_field_or_option(small: Path) -> None
             assert told[0].startswith(f"info string G-score {value}")
 
 
-def test_a_bad_position_is_said_and_has_no_move() -> None:
+def test_an_invalid_position_is_reported_and_has_no_move() -> None:
     with talk() as engine:
         for line, said in (
             ("position fen \x1b[31m8/8/8/2K3k1/8/8/8/8 w - - 0 1", "is not a FEN"),
@@ -105,7 +105,7 @@ def test_a_bad_position_is_said_and_has_no_move() -> None:
             assert engine.move(f"position fen {mate_or_stalemate} - - 0 1", "go depth 1") == "(none)"
 
 
-def test_words_that_mean_nothing_are_passed_over() -> None:
+def test_unknown_words_are_ignored() -> None:
     with talk() as engine:
         for line in ("", "   ", "fish", "xyzzy 1 2 3", "debug on", "register later", "go_on", "\x00\udcff"):
             assert engine.say(line) == []
@@ -120,7 +120,7 @@ def test_words_that_mean_nothing_are_passed_over() -> None:
         assert engine.said[0] == "info string go movetime needs a whole number and is ignored"
 
 
-def test_a_known_move_waits_for_stop_where_only_that_ends_it(small: Path) -> None:
+def test_a_move_from_tables_waits_for_stop_without_a_limit(small: Path) -> None:
     with talk(small) as engine:
         for words in ("infinite", "ponder wtime 1000 btime 1000", ""):
             engine.say(f"position fen {KBK}", f"go {words}")
@@ -129,8 +129,8 @@ def test_a_known_move_waits_for_stop_where_only_that_ends_it(small: Path) -> Non
             assert engine.move("ponderhit" if "ponder" in words else "stop") == "g5h5"
 
 
-def test_searchmoves_that_are_not_legal_are_named() -> None:
-    """And passed over: where no other is left, any move may be chosen."""
+def test_illegal_searchmoves_are_reported() -> None:
+    """They are ignored; if no legal one remains, any move may be chosen."""
     with talk() as engine:
         assert engine.move("position startpos", "go depth 1 searchmoves e2e9 a2a3 e7e5") == "a2a3"
         assert engine.said[:2] == [
@@ -141,7 +141,7 @@ def test_searchmoves_that_are_not_legal_are_named() -> None:
         assert "all moves are searched" in engine.said[1]
 
 
-def test_castling_is_told_as_asked() -> None:
+def test_castling_is_written_as_requested() -> None:
     fen = "4k3/8/8/8/8/8/8/4K2R w K - 0 1"
     with talk() as engine:
         assert engine.move(f"position fen {fen}", "go depth 1 searchmoves e1g1") == "e1g1"
@@ -159,8 +159,8 @@ def test_without_strength_it_plays_at_random() -> None:
     assert moves <= {move.uci() for move in chess.Board().legal_moves}
 
 
-def test_a_missing_directory_is_said_and_it_plays(tmp_path: Path) -> None:
-    """Any white space stands between words; a value keeps its own."""
+def test_a_missing_directory_is_reported_and_the_engine_plays(tmp_path: Path) -> None:
+    """Any white space separates words; a value keeps its own white space."""
     with talk() as engine:
         engine.say(f"setoption name Directory value {'x' * 300}")
         (said,) = engine.say("isready")[:-1]
@@ -173,8 +173,8 @@ def test_a_missing_directory_is_said_and_it_plays(tmp_path: Path) -> None:
         assert f"info string there is no directory {tmp_path / 'no  where'}" in missing
 
 
-def test_a_position_that_goes_on_adds_its_moves_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a move it may; not after an option that changes how it is read."""
+def test_an_extended_position_makes_only_the_new_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be extended after a move, but not after an option that affects reading."""
     made: list[str] = []
     right = SearchGame.push_uci
 
@@ -193,8 +193,8 @@ def test_a_position_that_goes_on_adds_its_moves_only(monkeypatch: pytest.MonkeyP
         assert made[4:] == made[:4]
 
 
-def test_an_error_in_thinking_loses_no_game(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The next move is one of the same position, though the error was in the middle of a search."""
+def test_an_error_while_thinking_loses_no_game(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next move is for the same position, although the error occurred within a search."""
 
     def fail(_: Thinker, game: SearchGame, *__: object) -> None:
         game.play(chess.Move.from_uci("a2a3"))
@@ -210,7 +210,7 @@ def test_an_error_in_thinking_loses_no_game(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_client_plays_with_it(small: Path) -> None:
-    """python-chess as a client, in a process of its own: options, analysis, a game, the end."""
+    """The client is python-chess, the engine a process: options, analysis, a game, the end."""
     command = [sys.executable, "-m", "tbgen", "engine", "--dir", str(small)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with chess.engine.SimpleEngine.popen_uci(command, timeout=300, env=environment, cwd="/") as engine:
@@ -234,7 +234,7 @@ def test_a_client_plays_with_it(small: Path) -> None:
 
 
 @pytest.mark.parametrize("rest", [["quit", "isready"], []])
-def test_quit_and_the_end_of_input_end_it_while_it_thinks(rest: list[str]) -> None:
+def test_quit_and_the_end_of_input_stop_an_engine_that_thinks(rest: list[str]) -> None:
     engine = Talk()
     engine.engine.run(["position startpos", "go infinite", "isready", *rest])
     assert [line for line in engine.said if line == "readyok"] == ["readyok", "readyok"]
@@ -296,8 +296,8 @@ def test_code_that_cannot_be_loaded_is_not_waited_for(small: Path, monkeypatch: 
         assert any("no room" in line for line in engine.said)
 
 
-def test_tables_of_described_men_are_passed_over(small: Path, tmp_path: Path) -> None:
-    """No game has such men."""
+def test_tables_of_described_men_are_ignored(small: Path, tmp_path: Path) -> None:
+    """Games of chess have no such men."""
     shutil.copy(small / "KvK.r.h5", tmp_path / "K[WF]vK.r.h5")
     with talk(tmp_path, ready=False) as engine:
         assert engine.say("isready")[-1] == "readyok"
