@@ -12,17 +12,17 @@ SHUFFLE = "g1f3 g8f6 f3g1 f6g8"
 """Repeats the start position after 8 plies. There White has 20 moves, the fewest in this game: -G20.5."""
 MATE = "f2f3 e7e5 g2g4 d8h4"
 PAWNS = "a2a3 a7a6 b2b3 b7b6 c2c3 c7c6 d2d3 d7d6 e2e3 e7e6 f2f3 f7f6 g2g3 g7g6 h2h3 h7h6"
-"""Legal from every start position of Chess960, or nearly so."""
+"""Moves that are legal from almost every start position of Chess960."""
 WRONG = {
     **{"illegal": "e2e5", "nonsense": "}{1-0,", "null": "0000", "none": "(none)"},
     **{"late-none": "0000", "late-illegal": "e2e5"},
 }
-"""Moves that lose."""
+"""Losing moves."""
 SPACE = " \t" if "tabs" in sys.argv else " "
 
 
 def words(name: str, mode: str = "plain", moves: str = SHUFFLE) -> list[str]:
-    """The words of ``--engine`` for one of these."""
+    """Return the words of ``--engine`` for one of these engines."""
     command = ["-S", "-E", __file__, mode, moves]
     return [f"cmd={sys.executable}", *(f"arg={part}" for part in command), f"name={name}"]
 
@@ -80,7 +80,7 @@ def main(mode: str, moves: list[str]) -> None:
 
 
 def thoughts() -> int:
-    """How many thoughts have been told in the event, if this is run in its directory."""
+    """Return the number of thoughts in the live file, if this runs in the directory of the event."""
     with open("games.pgn.live") as file:
         return file.read().count('"type":"thought"')
 

@@ -1,4 +1,4 @@
-"""Games that are stopped: by evaluations, by their length, by tables; and what they are worth then."""
+"""Games that are stopped by evaluations, length or tables, and their outcomes."""
 
 import asyncio
 import json
@@ -32,7 +32,7 @@ BLACK_MOVED = chess.Board("4k3/8/8/8/8/8/8/4K2R w - - 4 40")
 WHITE_MOVED = chess.Board("4k3/8/8/8/8/8/8/4K2R b - - 5 40")
 
 
-def test_who_thinks_badly_resigns() -> None:
+def test_an_engine_with_bad_evaluations_resigns() -> None:
     told = Evaluations(StopRules(resign=ResignRule(2, 500)))
     for centipawns, over in ((-600, False), (-499, False), (-500, False), (-900, True)):
         told.add(WHITE_MOVED, centipawns)
@@ -67,11 +67,11 @@ def test_draws_need_both_sides_and_their_time() -> None:
 
 
 TCEC = "movenumber=1 movecount=2 score=20 maxpieces=4 maxpawns=1 reset=false"
-"""The form of TCEC's rule since 2022."""
+"""A rule like that of TCEC since 2022."""
 
 
 def test_draws_by_men_and_quiet_moves() -> None:
-    """Captures and pawn moves begin the count anew, or are left out; too many men hold it at 0."""
+    """Captures and pawn moves reset the count or are skipped; with too many men it stays at 0."""
     plain, start = "movecount=2 score=20", "4k3/8/8/8/8/8/4P3/4K2R"
     for rule, men, moves, over in (
         (plain, start, "h1h2 e8e7 h2h1 e7e8", 4),
@@ -114,10 +114,10 @@ def test_resignations_and_lengths_in_games(tmp_path: Path) -> None:
         assert tagged(pgn) == pgn.read_bytes()
 
 
-def test_tables_stop_a_game_as_soon_as_they_hold_it(
+def test_tables_stop_a_game_as_soon_as_they_contain_it(
     tmp_path: Path, own: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The result is what best play makes of the accrued score, and so say those who tag it again."""
+    """The result is that of best play with the accrued score; tagging the game again confirms it."""
     pgn, book = tmp_path / "games.pgn", tmp_path / "book.epd"
     book.write_text(BEFORE)
     command = ["match", "--pgn", str(pgn), "--dir", str(own), "--openings", f"file={book}", *NODES]
@@ -152,7 +152,7 @@ def test_tables_stop_a_game_as_soon_as_they_hold_it(
 def test_wrong_adjudications_are_found(
     tmp_path: Path, own: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The judge is made to say something else than the tables."""
+    """The judge is patched to contradict the tables."""
     monkeypatch.setattr(
         "tbgen.match.adjudication.adjudicate",
         lambda *words, **more: replace(adjudicate(*words, **more), value=GScore("G7.5")),
@@ -166,7 +166,7 @@ def test_wrong_adjudications_are_found(
 
 
 def test_a_mate_that_tables_prove_is_a_win(own: Path) -> None:
-    """In chess as well: the game counts as adjudicated."""
+    """It is also a win in chess, and the game counts as adjudicated."""
     with tbgen.open_tablebase(own) as tables:
         arbiter = Arbiter("8/8/8/8/8/8/8/K2kr3 w - - 0 1")
         found = asyncio.run(Judge(tables).proved(arbiter.board, arbiter))
@@ -176,7 +176,7 @@ def test_a_mate_that_tables_prove_is_a_win(own: Path) -> None:
     assert ending == Ending(Basis.ADJUDICATION, chess.BLACK, "Black wins by adjudication: tablebase")
 
 
-def test_what_no_table_holds_is_solved(tmp_path: Path) -> None:
+def test_positions_without_a_table_are_solved(tmp_path: Path) -> None:
     arbiter = Arbiter()
     for bounds, basis, text in (
         ("-G2.5 -G2.5", Basis.SOLVED, "End"),
@@ -192,7 +192,7 @@ def test_what_no_table_holds_is_solved(tmp_path: Path) -> None:
 
 
 def test_an_interruption_stops_the_solver(tmp_path: Path) -> None:
-    """Else the end of the event would wait for all the time that the solver is given."""
+    """Otherwise the event would wait at its end for the whole time limit of the solver."""
     begun, ended = threading.Event(), threading.Event()
 
     def prove(*given: Any) -> SolveProof:

@@ -1,4 +1,4 @@
-"""Time controls: how they are written, and what a clock makes of them."""
+"""Time controls: their notation, and the clocks that follow them."""
 
 import pytest
 
@@ -32,22 +32,22 @@ def test_a_clock_counts_moves_and_increments() -> None:
 
 
 def test_without_a_base_the_first_move_has_the_increment() -> None:
-    """As the others have (scalachess, ``Clock.Config.initTime``)."""
+    """Other programs do the same (scalachess, ``Clock.Config.initTime``)."""
     for text in ("0+5", "0:00+5", "40/0.0+5"):
         clock = Clock(TimeControl.parse(text))
         assert all(clock.spend(seconds) for seconds in (5, 5, 2))
         assert (clock.allowed, clock.spend(8.001)) == (8, False), text
 
 
-def test_the_next_time_is_there_after_the_move_only() -> None:
-    """It does not forgive a move that comes too late (fastchess 1066)."""
+def test_time_is_added_only_after_the_move() -> None:
+    """The added time does not save a move that is too late (fastchess 1066)."""
     clock = Clock(TimeControl.parse("2/10"))
     assert clock.spend(4)
     assert clock.allowed == 6
     assert not clock.spend(6.001)
 
 
-def test_a_margin_forgives() -> None:
+def test_a_margin_allows_late_moves() -> None:
     clock = Clock(TimeControl.parse("1", margin=0.5))
     assert clock.spend(1.25)
     assert clock.left == -0.25
@@ -55,14 +55,14 @@ def test_a_margin_forgives() -> None:
     assert not clock.spend(0.26)
 
 
-def test_without_a_clock_there_is_no_hurry() -> None:
+def test_without_a_clock_time_is_unlimited() -> None:
     clock = Clock(TimeControl(nodes=100))
     assert clock.allowed is None
     assert clock.spend(1e6)
     assert not TimeControl.parse("inf").limited
 
 
-def test_engines_are_told_of_both_clocks() -> None:
+def test_engines_get_both_clocks() -> None:
     white, black = Clock(TimeControl.parse("40/60+0.6")), Clock(TimeControl.parse("20"))
     white.spend(10)
     limit = limit_of(white, black, white)

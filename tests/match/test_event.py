@@ -1,4 +1,4 @@
-"""Events: what is played, what the PGN says of it, and that an event goes on from its PGN."""
+"""Events: the games that are played, their PGN, and the resumption of an event from it."""
 
 import fcntl
 import json
@@ -29,7 +29,7 @@ def test_a_match_is_played_with_colours_reversed(tmp_path: Path, capsys: pytest.
     assert children() == before
 
 
-def test_tags_are_those_that_tag_writes(tmp_path: Path) -> None:
+def test_tags_are_those_of_tbgen_tag(tmp_path: Path) -> None:
     pgn = tmp_path / "games.pgn"
     (mate, _) = played(pgn, players=[words("A", moves=MATE), words("B", moves=MATE)])
     assert mate.tags["Result"] == "0-1"
@@ -39,8 +39,8 @@ def test_tags_are_those_that_tag_writes(tmp_path: Path) -> None:
     assert tagged(pgn) == pgn.read_bytes()
 
 
-def test_an_event_goes_on_from_its_games(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """After the second game, in the midst of writing the third; and with more rounds."""
+def test_an_event_is_resumed_from_its_games(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It was killed after the second game, while writing the third; it is also resumed with more rounds."""
     pgn = tmp_path / "games.pgn"
     played(pgn, "--rounds", "2")
     text = pgn.read_text()
@@ -62,7 +62,7 @@ def test_an_event_goes_on_from_its_games(tmp_path: Path, capsys: pytest.CaptureF
 
 
 def test_half_a_pair_does_not_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The order of games in the file does not matter, nor that a game is missing."""
+    """Games may be missing from the file, and their order does not matter."""
     pgn = tmp_path / "games.pgn"
     played(pgn, "--rounds", "2")
     first, second, _, fourth = re.findall(r"\[Event.*?\n\n.*?\n\n", pgn.read_text(), re.DOTALL)
@@ -75,7 +75,7 @@ def test_half_a_pair_does_not_count(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert [game.tags["Round"] for game in games_of(pgn)] == ["2.1.2", "1.1.2", "1.1.1"]
 
 
-def test_games_of_other_events_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_games_of_other_events_are_rejected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pgn = tmp_path / "games.pgn"
     played(pgn)
     text = pgn.read_text()
@@ -110,7 +110,7 @@ def test_one_event_at_a_time_writes_a_file(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_an_engine_with_restart_gets_a_process_for_each_game(tmp_path: Path) -> None:
-    """Else it keeps its own."""
+    """Without ``restart=on`` an engine keeps its process."""
     pgn, log = tmp_path / "games.pgn", tmp_path / "log"
     players = [[*words("A"), "restart=on"], words("B")]
     played(pgn, "--rounds", "2", "--log", str(log), players=players)

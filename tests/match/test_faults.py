@@ -1,4 +1,4 @@
-"""Whatever an engine does wrong, it loses the game, the reason is kept, and the event goes on without it."""
+"""A fault of an engine loses the game and is recorded, and the event continues."""
 
 import os
 import re
@@ -26,11 +26,11 @@ FAULTS = {
     "null": ("null", "", " makes an illegal move: 0000", "illegal move", "illegal move"),
     "none": ("none", "", " makes an illegal move: (none)", "illegal move", "illegal move"),
 }
-"""What engines do, the limit that they break by it, and how it is told: as the reason and in two tags."""
+"""The modes of faulty engines, the limits that they exceed, and the results: the reason and two tags."""
 
 
 def test_a_fault_loses_the_game(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With either colour, and the event goes on; no clock runs that would end the game (fastchess 1029)."""
+    """The engine loses with either colour, and the event continues; no clock runs (fastchess 1029)."""
     pgn, before, descriptors = tmp_path / "games.pgn", children(), len(os.listdir("/proc/self/fd"))
     players = [[*words(name, mode), *more.split()] for name, (mode, more, *_) in FAULTS.items()]
     games = played(pgn, "--tournament", "gauntlet", players=[words("A"), *players])
@@ -52,7 +52,7 @@ def test_a_fault_loses_the_game(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 
 class StandingClock:
-    """A clock that stands still, but for 400 s each time when an engine says that it is late."""
+    """A clock that stands still, except for 400 s whenever an engine reports that it is late."""
 
     now = 0.0
 
@@ -94,8 +94,8 @@ def test_time_is_counted(tmp_path: Path) -> None:
         assert tagged(pgn) == pgn.read_bytes()
 
 
-def test_odd_engines_that_play_are_let_play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Noise, lines without end, two answers, no end at ``quit`` and children that stay (lichess-bot 623)."""
+def test_odd_engines_that_play_are_tolerated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Noise, endless lines, two answers, ignoring ``quit``, and remaining children (lichess-bot 623)."""
     monkeypatch.setattr("tbgen.match.engine_process._QUIT_SECONDS", 0.3)
     before, odd = children(), ("garbage", "long-line", "twice", "stubborn", "parent")
     players = [words("A"), *(words(mode, mode) for mode in odd)]
@@ -104,10 +104,8 @@ def test_odd_engines_that_play_are_let_play(tmp_path: Path, monkeypatch: pytest.
     assert children() == before
 
 
-def test_an_engine_that_has_failed_is_started_anew(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """B crashes in its first game of a process, and would not in the second; without recovery that is all."""
+def test_an_engine_that_has_failed_is_restarted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """B crashes in the first game of each process; without recovery the event then ends."""
     pgn, players = tmp_path / "games.pgn", [words("A"), words("B", "crash-once")]
     games = played(pgn, players=players)
     assert [game.tags["Termination"] for game in games] == ["abandoned"] * 2
@@ -118,7 +116,7 @@ def test_an_engine_that_has_failed_is_started_anew(
 
 
 def test_an_engine_that_never_starts_is_a_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It is found before the first game."""
+    """The mistake is found before the first game."""
     pgn, before = tmp_path / "games.pgn", children()
     for mode in ("dead", "silent", "no-uciok"):
         players = [words("A"), [*words("B", mode), "start=0.2"]]
@@ -128,15 +126,15 @@ def test_an_engine_that_never_starts_is_a_mistake(tmp_path: Path, capsys: pytest
 
 
 def scripted(path: Path, *commands: str) -> list[str]:
-    """The words for an engine B that is started by a script, after some commands."""
+    """Return the words for an engine B that a script starts after some commands."""
     engine = " ".join(f"'{word.partition('=')[2]}'" for word in words("B")[:-1])
     path.write_text("\n".join(["#!/bin/sh", *commands, f"exec {engine}\n"]))
     path.chmod(0o755)
     return [f"cmd={path}", "name=B"]
 
 
-def test_an_engine_that_starts_no_more_loses(tmp_path: Path) -> None:
-    """It can be started once only, and each game takes a process of its own."""
+def test_an_engine_that_cannot_be_restarted_loses(tmp_path: Path) -> None:
+    """The engine can be started only once, but each game needs a process of its own."""
     pgn, ran = tmp_path / "games.pgn", tmp_path / "ran"
     games = played(
         pgn, players=[words("A"), scripted(tmp_path / "b", f"test -e {ran} && exit 1", f"touch {ran}")]
@@ -146,7 +144,7 @@ def test_an_engine_that_starts_no_more_loses(tmp_path: Path) -> None:
     assert tagged(pgn) == pgn.read_bytes()
 
 
-def test_options_that_an_engine_has_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_that_an_engine_lacks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for option, expected in (("Hsh=1", "there is no option 'Hsh'"), ("Hash=many", "A refuses its options: ")):
         players = [[*words("A"), f"option.{option}"], words("B")]
         assert expected in failure(capsys, 2, *event(tmp_path / "games.pgn", players=players))
@@ -154,7 +152,7 @@ def test_options_that_an_engine_has_not(tmp_path: Path, capsys: pytest.CaptureFi
 
 @pytest.mark.skipif(shutil.which("taskset") is None, reason="taskset (util-linux) is not installed")
 def test_processors_are_set_before_the_engine_starts(tmp_path: Path) -> None:
-    """The engine's own first look at them is what counts: a script that writes them down."""
+    """A script in place of the engine records its processors when it starts."""
     told, first = tmp_path / "told", str(min(os.sched_getaffinity(0)))
     engine = scripted(tmp_path / "b", f"grep Cpus_allowed_list /proc/self/status >> {told}")
     more = ("--affinity", first, "--games", "1", "--maxmoves", "1")
@@ -179,8 +177,8 @@ def test_an_interrupted_event_leaves_nothing_running(number: int, code: int, tmp
 
 
 @pytest.mark.exhaustive
-def test_an_event_goes_on_when_its_terminal_is_closed_under_nohup(tmp_path: Path) -> None:
-    """Until it is terminated."""
+def test_under_nohup_an_event_survives_its_terminal(tmp_path: Path) -> None:
+    """The event continues until it is terminated."""
     command = event(tmp_path / "games.pgn", "--rounds", "100000")
     code = "import os, signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN)"
     code += "; os.execv(sys.executable, [sys.executable, '-m', 'tbgen', *sys.argv[1:]])"

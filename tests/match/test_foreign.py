@@ -1,4 +1,4 @@
-"""Command lines of cutechess-cli, of TCEC's fork and of fastchess, as their users write them."""
+"""Command lines of cutechess-cli, its fork by TCEC, and fastchess, as their users write them."""
 
 import shlex
 from pathlib import Path
@@ -33,7 +33,7 @@ FASTCHESS = """-engine {A} nodes=20 -engine {B} plies=3 -openings file={book} fo
 
 
 def played_line(line: str, pgn: Path, **engines: str) -> int:
-    """The exit code of ``tbgen match`` with the command line of another program."""
+    """Return the exit code of ``tbgen match`` with the command line of another program."""
     book = pgn.with_name("book.epd")
     book.write_text("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1\n")
     names = {name: shlex.join(words(name, moves=moves)) for name, moves in engines.items()}
@@ -57,7 +57,7 @@ def test_a_line_of_cutechess(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 
 def test_a_line_of_tcec(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nobody changes colours, and those of the schedule are exchanged; what has no effect is said once."""
+    """Colours are never swapped, but reversed in the whole schedule; words without effect are reported once."""
     pgn = tmp_path / "games.pgn"
     assert played_line(TCEC, pgn, A=MATE, B=MATE, C=MATE) == 0
     assert {game.tags["White"] + game.tags["Black"] for game in games_of(pgn)} == {"CB", "AC", "BA"}
@@ -67,7 +67,7 @@ def test_a_line_of_tcec(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_a_line_of_fastchess(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A clock for both, and nodes or depth of each: none cancels the other."""
+    """Both engines have a clock, and each has a limit of nodes or depth as well."""
     pgn = tmp_path / "games.pgn"
     assert played_line(FASTCHESS, pgn, A=MATE, B=MATE) == 0
     assert [game.tags["TimeControl"] for game in games_of(pgn)] == ["300+5"] * 4
@@ -81,7 +81,7 @@ def given(line: str) -> list[str]:
     return reworded(line.split(), lambda _: None)
 
 
-def test_words_of_others() -> None:
+def test_words_of_other_programs() -> None:
     for line, expected in (
         ("--pgn a=b.pgn --rounds 2", "--pgn a=b.pgn --rounds 2"),
         ("-pgnout a=b.pgn fi event.toml", "--pgn a=b.pgn event.toml"),
@@ -102,7 +102,7 @@ def test_words_of_others() -> None:
         assert given(line) == expected.split(), line
 
 
-def test_what_cannot_be_meant_is_named_with_what_to_write() -> None:
+def test_rejected_words_are_named_with_their_replacement() -> None:
     for line, sentence in (
         ("-config file=config.json", "settings of an event are read from EVENT.toml"),
         ("-quick cmd=a cmd=b book=c", "--each tc=10+0.1"),
@@ -121,7 +121,7 @@ ENGINES = """[
 ]"""
 
 
-def test_engines_that_cute_chess_knows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_engines_configured_in_cute_chess(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "engines.json"
     file.write_text(ENGINES)
@@ -137,7 +137,7 @@ def test_engines_that_cute_chess_knows(tmp_path: Path, monkeypatch: pytest.Monke
         assert sentence in refusal(given, f"-engine conf={name}"), name
 
 
-def test_ends_count_the_games_of_former_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_counts_of_endings_include_earlier_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pgn = tmp_path / "games.pgn"
     played(pgn, "-outcomeinterval", "3")
     assert "Games of" not in capsys.readouterr().out
@@ -148,7 +148,7 @@ def test_ends_count_the_games_of_former_runs(tmp_path: Path, capsys: pytest.Capt
     ]
 
 
-def test_the_page_has_all_of_them() -> None:
+def test_the_documentation_lists_all_of_them() -> None:
     text = (ROOT / "docs" / "match.md").read_text()
     section = text[text.index("## Command lines of other programs") :]
     for name in (*NO_EFFECT, *REFUSED):

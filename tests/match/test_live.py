@@ -1,4 +1,4 @@
-"""The live file of an event, as the runner writes it."""
+"""The live file of an event, on the side of its writer."""
 
 import fcntl
 import json
@@ -36,8 +36,8 @@ MOVE = GameMove(0, "1.1.1", Ply("f2f3", "f3", "-G20.5", ""), "", {})
 END = GameEnd(0, "1.1.1", 1, "A", "B", "-G0.0", "", 1, 100)
 
 
-def test_anybody_can_read_an_event(tmp_path: Path) -> None:
-    """Line by line, without anything of this package."""
+def test_any_program_can_read_the_live_file(tmp_path: Path) -> None:
+    """The file is read line by line, without code of this package."""
     pgn = tmp_path / "games.pgn"
     players = [words(name, moves=MATE) for name in "AB"]
     played(pgn, players=players)
@@ -60,8 +60,8 @@ def test_anybody_can_read_an_event(tmp_path: Path) -> None:
     assert (again["finished"], again["size"]) == (2, lines[-2]["size"])
 
 
-def test_thoughts_are_told_while_an_engine_thinks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each once, before the move that comes of them: the engine waits until they have been."""
+def test_thoughts_are_written_while_an_engine_thinks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each thought is written once, before the move; the engine waits for this."""
     monkeypatch.setattr("tbgen.match.uci._REPORT_SECONDS", 0.05)
     players = [[*words("A", "pensive", MATE), f"dir={tmp_path}"], words("B", moves=MATE)]
     played(tmp_path / "games.pgn", "--games", "1", players=players)
@@ -100,8 +100,8 @@ def test_a_long_file_is_replaced_by_one_with_the_games_in_play(
     assert [path.name for path in tmp_path.iterdir()] == ["a.pgn.live"]
 
 
-def test_a_reader_holds_up_nobody(tmp_path: Path) -> None:
-    """Not even one that locks the file."""
+def test_a_reader_blocks_nothing(tmp_path: Path) -> None:
+    """Not even a reader that locks the file blocks the writer."""
     with LiveWriter(tmp_path / "a.pgn", pytest.fail) as writer:
         writer(START)
         with live_path(tmp_path / "a.pgn").open() as file:
@@ -111,7 +111,7 @@ def test_a_reader_holds_up_nobody(tmp_path: Path) -> None:
     assert read(live_path(tmp_path / "a.pgn"))[:2] == [START, GAME]
 
 
-def test_an_event_that_stops_says_so(tmp_path: Path) -> None:
+def test_a_stopped_event_writes_its_end(tmp_path: Path) -> None:
     with suppress(KeyboardInterrupt), LiveWriter(tmp_path / "a.pgn", pytest.fail) as writer:
         writer(START)
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""Openings: from files, in order and by lot; start positions of Chess960."""
+"""Openings from files, in order and at random; start positions of Chess960."""
 
 import gzip
 from pathlib import Path
@@ -36,8 +36,8 @@ def test_positions_of_epd_files(tmp_path: Path) -> None:
     assert openings(file, start=2)[0].text == found[1].text
 
 
-def test_what_does_not_count_of_a_start_position_is_named(tmp_path: Path) -> None:
-    """In EPD and in PGN, with the number of openings: an en passant square, a score that has been reset."""
+def test_doubts_about_start_positions_are_reported(tmp_path: Path) -> None:
+    """In EPD and PGN, with the number of openings: en passant squares, and scores that have been reset."""
     fens = [f"4k3/8/8/8/8/8/4P3/4K3 w - {square}" for square in ("e6 1 1", "- 1 1", "- 0 1 G2.5")]
     for name, text in (
         ("a.epd", "\n".join(fens)),
@@ -64,7 +64,7 @@ def test_games_of_pgn_files(tmp_path: Path) -> None:
     assert openings(file, plies=0)[0].moves == ()
 
 
-def test_random_order_is_one_of_the_seed(tmp_path: Path) -> None:
+def test_a_random_order_depends_on_the_seed(tmp_path: Path) -> None:
     file = tmp_path / "book.epd"
     positions = [f"8/8/8/{at}K{7 - at}/8/8/8/k7 w - - 0 1" for at in range(1, 7)]
     file.write_text("\n".join(positions))
@@ -77,7 +77,7 @@ def test_random_order_is_one_of_the_seed(tmp_path: Path) -> None:
     assert digests[0] == digests[1] != digests[2]
 
 
-def test_openings_that_nobody_can_play(tmp_path: Path) -> None:
+def test_invalid_openings(tmp_path: Path) -> None:
     for name, text, expected in (
         ("a.epd", "8/8/8/8/8/8/8/K1k5 w - - 0 1\nnonsense\n", "a.epd, line 2: 'nonsense' is not a FEN"),
         ("b.epd", "7k/6Q1/6K1/8/8/8/8/8 b - - 0 1\n", "b.epd, line 1: the game would be over"),
@@ -96,8 +96,8 @@ def test_openings_that_nobody_can_play(tmp_path: Path) -> None:
         assert expected in refusal(lambda name=name: openings(tmp_path / name).check(2)), name
 
 
-def test_start_positions_by_lot() -> None:
-    """Those of Chess960 are mirrored, those of double Fischer random seldom; all are such positions."""
+def test_random_start_positions() -> None:
+    """Positions of Chess960 are mirrored, those of double Fischer random rarely; all are valid ones."""
     known = {chess.Board.from_chess960_pos(number).board_fen() for number in range(960)}
     for variant in ("fischerandom", "dfrc"):
         boards = [openings(variant=variant)[at].start.board for at in range(20)]

@@ -1,4 +1,4 @@
-"""Where games start, what engines are told, and what becomes of komi and accrued scores; real engines."""
+"""Starts of games, input of engines, komi and accrued scores; and games of real engines."""
 
 import json
 import shutil
@@ -16,13 +16,13 @@ STOCKFISH = shutil.which("stockfish") or shutil.which("stockfish", path="/usr/ga
 
 
 def lines(log: Path, direction: str, word: str) -> list[str]:
-    """What an engine has been told, or has said."""
+    """Return the input or the output of an engine, by its log."""
     found = (line.split(f" {direction} ", 1) for line in log.read_text().splitlines())
     return [line[1] for line in found if len(line) == 2 and line[1].startswith(word)]
 
 
 def test_engines_get_the_start_and_all_moves(tmp_path: Path) -> None:
-    """White writes tabs between its words, and is told once of an option in another spelling."""
+    """White separates words by tabs, and receives an option in another spelling once."""
     pgn, log = tmp_path / "games.pgn", tmp_path / "log"
     players = [[*words("A", "tabs"), "option.hash=32"], words("B")]
     played(pgn, "--games", "1", "--maxmoves", "2", "--log", str(log), players=players)
@@ -46,8 +46,8 @@ def test_book_moves_are_marked_and_the_komi_counts(tmp_path: Path) -> None:
     assert tagged(pgn) == pgn.read_bytes()
 
 
-def test_an_accrued_score_is_told_and_kept(tmp_path: Path) -> None:
-    """Engines with an option for it hear of it, and the next game begins without."""
+def test_an_accrued_score_is_sent_and_recorded(tmp_path: Path) -> None:
+    """Engines with the option receive the score, and start the next game without it."""
     pgn, log, book = tmp_path / "games.pgn", tmp_path / "log", tmp_path / "book.epd"
     start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 4 3"
     book.write_text(f"{start} G1.5\n{start}\n")
@@ -80,7 +80,7 @@ def test_chess960(tmp_path: Path) -> None:
         assert tagged(pgn) == pgn.read_bytes()
 
 
-def test_an_engine_without_chess960_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_engine_without_chess960_is_rejected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     players = [words("A"), words("B", "plain-chess")]
     book = tmp_path / "book.epd"
     book.write_text("bbqnnrkr/pppppppp/8/8/8/8/PPPPPPPP/BBQNNRKR w KQkq - 0 1\n")
@@ -98,7 +98,7 @@ def test_an_engine_without_chess960_is_refused(tmp_path: Path, capsys: pytest.Ca
 def test_stockfish_plays_against_itself(
     more: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """From a rook ending to whatever end, and in Chess960; the clock runs, but nodes end its searches."""
+    """From a rook ending to any end, and in Chess960; the clock runs, but nodes limit the searches."""
     book, pgn = tmp_path / "book.epd", tmp_path / "games.pgn"
     book.write_text("8/5k2/8/8/8/3R4/2K5/7r w - - 0 1\n")
     command = ["match", "--dir", str(tmp_path / "none"), "-pgnout", str(pgn), "--json", "-games", "1"]

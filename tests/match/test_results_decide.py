@@ -28,7 +28,7 @@ Result = Callable[[Fixture], float]
 def rounds_of(
     form: Format, players: str, white: Result, **more: Any
 ) -> tuple[list[Sequence[Fixture]], str | None]:
-    """All rounds, by what White gets of each game, and the winner."""
+    """Return all rounds and the winner, for the points of White in each game."""
     results: dict[Key, Fraction] = {}
     found: list[Sequence[Fixture]] = []
     event = schedule(players, form, results.__getitem__, **more)
@@ -39,12 +39,12 @@ def rounds_of(
 
 
 def pairs(fixtures: Sequence[Fixture]) -> list[str]:
-    """Who meets in a round, without repetitions."""
+    """Return the distinct pairs of players of a round."""
     return list(dict.fromkeys("".join(sorted(game.white + game.black)) for game in fixtures))
 
 
 def better(order: str) -> Result:
-    """The one that stands before the other wins."""
+    """Let the player win who precedes the other in the list."""
     return lambda game: float(order.index(game.white) < order.index(game.black))
 
 
@@ -72,8 +72,8 @@ def test_the_best_seeds_meet_last() -> None:
     assert bracket("abc") == ["a", None, "b", "c"]
 
 
-def test_level_duels_go_on_until_one_leads() -> None:
-    """The first duel is decided after two more encounters, the other one at once."""
+def test_level_duels_continue_until_a_player_leads() -> None:
+    """The first duel is decided after two further encounters, the second at once."""
 
     def result(game: Fixture) -> float:
         decided = game.key.round > 2 or "b" in (game.white, game.black)
@@ -86,7 +86,7 @@ def test_level_duels_go_on_until_one_leads() -> None:
     assert winner == "d"
 
 
-def test_after_enough_encounters_the_better_seed_goes_through() -> None:
+def test_after_the_last_encounter_the_better_seed_advances() -> None:
     found, winner = rounds_of(Format.KNOCKOUT, "ab", lambda _: 0.5, games=1)
     assert winner == "a"
     assert [game.white for fixtures in found for game in fixtures] == list("ababa")
@@ -94,7 +94,7 @@ def test_after_enough_encounters_the_better_seed_goes_through() -> None:
 
 
 def test_nobody_meets_anybody_twice_in_a_swiss() -> None:
-    """FIDE Handbook C.04.1: one opponent a round, never the same again, one bye at the most."""
+    """FIDE Handbook C.04.1: one opponent per round, never the same twice, at most one bye."""
     for count, rounds in ((4, 3), (5, 5), (8, 5), (11, 6), (16, 6))[: sample(3, 5)]:
         names = "abcdefghijklmnop"[:count]
         found, _ = rounds_of(Format.SWISS, names, by_lot(count), rounds=rounds)
@@ -117,10 +117,10 @@ def test_a_swiss_pairs_by_points() -> None:
 
 
 @pytest.mark.parametrize("form", ["swiss", *exhaustive(["knockout"])])
-def test_events_go_on_whatever_their_format(
+def test_events_of_all_formats_can_be_resumed(
     form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Cut off after some games, they play the same schedule as in one go: D loses all, whatever it does."""
+    """Interrupted events play the same schedule as uninterrupted ones; D loses all games."""
     pgn = tmp_path / "games.pgn"
     players = [words(name, "none" if name == "D" else "plain") for name in "ABCD"]
     rounds = "1" if form == "knockout" else "3"

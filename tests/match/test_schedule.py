@@ -1,4 +1,4 @@
-"""Who plays whom."""
+"""The pairings of a schedule."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -56,7 +56,7 @@ def test_the_order_is_that_of_berger() -> None:
     assert " ".join(game.white + game.black for game in games) == table
 
 
-def test_colours_change_from_round_to_round_unless_they_stay_or_are_exchanged() -> None:
+def test_colours_alternate_by_round_unless_fixed_or_reversed() -> None:
     for games, swap, reverse, expected in (
         (1, True, False, "ab ba"),
         (2, False, False, "ab ab ab ab"),
@@ -78,7 +78,7 @@ def test_the_games_of_an_encounter_have_one_opening() -> None:
     assert len({game.opening.text for game in shared}) == 2
 
 
-def test_a_gauntlet_is_run_by_the_first() -> None:
+def test_in_a_gauntlet_the_first_players_meet_all_others() -> None:
     gauntlet = schedule("abcd", Format.GAUNTLET, rounds=2)
     games = all_of(gauntlet)
     assert len(games) == gauntlet.total == 12

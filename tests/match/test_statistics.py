@@ -1,4 +1,4 @@
-"""What games come to: whole encounters, the test in the order of the schedule, and the match that it ends."""
+"""Statistics of games: complete encounters, the test in the order of the schedule, and the match it ends."""
 
 import io
 import json
@@ -21,7 +21,7 @@ from tests.support.matches import event, games_of, played
 
 
 def kept(key: str, white: str, black: str, result: str, scheme: Scheme = Scheme.CLASSICAL) -> GameRecord:
-    """A game that was won off the board, or stopped where White has accrued nothing that counts."""
+    """Return the record of a game won off the board, or stopped where White's score is worth nothing."""
     text = (
         f'[Round "{key}"]\n[White "{white}"]\n[Black "{black}"]\n[Result "{result}"]\n\n1. e4 e5 {result}\n'
     )
@@ -33,7 +33,7 @@ def kept(key: str, white: str, black: str, result: str, scheme: Scheme = Scheme.
 
 
 def course(*games: str, test: TestSettings | None = None) -> Encounters:
-    """A match of A and B; games by encounter and game, with A's result, such as ``3.1 1-0``."""
+    """Return a match of A and B; games are written by encounter, game and A's result, as ``3.1 1-0``."""
     found = Encounters("AB", 2, test)
     for place, result in map(str.split, games):
         encounter, _, game = place.partition(".")
@@ -55,7 +55,7 @@ def test_half_an_encounter_does_not_count() -> None:
     assert [one.round for one in whole] == ["2.1.1", "2.1.2"]
 
 
-def test_with_colours_exchanged_the_test_is_still_of_the_first_engine() -> None:
+def test_with_reversed_colours_the_test_is_still_of_the_first_engine() -> None:
     found = Encounters("AB", 2, TestSettings(0, 100))
     found.add(kept("1.1.1", "B", "A", "0-1"))
     found.add(kept("1.1.2", "A", "B", "1-0"))
@@ -66,7 +66,7 @@ def test_with_colours_exchanged_the_test_is_still_of_the_first_engine() -> None:
 
 
 def test_a_duel_of_several_encounters_in_a_round() -> None:
-    """As in a knockout of two players."""
+    """An example is a knockout of two players."""
     found = course("1.1 1-0", "1.2 1-0")
     found.add(kept("1.2.1", "A", "B", "1/2-1/2"))
     found.add(kept("1.2.2", "B", "A", "1/2-1/2"))
@@ -75,8 +75,8 @@ def test_a_duel_of_several_encounters_in_a_round() -> None:
     assert (score.points, score.games) == (Fraction(3), 4)
 
 
-def test_the_test_waits_for_the_encounters_before() -> None:
-    """Encounters that end early, whoever wins them, are not looked at before their time."""
+def test_the_test_waits_for_earlier_encounters() -> None:
+    """Encounters that end early, whoever wins them, are not used before their turn."""
     later = ("2.1 1-0", "2.2 1-0", "3.1 1-0", "3.2 1-0")
     for model in (EloModel.LOGISTIC, EloModel.NORMALISED):
         test = TestSettings(0, 100, model=model)
@@ -87,8 +87,8 @@ def test_the_test_waits_for_the_encounters_before() -> None:
         assert course(*later, "1.1 0-1", "1.2 0-1", test=test).test() == expected
 
 
-def test_any_points_can_be_tested() -> None:
-    """By the points of r-mobility the same games weigh less."""
+def test_any_fractions_of_points_can_be_tested() -> None:
+    """By points of r-mobility the same games prove less."""
     test = TestSettings(0, 50)
     found = Encounters("AB", 1, test)
     for number, result in enumerate(["1-0", "1/2-1/2", "1/2-1/2", "0-1", "1-0"], 1):
@@ -100,7 +100,7 @@ def test_any_points_can_be_tested() -> None:
 
 
 def test_a_decided_match_ends(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """B loses every game; asked again, the event plays nothing more."""
+    """B loses every game; the event plays no further game when it is run again."""
     pgn = tmp_path / "games.pgn"
     players = [words("A"), words("B", "none")]
     command = event(
@@ -120,7 +120,7 @@ def test_a_decided_match_ends(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_more_than_two_players(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """C mates with Black, and as White is mated: all are level, and the standings say so on the way."""
+    """C mates with Black and is mated with White, so all are level; standings appear during the event."""
     players = [words(name, moves=MATE) for name in "ABC"]
     games = played(tmp_path / "games.pgn", "--ratinginterval", "2", players=players)
     assert len(games) == 6

@@ -29,7 +29,7 @@ def played(pgn: Path, fen: str, *more: str) -> list[Game]:
 
 @pytest.mark.parametrize(("option", "most_men"), [("--syzygy", 3), ("-tb", 4)])
 def test_a_forced_mate_ends_a_game(option: str, most_men: int, tmp_path: Path) -> None:
-    """Four men, too: of captures that win no more need to be known. Tagged anew, nothing changes."""
+    """With four men, a capture that wins by the files of three suffices. Tagging again changes nothing."""
     pgn = tmp_path / "games.pgn"
     more = ("-tbpieces", str(most_men), "-tbignore50", "-tbadjudicate", "BOTH")
     for game in played(pgn, QUEEN, option, str(FILES), *more):
@@ -40,8 +40,8 @@ def test_a_forced_mate_ends_a_game(option: str, most_men: int, tmp_path: Path) -
     assert tagged(pgn) == pgn.read_bytes()
 
 
-def test_games_that_go_on(tmp_path: Path, own: Path) -> None:
-    """If asked; and until tables hold a position, which then say what it is worth."""
+def test_games_that_are_played_on(tmp_path: Path, own: Path) -> None:
+    """With ``play_on`` and until a table contains the position, which then decides."""
     for more, moves, words_of in (
         (["--play-on"], 4, "maximum length"),
         (["--dir", str(own)], 1, "tablebase"),
@@ -52,7 +52,7 @@ def test_games_that_go_on(tmp_path: Path, own: Path) -> None:
 
 
 def test_a_draw_in_chess_decides_nothing(tmp_path: Path) -> None:
-    """But it bounds what the game is worth where it stops otherwise."""
+    """It bounds the outcome of a game that stops otherwise."""
     games = played(tmp_path / "games.pgn", BISHOP, "--syzygy", str(FILES))
     for game in games:
         assert len(game.moves) == 4

@@ -26,7 +26,7 @@ from tests.support.refusals import refusal
 CMD = f"cmd={sys.executable}"
 
 
-def test_engines_as_cute_chess_has_them(tmp_path: Path) -> None:
+def test_engines_in_the_words_of_cute_chess(tmp_path: Path) -> None:
     one, other = engines_of(
         [
             [CMD, "name=one", "arg=-S", "arg=-E", "option.Hash=16", "option.Own Book=false", "restart=on"],
@@ -42,7 +42,7 @@ def test_engines_as_cute_chess_has_them(tmp_path: Path) -> None:
 
 
 def test_the_words_of_an_engine_override_those_of_all_key_by_key() -> None:
-    """Nodes leave the clock alone, and both limit a search; a clock in place of another one is told."""
+    """Nodes do not replace the clock, and both limit a search; a replaced clock is reported."""
     said: list[str] = []
     (one,) = engines_of([[CMD, "name=A", "nodes=5"]], ["tc=40/60", "timemargin=10"], said.append)
     assert one.control == TimeControl(40, 60, nodes=5, margin=0.01)
@@ -82,7 +82,7 @@ def test_options_of_engines_as_they_are_written() -> None:
             assert one.startswith(other), written
 
 
-def test_programs_are_found_as_a_shell_does(tmp_path: Path) -> None:
+def test_programs_are_found_as_by_a_shell(tmp_path: Path) -> None:
     script = tmp_path / "an engine"
     script.write_text("#!/bin/sh\n")
     with pytest.raises(UsageError, match="is not executable"):
@@ -94,7 +94,7 @@ def test_programs_are_found_as_a_shell_does(tmp_path: Path) -> None:
     assert engines_of([["cmd=sh"]])[0].command[0].endswith("/sh")
 
 
-def test_engines_that_mean_nothing() -> None:
+def test_invalid_engines() -> None:
     for given, expected in (
         (["name=x"], "--engine needs cmd="),
         (["cmd=no-such-program"], "there is no program 'no-such-program'"),
@@ -179,7 +179,7 @@ def test_a_toml_file_stands_for_a_command_line(tmp_path: Path) -> None:
 
 
 def test_an_event_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What the command line says comes on top."""
+    """Options of the command line override those of the file."""
     file, pgn = tmp_path / "event.toml", tmp_path / "games.pgn"
     text = f'rounds = 5\nscoring = "harmonic"\npgn = "{pgn}"\ndir = "{tmp_path}/none"\n[each]\nnodes = 5\n'
     for name in "AB":
@@ -214,7 +214,7 @@ def test_an_event_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_switches_of_a_file(tmp_path: Path) -> None:
-    """As on the command line: ``no-recover`` turns ``recover`` off, and without ``live`` there is no page."""
+    """As on the command line, ``no-recover`` turns ``recover`` off, and the page needs ``live``."""
     file = tmp_path / "event.toml"
 
     def given(text: str, *more: str) -> dict[str, Any]:
@@ -245,7 +245,7 @@ def test_an_engine_alone_in_a_file(tmp_path: Path, capsys: pytest.CaptureFixture
         assert sentence.startswith(f"tbgen: nothing limits a search of {Path(sys.executable).name}: ")
 
 
-def test_settings_that_do_not_go_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_contradictory_settings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for more, expected in (
         ("--games 3", "write --games 2 --rounds 2"),
         ("-games 100 -rounds 3", "an encounter has 1 or 2 games, not 100: write --games 2 --rounds 150"),
