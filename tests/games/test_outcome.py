@@ -1,4 +1,4 @@
-"""Intervals of scores, and what they say of points."""
+"""Intervals of scores, and the points that they determine."""
 
 import pytest
 from hypothesis import given, settings
@@ -18,17 +18,17 @@ intervals = st.builds(lambda one, other: ScoreInterval(*sorted((one, other))), s
 
 
 def members(interval: ScoreInterval) -> list[GScore]:
-    """All scores of an interval, found by comparing."""
+    """Return all scores of an interval, found by comparison."""
     return [score for score in ALL if interval.lower <= score <= interval.upper]
 
 
 @given(intervals)
-def test_intervals_are_read_as_they_print(interval: ScoreInterval) -> None:
+def test_printed_intervals_can_be_parsed(interval: ScoreInterval) -> None:
     assert ScoreInterval.parse(str(interval)) == interval
     assert interval.document() == dict(zip(("lower", "upper"), str(interval).split(), strict=True))
 
 
-def test_intervals_in_words_and_what_is_none() -> None:
+def test_intervals_in_words_and_invalid_ones() -> None:
     assert ScoreInterval.parse("-G0.0 G0.5").words == "between -G0.0 and G0.5"
     assert ScoreInterval.parse("-G0.0 G0.0").words == "not known"
     for text in ("", "G2.0", "G2.0 -G4.5", "-G4.5 G2.0 G1.0", "-G4.5, G2.0", "a b"):
@@ -55,7 +55,7 @@ def test_the_nearest_score(interval: ScoreInterval, score: GScore) -> None:
 
 
 @given(intervals, st.sampled_from(Scheme), st.integers(0, 30), st.integers(0, 140), st.booleans())
-def test_the_ends_say_whether_all_scores_print_the_same_points(
+def test_the_bounds_show_whether_all_scores_print_the_same_points(
     interval: ScoreInterval, scheme: Scheme, cutoff: int, quarters: int, white: bool
 ) -> None:
     scoring = Scoring(scheme, GScore(cutoff, True), Komi(quarters | (scheme is Scheme.FULL), white))
@@ -63,7 +63,7 @@ def test_the_ends_say_whether_all_scores_print_the_same_points(
 
 
 def test_intervals_that_decide_points() -> None:
-    """By hand, with cutoff G6.0 and komi G5.75, which White has to beat."""
+    """Examples by hand, with cutoff G6.0 and komi G5.75, which White must beat."""
     by_komi = {Scheme.WINNER, Scheme.KOMI, Scheme.FULL}
     for text, agreeing in (
         ("G7.5 G6.0", {Scheme.CLASSICAL, Scheme.OTB, *by_komi}),
@@ -91,7 +91,7 @@ def test_bounds_decide_by_the_scoring() -> None:
         assert not back.proven
 
 
-def test_what_a_result_may_be_by_all_that_is_known() -> None:
+def test_the_interval_of_an_outcome() -> None:
     settings = GameSettings(Variant.R_MOBILITY, FiftyMoveRule.LEGACY, False, EXPONENTIAL)
     score, bounds = GScore("G3.0"), ScoreInterval.parse("G5.0 G2.5")
     assert str(Outcome(score, Basis.TABLEBASE, score, settings).interval) == "G3.0 G3.0"

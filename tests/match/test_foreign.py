@@ -57,7 +57,7 @@ def test_a_line_of_cutechess(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 
 def test_a_line_of_tcec(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Colours are never swapped, but reversed in the whole schedule; words without effect are reported once."""
+    """Colours are reversed in the whole schedule, without swaps; words without effect are reported once."""
     pgn = tmp_path / "games.pgn"
     assert played_line(TCEC, pgn, A=MATE, B=MATE, C=MATE) == 0
     assert {game.tags["White"] + game.tags["Black"] for game in games_of(pgn)} == {"CB", "AC", "BA"}

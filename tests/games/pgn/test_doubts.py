@@ -1,4 +1,4 @@
-"""Games that contradict themselves, or lack a part: what is doubtful, what counts, and where they end."""
+"""Games that contradict themselves or lack a part: their doubts, what counts, and where they end."""
 
 import io
 from pathlib import Path
@@ -41,7 +41,7 @@ def unescaped(text: str) -> str:
 
 
 def test_games_as_they_are_written() -> None:
-    """Each row is one game, and two with another one behind it."""
+    """Each row is one game, or two games with another one after it."""
     for parts in rows("odd_games.txt", " | "):
         given, movetext, *expected = (unescaped(part.partition("  # ")[0].strip()) for part in parts)
         tags = [tag.partition("=") for tag in given.split("; ")] if given != "-" else []
@@ -63,8 +63,8 @@ def test_a_result_against_the_text_as_in_the_infrafinal_of_season_21() -> None:
     assert "the tag counts" in Doubt.RESULT.sentence
 
 
-def test_a_game_without_its_last_moves_is_not_adjudicated_as_if_whole(reference_dir: Path) -> None:
-    """Nothing is looked up for a position that is not the last; who has won has done so."""
+def test_a_truncated_game_is_not_adjudicated_as_if_complete(reference_dir: Path) -> None:
+    """No position but the last is looked up, and a recorded win counts."""
     tables = Adjudicator(directory=reference_dir)
     whole = f'{BISHOP}[Result "1/2-1/2"]\n[PlyCount "2"]\n\n1... Kh5 2. Kf4 1/2-1/2\n'
     assert outcome(whole, tables).basis is Basis.TABLEBASE
@@ -89,7 +89,7 @@ def test_a_game_without_its_last_moves_is_not_adjudicated_as_if_whole(reference_
         assert isinstance(caught.value.__cause__, UnprovenError)
 
 
-def test_a_repetition_before_the_missing_moves_is_no_end() -> None:
+def test_a_repetition_before_missing_moves_ends_nothing() -> None:
     shuffle = "1. Nf3 Nf6 2. Ng1 Ng8 3. Nf3 Nf6 4. Ng1 Ng8"
     assert outcome(pgn(f"{shuffle} 1/2-1/2", Result="1/2-1/2")).basis is Basis.REPETITION
     assert outcome(pgn(shuffle, Result="1/2-1/2")).basis is Basis.PLAYED
@@ -101,7 +101,7 @@ def test_stalemate_on_the_board_counts_against_the_tag() -> None:
 
 
 def test_an_open_comment_swallows_no_game() -> None:
-    """As one of season 11, Division P, swallowed game 269."""
+    """A comment of season 11, Division P, swallowed game 269."""
     for movetext in (f"{MOVES} {{d=30, mt=1", f"{MOVES} {{d=30\n\n[%clk 1]", "{opening"):
         one, two = games_of(pgn(movetext, Result="1-0") + NEXT)
         assert Doubt.UNCLOSED_COMMENT in one.doubts
@@ -114,7 +114,7 @@ def test_an_open_comment_swallows_no_game() -> None:
 
 
 def test_a_tag_event_without_a_bracket_begins_a_game() -> None:
-    """As in season 16, Testing 13, round 2.4."""
+    """An example is season 16, Testing 13, round 2.4."""
     first, second = (
         '[Event "one"]\n[Result "1-0"]\n\n1. e4 1-0\n',
         '[Site "x"]\n[Result "0-1"]\n\n1. d4 0-1\n',
@@ -127,8 +127,8 @@ def test_a_tag_event_without_a_bracket_begins_a_game() -> None:
             assert two.tags == {"Site": "x", "Result": "0-1"}
 
 
-def test_tags_that_are_cut_off_are_of_no_other_game() -> None:
-    """Wherever a program was ended that then went on in the same file."""
+def test_truncated_tags_belong_to_no_other_game() -> None:
+    """A program was terminated at any byte, and later appended to the same file."""
     tags = {"Event": "one", "Round": "1", "White": "A", "Black": "B", "Result": "1-0", "TimeControl": "6+0.1"}
     header = pgn("", **tags).rstrip()
     following = pgn("1. f3 e5 2. g4 Qh4# 0-1", Event=r"the \"X\" open", White="B", Black="A", Result="0-1")
@@ -149,7 +149,7 @@ def test_tags_that_are_cut_off_are_of_no_other_game() -> None:
 
 
 def test_a_game_that_is_too_long_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It passes in parts, whatever it is long by, and the next one is read."""
+    """It is passed through in parts, whether it is too long in bytes or tags, and the next game is read."""
     monkeypatch.setattr(splitter, "MOST_BYTES", 1000)
     monkeypatch.setattr(splitter, "MOST_TAGS", 10)
     monkeypatch.setattr(reader, "MOST_PLIES", 4)
@@ -167,14 +167,14 @@ def test_a_game_that_is_too_long_is_broken(monkeypatch: pytest.MonkeyPatch) -> N
         assert begins[3:] == [line + half for line in begins[:3]]
 
 
-def test_a_bracket_that_is_missing_at_the_end_is_no_game() -> None:
+def test_a_missing_bracket_at_the_end_begins_no_game() -> None:
     one, two = games_of('[Event "one"]\n\n1. e4 *\n\n[Event "two"')
     assert one.error is None
     assert "neither tags nor moves" in str(two.error)
 
 
 def test_doubts_are_kept_in_tags() -> None:
-    """They are known of games that count by their tags, and gone when the game has been mended."""
+    """Games that count by their tags have their doubts; a game that has been corrected has none."""
     text = pgn(f"{MOVES} 0-1", Result="1-0", Round="1").replace("[Round", '[Round "2"]\n[Round')
     (game,) = tagged(text)
     told = game.data.decode()

@@ -1,4 +1,4 @@
-"""How games ended that did not end on the board, read from what programs write."""
+"""Endings of games that did not end on the board, in the words of programs."""
 
 import io
 import re
@@ -30,7 +30,7 @@ def tags(*values: str) -> dict[str, str]:
 
 
 def row(parts: list[str]) -> tuple[dict[str, str], str, Ending]:
-    """A row of tests/data/endings.txt as tags, comment and ending."""
+    """Return tags, comment and ending of a row of tests/data/endings.txt."""
     first, comment, ended, *told = (part.partition("  # ")[0].strip() for part in parts)
     result, *others = first.split("; ") if first != "-" else [""]
     given = tags({"=": DRAW}.get(result, result), *map(str.strip, others))
@@ -50,13 +50,13 @@ def row(parts: list[str]) -> tuple[dict[str, str], str, Ending]:
 ROWS = [row(parts) for parts in rows("endings.txt", " |")]
 
 
-def test_what_programs_write() -> None:
+def test_endings_of_programs() -> None:
     assert len(ROWS) == 128
     for given_tags, comment, ending in ROWS:
         assert read_ending(given_tags, comment) == ending, (given_tags, comment)
 
 
-def test_a_sentence_may_be_wrapped_as_in_a_file() -> None:
+def test_a_sentence_may_contain_line_breaks() -> None:
     text = '[Result "1/2-1/2"]\n\n1. e4 {+0.48/9 0.003s,\nBlack makes an\nillegal move: e7e4} 1/2-1/2\n'
     game = chess.pgn.read_game(io.StringIO(text))
     assert game is not None
@@ -109,7 +109,7 @@ def other_colour(match: re.Match[str]) -> str:
 
 @given(st.sampled_from([DRAW, "*", ""]), ANY_TEXT)
 def test_colours_are_treated_alike(result: str, comment: str) -> None:
-    """Exchanging the colours in the words exchanges the winner."""
+    """To exchange the colours in the words exchanges the winner."""
     swapped = re.sub("white|black", other_colour, comment, flags=re.IGNORECASE)
     one, two = read_ending(tags(result), comment), read_ending(tags(result), swapped)
     assert two.cause is one.cause
@@ -117,7 +117,7 @@ def test_colours_are_treated_alike(result: str, comment: str) -> None:
 
 
 def test_long_texts_come_to_an_end() -> None:
-    """A pattern whose time grew with the square of the text would take hours."""
+    """A pattern with quadratic time would take hours."""
     for noise in (", ", "white ", "Draw by: (", "won by ", "normal ", "White resigns: "):
         noise *= 25_000
         for result, cause in (("1-0", Basis.FORFEIT), ("*", None)):

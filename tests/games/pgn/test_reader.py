@@ -1,4 +1,4 @@
-"""Reading PGN: tags, start positions, main lines, and what is wrong with broken games."""
+"""Reading of PGN: tags, start positions, main lines, and errors of broken games."""
 
 import io
 
@@ -78,8 +78,8 @@ def test_chess960() -> None:
     assert (moves(inner), inner.board.board_fen()) == ("c1a1 b8a8", "k7/8/8/8/8/8/8/2KR3R")
 
 
-def test_a_long_line_takes_no_longer_than_its_length() -> None:
-    """Blocks are joined once: a line of 64 of them is read in 64 steps, not in 64 * 63 / 2."""
+def test_a_long_line_takes_linear_time() -> None:
+    """Blocks are joined once: a line of 64 blocks takes 64 steps, not 64 * 63 / 2."""
     joined = 0
 
     class Counting(bytes):

@@ -1,4 +1,4 @@
-"""PGN of other programs: their oddities in games of our own, and the files below ``$TBGEN_TEST_PGN``."""
+"""PGN of other programs: their oddities in made-up games, and the files below ``$TBGEN_TEST_PGN``."""
 
 import io
 import os
@@ -21,7 +21,7 @@ def tagged(data: bytes) -> list[TaggedGame]:
 
 
 def results(text: str) -> list[str]:
-    """Result and basis of each game, or what is wrong with it."""
+    """Return result and basis of each game, or its error."""
     return [
         f"{game.outcome.value} {game.outcome.basis}" if game.outcome else str(game.error)
         for game in tagged(text.encode())
@@ -37,7 +37,7 @@ def test_a_byte_order_mark_and_games_without_moves() -> None:
 
 
 def test_moves_in_uci_notation() -> None:
-    """Castling too, one game to a line."""
+    """Moves include castling; each line is a game."""
     text = '[Result "1/2-1/2"]\n\ng1f3 g8f6 g2g3 g7g6 f1g2 f8g7 e1g1 e8g8 1/2-1/2\n'
     assert results(text) == results(f'[Result "1/2-1/2"]\n\n{sans(text)} 1/2-1/2\n')
     assert results("f2f3 e7e5 g2g4 d8h4 0-1") == ["-G0.0 mate"]
@@ -70,8 +70,8 @@ GIVEN = sorted(Path(os.environ["TBGEN_TEST_PGN"]).rglob("*.pgn")) if os.environ.
 
 
 @pytest.mark.parametrize("path", GIVEN, ids=lambda path: path.name)
-def test_files_that_are_given(path: Path) -> None:
-    """No byte is lost, sound games have python-chess's moves, and those that are broken say why."""
+def test_files_of_the_environment(path: Path) -> None:
+    """No byte is lost, games have the moves of python-chess, and broken games have an error."""
     data = path.read_bytes()
     games = tagged(data)
     stream = io.StringIO(data.decode("utf-8-sig", "replace"))

@@ -1,4 +1,4 @@
-"""Splitting PGN: no byte is lost, whatever the bytes; and games begin where the rules say."""
+"""Splitting of PGN: no byte of any input is lost, and games begin where the rules say."""
 
 import io
 import re
@@ -19,7 +19,7 @@ BOM = b"\xef\xbb\xbf"
 
 
 class Trickle:
-    """A stream that returns as little as it likes."""
+    """A stream that returns fewer bytes than requested."""
 
     def __init__(self, data: bytes, sizes: list[int]) -> None:
         self._stream, self._sizes = io.BytesIO(data), sizes
@@ -35,7 +35,7 @@ def split(data: bytes) -> list[RawGame]:
 
 
 def texts(data: bytes) -> list[bytes]:
-    """The games that are there, each without the empty lines at its end."""
+    """Return the games, each without the empty lines at its end."""
     return [raw.data.rstrip() for raw in split(data) if not raw.empty]
 
 
@@ -59,7 +59,7 @@ def check(data: bytes, sizes: list[int]) -> None:
 
 
 def check_tags(raw: RawGame) -> None:
-    """Tags are lines of the game, before its moves."""
+    """Check that tags are lines of the game before its moves."""
     ends = [found.end() for found in BREAK.finditer(raw.data)]
     begins = [0, *ends]
     done = 0
@@ -93,7 +93,7 @@ def test_bytes_like_pgn(data: bytes, sizes: list[int]) -> None:
 @settings(max_examples=sample(40, 200))
 @given(pgn_like() | st.binary(max_size=100))
 def test_all_games_can_be_read_or_are_broken(data: bytes) -> None:
-    """And those that are broken say so; line and ply are those of the move that is quoted."""
+    """Broken games have an error whose line and ply are those of the quoted move."""
     for raw in split(data):
         game = read_game(raw)
         if game.error is not None:
@@ -136,7 +136,7 @@ def test_a_tag_after_moves_begins_a_game() -> None:
     assert two.data[two.movetext :] == b"1. d4 *\n"
 
 
-def test_a_tag_that_has_stood_before_begins_a_game_after_an_empty_line() -> None:
+def test_a_repeated_tag_after_an_empty_line_begins_a_game() -> None:
     assert texts(b'[A "1"]\n[B "1"]\n\n[A "2"]\n\n*') == [b'[A "1"]\n[B "1"]', b'[A "2"]\n\n*']
     twice = b'[A "1"]\n[B "1"]\n[A "2"]\n[B "2"]\n\n1. e4 *'
     (game,) = split(twice)
@@ -144,8 +144,8 @@ def test_a_tag_that_has_stood_before_begins_a_game_after_an_empty_line() -> None
     assert read_game(game).tags == {"A": "1", "B": "1"}
 
 
-def test_tags_of_tagging_tell_no_games_apart() -> None:
-    """They may have stood elsewhere before; but after moves any tag begins a game."""
+def test_tags_of_tagging_begin_no_game() -> None:
+    """They may be repeated among tags; but after moves any tag begins a game."""
     assert len(split(b'[Points "1-0"]\n\n[Points "0-1"]\n[A "1"]\n\n*')) == 1
     assert len(split(b'[A "1"]\n\n[Points "0-1"]\n[A "1"]\n\n*')) == 2
     assert len(split(b'[A "1"]\n\n*\n[Points "0-1"]\n\n*')) == 2
@@ -161,11 +161,11 @@ def test_moves_after_a_result_and_an_empty_line_begin_a_game() -> None:
         assert len(texts(b"1. e4 " + going_on + b"\n\n1... d4 *")) == 1, going_on
 
 
-def test_an_empty_line_tears_no_game_apart() -> None:
+def test_an_empty_line_splits_no_game() -> None:
     assert len(split(b'[A "1"]\n\n[B "2"]\n \n[C "3"]\n\n\n1. e4\n\ne5\n\n2. d4 *')) == 1
 
 
-def test_bytes_before_the_first_game_go_with_it() -> None:
+def test_bytes_before_the_first_game_belong_to_it() -> None:
     for start in (b"\n\n", b"% escaped\n", b"; said\n\n", BOM, BOM + b"\n", BOM + b"% x\n"):
         for game in (b'[A "1"]\n\n*\n', b"1. e4 *\n"):
             (raw,) = split(start + game)
@@ -215,8 +215,8 @@ def test_tags_within_comments_are_text() -> None:
     assert [move.uci() for move in read_game(one).moves] == ["e2e4", "e7e5", "d2d4"]
 
 
-def test_a_comment_that_does_not_end_takes_no_longer_for_what_is_in_it() -> None:
-    """Looked for from every brace, its end would take hours."""
+def test_an_unclosed_comment_takes_linear_time() -> None:
+    """A search for its end from every brace would take hours."""
     (game,) = split(b"1. e4 " + b"{ ;" * (1 << 20) + b"\n[A]\n")
     assert game.movetext == 0
 
@@ -229,7 +229,7 @@ def test_escaped_lines_are_no_moves() -> None:
 
 
 def test_lines_are_those_of_the_file() -> None:
-    """Not those of Unicode, which has other breaks too."""
+    """Other line breaks of Unicode do not count."""
     text = '[A "\u2028\x0b\x85"]\r\n\r1. e4 {\u2028\x0c\x1e} e5\r2. e5 *'
     (game,) = read_games(io.BytesIO(text.encode()))
     assert str(game.error) == "game 1, line 4, ply 3: 'e5' is not a legal move"
@@ -261,13 +261,13 @@ def test_ordinary_games_are_those_of_python_chess(games: list[chess.pgn.Game], w
 
 
 def test_files_of_cutermob_are_those_of_python_chess() -> None:
-    """But for the tags that it does not understand: FENs of seven fields."""
+    """Only FENs of seven fields differ, which python-chess does not understand."""
     for name in ("g01_exp_default", "g02_exp_legacy", "g04_komi_pgn"):
         text = (DATA / f"{name}.pgn").read_text()
         assert_as_python_chess(re.sub(r' -?G\d+\.\d"\]', '"]', text).replace("[Legacy]\n", ""))
 
 
-def test_the_number_of_plies_is_read_if_it_is_one() -> None:
+def test_a_valid_number_of_plies_is_read() -> None:
     numbers = {"93": 93, " 7 ": 7, "": None, "-1": None, "²": None, "9" * 5000: None}
     for said, plies in numbers.items():
         (game,) = split_games(io.BytesIO(f'[PlyCount "{said}"]\n\n1. e4 *\n'.encode()))

@@ -1,4 +1,4 @@
-"""Adjudication: what comes first, what tables say, and what is left where they say nothing."""
+"""Adjudication: the order of endings, values from tables, and games without a table."""
 
 import io
 import random
@@ -35,7 +35,7 @@ BISHOP = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"  # G1.5 in four plies
 
 @pytest.fixture
 def tablebase(reference_dir: Path) -> Tablebase:
-    """Tables of KvK, KBvK and KNvK."""
+    """Return tables of KvK, KBvK and KNvK."""
     return open_tablebase(reference_dir)
 
 
@@ -50,7 +50,7 @@ def played(fen: str, moves: str = "", **rules: object) -> Arbiter:
     return arbiter
 
 
-def test_nothing_comes_before_mate_and_stalemate(tablebase: Tablebase) -> None:
+def test_mate_and_stalemate_come_first(tablebase: Tablebase) -> None:
     for fen, expected in (
         ("R6k/8/6K1/8/8/8/8/8 b - - 5 9 G3.0", ("G0.0", "mate", "G0.0", None)),
         ("8/8/8/8/8/1k1b4/8/K7 w - - 5 9", ("-G0.5", "stalemate", "-G0.5", None)),
@@ -82,7 +82,7 @@ def test_wins_off_the_board_count_as_mate(tablebase: Tablebase) -> None:
     assert (outcome.classical, outcome.proven) == ("1-0", True)
 
 
-def test_a_stopped_game_is_worth_what_best_play_makes_of_it(tablebase: Tablebase) -> None:
+def test_a_stopped_game_has_the_result_of_best_play(tablebase: Tablebase) -> None:
     for ending in (None, AGREED):
         outcome = adjudicate(Arbiter(BISHOP), tablebase, ending)
         assert said(outcome) == ("G1.5", "tablebase", "G3.5", 4)
@@ -95,8 +95,8 @@ def test_a_stopped_game_is_worth_what_best_play_makes_of_it(tablebase: Tablebase
     assert said(adjudicate(Arbiter(mirrored), tablebase)) == ("-G1.5", "tablebase", "-G3.5", 4)
 
 
-def test_what_no_table_holds_stands_as_played(tablebase: Tablebase) -> None:
-    """Castling rights with six men are such a case."""
+def test_positions_without_a_table_stand_as_played(tablebase: Tablebase) -> None:
+    """An example are six men with castling rights."""
     for fen, accrued in ((chess.STARTING_FEN, "-G20.5"), ("4k3/pp6/8/8/8/8/P7/4K2R w K - 4 9 G2.0", "G2.0")):
         for required in (False, True):
             outcome = adjudicate(Arbiter(fen), tablebase, require_tables=required)
@@ -118,7 +118,7 @@ def test_a_missing_table_is_named_or_required(tablebase: Tablebase) -> None:
         adjudicate(arbiter, None, require_tables=True)
 
 
-def test_a_board_brings_its_moves(tablebase: Tablebase) -> None:
+def test_moves_of_a_board_count(tablebase: Tablebase) -> None:
     board = chess.Board("8/8/8/4KBk1/8/8/8/8 b - - 0 1")
     for uci in ("g5h6", "e5f6", "h6h5", "f6e6"):
         board.push_uci(uci)
@@ -129,7 +129,7 @@ def test_a_board_brings_its_moves(tablebase: Tablebase) -> None:
     assert adjudicate(board).basis is Basis.PLAYED
 
 
-def test_tables_for_other_rules_are_refused(tablebase: Tablebase) -> None:
+def test_tables_for_other_rules_are_rejected(tablebase: Tablebase) -> None:
     with pytest.raises(ValueError, match="the tables are for the rules r, the game is under wg"):
         adjudicate(Arbiter(BISHOP, rules="wg"), tablebase)
 
@@ -140,11 +140,11 @@ def game_of(text: str) -> Game:
 
 
 def judged(game: Game, **options: Any) -> Outcome:
-    """The outcome of a game without tables."""
+    """Return the outcome of a game without tables."""
     return adjudicate(replay(game, GameOptions(R, **options)), None, game.ending, recorded=game.result)
 
 
-def test_a_games_own_tags_say_how_it_was_played() -> None:
+def test_tags_of_a_game_determine_its_rules() -> None:
     plain = game_of('[Event "x"]\n\n1. e4 *\n')
     default = game_of('[RMobilityCutoff "G3.5"]\n[Komi "-G6.25"]\n\n1. e4 *\n')
     legacy = game_of('[RMobilityCutoff "G6.0"]\n[Legacy]\n\n1. e4 *\n')
@@ -162,14 +162,14 @@ def test_a_games_own_tags_say_how_it_was_played() -> None:
     assert str(given.settings(plain.tags).scoring.komi) == "G5.75"
 
 
-def test_settings_are_decided_once_for_games_with_the_same_tags() -> None:
+def test_settings_are_resolved_once_for_games_with_the_same_tags() -> None:
     options = GameOptions(R)
     one, two = (game_of(f'[Event "{name}"]\n[RMobilityCutoff "G3.5"]\n\n*\n') for name in "xy")
     assert options.settings(one.tags) is options.settings(two.tags)
     assert replay(one, options).settings is options.settings(one.tags)
 
 
-def test_an_unknown_scoring_does_not_lose_the_result() -> None:
+def test_a_game_with_an_unknown_scoring_has_a_result() -> None:
     found = GameOptions(R).settings({"RMobilityScoring": "rMobilityWinner"})
     assert (found.scoring.scheme, found.unknown_scoring) == (Scheme.WINNER, None)
     for name in ("Best of three", "", "?"):
@@ -196,7 +196,7 @@ def test_bare_kings_ended_the_games_of_cutermob() -> None:
         assert judged(game, bare_kings=False).basis == "played"
 
 
-def test_a_mate_that_we_have_tagged_is_no_forfeit() -> None:
+def test_a_mate_tagged_by_tbgen_is_no_forfeit() -> None:
     tags = '[Result "1/2-1/2"]\n[RMobilityResult "-G0.0"]\n'
     assert judged(game_of(f"{tags}\n1. e4 1/2-1/2\n")).basis is Basis.FORFEIT
     ours = dict.fromkeys(("tablebase", "mate", "table missing", "solved", "bounded"), Basis.PLAYED)
@@ -206,7 +206,7 @@ def test_a_mate_that_we_have_tagged_is_no_forfeit() -> None:
 
 
 def random_game(seed: int) -> Game:
-    """A game with many resets and repetitions, from a start with a clock and maybe an accrued score."""
+    """Return a game with many resets and repetitions, from a start with a clock and perhaps a score."""
     chances = random.Random(seed)
     board = chess.Board.from_chess960_pos(chances.randrange(960)) if seed % 3 == 0 else chess.Board()
     if seed % 3 == 1:
@@ -225,7 +225,7 @@ def random_game(seed: int) -> Game:
     return Game(1, 1, start=start, board=board)
 
 
-def test_a_replay_from_the_last_reset_on_is_enough() -> None:
+def test_a_replay_from_the_last_reset_suffices() -> None:
     for rule in FiftyMoveRule:
         skipped = 0
         for seed in range(sample(10, 60)):
@@ -241,7 +241,7 @@ def test_a_replay_from_the_last_reset_on_is_enough() -> None:
         assert skipped > 6, rule
 
 
-def test_tags_that_mean_nothing_are_refused() -> None:
+def test_invalid_tags_are_rejected() -> None:
     for tag, sentence in (
         ('[RMobilityCutoff "-G6.0"]', "is not a cutoff: expected"),
         ('[RMobilityCutoff "six"]', "is not a cutoff: expected"),

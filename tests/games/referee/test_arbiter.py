@@ -1,4 +1,4 @@
-"""The arbiter: games that cuteRMob refereed, each rule by example, and what is refused."""
+"""The arbiter: games refereed by cuteRMob, an example of each rule, and rejected arguments."""
 
 import json
 import random
@@ -44,16 +44,16 @@ REFUSED = {
     "8/8/8/8/3k4/8/2B5/K7 w - - 3 80 G": "'G' is not a G-score",
 }
 SHORT = "8/8/8/8/3k4/8/2B5/K7 w"
-"""cuteRMob refuses it."""
+"""A FEN that cuteRMob rejects as well."""
 
 
 def end(arbiter: Arbiter) -> tuple[GScore, Basis] | None:
-    """Value and basis of a game that is over."""
+    """Return value and basis of a game that is over."""
     outcome = arbiter.outcome
     return None if outcome is None else (outcome.value, outcome.basis)
 
 
-def test_what_cutermob_refuses_or_misreads_is_refused() -> None:
+def test_starts_that_cutermob_rejects_or_misreads_are_rejected() -> None:
     fens = {game["fen"] for game in GAMES}
     invalid = {game["fen"] for game in GAMES if not game.get("valid", True)}
     assert len(GAMES) == 156
@@ -98,7 +98,7 @@ def after(fen: str, moves: str = "", **play: Any) -> Arbiter:
 
 
 def told(arbiter: Arbiter) -> tuple[str, int, str | None]:
-    """Accrued score, clock and reason of the end."""
+    """Return the accrued score, the clock and the basis."""
     return str(arbiter.accrued), arbiter.clock, arbiter.basis
 
 
@@ -196,7 +196,7 @@ def test_play_goes_on_after_a_repetition() -> None:
         arbiter.pop()
 
 
-def test_what_is_shown_is_a_copy() -> None:
+def test_the_board_of_an_arbiter_is_a_copy() -> None:
     board = chess.Board(ROOKS[0])
     arbiter = Arbiter(board)
     arbiter.push_uci("c3c4")
@@ -206,7 +206,7 @@ def test_what_is_shown_is_a_copy() -> None:
 
 
 def random_play(seed: int) -> chess.Board:
-    """A board with many moves, some of which go back and forth."""
+    """Return a board with many moves, some of which go back and forth."""
     rng = random.Random(seed)
     fens = (chess.STARTING_FEN, "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 7 9", f"{KINGS} 5 9", f"{ROOK} 60 80")
     board = chess.Board(fens[seed % len(fens)])
@@ -220,8 +220,8 @@ def random_play(seed: int) -> chess.Board:
     return board
 
 
-def test_a_board_brings_its_moves() -> None:
-    """The arbiter of a board is that of a game played from the board's first position on."""
+def test_moves_of_a_board_count() -> None:
+    """The arbiter of a board equals that of a game from the board's first position."""
     for rule, rules in product(FiftyMoveRule, Variant):
         ends: Counter[Basis | None] = Counter()
         for seed in range(sample(4, 16)):
@@ -242,7 +242,7 @@ def test_a_board_brings_its_moves() -> None:
         assert ends[Basis.REPETITION] > 5, (rule, rules)
 
 
-def test_a_given_accrued_score_counts_in_place_of_a_boards_moves() -> None:
+def test_an_accrued_score_replaces_the_moves_of_a_board() -> None:
     board = chess.Board("7k/8/5K2/8/8/8/8/R7 w - - 0 1")
     for uci in ("a1g1", "h8h7", "g1a1"):
         board.push_uci(uci)
@@ -266,7 +266,7 @@ def test_a_given_accrued_score_counts_in_place_of_a_boards_moves() -> None:
         assert str(Arbiter(start, **given).accrued) == expected, (start, given)
 
 
-def test_histories_and_accrued_scores_that_mean_nothing() -> None:
+def test_invalid_histories_and_accrued_scores() -> None:
     null = chess.Board(f"{KINGS} 0 1")
     null.push(chess.Move.null())
     assert refusal(Arbiter, null).startswith(
@@ -279,8 +279,8 @@ def test_histories_and_accrued_scores_that_mean_nothing() -> None:
         Arbiter(accrued=3)  # type: ignore[arg-type]
 
 
-def test_mate_and_stalemate_are_what_they_are() -> None:
-    """Whatever is said to have accrued before, as in :meth:`Tablebase.probe`."""
+def test_mate_and_stalemate_override_the_accrued_score() -> None:
+    """Any earlier accrued score is overridden, as in :meth:`Tablebase.probe`."""
     for fen, value, reason in (
         ("R6k/8/6K1/8/8/8/8/8 b - -", "G0.0", Basis.MATE),
         ("k7/8/1QK5/8/8/8/8/8 b - -", "G0.5", Basis.STALEMATE),
@@ -292,7 +292,7 @@ def test_mate_and_stalemate_are_what_they_are() -> None:
 
 
 def seen(arbiter: Arbiter) -> tuple[object, ...]:
-    """All that an arbiter shows."""
+    """Return all properties of an arbiter."""
     board = arbiter.board
     position = board.fen(shredder=True), board.chess960, board.move_stack
     return arbiter.accrued, arbiter.clock, arbiter.outcome, arbiter.position_score, position
@@ -324,7 +324,7 @@ NONSENSE = [
 ]
 
 
-def test_moves_that_are_refused() -> None:
+def test_rejected_moves() -> None:
     arbiter = after("4k3/4P3/8/8/8/1N6/8/R3KN2 w Q - 0 1", "e1f2 e8d7 f2e1")
     before = seen(arbiter)
     for text in [*NONSENSE, "e8=Q", "Nbd4", "Nbd2", "O-O-O", "e1c1", "d7e6q", "d7d7", "d7d5"]:
@@ -339,7 +339,7 @@ def test_moves_that_are_refused() -> None:
     assert "is not a legal move in" in refusal(after(f"{MATE} 0 1", "a1a8").push_uci, "h8h7")
 
 
-def test_starts_that_are_refused() -> None:
+def test_rejected_starts() -> None:
     for fen, sentence in (
         *((text, "is not a FEN") for text in NONSENSE),
         ("4k3/8/8/8/8/8/8/8 w - - 0 1", "White has no king"),

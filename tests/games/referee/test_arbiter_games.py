@@ -1,4 +1,4 @@
-"""The arbiter and random games: it agrees, ply by ply, with the rules taken literally."""
+"""The arbiter in random games: it agrees, ply by ply, with a literal implementation of the rules."""
 
 import itertools
 import random
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:the seventh field")
 
 @dataclass
 class Play:
-    """What a game is played by."""
+    """The rules of a game."""
 
     rule: str
     cutoff: GScore
@@ -34,7 +34,7 @@ class Play:
 
 
 class Literal:
-    """A game refereed from its start each time anybody asks."""
+    """A literal referee, which replays the game from its start for each query."""
 
     def __init__(self, fen: str, seventh: GScore | None, play: Play) -> None:
         self.boards = [chess.Board(fen, chess960=True)]
@@ -50,7 +50,7 @@ class Literal:
         self.moves.append(move)
 
     def referee(self) -> tuple[GScore, int, Basis | None]:
-        """Accrued score, 50-move counter and what has ended it."""
+        """Return the accrued score, the 50-move counter and the reason of the end."""
         play, start = self.play, self.boards[0]
         clock = start.halfmove_clock
         accrued = self.seventh if not play.variant.is_reset_by(clock == 0) else None
@@ -103,7 +103,7 @@ def free_kings(board: chess.Board) -> bool:
 
 
 def diagram(board: chess.Board) -> tuple[object, ...]:
-    """What must be the same for a repetition."""
+    """Return the properties that are equal in a repetition."""
     capture = [move.to_square for move in board.legal_moves if board.is_en_passant(move)]
     rights = board.castling_shredder_fen()
     return board.piece_map(), board.turn, rights, capture[:1]
@@ -113,7 +113,7 @@ def diagram(board: chess.Board) -> tuple[object, ...]:
 
 
 def random_start(rng: random.Random) -> chess.Board:
-    """A position with few men or with many, with rights to castle as in chess or as in Chess960."""
+    """Return a position with few or many men, with castling rights as in chess or as in Chess960."""
     kind = rng.choice(["few", "few", "kings", "castling", "castling", "chess", "Chess960"])
     if kind == "chess":
         return chess.Board()
@@ -149,7 +149,7 @@ HABITS = [
 
 
 def chosen(game: Literal, kind: str, rng: random.Random) -> chess.Move | None:
-    """A legal move, of the kind if there is one."""
+    """Return a legal move, of a kind if possible."""
     board, past = game.boards[-1], game.moves
     moves = list(board.legal_moves)
     wanted = []
@@ -179,7 +179,7 @@ def after(board: chess.Board, move: chess.Move) -> chess.Board:
 @settings(max_examples=sample(40, 300))
 @given(st.randoms(use_true_random=True))
 def test_any_game(rng: random.Random) -> None:
-    """At each ply the arbiter agrees with the rules taken literally; moves taken back leave no trace."""
+    """At each ply the arbiter agrees with the literal referee; undone moves leave no trace."""
     start = random_start(rng)
     start.halfmove_clock = rng.choice([0, 0, 0, 1, 7, 95, 97, 98, 99, 99, 100, 101])
     rule = rng.choice([rule.value for rule in FiftyMoveRule])
@@ -227,7 +227,7 @@ def test_any_game(rng: random.Random) -> None:
 
 
 def make(arbiter: Arbiter, board: chess.Board, move: chess.Move, way: int) -> None:
-    """Make a move in one of the three ways."""
+    """Make a move by one of three methods."""
     if way == 0:
         arbiter.push(move)
     elif way == 1:
@@ -245,8 +245,8 @@ def agree(arbiter: Arbiter, game: Literal) -> None:
     assert arbiter.board.fen(shredder=True).split()[:4] == game.boards[-1].fen(shredder=True).split()[:4]
 
 
-def test_own_scores_are_those_of_the_moves() -> None:
-    """Random positions with rights to castle, and those after a double step."""
+def test_position_scores_are_those_of_the_moves() -> None:
+    """Random positions include castling rights and double steps."""
     rng = random.Random("own scores")
     kinds: Counter[str] = Counter()
     for fen in ILLEGAL_EN_PASSANT:
@@ -299,7 +299,7 @@ KINDS = (
 
 
 def kinds_of(board: chess.Board) -> Iterator[str]:
-    """What makes counting the moves of a position difficult."""
+    """Return the kinds of difficulty in counting the moves of a position."""
     checkers = board.checkers_mask().bit_count()
     moves = list(board.legal_moves)
     found = (

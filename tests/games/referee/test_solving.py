@@ -1,4 +1,4 @@
-"""Games that stopped where no table says what they are worth, and a solver does; cells are stood in for."""
+"""Games that stopped in positions without a table, which a solver proves; a stub replaces cells."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ BISHOP = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
 
 @pytest.fixture
 def tablebase(reference_dir: Path) -> Tablebase:
-    """Tables of KvK, KBvK and KNvK."""
+    """Return tables of KvK, KBvK and KNvK."""
     return open_tablebase(reference_dir)
 
 
@@ -81,8 +81,8 @@ def test_an_interval(tablebase: Tablebase) -> None:
     assert said(judged(tablebase, "-G0.0 G0.0")) == ("G4.5", "played", None, False)
 
 
-def test_a_score_that_is_disproved_is_not_published(tablebase: Tablebase) -> None:
-    """The nearest score that is not disproved is, whatever tables are missing."""
+def test_a_disproved_score_is_not_published(tablebase: Tablebase) -> None:
+    """The nearest score that is not disproved is published, even if tables are missing."""
     outcome = judged(tablebase, "-G1.0 -G5.5", "8/5K1p/8/8/6P1/1k2b2P/8/8 b - - 0 52 G21.5")
     assert said(outcome) == ("-G5.5", "nearest bound", "-G1.0 -G5.5", False)
     assert str(outcome.accrued) == "G21.5"
@@ -91,7 +91,7 @@ def test_a_score_that_is_disproved_is_not_published(tablebase: Tablebase) -> Non
     assert outcome.missing is not None
 
 
-def test_a_table_that_is_missing(tablebase: Tablebase) -> None:
+def test_a_missing_table(tablebase: Tablebase) -> None:
     for answer, expected in (
         ("G2.0 G2.0", ("G2.0", "solved", None, True)),
         ("-G8.5 G7.0", ("G7.0", "bounded", "-G8.5 G7.0", True)),
@@ -103,14 +103,14 @@ def test_a_table_that_is_missing(tablebase: Tablebase) -> None:
         assert (outcome.missing is None) == outcome.proven
 
 
-def test_what_cannot_be_solved(tablebase: Tablebase) -> None:
+def test_positions_that_cannot_be_solved(tablebase: Tablebase) -> None:
     outcome = judged(tablebase, "", f"{CASTLING} G2.0")
     assert said(outcome) == ("G2.0", "played", None, False)
     assert outcome.unsolvable.startswith("the position has castling rights")
 
 
-def test_nothing_is_solved_that_is_known_or_over(tablebase: Tablebase) -> None:
-    """By tables, on the board, or off it."""
+def test_games_with_a_proved_result_are_not_solved(tablebase: Tablebase) -> None:
+    """Results may be proved by tables, on the board, or off it."""
     prover = Prover({})
     solver = Solver(prove=prover)
     resigned = Ending(Basis.RESIGNATION, True, "Black resigns")
@@ -121,7 +121,7 @@ def test_nothing_is_solved_that_is_known_or_over(tablebase: Tablebase) -> None:
     assert (prover.asked, solver.course.asked) == ([], 0)
 
 
-def test_what_proves_the_points_is_a_proof(tablebase: Tablebase) -> None:
+def test_bounds_that_prove_the_points_are_a_proof(tablebase: Tablebase) -> None:
     for answer in ("G3.0 G3.0", "-G8.5 G7.0"):
         for fen in (LOCKED, ROOK):
             assert judged(tablebase, answer, fen, require_proof=True).proven
@@ -144,7 +144,7 @@ def test_what_proves_the_points_is_a_proof(tablebase: Tablebase) -> None:
         adjudicate(LOCKED, tablebase, solver=late, require_proof=True)
 
 
-def test_where_no_solver_can_be(reference_dir: Path) -> None:
+def test_arguments_that_exclude_a_solver(reference_dir: Path) -> None:
     with pytest.raises(ValueError, match="tables are required, but there are none"):
         adjudicate(LOCKED, None, solver=Solver())
     with pytest.raises(ValueError, match="positions are solved in r-mobility only"):

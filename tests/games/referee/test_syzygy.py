@@ -1,4 +1,4 @@
-"""Games that stopped where no table says what they are worth, and Syzygy files do, or say more."""
+"""Games that stopped in positions without a table, whose results Syzygy files prove or bound."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -51,8 +51,8 @@ def test_a_forced_mate_beats_any_accrued_score(syzygy: Syzygy, tmp_path: Path) -
             assert outcome.classical == "1-0"
 
 
-def test_a_cursed_win_is_one(syzygy: Syzygy, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Though the game has stopped as a draw by the 50-move rule of chess; only five men can have one."""
+def test_a_cursed_win_is_a_win(syzygy: Syzygy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The game has stopped as a draw by the 50-move rule of chess; only five men have cursed wins."""
     monkeypatch.setattr(syzygy._files, "get_wdl", lambda _: -1)
     ending = Ending(None, None, "Draw by adjudication: SyzygyTB")
     outcome = adjudicate(arbiter(f"{LOCKED} G4.5"), None, ending, recorded="1/2-1/2", syzygy=syzygy)
@@ -60,8 +60,8 @@ def test_a_cursed_win_is_one(syzygy: Syzygy, monkeypatch: pytest.MonkeyPatch) ->
     assert outcome.recorded == "1/2-1/2"
 
 
-def test_where_nobody_can_force_mate(syzygy: Syzygy, no_tables: Tablebase) -> None:
-    """Only chess does not care which stalemate it is, or none."""
+def test_positions_without_a_forced_mate(syzygy: Syzygy, no_tables: Tablebase) -> None:
+    """In chess alone, stalemates by either side and other draws are equal."""
     bases = {Scheme.EXPONENTIAL: "table missing", Scheme.WINNER: "table missing", Scheme.CLASSICAL: "bounded"}
     for scheme, basis in bases.items():
         outcome = adjudicate(arbiter(f"{DRAWN} G3.5", scheme), no_tables, syzygy=syzygy)
@@ -79,7 +79,7 @@ def test_tables_come_first(syzygy: Syzygy, three_men: Path) -> None:
         assert adjudicate(arbiter(DRAWN), tables, syzygy=syzygy).basis is Basis.TABLEBASE
 
 
-def test_what_is_over_is_not_looked_up(syzygy: Syzygy) -> None:
+def test_finished_games_are_not_looked_up(syzygy: Syzygy) -> None:
     lost = Ending(Basis.TIME_FORFEIT, chess.BLACK, "White loses on time")
     assert adjudicate(arbiter(WON), None, lost, syzygy=syzygy).basis is Basis.TIME_FORFEIT
     drawn = arbiter("7k/8/6K1/8/8/8/8/R7 w - - 100 90 G5.0")
@@ -97,8 +97,8 @@ def test_a_missing_file_is_named(syzygy: Syzygy, no_tables: Tablebase) -> None:
         adjudicate(arbiter(LOCKED), no_tables, syzygy=syzygy, require_proof=True)
 
 
-def test_what_is_solved_counts_together_with_it(syzygy: Syzygy, no_tables: Tablebase) -> None:
-    """As kept results may that were found without files."""
+def test_solutions_and_files_are_combined(syzygy: Syzygy, no_tables: Tablebase) -> None:
+    """Stored results may have been found without files."""
 
     def judged(proved: str, accrued: str) -> Outcome:
         solver = Solver(prove=Prover({DRAWN: [ProvedValue(ScoreInterval.parse(proved))]}))

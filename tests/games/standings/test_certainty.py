@@ -1,4 +1,4 @@
-"""What is certain of standings: against all values that open games may have, one after the other."""
+"""The certainty of standings, compared with all values that unproved games may have."""
 
 import json
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ TRIED = [GScore(rank, white) for rank in (1, 2, 3, 14, 15, 16) for white in (Tru
 
 
 def random_event(random: Random) -> list[GameRecord]:
-    """Up to ten games of three or four players, up to four of them with bounds alone."""
+    """Return up to ten games of three or four players, up to four of them with bounds only."""
     names, records = "ABCD"[: random.choice((3, 4))], []
     for number in range(random.randint(3, 10)):
         white, black = random.sample(names, 2)
@@ -44,7 +44,7 @@ def random_event(random: Random) -> list[GameRecord]:
 
 
 def every_value(records: list[GameRecord]) -> Iterator[list[GameRecord]]:
-    """The games with every choice of values for those that are open."""
+    """Yield the games with every choice of values for those with bounds."""
     choices = []
     for each in records:
         lower, upper = each.outcome.interval
@@ -110,7 +110,7 @@ def check_against_all_values(records: list[GameRecord], order: Order, scheme: Sc
     [("tcec", {Dependence.VALUES}), ("points", {Dependence.VALUES, Dependence.POINTS})],
     ids=["points in chess first", "points first"],
 )
-def test_tiebreaks_depend_on_no_more_than_they_say(first: str, changing: set[Dependence]) -> None:
+def test_tiebreaks_depend_on_no_more_than_declared(first: str, changing: set[Dependence]) -> None:
     records, order = random_event(Random(5)), ORDERS[first].with_tiebreaks(tuple(TIEBREAKS))
     found: dict[tuple[str, str], set[object]] = {}
     for choice in every_value(records):
@@ -121,7 +121,7 @@ def test_tiebreaks_depend_on_no_more_than_they_say(first: str, changing: set[Dep
     assert changed == {key for key, each in TIEBREAKS.items() if each.depends in changing}
 
 
-def test_what_depends_on_values_but_is_no_sum_is_uncertain() -> None:
+def test_tiebreaks_by_values_that_are_no_sums_are_uncertain() -> None:
     records = [*games("AB G9.0, BA G9.0"), game("C", "D", "G9.0", basis=Basis.PLAYED)]
     field = standings(records, order="tcec").certainty.field
     best = Tiebreak("best", "", "", lambda player, _, __: 1 if player.name == "A" else 0, Dependence.VALUES)
@@ -129,7 +129,7 @@ def test_what_depends_on_values_but_is_no_sum_is_uncertain() -> None:
 
 
 def test_a_game_between_two_counts_for_both() -> None:
-    """A has 1/4 more by the first game, and B may get up to 1/8, or 1/4, back from the second."""
+    """A leads by 1/4 after the first game, of which the second may give B up to 1/8, or 1/4."""
     for bounds, places, sentence in (
         ("-G1.0 G1.0", [(1, 1), (2, 2)], "but no place depends on that."),
         ("-G1.0 G0.5", [(1, 2), (1, 2)], "and places 1 to 2 may depend on that."),
@@ -140,7 +140,7 @@ def test_a_game_between_two_counts_for_both() -> None:
         assert certainty.sentence == f"1 of 2 values is not proved, {sentence}"
 
 
-def test_nothing_is_known_of_a_game_as_played() -> None:
+def test_a_game_as_played_may_have_any_value() -> None:
     records = [game("A", "X", "G1.0", basis=Basis.PLAYED), *games("BX G1.5, XC G0.0")]
     found = standings(records, order="tcec")
     a = next(player for player in found.players if player.name == "A")
@@ -151,7 +151,7 @@ def test_nothing_is_known_of_a_game_as_played() -> None:
     assert chess.certainty.sentence == "1 of 3 values is not proved, but no place depends on that."
 
 
-def test_ranges_of_places_that_overlap_are_one() -> None:
+def test_overlapping_ranges_of_places_are_merged() -> None:
     level = [game(name, f"X{name}", "G1.0", basis=Basis.PLAYED) for name in "ABC"]
     found = standings(level, order="tcec")
     assert found.certainty.sentence == "3 of 3 values are not proved, and places 1 to 6 may depend on that."
@@ -177,7 +177,7 @@ def test_many_ranges_and_many_players() -> None:
 
 
 def test_equal_players_are_certain_if_nobody_can_join_them() -> None:
-    """A and B are level by proved games; direct encounters part them, but for C, which may be level too."""
+    """A and B are level by proved games; direct encounters separate them unless C is level too."""
     records = games("AB G0.0, BX G0.0, XA G0.0")
     records += [game("C", "Y", "G1.0", basis=Basis.PLAYED, bounds="G3.0 G1.0")]
     assert standings(records).certainty.sentence.endswith("but no place depends on that.")
@@ -185,8 +185,8 @@ def test_equal_players_are_certain_if_nobody_can_join_them() -> None:
     assert "may depend" in standings(records).certainty.sentence
 
 
-def test_who_is_level_may_depend_on_values() -> None:
-    """A is ahead of B by their game; but if C has no more points than they, all three are level in it."""
+def test_the_group_of_level_players_may_depend_on_values() -> None:
+    """A is ahead of B by their game; if C has the same points, direct encounters leave all three level."""
     records, open_ = games("AB G0.0, CA G0.0, BC G0.0"), game("C", "X", "G9.0", basis=Basis.PLAYED)
     found = standings([*records, open_], order="points")
     assert [(player.place, player.name) for player in found.players][:3] == [(1, "C"), (2, "A"), (3, "B")]
@@ -195,14 +195,14 @@ def test_who_is_level_may_depend_on_values() -> None:
     assert {player.name for player in by_values.players if player.place == 1} == {"A", "B", "C", "X"}
 
 
-def test_balances_of_ranks_without_a_column_part_players() -> None:
+def test_balances_of_ranks_without_a_column_separate_players() -> None:
     """C may have a G8.5 in place of its G9.0, of which A has one too; and Y be level with C in G9.0 then."""
     records = [*games("AX G9.0"), game("C", "Y", "G9.0", basis=Basis.PLAYED, bounds="G9.0 G8.0")]
     found = standings(records, order=ORDERS["tcec"].with_tiebreaks(("balances",)))
     assert [found.certainty.places[name] for name in "ACYX"] == [(1, 2), (1, 3), (2, 4), (3, 4)]
 
 
-def test_it_is_in_the_document_and_in_a_table() -> None:
+def test_certainty_is_in_the_document_and_in_a_table() -> None:
     open_ = game("A", "B", "G1.0", basis=Basis.PLAYED, bounds="G1.5 G0.5")
     records = [open_, game("B", "A", "G1.0", number=2)]
     found = standings(records, order=ORDERS["tcec"].with_tiebreaks(("rmobility",)))

@@ -1,4 +1,4 @@
-"""Crosstables: games one by one, and points, within the width of a terminal."""
+"""Crosstables of single games and of points, within the width of a terminal."""
 
 from fractions import Fraction
 from itertools import permutations
@@ -15,7 +15,7 @@ LONG = "Engine v0.7_dev2-net_15.0-{:02}"
 
 
 def event(players: int, rounds: int) -> Standings:
-    """An event in which all players have met with either colour in each round; White wins every game."""
+    """Return the games of an event in which all players meet with both colours; White wins every game."""
     names = [LONG.format(number) for number in range(players)]
     return standings([game(*pair, "G0.0") for _ in range(rounds) for pair in permutations(names, 2)])
 
@@ -51,7 +51,7 @@ def test_points_are_those_of_the_scoring_and_aligned() -> None:
 
 
 def test_twelve_players_fit_a_hundred_columns() -> None:
-    """With two games for each two players, and with four, and names of thirty letters."""
+    """Every two players have two games or four, and names have thirty letters."""
     for rounds in (1, 2):
         found = lines(crosstable(event(12, rounds)))
         assert len(found) == 13
@@ -74,7 +74,7 @@ def test_wider_crosstables_fold_and_keep_numbers_and_names() -> None:
             assert all(row[1] == "Engine" for row in words)
 
 
-def test_long_matches_are_counted() -> None:
+def test_cells_of_long_matches_count_games() -> None:
     records = games("AB G0.0 15, AB G0.5 12, AB -G0.0 3")
     assert lines(crosstable(standings(records))) == [
         "  player sum 1          2",

@@ -1,4 +1,4 @@
-"""Elo, against cuteRMob where it is right, against fastchess, and against formulas of its own."""
+"""Elo, compared with cuteRMob where it is right, with fastchess, and with independent formulas."""
 
 import json
 import math
@@ -13,13 +13,13 @@ from tbgen.games.standings import elo
 from tests.support.paths import DATA
 
 ROWS = [json.loads(line) for line in (DATA / "elo_and_sprt.jsonl").read_text().splitlines()]
-"""Elo and SPRT as cuteRMob computes them, its errors included."""
+"""Elo and SPRT by cuteRMob, including its errors."""
 
 shares = st.lists(st.sampled_from([0.0, 0.25, 0.4375, 0.5, 0.5625, 0.625, 0.75, 1.0]), min_size=2)
 
 
 def spread(points: float, squares: float, count: int) -> list[float]:
-    """Some points with the given sum and sum of squares."""
+    """Return points with a certain sum and sum of squares."""
     mean = points / count
     deviation = math.sqrt(max(squares / count - mean * mean, 0) * count / 2)
     return [mean + deviation, mean - deviation] + [mean] * (count - 2)
@@ -47,7 +47,7 @@ def test_the_published_example() -> None:
 
 
 @given(shares)
-def test_elo_by_independent_means(points: list[float]) -> None:
+def test_elo_by_independent_formulas(points: list[float]) -> None:
     found = elo(points)
     mean, error = statistics.fmean(points), statistics.pstdev(points) / math.sqrt(len(points))
     if not 0 < mean < 1:
@@ -66,7 +66,7 @@ def test_elo_by_independent_means(points: list[float]) -> None:
             assert found.margin == math.inf
 
 
-def test_elo_of_little() -> None:
+def test_elo_of_few_games() -> None:
     with pytest.raises(UsageError, match="there are no games"):
         elo([])
     assert str(elo([1, 1])) == "+inf +- unbounded"
@@ -80,7 +80,7 @@ def test_elo_of_little() -> None:
 
 
 def test_elo_agrees_with_fastchess() -> None:
-    """Its figures (app/tests/elo_test.cpp), to its digits; pairs are of 0, 1/2, 1, 1 1/2 and 2 points."""
+    """Numbers and digits are those of app/tests/elo_test.cpp; pairs have 0, 1/2, 1, 1 1/2 or 2 points."""
     names = ("normalised", "normalised_margin", "difference", "margin", "superiority")
     for counts, expected in (
         ((89, 123, 76), (-20.76, 40.13, None, None, 0.1553)),

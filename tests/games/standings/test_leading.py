@@ -1,4 +1,4 @@
-"""What spectators are told of a lead."""
+"""The lead of the first player in words."""
 
 from tbgen.games.standings import standings
 from tbgen.games.standings.orders import ORDERS
@@ -6,7 +6,7 @@ from tbgen.games.standings.tables import lead_of
 from tests.support.tournaments import games
 
 
-def test_a_lead_is_told_however_small_it_is() -> None:
+def test_even_a_very_small_lead_is_shown() -> None:
     """In the last row White wins each: A and B have 2 points, C and D have 1, and A has beaten B."""
     for played, told in (
         ("AB G0.0, BA -G0.0", "2 to 0 points"),

@@ -1,4 +1,4 @@
-"""The page of standings: what comes first, and what plots have."""
+"""The page of standings: the order of its parts, and its plots."""
 
 from base64 import b64decode
 from itertools import permutations
@@ -15,12 +15,12 @@ from tests.support.tournaments import game
 
 @pytest.fixture(autouse=True)
 def _one_histogram(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They take long to draw."""
+    """Draw only one histogram, because drawing is slow."""
     monkeypatch.setattr("tbgen.games.standings.plots._MAX_HISTOGRAMS", 1)
 
 
 def test_standings_come_first_then_crosstables_then_plots() -> None:
-    """Of twelve players who have met four times."""
+    """The page is that of twelve players who have met four times."""
     names = [f"Engine v0.7_dev2-net_15.0-{number:02}" for number in range(12)]
     values = ("G0.0", "G1.5", "-G3.5", "G12.5", "-G0.0")
     games = [game(*pair, values[number % 5]) for number, pair in enumerate(2 * list(permutations(names, 2)))]
@@ -39,7 +39,7 @@ def test_standings_come_first_then_crosstables_then_plots() -> None:
     assert cells[1][3] == ""
 
 
-def test_plots_have_whole_names_and_the_points_that_the_order_goes_by() -> None:
+def test_plots_have_full_names_and_the_points_of_the_order() -> None:
     games = [game("iCE 4.0.853", "Minic 2.17", value) for value in ("G1.5", "G0.0")]
     for order, share in (("tcec", "75.0%"), ("points", "78.1%")):
         result = standings(games, order=order)

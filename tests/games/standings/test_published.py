@@ -1,4 +1,4 @@
-"""Tiebreaks as they were published: the tables of r-mobility and the ties of TCEC's season 18."""
+"""Published tiebreaks: the tables of r-mobility and the ties of TCEC's season 18."""
 
 import csv
 from functools import cache
@@ -34,14 +34,14 @@ def events() -> dict[str, list[GameRecord]]:
 
 
 def places(result: Standings, first: int, *names: str) -> list[str]:
-    """The players from a place on, as many as there are names, by the beginnings of theirs."""
+    """Return the players from a place on, by the beginnings of their names."""
     found = result.players[first - 1 : first - 1 + len(names)]
     assert [player.place for player in found] == list(range(first, first + len(names)))
     return [next((name for name in names if player.name.startswith(name)), player.name) for player in found]
 
 
 def test_the_tables_of_r_mobility_of_season_18() -> None:
-    """All 260 cells that the stored pages have."""
+    """All 260 cells of the stored pages agree."""
     lines = (DATA / "tcec_scores.csv").read_text().splitlines()
     published = list(csv.DictReader(line for line in lines if not line.startswith("#")))
     assert len(published) == 260
@@ -85,7 +85,7 @@ def test_the_ties_of_season_18_by_its_rules_and_by_those_since_season_20(
 
 @pytest.mark.parametrize("scheme", [Scheme.EXPONENTIAL, Scheme.CLASSICAL, Scheme.HARMONIC])
 def test_r_mobility_decides_the_top_4_bonus_by_any_scoring(scheme: Scheme) -> None:
-    """AllieStein and LCZero were level in all that counted before."""
+    """AllieStein and LCZero were level in all earlier tiebreaks."""
     result = standings(events()["Top4"], scheme, "tcec")
     numbers = [(player.name.split()[0], player.tiebreaks) for player in result.players]
     assert [name for name, _ in numbers] == ["AllieStein", "LCZero", "Stockfish", "Stoofvlees"]
@@ -98,7 +98,7 @@ def test_r_mobility_decides_the_top_4_bonus_by_any_scoring(scheme: Scheme) -> No
 
 
 def test_numbers_of_ties_of_season_18() -> None:
-    """Direct encounters, wins, Sonneborn-Berger and r-mobility as they were found from the games alone."""
+    """Direct encounters, wins, Sonneborn-Berger and r-mobility are computed from the games alone."""
     result = standings(events()["QL"], order="tcec-s19")
     found = {player.name.split()[0]: player.tiebreaks for player in result.players}
     assert [found[name]["wins"] for name in ("FabChess", "Combusken")] == [6, 5]
@@ -128,13 +128,13 @@ def test_numbers_of_ties_of_season_18() -> None:
         ("FRC6 D", "direct,rmobility", "Revenge", 2),
     ],
 )
-def test_who_advanced_tells_the_order(event: str, tiebreaks: str, first: str, second: int) -> None:
-    """Berserk (December 2021) and Minic (May 2023) advanced by their second places: not by all rules."""
+def test_the_advancing_players_show_the_order(event: str, tiebreaks: str, first: str, second: int) -> None:
+    """Berserk (December 2021) and Minic (May 2023) advanced from second places, which not all rules give."""
     order = ORDERS["tcec"].with_tiebreaks(tuple(tiebreaks.split(",")))
     assert standings(events()[event], order=order).players[second - 1].name.startswith(first)
 
 
-def test_three_level_players_are_parted_by_each_rule_as_it_is_written() -> None:
+def test_three_level_players_are_separated_by_each_rule() -> None:
     """Places 7 to 9 of league 2 in season 19: direct encounters 2.5, 2.5 and 1; Wasp crashed once."""
     games = events()["S19 L2"]
     crashes_first, r_mobility_next = ["Chiron", "Demolito", "Wasp"], ["Chiron", "Wasp", "Demolito"]

@@ -1,4 +1,4 @@
-"""The SPRT, against cuteRMob where it is right, against fastchess, and against trying all there is."""
+"""The SPRT, compared with cuteRMob where it is right, with fastchess, and with exhaustive search."""
 
 import json
 import math
@@ -18,7 +18,7 @@ from tests.support.paths import DATA, rows
 from tests.support.refusals import refusal
 
 ROWS = [json.loads(line) for line in (DATA / "elo_and_sprt.jsonl").read_text().splitlines()]
-"""Elo and SPRT as cuteRMob computes them, its errors included."""
+"""Elo and SPRT by cuteRMob, including its errors."""
 
 
 def test_sprt_agrees_with_cutermob() -> None:
@@ -59,7 +59,7 @@ def test_sprt_decides() -> None:
         assert sprt([], 0, 5, model=model).llr == 0
 
 
-def test_tests_that_are_none() -> None:
+def test_invalid_tests() -> None:
     for numbers in ((5, 5), (5, 0), (0, 5, 0, 0.05), (0, 5, 0.5, 0.5), (0, math.inf), (0, 1e6)):
         assert refusal(sprt, [1, 0], *numbers)
     with pytest.raises(
@@ -72,12 +72,12 @@ def test_tests_that_are_none() -> None:
 
 
 def of_counts(counts: Sequence[int]) -> list[float]:
-    """Points of so many lost, drawn and won games; or of pairs, by the half points they brought."""
+    """Return the points for numbers of lost, drawn and won games, or of pairs by their half points."""
     return [place / (len(counts) - 1) for place, count in enumerate(counts) for _ in range(count)]
 
 
 def test_sprt_agrees_with_fastchess() -> None:
-    """It iterates less closely for a side that always wins."""
+    """Its iteration is less accurate for a side that always wins."""
     for model, numbers, *elos, llr in rows("fastchess_sprt.txt", " "):
         counts = list(map(int, numbers.split(",")))
         found = sprt(of_counts(counts), *map(float, elos), model=model, pairs=len(counts) == 5)
@@ -87,7 +87,7 @@ def test_sprt_agrees_with_fastchess() -> None:
 
 
 def test_bayes_elo_agrees_with_fastchess() -> None:
-    """Its bounds are in Bayes-Elo; those of Cute Chess, and ours, in Elo."""
+    """Its strengths are in Bayes-Elo; those of Cute Chess and tbgen are in Elo."""
     for counts, elo0, elo1, llr in (
         ((68526, 128429, 68965), 0, 2, -1.26),
         ((21484, 41111, 21629), 0.5, 2.5, -1.13),
@@ -100,13 +100,13 @@ def test_bayes_elo_agrees_with_fastchess() -> None:
 
 
 def test_the_match_that_never_ended() -> None:
-    """Issues 877 and 879 of fastchess: a loop without end, and a ratio that is not a number."""
+    """Issues 877 and 879 of fastchess were an endless loop and a ratio that is not a number."""
     assert sprt(of_counts((144, 3, 1, 0, 0)), -1500, -500, model="normalised", pairs=True).verdict == "H0"
     # And one lost pair proves next to nothing, where -111 was printed once.
     assert -0.1 < sprt([0], -1500, -500, model="normalised", pairs=True).llr < 0
 
 
-def test_an_unbeaten_side_gets_on() -> None:
+def test_the_ratio_of_an_unbeaten_side_grows() -> None:
     for model, pairs in (("logistic", False), ("logistic", True), ("normalised", True)):
         ratios = [sprt([1.0] * count, 0, 50, model=model, pairs=pairs).llr for count in (1, 2, 5, 20, 100)]
         assert 0 < ratios[0] < ratios[1] < ratios[2] < ratios[3] < ratios[4] < 100
@@ -141,7 +141,7 @@ def test_bayes_elo_is_finite() -> None:
 
 @settings(max_examples=sample(8, 100))
 @given(st.lists(st.floats(1e-3, 1e3), min_size=3, max_size=3), st.floats(0.01, 4), st.booleans())
-def test_the_likeliest_distribution_of_three_results_by_going_through_all(
+def test_the_most_likely_distribution_of_three_results_by_exhaustive_search(
     counts: list[float], size: float, negative: bool
 ) -> None:
     """Mean and deviation determine a distribution of three results, so all with a ratio make one curve.

@@ -1,4 +1,4 @@
-"""Places and tiebreaks, pairs of games, and players without a name."""
+"""Standings: places and tiebreaks, pairs of games, and players without a name."""
 
 import io
 import math
@@ -37,7 +37,7 @@ def by_name(found: Standings) -> dict[str, Player]:
     return {player.name: player for player in found.players}
 
 
-def test_points_decide_and_equals_share_a_place() -> None:
+def test_points_decide_and_level_players_share_a_place() -> None:
     assert places(games("AB G0.5, CD -G3.5")) == [(1, "A"), (2, "D"), (3, "C"), (4, "B")]
     assert places(games("AB G1.0, CD G1.0")) == [(1, "A"), (1, "C"), (3, "B"), (3, "D")]
 
@@ -94,7 +94,7 @@ def test_each_tiebreak_alone_decides() -> None:
 
 
 def test_forfeits_count_in_chess_whatever_the_tag_says() -> None:
-    """cuteRMob writes 1/2-1/2 there."""
+    """cuteRMob writes 1/2-1/2 for forfeits."""
     (winner, loser) = standings([game("A", "B", "-G0.0", basis=Basis.FORFEIT, result="1/2-1/2")]).players
     results = winner.results
     assert (winner.name, results.wins, results.draws, loser.results.losses) == ("B", 1, 0, 1)
@@ -113,7 +113,7 @@ def test_a_player_sees_both_colours() -> None:
 
 
 def test_bounds_decide_by_the_scoring_of_the_standings() -> None:
-    """Whatever the scoring by which games were adjudicated one by one."""
+    """The scoring by which single games were adjudicated does not matter."""
     bounded, nearest = (
         game("A", "B", "G4.5", accrued="G3.0", basis=basis, bounds="G5.0 G4.5")
         for basis in (Basis.BOUNDED, Basis.NEAREST_BOUND)
@@ -133,7 +133,7 @@ def test_bounds_decide_by_the_scoring_of_the_standings() -> None:
     assert told == [*[{"lower": "G5.0", "upper": "G4.5"}] * 2, None]
 
 
-def test_what_tables_changed() -> None:
+def test_results_changed_by_tables() -> None:
     changed = game("A", "B", "-G0.5", accrued="G3.5", basis=Basis.TABLEBASE)
     same = game("A", "B", "G1.5", basis=Basis.TABLEBASE)
     lost = game("A", "B", "-G0.0", accrued="G3.5", basis=Basis.FORFEIT)
@@ -151,7 +151,7 @@ def test_komi_of_the_game_counts() -> None:
 
 
 def test_sprt_is_of_white_in_the_first_round_or_of_whom_one_names() -> None:
-    """A game that has ended earlier stands before it in the file."""
+    """A game that ended earlier precedes it in the file."""
     rows = [("B", "A", "G1.0", "1.1.2"), ("B", "A", "G1.0", "1." + 5000 * "9"), ("A", "B", "G0.0", "1.1.1")]
     found = standings([game(*players, round_=number) for *players, number in rows])
     assert (found.names, found.test(0, 5).wins) == (["A", "B"], 1)
@@ -195,15 +195,15 @@ def test_sums(pairings: list[tuple[str, str, str]], scheme: Scheme) -> None:
 
 
 def test_unequal_numbers_of_games_are_ordered_by_percentage() -> None:
-    """A has won its only game; B has won two, and lost to C."""
+    """A has won its only game; B has won two games and lost to C."""
     records = games("AD G0.0, BD G0.0, BC G0.0, CB G0.0")
     assert places(records)[:2] == [(1, "A"), (2, "B")]
     assert places(records, order="points")[0] == (1, "B")
     assert standings(records).numbers_of_games == (1, 3)
 
 
-def test_numbers_of_games_place_nobody_by_percentage() -> None:
-    """Half of the points in direct encounters is as good as half of more or fewer games."""
+def test_percentages_do_not_depend_on_numbers_of_games() -> None:
+    """Half of the points in direct encounters counts the same for any number of games."""
     level = games("AB G0.0 2, BA G0.0 2, CA G0.0, AD G0.0, DC G0.0")
     assert places(level) == [(1, "A"), (1, "B"), (1, "C"), (1, "D")]
     assert {player.tiebreaks["direct"] for player in standings(level).players} == {Fraction(1, 2)}
@@ -221,7 +221,7 @@ def test_direct_encounters_by_percentage_are_shares() -> None:
 
 
 def test_balances_by_percentage_are_per_game() -> None:
-    """One stalemate in two games is as much as two in four."""
+    """One stalemate in two games equals two in four."""
     records = games("AC G0.5, AD G1.0, BE G0.5 2, BF G1.0 2")
     assert places(records, Scheme.CLASSICAL)[:2] == [(1, "A"), (1, "B")]
 
@@ -244,13 +244,13 @@ def test_tcec_orders_by_chess_then_direct_encounters_then_points() -> None:
 
 
 def test_sums_are_exact() -> None:
-    """Floating-point numbers no longer tell these results from a half."""
+    """Floating-point numbers cannot distinguish these results from a half."""
     found = standings(games("AB -G30.5")).players
     assert [(player.place, player.name) for player in found] == [(1, "B"), (2, "A")]
     assert found[0].results.points - found[1].results.points == Fraction(1, 2**61)
 
 
-def test_pairs_have_one_start_and_both_colours() -> None:
+def test_pairs_have_the_same_start_and_reversed_colours() -> None:
     rows = ["AB G0.0 x", "AB G0.5", "BA G0.5 x", "AB -G0.0 x", "BA -G1.0", "AC G0.0", "CC G0.0"]
     records = []
     for number, row in enumerate(rows, 1):
@@ -274,8 +274,8 @@ def test_the_usual_start_is_the_same_with_a_tag_and_without() -> None:
     assert [(one.number, other.number) for one, other in paired(records)] == [(1, 2)]
 
 
-def test_games_of_a_round_make_a_pair_first() -> None:
-    """As files of games that were played at the same time have them; what is left pairs as it comes."""
+def test_games_of_a_round_are_paired_first() -> None:
+    """Concurrent games end in any order; the remaining games are paired in the order of the file."""
     rounds = ["AB 1.1", "AB 2.1", "BA 2.2", "BA 7", "BA "]
     records = []
     for number, row in enumerate(rounds, 1):
@@ -305,13 +305,13 @@ def test_players_without_a_name_are_kept_apart() -> None:
     assert others == [f"? (x.pgn {number}, White)" for number in (1, 2, 3)]
 
 
-def test_what_a_record_takes_from_tags() -> None:
+def test_fields_of_a_record_from_tags() -> None:
     tags = '[White " A "]\n[Black "B"]\n[Round "1.2"]\n'
     (record,) = records_of(f'{tags}[FEN "8/8/8/2K3k1/8/8/8/8  w - - 3 60 -G5.5"]\n\n*\n')
     assert (record.white, record.round, record.start) == ("A", "1.2", "8/8/8/2K3k1/8/8/8/8 w - -")
 
 
-def test_standings_that_cannot_be() -> None:
+def test_invalid_standings() -> None:
     sentence = refusal(standings, games("AB G0.0"), Scheme.EXPONENTIAL, "elo")
     assert "'elo' is not an order: expected one of percent, points, tcec" in sentence
     assert "there are no games to score" in refusal(standings, [])

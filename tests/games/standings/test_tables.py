@@ -1,4 +1,4 @@
-"""Numbers and tables for readers."""
+"""The formatting of numbers and tables for readers."""
 
 import csv
 import io
@@ -32,13 +32,13 @@ def test_decimals_are_aligned_and_four_at_most(points: list[Fraction]) -> None:
     assert decimals == 0 or not all(text.endswith("0") for text in texts)
 
 
-def test_points_that_differ_by_little_look_equal() -> None:
-    """The places and the scores beside them tell the players apart."""
+def test_points_that_differ_slightly_look_equal() -> None:
+    """Places and scores beside them show the difference."""
     show = aligned([Fraction(1, 2) + Fraction(1, 2**18), None, Fraction(3, 4)])
     assert [show(each) for each in (Fraction(1, 2) + Fraction(1, 2**18), Fraction(3, 4))] == ["0.50", "0.75"]
 
 
-def test_wide_tables_come_in_blocks_with_their_texts() -> None:
+def test_wide_tables_are_split_into_blocks_with_their_text_columns() -> None:
     columns = [Column("name", "name", word=True), *(Column(f"c{at}", f"head{at}") for at in range(5))]
     table = StandingsTable("x", "X", "", columns, [["one", 1, 2, 3, 4, 5], ["two", 6, 7, 8, None, 10]])
     blocks = ["X", "name  head0  head1\none       1      2\ntwo       6      7"]
@@ -77,7 +77,7 @@ def test_tables_have_their_keys_once_and_in_order() -> None:
     assert set(KEYS) - overview(found) == {"games", "meetings"}
 
 
-def test_a_crosstable_of_many_is_only_for_those_who_ask() -> None:
+def test_a_large_crosstable_is_shown_only_on_request() -> None:
     found = standings([game(f"A{number}", f"B{number}", "G0.0") for number in range(33)])
     both = {"crosstable", "crosspoints"}
     assert not both & overview(found)
@@ -85,7 +85,7 @@ def test_a_crosstable_of_many_is_only_for_those_who_ask() -> None:
 
 
 def test_histograms_have_a_column_for_each_score_in_csv() -> None:
-    """Readers see the eight lowest, and the others together."""
+    """Readers see the eight lowest ranks, and the other ranks in one column."""
     ranks = [f"G{rank / 2}" for rank in range(2, 26)]
     found = standings([game("A", "B", rank) for rank in [*ranks, "-G12.5"]])
     (held,) = tables(found, {"given"})
@@ -106,8 +106,8 @@ def test_doubtful_games_are_a_table() -> None:
     assert list(tables(standings([sound]), {"doubtful"})) == []
 
 
-def test_letters_that_take_two_columns_are_counted_so() -> None:
-    """Widths are those of Unicode's annex 11: letters of East Asia and emoji take two columns."""
+def test_wide_letters_count_two_columns() -> None:
+    """By Unicode's annex 11, East Asian letters and emoji are two columns wide."""
     names = {"象棋": 4, "Zoe\u0308": 3, "\N{FISH} fish": 7, "abc": 3}
     records = [game(name, "X", "G0.0") for name in names]
     lines = list(text(tables(standings(records), {"colours"}), 100))
@@ -117,13 +117,13 @@ def test_letters_that_take_two_columns_are_counted_so() -> None:
     assert blanks == {name: 9 - width for name, width in names.items()}
 
 
-def test_no_difference_looks_like_less_than_none() -> None:
+def test_no_difference_is_shown_as_minus_zero() -> None:
     (table,) = tables(standings(games("AB G0.0, AB -G0.0, BA G15.0")), {"standings"})
     shown = [dict(zip(table.titles, row, strict=True)) for row in table.shown()]
     assert [(row["player"], row["Elo"]) for row in shown] == [("B", "+0.0"), ("A", "+0.0")]
 
 
-def test_readers_see_no_file_if_there_is_only_one() -> None:
+def test_readers_see_no_file_name_if_all_games_are_from_one_file() -> None:
     first, other = games("AB G0.0, BA G0.0")
     for records, titles in (
         ([first], ["game", "round"]),

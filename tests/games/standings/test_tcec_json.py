@@ -1,4 +1,4 @@
-"""Crosstable and schedule in the JSON of TCEC."""
+"""The crosstable and the schedule in the JSON format of TCEC."""
 
 import io
 import json
@@ -32,7 +32,7 @@ def documents(text: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def bonus() -> Any:
-    """The crosstable of the Top 4 bonus of season 18, from its results."""
+    """Return the crosstable of the Top 4 bonus of season 18, from its results."""
     tcec = load_script("tcec")
     games, event = tcec.events_in(ROOT / "docs" / "tcec")[BONUS], TcecEvent()
     for game in games:
@@ -48,7 +48,7 @@ def bonus() -> Any:
 
 
 def test_an_event_of_tcec(bonus: Any) -> None:
-    """Points, Sonneborn-Berger and sums are those that TCEC published; the rest is by hand."""
+    """Points, Sonneborn-Berger and sums are those published by TCEC; the rest was computed by hand."""
     assert bonus["Event"] == "TCEC Season 18 - Top Of The Top Bonus"
     assert [name.split()[0] for name in bonus["Order"]] == ["AllieStein", "LCZero", "Stockfish", "Stoofvlees"]
     first = dict(bonus["Table"]["AllieStein v0.7_dev2-net_15.0"])
@@ -81,7 +81,7 @@ def test_an_event_of_tcec(bonus: Any) -> None:
 
 
 def test_a_schedule() -> None:
-    """Games that are broken or not finished keep their numbers, which the crosstable refers to."""
+    """Broken and unfinished games keep their numbers, to which the crosstable refers."""
     found = documents(GAMES)
     first, second, broken, open_ = found["schedule"]
     assert first == {

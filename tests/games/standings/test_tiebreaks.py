@@ -1,4 +1,4 @@
-"""Tiebreaks worked out by hand, and that the documentation has them all."""
+"""Tiebreaks computed by hand, and their documentation."""
 
 import io
 import re
@@ -31,12 +31,12 @@ def match(white: str, black: str, result: str = "1", **other: Any) -> GameRecord
 
 
 def matches(text: str) -> list[GameRecord]:
-    """Games with their results in chess for White, such as ``A-B 1, C-D =``."""
+    """Return games by their results in chess for White, such as ``A-B 1, C-D =``."""
     return [match(pair[0], pair[2], result) for pair, result in map(str.split, text.split(","))]
 
 
 def numbers(games: list[GameRecord], *names: str) -> dict[str, list[Any]]:
-    """What players have by tiebreaks, the points in chess first."""
+    """Return the numbers of players by tiebreaks, after the points in chess."""
     players = standings(games, order=replace(ORDERS["tcec"], tiebreaks=names)).players
     return {player.name: [player.tiebreaks[name] for name in ("classical", *names)] for player in players}
 
@@ -89,8 +89,8 @@ def test_byes_count_as_won_games() -> None:
     assert [player.place for player in standings(games, order="tcec").players] == [1, 2, 3]
 
 
-def test_direct_encounters_once_and_again() -> None:
-    """As places 7 to 9 of league 2 in season 19 of TCEC: 2.5, 2.5 and 1, then 1.5 to 0.5 between two."""
+def test_direct_encounters_are_compared_again_among_level_players() -> None:
+    """Places 7 to 9 of league 2 in season 19 of TCEC: 2.5, 2.5 and 1, then 1.5 to 0.5 between two players."""
     games = matches("A-B 1, B-A =, A-C 1, C-A 1, B-C 1, C-B 0, C-X 1, C-X =")  # all have 2.5 points
     assert numbers(games, "direct") == {"A": [2.5, 2.5], "B": [2.5, 2.5], "C": [2.5, 1], "X": [0.5, None]}
     assert numbers(games, "direct-fide") == {"A": [2.5, 1], "B": [2.5, 2], "C": [2.5, 3], "X": [0.5, None]}
@@ -108,8 +108,8 @@ def test_several_games_against_one_opponent_count_by_their_mean_for_fide() -> No
     assert [numbers(games, "direct-fide")[name][1] for name in "ABC"] == [3, 2, 1]
 
 
-def test_whoever_is_first_whatever_missing_games_bring_is_placed() -> None:
-    """All have a point by games against others, and not all have met."""
+def test_a_player_who_is_first_with_any_missing_results_is_placed() -> None:
+    """All have one point by games against others, but not all have met."""
     first = matches("A-B 1, A-C 1, B-X 1, C-X 1, B-Y 1, C-Y 1")
     assert [numbers(first, "direct-fide")[name] for name in "ABC"] == [[2, 1], [2, 2], [2, 2]]
     # B and C have not met A or each other: nobody is sure to be first.
@@ -118,7 +118,7 @@ def test_whoever_is_first_whatever_missing_games_bring_is_placed() -> None:
 
 
 def sure_of_fide(scores: dict[frozenset[str], dict[str, Fraction]], level: list[str]) -> dict[str, int]:
-    """Places by FIDE's article 6, with every outcome of the missing games tried one by one."""
+    """Return places by FIDE's article 6, by trying every outcome of the missing games."""
     missing = [frozenset(pair) for pair in combinations(level, 2) if frozenset(pair) not in scores]
     totals = []
     for outcome in product((Fraction(0), Fraction(1, 2), Fraction(1)), repeat=len(missing)):
@@ -187,7 +187,7 @@ def lasting(games: list[GameRecord], *moves: int | None) -> list[GameRecord]:
     return [replace(record, moves=count) for record, count in zip(games, moves, strict=True)]
 
 
-def test_fewest_are_first() -> None:
+def test_players_with_the_fewest_are_first() -> None:
     games = lasting(matches("A-X 1, B-X 1, C-X 1"), 40, 30, None)
     assert list(numbers(games, "won-moves")) == ["B", "A", "C", "X"]
     games += [match("X", "C", basis=Basis.ABANDONED), *matches("X-A 1, X-B 1")]

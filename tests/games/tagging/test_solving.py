@@ -1,4 +1,4 @@
-"""Tags of games that are solved, and back; cells are stood in for."""
+"""Tags of solved games, and outcomes from these tags; a stub replaces cells."""
 
 import io
 import re
@@ -100,7 +100,7 @@ def test_tags_tell_the_outcome(scheme: Scheme | None) -> None:
 
 
 def test_processes_change_nothing() -> None:
-    """Games are solved in this one, once each and in order; with others at work, games that need it only."""
+    """Games are solved in this process, once each and in order; with several processes, only if necessary."""
     data = b"".join(
         (stopped(LOCKED, f"G{4 + number % 9}.0") + MATE + stopped(WALL, f"-G{2 + number}.0")).encode()
         for number in range(40)
@@ -120,7 +120,7 @@ def test_processes_change_nothing() -> None:
         assert (solver.course.asked, solver.course.solved) == (80, 80)
 
 
-def test_a_proof_is_required_when_all_has_been_tried() -> None:
+def test_a_proof_is_required_after_solving_has_been_tried() -> None:
     data = b"".join(stopped(WALL, "G3.0").encode() for _ in range(40))
     for jobs in (1, 2):
         games = tagged(data, solving(require_proof=True), jobs)
@@ -129,7 +129,7 @@ def test_a_proof_is_required_when_all_has_been_tried() -> None:
             tagged(data + GAMES, solving(require_proof=True), jobs)
 
 
-def test_counts_of_what_cannot_be_solved() -> None:
+def test_counts_of_unsolvable_games() -> None:
     tally = Tally()
     for game in tagged(GAMES + GAMES, solving()):
         if game.outcome is not None:
@@ -140,7 +140,7 @@ def test_counts_of_what_cannot_be_solved() -> None:
 
 
 def test_trusted_tags() -> None:
-    """An exact value is believed; bounds decide by the scoring that is asked for."""
+    """An exact value is taken from the tags; bounds determine points by the scoring of the options."""
     once = joined(tagged(GAMES, solving(Scheme.WINNER)))
 
     def bases(adjudicator: Adjudicator, data: bytes = once) -> list[tuple[str, str, str | None]]:
@@ -175,8 +175,8 @@ def test_trusted_tags() -> None:
     assert [board for board, _ in prover.asked] == [fen.split()[0] for fen in (LOCKED, CASTLING)]
 
 
-def test_a_score_that_is_disproved_is_not_tagged() -> None:
-    """Tags with the nearest bound are read as they were written, also by commands that solve nothing."""
+def test_a_disproved_score_is_not_tagged() -> None:
+    """Tags with the nearest bound are read unchanged, also by commands without solving."""
     adjudicator = Adjudicator(solver=Solver(prove=Prover({LOCKED: [proved("-G1.0 -G5.5")]})))
     (once,) = tagged(stopped(LOCKED, "G21.5").encode(), adjudicator)
     (told,) = values(once.data)
@@ -197,7 +197,7 @@ def test_a_score_that_is_disproved_is_not_tagged() -> None:
 
 
 @pytest.mark.parametrize("bounds", ["", "G4.0", "G4.0 G5.0", "x y"])
-def test_bounds_that_mean_nothing_are_not_believed(bounds: str) -> None:
+def test_invalid_bounds_are_ignored(bounds: str) -> None:
     once = joined(tagged(stopped(LOCKED, "G4.5").encode(), solving(Scheme.WINNER))).decode()
     broken = re.sub('RMobilityBounds ".*"', f'RMobilityBounds "{bounds}"', once)
     for text in (broken, re.sub(r"\[RMobilityBounds .*\n", "", once)):

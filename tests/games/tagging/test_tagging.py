@@ -1,4 +1,4 @@
-"""Tags that tell results: cuteRMob's own come back, nothing else changes, and all orders of work agree."""
+"""Result tags: those of cuteRMob are reproduced, no other byte changes, and all numbers of jobs agree."""
 
 import io
 import pickle
@@ -47,7 +47,7 @@ def retagged(data: bytes, adjudicator: Adjudicator | None = None) -> bytes:
 
 
 def one(text: str, adjudicator: Adjudicator | None = None) -> dict[str, str]:
-    """The tags of the only game after tagging."""
+    """Return the tags of the only game after tagging."""
     (game,) = tagged(text.encode(), adjudicator)
     return tag_values(next(split_games(io.BytesIO(game.data))))
 
@@ -57,7 +57,7 @@ def tag_values(raw: RawGame) -> dict[str, str]:
 
 
 def stripped(raw: RawGame, names: Container[str]) -> bytes:
-    """The bytes of a game without the lines of some tags."""
+    """Return the bytes of a game without the lines of some tags."""
     done, parts = 0, []
     for tag in raw.tags:
         if tag.name in names:
@@ -83,7 +83,7 @@ CUTERMOB = {
 
 
 def test_the_results_of_cutermob() -> None:
-    """As its tags tell them, and without its tags."""
+    """They are reproduced with cuteRMob's tags and without them."""
     for name, options in CUTERMOB.items():
         data = (DATA / f"{name}.pgn").read_bytes()
         bare = stripped_all(data, {*ours(R), "Points"})
@@ -143,24 +143,24 @@ def test_nothing_changes_but_our_tags(data: bytes, adjudicator: Adjudicator) -> 
 
 
 def with_break(data: bytes) -> list[bytes]:
-    """A file that ends with a tag, and without a line break, gets one."""
+    """Add the line break that a file gets if it ends with a tag and without a line break."""
     return (
         [data] if data.endswith((b"\n", b"\r")) else [data, *(data + end for end in (b"\n", b"\r", b"\r\n"))]
     )
 
 
 def with_blank(raw: RawGame) -> list[bytes]:
-    """A game without tags gets an empty line before its moves, which is ours too."""
+    """Add the empty line that a game without tags gets before its moves."""
     head, moves = raw.data[: raw.movetext], raw.data[raw.movetext :]
     return [head + newline + moves for newline in (b"\n", b"\r", b"\r\n")]
 
 
 @settings(max_examples=sample(25, 150))
 @given(pgn_like(mixed=False), st.sampled_from(ADJUDICATORS), st.sampled_from(ADJUDICATORS))
-def test_other_options_replace_what_the_first_ones_told(
+def test_tags_of_other_options_replace_the_first_ones(
     data: bytes, first: Adjudicator, second: Adjudicator
 ) -> None:
-    """However often; the tags of both kinds of rules live side by side."""
+    """Tags can be replaced any number of times; those of both variants coexist."""
     once = retagged(retagged(data, first), second)
     assert retagged(once, second) == once
     for raw in split_games(io.BytesIO(once)):
@@ -171,7 +171,7 @@ def test_other_options_replace_what_the_first_ones_told(
             assert all(names.count(name) == 1 for name in mine)
 
 
-def test_where_tags_go() -> None:
+def test_the_place_of_tags() -> None:
     told = {"RMobilityResult": "G1.0", "Points": "1-0", "Komi": "G5.75"}
     block = b'[RMobilityResult "G1.0"]\n[Points "1-0"]\n[Komi "G5.75"]\n'
 
@@ -189,7 +189,7 @@ def test_where_tags_go() -> None:
     assert put(b'[Points "0-1"]\n\n*') == block + b"\n*"
 
 
-def test_the_other_rules_result_stays() -> None:
+def test_the_result_of_the_other_variant_stays() -> None:
     text = f'[FEN "{BISHOP}"]\n\n1... Kh5 2. Kf4 *\n'
     by_r = retagged(text.encode(), without_tables())
     whole = Adjudicator(GameOptions(WG), "there/are/none")
@@ -244,7 +244,7 @@ def test_missing_tables(reference_dir: Path) -> None:
 
 
 def test_wins_off_the_board_as_cutermob_writes_them() -> None:
-    """With a Result that is wrong, and stays."""
+    """The tag ``Result`` is wrong, and stays."""
     for words, result, basis in (
         ("Black loses on time", "G0.0", "time forfeit"),
         ("White loses on time", "-G0.0", "time forfeit"),
@@ -279,7 +279,7 @@ def test_broken_games_pass_through() -> None:
 
 
 def test_processes_change_nothing(reference_dir: Path) -> None:
-    """And games come in order, from several batches."""
+    """Games keep their order over several batches."""
     endgame = f'[FEN "{BISHOP}"]\n\n1... Kh5 2. Kf4 *\n\n'.encode()
     data = b"".join(SOUND % number + (BROKEN if number % 7 == 0 else endgame) for number in range(60))
     for rules in (GameOptions(R), GameOptions(WG, scheme=Scheme.KOMI))[: sample(1, 2)]:
@@ -292,8 +292,8 @@ def test_processes_change_nothing(reference_dir: Path) -> None:
         assert [game.outcome for game in others] == [game.outcome for game in games]
 
 
-def test_an_adjudicator_travels_with_its_settings(reference_dir: Path) -> None:
-    """And with open tables, but not with what is told of games to solve."""
+def test_an_adjudicator_can_be_sent_to_other_processes(reference_dir: Path) -> None:
+    """It keeps its settings and can have open tables, but loses the callback for games to solve."""
     adjudicator = Adjudicator(GameOptions(WG), "x", require_tables=True, trust_tags=True)
     assert pickle.loads(pickle.dumps(adjudicator)) == adjudicator
     told = Adjudicator(begin=lambda _: None)
@@ -305,7 +305,7 @@ def test_an_adjudicator_travels_with_its_settings(reference_dir: Path) -> None:
 
 
 def test_trusted_tags(reference_dir: Path) -> None:
-    """They save the replay, but points are counted anew; without them the game is refereed."""
+    """They save the replay, but points are computed afresh; without tags the game is refereed."""
     draw = f'[FEN "{BISHOP}"]\n[Result "1/2-1/2"]\n\n1... Kh5 2. Kf4 *\n'
     known = retagged(draw.encode(), Adjudicator(directory=reference_dir)).decode()
     harmonic = GameOptions(R, scheme=Scheme.HARMONIC)
@@ -340,7 +340,7 @@ def test_tags_tell_the_outcome(data: bytes, adjudicator: Adjudicator) -> None:
 
 
 def test_memory_holds_few_games() -> None:
-    """Each game is gone before many more have been read, in one process and in two."""
+    """Each game is freed before many more have been read, in one process and in two."""
     for jobs, most in ((1, 2), (2, 10 * 32)):
         stream = Endless()
         games = tag_games(stream, jobs=jobs)
