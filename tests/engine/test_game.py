@@ -32,8 +32,10 @@ def test_the_accrued_score_is_that_of_the_moves() -> None:
 
 
 def test_an_extended_game_is_as_if_read_afresh() -> None:
-    """With as many moves more as there are, or none; it does not where moves are taken back or others made,
-    and is left as it was."""
+    """A game may be extended by any number of moves, also by none.
+
+    If moves are undone or replaced, it is not extended and stays unchanged.
+    """
     rng, board, start = random.Random(5), chess.Board(), ["startpos"]
     for _ in range(60):
         board.push(rng.choice(list(board.legal_moves)))

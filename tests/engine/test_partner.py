@@ -26,9 +26,9 @@ FEW = "nodes 4000 depth 2"
 
 @contextmanager
 def partnered(mode: str, *moves: str, wait: bool = True) -> Iterator[Talk]:
-    """An engine without tables that plays with a partner.
+    """Yield an engine without tables that plays with a partner.
 
-    :param wait: until the partner has started.
+    :param wait: whether to wait until the partner has started.
     """
     command = fake_partner(mode, *moves)
     with talk(ready=False) as engine:

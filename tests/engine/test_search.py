@@ -23,8 +23,10 @@ from tests.support.random_boards import random_board
 
 
 def searched(arbiter: SearchGame, depth: int, tables: EngineTables | None = None) -> RootLine:
-    """What the search finds by half as many plies more, for it searches late moves less; what tables say of
-    the first plies is waited for. The game is as it was afterwards."""
+    """Return the result of a search, half deeper than ``depth`` because of late move reductions.
+
+    The search waits for tables in the first iterations. Check that the game is unchanged afterwards.
+    """
     before, moves = (arbiter.live.fen(), arbiter.accrued, arbiter.length), list(arbiter.live.legal_moves)
     search = CompiledSearch(arbiter, moves, SearchWorkspace.of(1), tables, lambda _: False, patience=600)
     found = search.run(depth + depth // 2, lambda: False, lambda _: None)

@@ -45,9 +45,9 @@ def worst(board: chess.Board, **others: tuple[str, str]) -> dict[str, tuple[str,
 
 
 def answering(folder: Path, told: object, code: int = 0, waits: bool = False) -> list[str]:
-    """A command that says what it was asked for in a file, and then its answer.
+    """Return a command that writes its arguments to a file and then prints an answer.
 
-    :param waits: whether it answers only once there is a file ``go``.
+    :param waits: whether it answers only once a file ``go`` exists.
     """
     script = folder / "solve.py"
     script.write_text(
@@ -132,9 +132,9 @@ def chosen(
     partner: Partner | None = None,
     heard: Callable[[], object] = lambda: None,
 ) -> tuple[MoveChoice | None, list[str]]:
-    """The move that is chosen with what starts a proof, and what is said.
+    """Return the chosen move and the reports, with a function that starts a proof.
 
-    :param heard: called when something is said.
+    :param heard: called at each report.
     """
     said, options = list[str](), Options()
     options.set("Solve", solve)

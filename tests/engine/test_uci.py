@@ -243,8 +243,11 @@ def test_quit_and_the_end_of_input_stop_an_engine_that_thinks(rest: list[str]) -
 
 @pytest.mark.parametrize("packed", [True, False])
 def test_ready_means_loaded(small: Path, packed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first look into a table takes long, as if its code were compiled; ``readyok`` comes after it, and
-    what has taken how long before. The search asks for many positions at once, in plain tables too."""
+    """The first lookup in a table is slow, as if its code were compiled.
+
+    The times taken are reported before ``readyok``, which follows the lookup. The search looks up many
+    positions at once, in plain tables too.
+    """
     ready, too_soon, look_up = threading.Event(), [], Tablebase.get
 
     def slowly(*given: Any) -> ProbeResult | None:

@@ -1,7 +1,7 @@
-"""A UCI engine that plays a game it knows, and fails as it is told: ``engines.py MODE MOVES``.
+"""A UCI engine that plays the moves of a list, and fails by its mode: ``engines.py MODE MOVES``.
 
-It imports next to nothing, so that it starts quickly with ``python -S -E``. Which of the moves it plays goes
-by the number of moves in ``position``, so both players may have the same list.
+It imports almost nothing, so that it starts quickly with ``python -S -E``. The number of moves in
+``position`` determines its move, so both players may have the same list.
 """
 
 import os

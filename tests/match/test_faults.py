@@ -74,9 +74,9 @@ def standing_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("standing_clock")
 def test_time_is_counted(tmp_path: Path) -> None:
-    """400 s for each move: too long with 1000 s for all, and with 300 s for each, but not with a margin.
+    """Each move takes 400 s: too long with 1000 s for all moves or 300 s for each, but not with a margin.
 
-    What comes too late is too late whatever it is: without time there is often no move (fastchess 486).
+    A late answer loses on time even if it is illegal, as engines without time often send (fastchess 486).
     """
     length = "End by adjudication: maximum length"
     for white, black, control, plies, reason, told in (
@@ -196,9 +196,9 @@ def test_under_nohup_an_event_survives_its_terminal(tmp_path: Path) -> None:
 def test_a_runner_that_is_killed_loses_no_game_and_leaves_nothing_running(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Killed at random moments and started anew, it plays each game of the schedule once.
+    """A runner that is killed at random moments and restarted plays each game of the schedule once.
 
-    With it die engines that go on when their input ends, and the children of engines, whom nobody tells.
+    Engines that ignore the end of their input, and the children of engines, are terminated with it.
     """
     pgn, players = tmp_path / "games.pgn", [words("A", "stubborn"), words("B", "parent")]
     kept: dict[str, str] = {}

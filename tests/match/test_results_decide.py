@@ -107,8 +107,11 @@ def test_nobody_meets_anybody_twice_in_a_swiss() -> None:
 
 
 def test_a_swiss_pairs_by_points() -> None:
-    """Worked out by hand with C.04.3: the upper half against the lower one, colours in turn; then those who
-    have won among themselves, so that all change colours; then the two who have won twice."""
+    """The pairings are computed by hand with C.04.3.
+
+    In round 1 the upper half meets the lower half, with alternating colours; in round 2 the winners meet each
+    other, so that all change colours; in round 3 the two players meet who have won twice.
+    """
     rounds, _ = rounds_of(Format.SWISS, "abcdefgh", better("abcdefgh"), rounds=3)
     found = [sorted(pairs(fixtures)) for fixtures in rounds]
     assert found[:2] == [["ae", "bf", "cg", "dh"], ["ad", "bc", "eh", "fg"]]

@@ -37,8 +37,7 @@ def judged(
     require_tables: bool = False,
     require_proof: bool = False,
 ) -> Outcome:
-    """The outcome of a stopped game if this is what can be proved of its last position; not solvable if
-    nothing is."""
+    """Return the outcome of a stopped game, for proved bounds of its final position; None for unsolvable."""
     prover = Prover({fen: [proved(answer, depth)]} if answer else {})
     settings = GameOptions(Variant.R_MOBILITY, scheme=scheme).settings({})
     return adjudicate(

@@ -144,9 +144,9 @@ def test_bayes_elo_is_finite() -> None:
 def test_the_most_likely_distribution_of_three_results_by_exhaustive_search(
     counts: list[float], size: float, negative: bool
 ) -> None:
-    """Mean and deviation determine a distribution of three results, so all with a ratio make one curve.
+    """Mean and deviation determine a distribution of three results.
 
-    What has the ratio is on it, so it is no likelier than the likeliest there.
+    So all distributions with a ratio form a curve, on which the most likely one can be searched for.
     """
     ratio = -size if negative else size
     seen = Sample(np.array([0, 0.5, 1]), np.array(counts))
