@@ -2,7 +2,7 @@
 
 In the *lower game* every exit has the lower bound of its interval as its value, in the *upper game* the upper
 bound. Each game is solved like a phase of a table. The true value of every position lies between its values
-in the two games; docs/solve.md explains why.
+in the two games; docs/solve_reference.md explains why.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -3,7 +3,7 @@
 If the value of a state is proved to lie between two scores, no scores beyond them need to be distinguished:
 exits at or below the worse score may count as mates by Black, and exits at or above the better score as mates
 by White (section 11 of docs/theory.md). Then a single move that is good enough determines the value of most
-positions. So a cell takes less time in a closer window (docs/solve.md).
+positions. So a cell takes less time in a closer window (docs/solve_reference.md).
 """
 
 from functools import lru_cache
