@@ -1,5 +1,4 @@
-"""Numbers as readers want them: with nouns, as shares, sizes and times; rows as CSV files want them; and
-texts of others without what nobody sees."""
+"""Formatting and parsing of numbers, shares, sizes and times; CSV; and removal of invisible characters."""
 
 import math
 import re
@@ -13,29 +12,30 @@ _DURATION: Final = re.compile(r"(\d{1,9}(?:\.\d+)?) ?([smh])", re.IGNORECASE | r
 _SIZE: Final = re.compile(r"(-?\d+(?:\.\d+)?) ?(?:([KMGT])(i?B)?)?", re.IGNORECASE | re.ASCII)
 
 _FORMULA: Final = re.compile(r"[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]")
-"""The begin of what a spreadsheet may take for a formula; the last four are the full-width signs."""
+"""First character of a cell that a spreadsheet may interpret as a formula; the last four are full-width."""
 _NO_FORMULA: Final = re.compile(r"-G\d+\.[05]", re.ASCII)
-"""G-scores, which no spreadsheet can take for one and which are to be read again."""
+"""G-scores, which are not valid formulas and must stay parsable."""
 
 
 ODD: Final = re.compile(r"[^\t-\r -~]")
-"""What is not visible ASCII, blank or line break."""
+"""A character that is neither visible ASCII nor a blank, tab or line break."""
 _SOFT_HYPHEN: Final = re.compile(r"(?<=[\dOo½])\xad(?=[\dOo½])")
-"""One that stands for a hyphen, as in results and castling; within a word it says nothing."""
+"""A soft hyphen that stands for a hyphen, as in results and castling; elsewhere it is ignored."""
 _FULL_WIDTH: Final = range(0xFF01, 0xFF5F)
-_OF_STRUCTURE: Final = '(){}[]<>;*$%"\\'
+_PGN_SYNTAX: Final = '(){}[]<>;*$%"\\'
+"""Characters with a meaning in the syntax of PGN."""
 
 
 class Legible(dict[int, str]):
-    """A table for ``str.translate`` that goes by categories of Unicode.
+    """A translation table for ``str.translate`` that is filled by Unicode categories.
 
-    It has a hyphen for all dashes, blanks for those of any width and for control characters, ASCII for
-    full-width letters and signs, and nothing for what is invisible. Line breaks stay, and so do full-width
-    signs that would be of the structure of a PGN.
+    It maps all dashes to a hyphen, blanks of any width and control characters to a blank, full-width letters
+    and signs to ASCII, and invisible characters to nothing. Line breaks are unchanged, and so are full-width
+    signs whose ASCII form has a meaning in the syntax of PGN.
     """
 
     def __missing__(self, code: int) -> str:
-        """Find out what a character is."""
+        """Compute and store the replacement of a character."""
         letter, category = chr(code), unicodedata.category(chr(code))
         if category == "Cf" or letter in "\u034f\u2800" or 0xFE00 <= code <= 0xFE0F:  # variation selectors
             self[code] = ""
@@ -43,7 +43,7 @@ class Legible(dict[int, str]):
             self[code] = "-"
         elif category[0] == "Z" or (category == "Cc" and not 9 <= code <= 13):
             self[code] = " "
-        elif code in _FULL_WIDTH and chr(code - 0xFEE0) not in _OF_STRUCTURE:
+        elif code in _FULL_WIDTH and chr(code - 0xFEE0) not in _PGN_SYNTAX:
             self[code] = chr(code - 0xFEE0)
         else:
             self[code] = letter
@@ -54,7 +54,7 @@ _LEGIBLE: Final = Legible()
 
 
 def legible(text: str, table: Legible = _LEGIBLE) -> str:
-    """Return a text as a table has it, without what nobody sees.
+    """Return a text translated by a table, without invisible characters.
 
     >>> legible("1\u20140\u200b\x1a")
     '1-0 '
@@ -81,7 +81,7 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 
 
 def screen_width(text: str) -> int:
-    """Return how many columns of a terminal a text takes: letters of East Asia and emoji two, marks none.
+    """Return the width of a text in columns of a terminal; East Asian letters and emoji have two, marks none.
 
     >>> screen_width("Zoë"), screen_width("Zoe\u0308"), screen_width("象棋")
     (3, 3, 4)
@@ -91,18 +91,18 @@ def screen_width(text: str) -> int:
 
 
 def padded(text: str, width: int, *, left: bool) -> str:
-    """Return a text with spaces, at its left or its right, for so many columns of a terminal."""
+    """Return a text padded with spaces to ``width`` columns of a terminal, on its left or its right."""
     spaces = " " * (width - screen_width(text))
     return spaces + text if left else text + spaces
 
 
 def plies(count: int) -> str:
-    """Return a number of plies for a reader."""
+    """Return a number of plies as text."""
     return counted(count, "ply", "plies")
 
 
 def share(part: float, decimals: int = 1) -> str:
-    """Return a part of one in per cent; what is not all or nothing does not look like it.
+    """Return a share in per cent; only exactly 0 and 1 are printed as 0 % and 100 %.
 
     >>> [share(part).replace("\\xa0", " ") for part in (0.5, 1, 0.9999, 0.00001, 0)]
     ['50.0 %', '100 %', '>99.9 %', '<0.1 %', '0 %']
@@ -110,7 +110,7 @@ def share(part: float, decimals: int = 1) -> str:
     ['96.08 %', '99.99 %', '>99.99 %']
     """
     least = 10.0**-decimals
-    near = least / 200  # nearer shares would be rounded to nothing or all
+    near = least / 200  # shares closer to 0 or 1 would be rounded to it
     if part in (0, 1):
         text = f"{part * 100:.0f}"
     elif part >= 1 - near:
@@ -121,7 +121,7 @@ def share(part: float, decimals: int = 1) -> str:
 
 
 def part_of(count: int, total: int) -> str:
-    """Return a share of a total that may be 0.
+    """Return a count as a share of a total, which may be 0.
 
     >>> [part_of(*counts).replace("\\xa0", " ") for counts in ((1, 4), (0, 0))]
     ['25.0 %', '0 %']
@@ -130,7 +130,7 @@ def part_of(count: int, total: int) -> str:
 
 
 def size_text(size: int) -> str:
-    """Return a number of bytes for a reader.
+    """Return a number of bytes as text.
 
     >>> size_text(40_000), size_text(3 << 20), size_text(5 << 29)
     ('39.1 KiB', '3.00 MiB', '2.50 GiB')
@@ -141,12 +141,12 @@ def size_text(size: int) -> str:
 
 
 def parse_size(text: str) -> int:
-    """Return the bytes of a size: K, M, G and T are powers of 1024, as are KiB to TiB; KB to TB are of 1000.
+    """Parse a size in bytes: K, M, G, T and KiB to TiB are powers of 1024; KB to TB are powers of 1000.
 
     >>> parse_size("12G"), parse_size("4096MiB"), parse_size("1.5gb")
     (12884901888, 4294967296, 1500000000)
 
-    :raises UsageError: if it is no size.
+    :raises UsageError: if the text is not a size.
     """
     match, example = _SIZE.fullmatch(text.strip()), "give one such as 12G, 8GiB or 4096M"
     if match is None:
@@ -163,12 +163,12 @@ def parse_size(text: str) -> int:
 
 
 def parse_duration(text: str) -> float:
-    """Return the seconds of a time in seconds, minutes or hours.
+    """Parse a time in seconds, minutes or hours; return seconds.
 
     >>> parse_duration("60s"), parse_duration("1.5m"), parse_duration("2h")
     (60.0, 90.0, 7200.0)
 
-    :raises UsageError: if it is no time.
+    :raises UsageError: if the text is not a time.
     """
     match = _DURATION.fullmatch(text.strip())
     if match is None or float(match[1]) <= 0:
@@ -177,7 +177,7 @@ def parse_duration(text: str) -> float:
 
 
 def duration(seconds: float) -> str:
-    """Return a time for a reader.
+    """Return a time as text.
 
     >>> duration(7.25), duration(95), duration(5000)
     ('7.2 s', '1 min 35 s', '1 h 23 min')
@@ -191,24 +191,26 @@ def duration(seconds: float) -> str:
 
 
 def csv_text(head: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
-    """Return a CSV file with a line of names; None is an empty cell, and numbers are not rounded.
+    """Return a CSV file with a header line; None is an empty cell, and numbers are not rounded.
 
-    What a spreadsheet would take for a formula gets an apostrophe before it, which says that it is text.
+    A text that a spreadsheet would interpret as a formula is prefixed with an apostrophe, which marks it as
+    text.
 
     >>> csv_text(["name", "score", "points"], [["=1+1", "-G3.5", -0.25], ["a, b", None, 2]]).splitlines()
     ['name,score,points', "'=1+1,-G3.5,-0.25", '"a, b",,2']
     >>> csv_text(["\\uff1d1+1"], [])[0]
     "'"
     """
-    import csv  # here, as every command needs this module and few write CSV
+    import csv  # imported here because every command loads this module, but few write CSV
     import io
 
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerows([_harmless(cell) for cell in row] for row in (head, *rows))
+    writer.writerows([_escaped(cell) for cell in row] for row in (head, *rows))
     return file.getvalue()
 
 
-def _harmless(cell: object) -> object:
+def _escaped(cell: object) -> object:
+    """Return a cell, prefixed with an apostrophe if it might be interpreted as a formula."""
     formula = isinstance(cell, str) and _FORMULA.match(cell) and not _NO_FORMULA.fullmatch(cell)
     return f"'{cell}" if formula else cell

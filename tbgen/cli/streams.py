@@ -14,7 +14,7 @@ from types import FrameType
 from typing import Any, Final, NoReturn
 
 from tbgen.errors import TbgenError
-from tbgen.system.signals import TERMINATIONS, has_come, send_to_main
+from tbgen.system.signals import TERMINATIONS, has_input, send_to_main
 
 _READ_BYTES: Final = 1 << 16
 _RESEND_SECONDS: Final = 0.05
@@ -156,7 +156,7 @@ def _arrived(descriptor: int, most: int) -> Iterator[list[str]]:
     while read := os.read(descriptor, _READ_BYTES):
         *complete, unfinished = (unfinished + decoder.decode(read)).split("\n")
         lines += complete
-        if len(lines) >= most or not has_come(descriptor):
+        if len(lines) >= most or not has_input(descriptor):
             yield lines
             lines = []
     yield lines + (unfinished + decoder.decode(b"", True)).split("\n")

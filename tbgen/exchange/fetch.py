@@ -32,7 +32,7 @@ from tbgen.exchange.published import (
 from tbgen.exchange.sources import FileSource, InterruptedTransferError, RejectedFileError, retried
 from tbgen.store.format import table_path
 from tbgen.store.table_file import StoredFile
-from tbgen.system.files import let_go, make_directory, put_in_place, without_links, write_errors
+from tbgen.system.files import close_for_rename, make_directory, put_in_place, without_links, write_errors
 from tbgen.system.locks import try_lock
 from tbgen.text import size_text
 
@@ -232,10 +232,10 @@ def _fetch_file(
             if published.check(part) != published.digest:
                 raise UnusableFileError("has another content than its set says")
         except UnusableFileError as error:
-            let_go(file)
+            close_for_rename(file)
             part.unlink()
             raise RejectedFileError(f"{place} {error}: {_REJECTED}") from None
-        let_go(file)
+        close_for_rename(file)
         put_in_place(part, path)
     report.done(published)
 
@@ -286,7 +286,7 @@ def _locked(part: Path) -> Iterator[BufferedRandom]:
         try:
             yield file
         except BaseException:
-            let_go(file)
+            close_for_rename(file)
             if not size_of(part):
                 part.unlink(missing_ok=True)
             raise

@@ -25,7 +25,7 @@ from tbgen.board.variant import Variant
 from tbgen.documents import Count
 from tbgen.games.settings import GameOptions
 from tbgen.games.standings.elo import TestSettings, sprt
-from tbgen.system.files import let_go
+from tbgen.system.files import close_for_rename
 from tbgen.system.locks import is_locked
 
 
@@ -233,7 +233,7 @@ class LiveFile:
         self._file.seek(self._offset)
         read = self._file.read()
         self._offset += len(read)
-        let_go(self._file)
+        close_for_rename(self._file)
         *complete, self._unfinished = (self._unfinished + read).split(b"\n")
         lines: list[LiveLine] = []
         for line in complete:

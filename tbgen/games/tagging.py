@@ -39,7 +39,7 @@ from tbgen.games.settings import FiftyMoveRule, GameOptions
 from tbgen.probe.syzygy import Syzygy, address
 from tbgen.probe.tablebase import Tablebase
 from tbgen.system.memory import workers
-from tbgen.system.signals import held_back, leave_to_parent
+from tbgen.system.signals import ignore_terminal, signals_blocked
 from tbgen.text import counted
 
 _BREAK: Final = re.compile(rb"\r\n|\n|\r")
@@ -301,7 +301,7 @@ def tag_games(
 def _submit(pool: ProcessPoolExecutor, batch: list[RawGame], jobs: int) -> Future[list[_Finding]]:
     """Send a batch to the pool, whose processes start with the first one."""
     # A signal to all processes must not end one that is just starting, before it ignores the signal.
-    with held_back():
+    with signals_blocked():
         try:
             return pool.submit(_batch, batch)
         except OSError as error:
@@ -338,7 +338,7 @@ _adjudicator: Adjudicator
 
 def _start(adjudicator: Adjudicator) -> None:
     global _adjudicator
-    leave_to_parent()
+    ignore_terminal()
     Thread(target=_end_with_parent, daemon=True).start()
     _adjudicator = adjudicator
 

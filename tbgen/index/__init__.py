@@ -1,1 +1,1 @@
-"""Where a position stands in its table: symmetries, pawn placements and the index."""
+"""The index of tables: symmetries, pawn placements, and the slot of each position."""

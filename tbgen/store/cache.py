@@ -1,4 +1,4 @@
-"""What was used last, such as decoded chunks of table files, kept up to a number of bytes."""
+"""Least-recently-used caches with a limit in bytes, for decoded chunks of table files and other items."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -9,11 +9,11 @@ Item = TypeVar("Item")
 
 
 class Recent(Generic[Item]):
-    """The items used last; safe for threads.
+    """A thread-safe least-recently-used cache.
 
-    :param max_bytes: what they may take together.
-    :param size_of: returns the bytes of one.
-    :param least: how many stay, the ones used last, whatever they take.
+    :param max_bytes: limit of the total size of the items.
+    :param size_of: returns the size of an item in bytes.
+    :param least: number of most recently used items that are kept even beyond the limit.
     """
 
     def __init__(self, max_bytes: int, size_of: Callable[[Item], int], *, least: int = 0) -> None:
@@ -22,10 +22,10 @@ class Recent(Generic[Item]):
         self._lock = Lock()
         self._making: dict[Hashable, Lock] = {}
         self.size = 0
-        """Bytes of all items."""
+        """Total size of all items in bytes."""
 
     def get(self, key: Hashable) -> Item | None:
-        """Return an item, or None if it is not kept."""
+        """Return an item, or None if the cache does not have it."""
         with self._lock:
             item = self._items.get(key)
             if item is not None:
@@ -33,7 +33,7 @@ class Recent(Generic[Item]):
             return item
 
     def put(self, key: Hashable, item: Item) -> list[Item]:
-        """Keep an item, and return the least recently used ones, which are dropped beyond the bound."""
+        """Add an item; return the least recently used items, which are dropped if the limit is exceeded."""
         dropped = []
         with self._lock:
             if key in self._items:
@@ -46,9 +46,11 @@ class Recent(Generic[Item]):
         return dropped
 
     def made(self, key: Hashable, make: Callable[[], Item]) -> Item:
-        """Return an item, made and kept if it is not; only threads that want the same one wait meanwhile.
+        """Return an item; if the cache does not have it, make and add it.
 
-        :param make: may want other items, but not this one.
+        Only threads that request the same item wait meanwhile.
+
+        :param make: makes the item; it may request other items, but not this one.
         """
         item = self.get(key)
         if item is None:
@@ -61,7 +63,7 @@ class Recent(Generic[Item]):
         return item
 
     def clear(self) -> list[Item]:
-        """Drop all items, and return them, the least recently used one first."""
+        """Drop all items and return them, the least recently used one first."""
         with self._lock:
             dropped = list(self._items.values())
             self._items.clear()
@@ -69,7 +71,7 @@ class Recent(Generic[Item]):
         return dropped
 
     def drop_one(self) -> list[Item]:
-        """Drop the least recently used item, and return it, if there is any."""
+        """Drop the least recently used item; return it in a list, which is empty if there is none."""
         with self._lock:
             dropped = [self._items.popitem(last=False)[1]] if self._items else []
             self.size -= sum(map(self._size_of, dropped))
@@ -77,7 +79,7 @@ class Recent(Generic[Item]):
 
 
 class ChunkCache(Recent[bytes]):
-    """Decoded chunks of any number of files."""
+    """A cache of decoded chunks, for any number of files."""
 
     def __init__(self, max_bytes: int) -> None:
         super().__init__(max_bytes, len)

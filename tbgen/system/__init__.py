@@ -1,1 +1,1 @@
-"""What differs between systems: each module has functions with one meaning everywhere."""
+"""Functions with the same meaning on all operating systems, which hide the differences between these."""

@@ -1,8 +1,8 @@
-"""Files that are there as a whole or not at all; and which names, and what with open files, systems allow.
+"""Atomic writing of files, and the rules of systems for file names and open files.
 
-Files are written aside, synced and then renamed. A file that is being written lies beside its place, under a
-name that tells its writer (where, which process): writers of the same file do not meet, and what a killed one
-has left is known as such and can be removed.
+A file is written under a temporary name in the same directory, synced, and then renamed. The temporary name
+contains machine and process of the writer. So several writers of the same file do not conflict, and files
+that killed writers have left can be recognised and removed.
 """
 
 from __future__ import annotations
@@ -26,38 +26,39 @@ from tbgen.errors import TbgenError, UsageError, causes, quote
 from tbgen.system.locks import lock
 
 _MARK: Final = ".tmp-"
-"""Stands between the final name and the writer (place, process, chance) in the name of an unfinished file."""
+"""Separates the final name from the writer (place, process, random number) in temporary names."""
 
 _UNFINISHED: Final = re.compile(rf"(?P<name>.*){re.escape(_MARK)}(?P<place>.+)-(?P<process>\d+)-[0-9a-f]+")
 
-_LONGEST_NAME: Final = 255
-"""Bytes of a file name that all usual file systems take."""
+_MAX_NAME_BYTES: Final = 255
+"""Length of the longest file name that all common file systems support."""
 
-_ABANDONED: Final = 3600.0
-"""Seconds without a change after which a file of a writer that nobody can ask counts as left behind."""
+_ABANDONED_SECONDS: Final = 3600.0
+"""Time without a change after which a temporary file of another machine is considered abandoned."""
 
-_PAUSES: Final = (0.01, 0.05, 0.2, 0.5) if sys.platform == "win32" else ()
-"""Seconds to wait before a file is replaced after all that somebody has open."""
+_RETRY_SECONDS: Final = (0.01, 0.05, 0.2, 0.5) if sys.platform == "win32" else ()
+"""Pauses between attempts to replace a file that another process has open."""
 
 _RESERVED: Final = re.compile(
     r"(con|prn|aux|com[0-9¹²³]|lpt[0-9¹²³])( *\..*)?|.*[<>:\"|?*\0-\x1f].*|.*[. ]", re.IGNORECASE
 )
-"""Names that mean devices or parts of files to Windows, or nothing; ``nul`` may be written to."""
+"""Names that Windows reserves for devices, or does not allow; ``nul`` may be written to."""
 
 
 @contextmanager
 def written_aside(path: Path, *, remedy: str = "choose another directory") -> Iterator[Path]:
-    """Give a file to be written and checked in the block, and put it in place if the block ends well.
+    """Yield a temporary file for the block to write and check; give it its final name if the block succeeds.
 
-    Yields the path of an empty file beside the final one. At the end its bytes are synced, it takes the name
-    ``path`` in one step, and the directory is synced. A file that was there is replaced and its permissions
-    stay; where ``path`` is a link, the link is replaced. Whatever ends the block early leaves ``path`` as it
-    was, and nothing beside it; only a killed process does, and the next writer of the file removes that.
+    The temporary file is empty, and in the directory of the final one. At the end of the block it is synced,
+    renamed to ``path`` in one step, and the directory is synced. An existing file is replaced; the new file
+    has its permissions. If ``path`` is a link, the link is replaced. If the block raises an exception,
+    ``path`` is unchanged, and the temporary file is removed. A killed process leaves its temporary file; the
+    next writer of the same file removes it.
 
-    :param path: the final name, in a directory that exists.
-    :param remedy: what the user can do without permission to write there, to end a sentence.
-    :raises TbgenError: if the file cannot be made, synced or renamed. What the block raises passes as it is:
-        only the block knows which of it is about this file, and explains that by :func:`write_errors`.
+    :param path: the final name, in an existing directory.
+    :param remedy: advice if writing is not permitted, as the end of a sentence.
+    :raises TbgenError: if the file cannot be created, synced or renamed. Exceptions of the block are not
+        converted; the block uses :func:`write_errors` for those that are about this file.
     """
     check_name(path)
     remove_leftovers(path.parent, path.name)
@@ -65,7 +66,7 @@ def written_aside(path: Path, *, remedy: str = "choose another directory") -> It
     try:
         with write_errors(path, remedy=remedy):
             permissions = _permissions(path)
-            # Nobody is to read from a half-written file what he must not read from the whole one.
+            # The temporary file must not be readable by anybody who may not read the final one.
             os.close(os.open(temporary, os.O_CREAT | os.O_EXCL, 0o666 if permissions is None else 0o600))
         yield temporary
         with write_errors(path, remedy=remedy):
@@ -73,14 +74,14 @@ def written_aside(path: Path, *, remedy: str = "choose another directory") -> It
                 temporary.chmod(permissions)
             put_in_place(temporary, path)
     finally:
-        with contextlib.suppress(OSError):  # the directory may be gone, or read-only by now
+        with contextlib.suppress(OSError):  # the file has been renamed, or the directory is gone or read-only
             temporary.unlink()
 
 
 def put_in_place(temporary: Path, path: Path) -> None:
-    """Give a complete file its final name in one step, synced before and after.
+    """Give a complete file its final name in one step; sync the file before and the directory after.
 
-    :raises OSError: if that cannot be.
+    :raises OSError: if it fails.
     """
     _sync(temporary)
     replace(temporary, path)
@@ -88,13 +89,13 @@ def put_in_place(temporary: Path, path: Path) -> None:
 
 
 def replace(source: Path, target: Path) -> None:
-    """Give a file another name in one step, whoever has that name.
+    """Rename a file in one step, replacing any file of that name.
 
-    Windows does not let a file be replaced that somebody has open: it is tried again for a while.
+    Windows does not replace a file that a process has open, so this is tried again for a while.
 
-    :raises OSError: if that cannot be.
+    :raises OSError: if it fails.
     """
-    for pause in _PAUSES:
+    for pause in _RETRY_SECONDS:
         with contextlib.suppress(PermissionError):
             os.replace(source, target)
             return
@@ -102,19 +103,21 @@ def replace(source: Path, target: Path) -> None:
     os.replace(source, target)
 
 
-def let_go(file: IO[bytes]) -> None:
-    """Close an open file that is about to be replaced, renamed or removed, where the system does so to closed
-    ones only; elsewhere its lock lasts until then."""
+def close_for_rename(file: IO[bytes]) -> None:
+    """Close a file before it is renamed, replaced or removed, if the system requires that.
+
+    On other systems the file stays open, and so locked.
+    """
     if sys.platform == "win32":
         file.close()
 
 
 def rename_locked(file: FileIO, source: Path, target: Path) -> FileIO:
-    """Give a file that is open and locked another name, whoever has that, and return it, open and locked.
+    """Rename a file that is open and locked, replacing any file of that name; return it, open and locked.
 
-    :raises OSError: if that cannot be.
+    :raises OSError: if it fails.
     """
-    let_go(file)
+    close_for_rename(file)
     replace(source, target)
     if file.closed:
         file = target.open("ab", buffering=0)
@@ -123,19 +126,19 @@ def rename_locked(file: FileIO, source: Path, target: Path) -> FileIO:
 
 
 def without_links(path: str, flags: int) -> int:
-    """Open a file, for ``open``; a link is not followed, where the system lets that be said."""
+    """Open a file without following links, if the system supports that; an ``opener`` for ``open``."""
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
 
 
 def without_waiting(path: str, flags: int) -> int:
-    """Open a file, for ``open``; a pipe would be waited for until somebody writes to it."""
+    """Open a file without waiting for the writer of a pipe; an ``opener`` for ``open``."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def check_name(path: Path) -> None:
-    """Check that the system can have a file or directory of this name.
+    """Check that the system allows a file or directory of this name.
 
-    :raises UsageError: if it is reserved for devices, or has letters that have another meaning.
+    :raises UsageError: if the name is reserved for a device, or contains characters that are not allowed.
     """
     if sys.platform == "win32":
         for name in path.parts[bool(path.anchor) :]:
@@ -145,12 +148,11 @@ def check_name(path: Path) -> None:
 
 @contextmanager
 def write_errors(path: Path, *, remedy: str = "choose another directory") -> Iterator[None]:
-    """Explain what goes wrong in the block as what kept a file from being written.
+    """Convert an :class:`OSError` of the block to an error about writing a file.
 
     :param path: the final name of the file.
-    :param remedy: what the user can do without permission to write there, to end a sentence.
-    :raises TbgenError: for an :class:`OSError` of the block that is no :class:`TbgenError`: the disk is full,
-        there is no permission, and so on.
+    :param remedy: advice if writing is not permitted, as the end of a sentence.
+    :raises TbgenError: if the disk is full, writing is not permitted, and so on.
     """
     try:
         yield
@@ -161,19 +163,19 @@ def write_errors(path: Path, *, remedy: str = "choose another directory") -> Ite
 
 
 def write_file(path: Path, content: bytes, *, remedy: str = "choose another directory") -> None:
-    """Write a file as :func:`written_aside` does.
+    """Write a file atomically, as :func:`written_aside` does.
 
-    :raises TbgenError: if it cannot be written; then what was there is as it was.
+    :raises TbgenError: if it cannot be written; an existing file is unchanged.
     """
     with written_aside(path, remedy=remedy) as temporary, write_errors(path, remedy=remedy):
         temporary.write_bytes(content)
 
 
 def make_directory(directory: Path, *, remedy: str = "choose another directory") -> None:
-    """Make a directory, and those above it, unless it is there.
+    """Create a directory and its parents, unless it exists.
 
-    :param remedy: what the user can do without permission to make it, to end a sentence.
-    :raises TbgenError: if it cannot be made.
+    :param remedy: advice if it cannot be created, as the end of a sentence.
+    :raises TbgenError: if it cannot be created.
     """
     check_name(directory)
     try:
@@ -185,19 +187,19 @@ def make_directory(directory: Path, *, remedy: str = "choose another directory")
 
 
 def temporary_path(path: Path) -> Path:
-    """Return a name beside a file that no other writer uses, be it on a machine that shares the directory.
+    """Return a temporary name for a file, which no other writer on any machine uses.
 
-    A final name that leaves no room is cut.
+    A long final name is shortened.
     """
     mark = f"{_MARK}{_place()}-{os.getpid()}-{secrets.token_hex(4)}"
-    return path.with_name(_cut(path.name, _LONGEST_NAME - len(os.fsencode(mark))) + mark)
+    return path.with_name(_cut(path.name, _MAX_NAME_BYTES - len(os.fsencode(mark))) + mark)
 
 
 def _place() -> str:
-    """Return the name of what numbers this process: a machine, or one of several containers on it.
+    """Return the name of the machine or container whose process numbers include this process's.
 
-    Containers may have one host name, and each counts its processes from 1: so the number of the namespace
-    belongs to it, where there are such (``pid_namespaces(7)`` of Linux).
+    Several containers may have the same host name, and each numbers its processes from 1. So the name
+    includes the number of the process namespace, on systems that have them (``pid_namespaces(7)`` of Linux).
     """
     host = socket.gethostname()
     with contextlib.suppress(OSError):
@@ -206,32 +208,32 @@ def _place() -> str:
 
 
 def _cut(name: str, size: int) -> str:
-    """Return as much of a name as fits into a number of bytes."""
+    """Return a name, truncated to a number of bytes."""
     return os.fsdecode(os.fsencode(name)[:size])
 
 
 def remove_leftovers(directory: Path, name: str = "") -> list[Path]:
-    """Remove what writers that were killed have left in a directory, and return it.
+    """Remove the temporary files of killed writers in a directory, and return their paths.
 
-    :param name: final name of the file whose leftovers are meant; without it, those of all files are.
+    Files of running writers are kept. A writer on this machine, or in this container, is running if its
+    process exists. A writer elsewhere is considered running while its file changes. Files that may not be
+    removed are kept too.
 
-    Writers that are at work keep theirs: those of this machine, or of this container, are asked for by
-    process; those of others that share the directory count as at work while their file changes. What may not
-    be removed stays.
+    :param name: final name of the file whose leftovers are removed; empty for all files.
     """
     leftovers = []
     for path, writer in _unfinished_files(directory, name):
-        with contextlib.suppress(OSError):  # its writer, or somebody else, was faster; or it is another's
-            if _is_left(path, writer):
+        with contextlib.suppress(OSError):  # the file is gone already, or belongs to another user
+            if _is_abandoned(path, writer):
                 path.unlink()
                 leftovers.append(path)
     return leftovers
 
 
 def remove_own(path: Path) -> None:
-    """Remove what this process has written of a file that is not in place yet.
+    """Remove the temporary files of this process for a file.
 
-    Another thread that is at work on it fails to put it in place.
+    Another thread that is writing it will fail to rename it.
     """
     for own, writer in _unfinished_files(path.parent, path.name):
         if writer["place"] == _place() and int(writer["process"]) == os.getpid():
@@ -240,22 +242,22 @@ def remove_own(path: Path) -> None:
 
 
 def _unfinished_files(directory: Path, name: str) -> Iterator[tuple[Path, re.Match[str]]]:
-    """Yield temporary files, of the file ``name`` if there is one, with what their names tell."""
+    """Yield temporary files with the parts of their names: of the file ``name``, or of all if it is empty."""
     for path in sorted(directory.glob(f"*{_MARK}*")):
         match = _UNFINISHED.fullmatch(path.name)
         if match and (not name or match["name"] == _cut(name, len(os.fsencode(match["name"])))):
             yield path, match
 
 
-def _is_left(path: Path, writer: re.Match[str]) -> bool:
-    """Whether the writer of a temporary file is gone."""
-    if writer["place"] == _place() and not _is_alive(int(writer["process"])):
+def _is_abandoned(path: Path, writer: re.Match[str]) -> bool:
+    """Return whether the writer of a temporary file is no longer running."""
+    if writer["place"] == _place() and not _is_running(int(writer["process"])):
         return True
-    return time.time() - path.stat().st_mtime > _ABANDONED
+    return time.time() - path.stat().st_mtime > _ABANDONED_SECONDS
 
 
-def _is_alive(process: int) -> bool:
-    import psutil  # only now: there are seldom any
+def _is_running(process: int) -> bool:
+    import psutil  # imported when needed, since there are seldom temporary files
 
     with contextlib.suppress(OverflowError):
         return psutil.pid_exists(process)
@@ -263,14 +265,14 @@ def _is_alive(process: int) -> bool:
 
 
 def _permissions(path: Path) -> int | None:
-    """Return the permissions of the file that is replaced; None if there is none."""
+    """Return the permissions of an existing file; None if there is none."""
     with contextlib.suppress(FileNotFoundError):
         return stat.S_IMODE(path.stat().st_mode)
     return None
 
 
 def _sync(path: Path) -> None:
-    """Have a file or directory on the disk; Windows syncs directories itself, and files open for writing."""
+    """Sync a file or directory. Windows syncs directories itself, and files only if open for writing."""
     if sys.platform == "win32" and path.is_dir():
         return
     descriptor = os.open(path, os.O_RDWR if sys.platform == "win32" else os.O_RDONLY)
@@ -281,10 +283,10 @@ def _sync(path: Path) -> None:
 
 
 def _explain(error: BaseException, path: Path, remedy: str) -> str:
-    """Return one sentence on a failed write: the first cause that the system named counts."""
+    """Return a sentence about a failed write, by the first cause with an error number of the system."""
     number = None
     for cause in causes(error):
-        named = re.search(r"errno = (\d+)", str(cause))  # so does HDF5
+        named = re.search(r"errno = (\d+)", str(cause))  # the format of HDF5's messages
         if isinstance(cause, OSError) and cause.errno:
             number = cause.errno
         elif named:

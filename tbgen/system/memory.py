@@ -1,4 +1,4 @@
-"""Memory and processors: what the machine has, and what this process may use, holds and gives back."""
+"""Memory and processors: totals of the machine, usage of this process, and release of unused memory."""
 
 import mmap
 import os
@@ -7,28 +7,28 @@ from contextlib import suppress
 
 
 def total_memory() -> int:
-    """Return how many bytes of memory the machine has."""
-    import psutil  # which takes longer than a probe
+    """Return the memory of the machine in bytes."""
+    import psutil  # imported when needed, since that takes longer than a probe
 
     return psutil.virtual_memory().total
 
 
 def free_memory() -> int:
-    """Return how many bytes of memory are free."""
+    """Return the available memory of the machine in bytes."""
     import psutil
 
     return psutil.virtual_memory().available
 
 
 def held() -> int:
-    """Return the bytes of memory that this process holds at present."""
+    """Return the resident memory of this process in bytes."""
     import psutil
 
     return psutil.Process().memory_info().rss
 
 
 def peak() -> int:
-    """Return the most memory in bytes that this process has held since it began."""
+    """Return the peak resident memory of this process in bytes."""
     if sys.platform == "win32":
         import psutil
 
@@ -39,10 +39,7 @@ def peak() -> int:
 
 
 def give_back() -> None:
-    """Give free memory back to the system; what is in use stays.
-
-    Without the GNU C library nothing happens.
-    """
+    """Return unused memory of this process to the system; without the GNU C library, do nothing."""
     if sys.platform == "linux":
         import ctypes
 
@@ -52,7 +49,7 @@ def give_back() -> None:
 
 
 def forget(mapped: mmap.mmap) -> None:
-    """Give back the memory of a mapped file, which stays in the cache of the system.
+    """Release the memory of a mapped file, which remains in the system's file cache.
 
     Windows does so by itself.
     """
@@ -61,14 +58,14 @@ def forget(mapped: mmap.mmap) -> None:
 
 
 def use_large_pages(memory: mmap.mmap) -> None:
-    """Have memory lie in large pages, where the system has some."""
+    """Use large pages for mapped memory if the system supports them."""
     if sys.platform == "linux":
         with suppress(OSError):
             memory.madvise(mmap.MADV_HUGEPAGE)
 
 
 def processors() -> int:
-    """Return how many processors this process may use."""
+    """Return the number of processors that this process may use."""
     return len(usable_processors())
 
 
@@ -80,5 +77,5 @@ def usable_processors() -> list[int]:
 
 
 def workers(wanted: int) -> int:
-    """Return how many processes a pool may have that is to have so many: Windows waits for 61 at the most."""
+    """Return the allowed size of a process pool of ``wanted`` processes: Windows can wait for at most 61."""
     return min(wanted, 61) if sys.platform == "win32" else wanted

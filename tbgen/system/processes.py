@@ -1,8 +1,7 @@
-"""Processes: apart from this one, ended with all that they have started, their priority and processors; and
-what is open in them: files and sockets.
+"""Child processes: start, kill with descendants, priority, processors; limits of open files; sockets.
 
-On Windows processes have no groups: the children of a process are those that name it as their parent, also
-when it is gone.
+On Windows processes have no groups. There, the children of a process are those with its number as their
+parent, even after it has ended.
 """
 
 import functools
@@ -23,14 +22,14 @@ if sys.platform == "win32":
     APART: Final[dict[str, Any]] = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
 else:
     APART: Final[dict[str, Any]] = {"start_new_session": True}
-"""Arguments of ``Popen`` for a process that does not hear Ctrl-C of this one's terminal."""
+"""Arguments of ``Popen`` for a process that does not receive Ctrl-C of this one's terminal."""
 
-_NICE: Final = 10
-"""How much nicer a process of low priority is."""
+_LOW_PRIORITY_NICE: Final = 10
+"""Increment of the nice value for low priority."""
 
 
 def end_all(root: int) -> None:
-    """Kill a process that was started :data:`APART`, and all that it has started, even if it is gone."""
+    """Kill a process that was started with :data:`APART` and all its descendants, even if it has ended."""
     if sys.platform != "win32":
         with suppress(OSError):
             os.killpg(root, signal.SIGKILL)
@@ -47,13 +46,14 @@ def end_all(root: int) -> None:
 
 
 class Guard:
-    """A process that ends others, with all that they have started, when this one is gone.
+    """A process that kills watched processes, with all their descendants, when this one ends.
 
-    Its standard input is a pipe from this one: when that ends, be it by ``kill -9``, it ends what is left.
+    Its standard input is a pipe from this process. When the pipe closes, even by ``kill -9``, the guard kills
+    the processes that it still watches.
     """
 
     def __init__(self) -> None:
-        # Apart, so that Ctrl-C does not end it before the others.
+        # The guard is started with APART, so that Ctrl-C does not end it before the watched processes.
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-c", "from tbgen.system.processes import guard; guard()"],
             stdin=subprocess.PIPE,
@@ -63,27 +63,27 @@ class Guard:
         )
 
     def watch(self, root: int) -> None:
-        """End a process that was started :data:`APART` should this one die from now on."""
-        self._tell(f"+{root}\n")
+        """Watch a process that was started with :data:`APART`."""
+        self._send(f"+{root}\n")
 
     def release(self, root: int) -> None:
-        """Leave a process alone that has ended."""
-        self._tell(f"-{root}\n")
+        """Stop watching a process, which has ended."""
+        self._send(f"-{root}\n")
 
     def close(self) -> None:
-        """End the guard; what it still watches is ended."""
+        """End the guard and the processes that it still watches."""
         with suppress(OSError):
             self._process.communicate()
 
-    def _tell(self, line: str) -> None:
+    def _send(self, line: str) -> None:
         if self._process.stdin is not None:
-            with suppress(OSError):  # somebody has killed it; the engines' own requests remain
+            with suppress(OSError):  # the guard was killed; dying_with_parent still protects on Linux
                 self._process.stdin.write(line.encode())
                 self._process.stdin.flush()
 
 
 def guard() -> None:
-    """Do the work of a :class:`Guard`."""
+    """Run the process of a :class:`Guard`."""
     watched = set[int]()
     for line in sys.stdin:
         (watched.add if line[0] == "+" else watched.discard)(int(line[1:]))
@@ -93,11 +93,11 @@ def guard() -> None:
 
 @functools.cache
 def dying_with_parent() -> tuple[str, ...]:
-    """Return the words before a command by which it asks to be killed when its parent dies; none if the
-    system has no such thing.
+    """Return the words to put before a command so that the system kills it when its parent dies.
 
-    The program ``setpriv`` of util-linux asks for it and then becomes the engine. To do so from here, between
-    fork and exec, would be unsafe while there are threads.
+    There are none if the system does not support that. The program ``setpriv`` of util-linux makes the
+    request and then executes the command. Making it in this process, between fork and exec, would be unsafe
+    with threads.
     """
     program = shutil.which("setpriv") if sys.platform == "linux" else None
     if program is None:
@@ -108,10 +108,10 @@ def dying_with_parent() -> tuple[str, ...]:
 
 
 def on_processors(processors: Collection[int]) -> tuple[str, ...]:
-    """Return the words before a command by which it has some processors only, before its first instruction.
+    """Return the words to put before a command so that it runs on some processors only.
 
-    :param processors: none for all.
-    :raises UsageError: if the system has no program for that.
+    :param processors: numbers of the processors; empty for all.
+    :raises UsageError: if the program ``taskset`` is not installed.
     """
     if not processors:
         return ()
@@ -122,17 +122,17 @@ def on_processors(processors: Collection[int]) -> tuple[str, ...]:
 
 
 def words_of(command: str) -> list[str]:
-    """Return a command's program and arguments, as a shell of the system reads them.
+    """Return a command's program and arguments, split as by the system's shell.
 
     :raises ValueError: if a quotation mark is missing.
     """
-    if sys.platform == "win32":  # where a backslash parts the names of a path
+    if sys.platform == "win32":  # a backslash is no escape character, but separates the parts of a path
         return [word.strip('"') for word in shlex.split(command, posix=False)]
     return shlex.split(command)
 
 
 def lower_priority(process: int) -> None:
-    """Have a process give way to others; nothing happens if it has ended."""
+    """Lower the priority of a process, unless it has ended."""
     if sys.platform == "win32":
         import psutil
 
@@ -140,11 +140,12 @@ def lower_priority(process: int) -> None:
             psutil.Process(process).nice(psutil.BELOW_NORMAL_PRIORITY_CLASS)
     else:
         with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, process, os.getpriority(os.PRIO_PROCESS, process) + _NICE)
+            priority = os.getpriority(os.PRIO_PROCESS, process)
+            os.setpriority(os.PRIO_PROCESS, process, priority + _LOW_PRIORITY_NICE)
 
 
-def may_open(wanted: int) -> int:
-    """Let this process have so many files open, if the system does, and return how many it may have."""
+def raise_file_limit(wanted: int) -> int:
+    """Raise the limit of open files of this process to ``wanted`` if possible, and return the limit."""
     if sys.platform == "win32":
         return wanted
     import resource
@@ -159,23 +160,26 @@ def may_open(wanted: int) -> int:
 
 
 def reuse_address(listener: socket.socket) -> None:
-    """Let a server begin where one has just ended, as Windows does anyway; there this would share ports."""
+    """Let a server use an address that an ended one has used just before.
+
+    Windows allows that anyway; there this option would let two servers share a port.
+    """
     if sys.platform != "win32":
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 
 
 def limit_unread(listener: socket.socket, milliseconds: int) -> None:
-    """Have the system end connections of a server whose clients take nothing of what is sent for so long."""
-    if sys.platform == "linux":  # accepted sockets inherit it
+    """Have the system close connections whose clients leave data unread for a time."""
+    if sys.platform == "linux":  # accepted sockets inherit the option
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
 
 
 def start_with_socket(
     words: Sequence[str], listener: socket.socket, **options: Any
 ) -> subprocess.Popen[bytes]:
-    """Start a process that has a socket of this one, which it finds by :func:`inherited_socket`.
+    """Start a process that inherits a socket, and gets it by :func:`inherited_socket`.
 
-    :param options: of ``Popen``, without the standard input.
+    :param options: options of ``Popen``, except the standard input.
     """
     stdin = subprocess.PIPE if sys.platform == "win32" else listener.fileno()
     process: subprocess.Popen[bytes] = subprocess.Popen(words, stdin=stdin, **options)
@@ -186,7 +190,7 @@ def start_with_socket(
 
 
 def inherited_socket() -> socket.socket:
-    """Return the socket that this process was started with."""
+    """Return the socket that :func:`start_with_socket` passed to this process."""
     if sys.platform == "win32":
         return socket.fromshare(sys.stdin.buffer.read())
     return socket.socket(fileno=os.dup(0))

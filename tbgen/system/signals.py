@@ -1,7 +1,7 @@
-"""What reaches a process while it works: signals that end it, and input that has come.
+"""Signals that end a process, and the check for available input.
 
-Systems have different signals. Terminals send SIGINT (Ctrl-C) everywhere, SIGHUP (they are closed) to all but
-Windows, and SIGBREAK (Ctrl-Break, they are closed) there; services and schedulers of jobs send SIGTERM.
+Terminals send SIGINT (Ctrl-C) on all systems. When a terminal is closed, processes receive SIGHUP, on Windows
+SIGBREAK, which Ctrl-Break sends too. Services and job schedulers send SIGTERM.
 """
 
 import select
@@ -17,16 +17,18 @@ TERMINATIONS: Final = {
     for name, said in (("SIGTERM", "terminated"), ("SIGHUP", "hung up"), ("SIGBREAK", "interrupted"))
     if hasattr(signal, name)
 }
-"""Signals that end a process as Ctrl-C does, and how that is said."""
+"""Signals that end a process like Ctrl-C, each with the word for messages."""
 
 ENDINGS: Final = (signal.SIGINT, *TERMINATIONS)
-"""What all processes hear from a terminal, or a service that ends."""
+"""All signals that end a process like Ctrl-C."""
 
 
 @contextmanager
-def held_back() -> Iterator[None]:
-    """Have :data:`ENDINGS` wait for the end of the block, in this process and in those that it starts within;
-    on Windows nothing waits."""
+def signals_blocked() -> Iterator[None]:
+    """Block :data:`ENDINGS` until the end of the block, in this process and in those that the block starts.
+
+    On Windows nothing is blocked.
+    """
     if sys.platform == "win32":
         yield
         return
@@ -37,10 +39,12 @@ def held_back() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def leave_to_parent() -> None:
-    """Ignore what a terminal sends, in a process that was started in a block of :func:`held_back`: its parent
-    hears that too and ends it by SIGTERM, which takes effect at once."""
-    for number in ENDINGS:  # one that waits already is lost where it is ignored
+def ignore_terminal() -> None:
+    """Ignore signals from the terminal, in a process that was started in a block of :func:`signals_blocked`.
+
+    The parent receives them too, and ends this process by SIGTERM, which takes effect immediately.
+    """
+    for number in ENDINGS:  # a pending signal that is ignored is discarded
         signal.signal(number, signal.SIG_DFL if number == signal.SIGTERM else signal.SIG_IGN)
     if sys.platform != "win32":
         signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDINGS)
@@ -54,7 +58,9 @@ def send_to_main(number: int) -> None:
         signal.pthread_kill(threading.main_thread().ident or 0, number)
 
 
-def has_come(descriptor: int) -> bool:
-    """Return whether more can be read from a pipe, a file or a terminal without waiting, as far as the system
-    tells: Windows does of connections alone."""
+def has_input(descriptor: int) -> bool:
+    """Return whether data can be read from a pipe, a file or a terminal without waiting.
+
+    On Windows the result is always False, since it supports this check for sockets only.
+    """
     return sys.platform != "win32" and bool(select.select([descriptor], [], [], 0)[0])

@@ -5,7 +5,7 @@ from typing import Final
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from tbgen.system.processes import may_open
+from tbgen.system.processes import raise_file_limit
 
 ACCEPTED_TOGETHER: Final = 128
 """Maximum number of connections accepted in one turn of the event loop, before surplus ones are closed."""
@@ -20,7 +20,7 @@ def most_connections() -> int:
     The other half is for tables and for connections that are being closed. The system's limit on open files
     is raised as far as possible.
     """
-    return min(_MAX_CONNECTIONS, may_open(2 * _MAX_CONNECTIONS) // 2)
+    return min(_MAX_CONNECTIONS, raise_file_limit(2 * _MAX_CONNECTIONS) // 2)
 
 
 class Connection(H11Protocol):

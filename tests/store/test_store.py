@@ -99,7 +99,7 @@ def test_the_digest_depends_on_the_data_alone(tmp_path: Path, monkeypatch: pytes
 
 @pytest.mark.parametrize("name", ["KvK", *exhaustive(["KPvKP"])])
 def test_the_fresh_digest_is_the_same_without_accrued_scores(name: str, tmp_path: Path) -> None:
-    """This holds even if only depths of accrued scores exceed a byte."""
+    """The digest is the same even if only depths of accrued scores exceed a byte."""
     table = random_table(name, density=0.001 if name == "KPvKP" else 0.1)
     table.run_depth += 300
     path = table_path(tmp_path, name, Variant.R_MOBILITY)
