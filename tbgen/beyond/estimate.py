@@ -41,7 +41,7 @@ class StructureDocument(Document):
 class WholesDocument(Document):
     """Whole cells, in which a promoted man is one mobile man more than other cells can have.
 
-    Their values are found only if nothing else remains to try (docs/solve.md, Promotions).
+    Their values are found only if nothing else remains to try (docs/solve_reference.md, Promotions).
     """
 
     cells: Count
