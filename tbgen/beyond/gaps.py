@@ -1,8 +1,8 @@
 """The gaps of a solution: the kinds of moves that keep its bounds apart, as they are shown to a user.
 
 The bounds are kept apart by play in which White chooses moves by their upper bounds and Black by their lower
-bounds, the best that each side may still hope for (docs/solve_reference.md). A *gap* is a kind of move of this
-play that leads to positions without exact values and out of all solved cells.
+bounds, the best that each side may still hope for (docs/solve_reference.md). A *gap* is a kind of move of
+this play that leads to positions without exact values and out of all solved cells.
 """
 
 from collections import Counter, defaultdict

@@ -1,8 +1,9 @@
 """Solved cells on disk, which later positions can use.
 
 Each cell that is large enough has a file, named after its men and a digest of its name
-(docs/solve_reference.md). Any number of processes and machines may share a directory: files are replaced
-atomically, and the last writer wins. If the files take too much space, the least recently used ones are removed.
+(docs/solve_reference.md). Any number of processes and machines may share a directory: files are
+replaced atomically, and the last writer wins. If the files take too much space, the least recently used
+ones are removed.
 
 Reading and checking files needs no compiler; ``tbgen.beyond.solved_cells`` unpacks the bounds.
 """
