@@ -69,7 +69,7 @@ class LeafValues:
         while not self._closed.wait(_POLL_SECONDS):
             first, last = int(control[at.ANSWERED]), int(control[at.ASKED])
             if first < last and tables.ready:
-                asked = work.asked[np.arange(first, last) % len(work.asked)]
+                asked = work.requests[np.arange(first, last) % len(work.requests)]
                 _, places = np.unique(asked[:, row.KEY], return_index=True)
                 self._answer(asked[places], tables)
                 if not self._closed.is_set():
@@ -89,10 +89,10 @@ class LeafValues:
             )
             if self._closed.is_set():
                 return
-            places = (asked[rows, row.KEY] & np.uint64(len(work.known) - 1)).astype(np.int64)
-            work.known_keys[places] = 0
-            work.known[places] = value
-            work.known_keys[places] = asked[rows, row.KEY]
+            places = (asked[rows, row.KEY] & np.uint64(len(work.table_values) - 1)).astype(np.int64)
+            work.table_keys[places] = 0
+            work.table_values[places] = value
+            work.table_keys[places] = asked[rows, row.KEY]
 
 
 def _by_men(
@@ -127,9 +127,9 @@ def _search_values(
 ) -> NDArray[np.int64]:
     """Convert values and depths of tables to values for White on the scale of the search.
 
-    Each ply makes a value worth less to the side that prefers it to the accrued score.
+    Each ply lowers a value for the side that prefers it to the accrued score.
 
-    :param worth: the worth of each rank on that scale.
+    :param worth: values of scores by rank, on that scale.
     """
     white, accrued = codes < NONE, _codes(asked[:, row.ACCRUED].astype(np.int64))
     rank = np.where(white, codes, 255 - codes).astype(np.int64)

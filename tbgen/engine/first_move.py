@@ -20,9 +20,9 @@ Lookup: TypeAlias = Callable[[SearchGame], tuple[GScore, int | None] | None]
 _CENTIPAWNS: Final = (0, *(int(100 * PIECE_VALUES[man]) for man in "PNBRQ"), 0)
 """Values of the men in centipawns, by their numbers in python-chess."""
 _HALF_LEAD: Final = 800
-"""Lead in centipawns that is worth half of the greatest estimate."""
+"""Lead in centipawns whose value is half of the greatest estimate."""
 _MAX_ESTIMATE: Final = MATE * 9 // 10
-"""Bound of the worth of any lead, below that of a mate."""
+"""Bound of the value of any lead, below that of a mate."""
 
 
 def first_moves(
@@ -41,7 +41,7 @@ def first_moves(
 
 
 def _value(game: SearchGame, move: chess.Move, look_up: Lookup, root: int, held: GScore) -> tuple[int, bool]:
-    """Return the worth of a move for White, and whether it came from a table.
+    """Return the value of a move for White, and whether it came from a table.
 
     :param root: index in the game of the position before the move.
     :param held: accrued score of that position.

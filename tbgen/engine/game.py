@@ -118,7 +118,7 @@ class SearchGame(Arbiter):
     def repeats_since(self, first: int) -> bool:
         """Return whether the current state occurred before, at or after some position of the game.
 
-        If it did, the players can repeat it for ever, and the game is worth the accrued score.
+        If it did, the players can repeat it for ever, and the value of the game is the accrued score.
 
         :param first: index of the earliest position to compare, counted from 0.
         """

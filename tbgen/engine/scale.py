@@ -1,6 +1,6 @@
 """The scale of the search: G-scores as integers, greater for scores that are better for White.
 
-A score of rank r is worth 1/(1 + r) of a mate. This is the lead of its holder by harmonic scoring
+The value of a score of rank r is 1/(1 + r) of that of a mate. This is the lead of its holder by harmonic scoring
 (``Scheme.HARMONIC`` of :mod:`tbgen.board.scoring`), so the order of the integers is that of the game. The
 integers between two scores express estimates, and the number of plies to a score.
 """
@@ -10,7 +10,7 @@ from typing import Final
 from tbgen.board.score import GScore
 
 MATE: Final = 10**9
-"""Worth of G0.0."""
+"""Value of G0.0."""
 REACH: Final = 1000
 """Number of plies that the scale distinguishes; two scores up to G218.0 are more than twice as far apart."""
 LAST_RANK: Final = 437
@@ -20,11 +20,11 @@ _MAX_PLAYED_RANK: Final = 2 * 50 + 1
 _MAX_CHECK_RANK: Final = 16
 """Greatest rank that an estimate names for a check: with more than eight moves, checks are very rare."""
 CENTIPAWNS: Final = 1000
-"""Worth of a mate in centipawns for user interfaces, which is 1000 times the lead by harmonic scoring."""
+"""Value of a mate in centipawns for user interfaces, which is 1000 times the lead by harmonic scoring."""
 
 
 def worth(score: GScore) -> int:
-    """Return the worth of a score.
+    """Return the value of a score on the scale.
 
     >>> worth(GScore("G0.5")), worth(GScore("-G1.5"))
     (500000000, -250000000)
@@ -34,7 +34,7 @@ def worth(score: GScore) -> int:
 
 
 def reached(score: GScore, held: GScore, plies: int | None) -> int:
-    """Return the worth of a score that best play reaches after some plies.
+    """Return the value on the scale of a score that best play reaches after some plies.
 
     The fewer the plies, the better it is for the side that prefers the score to the accrued one. So this side
     hurries, and the other delays.
@@ -54,7 +54,7 @@ def reached(score: GScore, held: GScore, plies: int | None) -> int:
 
 
 def nearest(value: int) -> GScore | None:
-    """Return the score of positions in games whose worth is nearest to a value; None for an even game.
+    """Return the score of positions in games that is nearest to a value; None for an even game.
 
     >>> print(nearest(worth(GScore("-G7.5"))), nearest(worth(GScore("G31.0"))), nearest(0))
     -G7.5 G31.5 None

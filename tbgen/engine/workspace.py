@@ -40,15 +40,15 @@ _CONTROL_WORDS: Final = 21
 - ``BARE_KINGS``: whether bare kings end the game;
 - ``TABLE_MEN``: largest number of men of positions to request;
 - ``DRAWN``: whether the game is drawn in chess (0 no, 1 with White to move, 2 with Black to move);
-- ``EVEN``: White's lead in centipawns at the root; ``HOPE``: worth of the score that a drawn game may reach;
+- ``EVEN``: White's lead in centipawns at the root; ``HOPE``: value of the score that a drawn game may reach;
 - ``FORGOTTEN``: number of times that the transposition table has been invalidated.
 """
 
 
 PLAIN_WORTH: Final = np.array([worth(GScore(rank, True)) for rank in range(LAST_RANK + 1)])
-"""Worth of scores by rank."""
+"""Values of scores by rank, on the scale of the search."""
 DRAWN_WORTH: Final = PLAIN_WORTH // 5 + (4 * MATE // 5 * 0.5 ** np.arange(LAST_RANK + 1)).astype(np.int64)
-"""Worth of scores by rank in a game that is drawn in chess.
+"""Values of scores by rank in a game that is drawn in chess, on the scale of the search.
 
 It is close to exponential scoring (``Scheme.EXPONENTIAL`` of :mod:`tbgen.board.scoring`), so that a chance of
 a low score outweighs an improvement among high scores.
@@ -70,10 +70,10 @@ class SearchWorkspace(Struct):
     :ivar history: int32 (2, 64, 64): history scores of quiet moves, by side and squares.
     :ivar keys: uint64 (2^n,): keys of the transposition table.
     :ivar entries: int64 (2^n,): entries of the transposition table.
-    :ivar known_keys: uint64 (2^n,): keys of states with a value from tables.
-    :ivar known: int64 (2^n,): values from tables, for White.
-    :ivar asked: uint64 (n, WORDS): ring buffer of positions requested from tables.
-    :ivar worth: int64 (438,): worth of scores by rank.
+    :ivar table_keys: uint64 (2^n,): keys of states with a value from tables.
+    :ivar table_values: int64 (2^n,): values from tables, for White.
+    :ivar requests: uint64 (n, WORDS): ring buffer of positions requested from tables.
+    :ivar worth: int64 (438,): values of scores by rank.
     :ivar control: int64 (n,): control words.
     """
 
@@ -88,9 +88,9 @@ class SearchWorkspace(Struct):
     history: NDArray[np.int32]
     keys: NDArray[np.uint64]
     entries: NDArray[np.int64]
-    known_keys: NDArray[np.uint64]
-    known: NDArray[np.int64]
-    asked: NDArray[np.uint64]
+    table_keys: NDArray[np.uint64]
+    table_values: NDArray[np.int64]
+    requests: NDArray[np.uint64]
     worth: NDArray[np.int64]
     control: NDArray[np.int64]
 

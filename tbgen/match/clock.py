@@ -94,15 +94,15 @@ class Clock:
 
     def __init__(self, control: TimeControl) -> None:
         self.control = control
-        self.left = control.time if control.time != 0 else control.increment  # as Lichess has it for 0+5
+        self.remaining = control.time if control.time != 0 else control.increment  # as on Lichess for 0+5
         """Remaining seconds, negative within the margin; None without a clock."""
-        self.moves_left = control.moves or None
+        self.moves_remaining = control.moves or None
         """Number of moves until time is added; None if it never is."""
 
     @property
     def allowed(self) -> float | None:
         """Seconds that the next move may take, including the margin; None without a time limit."""
-        limits = [limit for limit in (self.left, self.control.per_move) if limit is not None]
+        limits = [limit for limit in (self.remaining, self.control.per_move) if limit is not None]
         return min(limits) + self.control.margin if limits else None
 
     def spend(self, seconds: float) -> bool:
@@ -110,26 +110,26 @@ class Clock:
         allowed = self.allowed
         if allowed is not None and seconds > allowed:
             return False
-        if self.left is not None and self.control.time is not None:
-            self.left += self.control.increment - seconds
-            if self.moves_left is not None:
-                self.moves_left -= 1
-                if not self.moves_left:
-                    self.moves_left = self.control.moves
-                    self.left += self.control.time
+        if self.remaining is not None and self.control.time is not None:
+            self.remaining += self.control.increment - seconds
+            if self.moves_remaining is not None:
+                self.moves_remaining -= 1
+                if not self.moves_remaining:
+                    self.moves_remaining = self.control.moves
+                    self.remaining += self.control.time
         return True
 
 
 def limit_of(white: Clock, black: Clock, mover: Clock) -> Limit:
     """Return the limits to send to the engine to move."""
-    control, timed = mover.control, mover.left is not None
+    control, timed = mover.control, mover.remaining is not None
     return Limit(
         time=control.per_move,
         depth=control.depth,
         nodes=control.nodes,
-        white_clock=white.left if timed else None,
-        black_clock=black.left if timed else None,
+        white_clock=white.remaining if timed else None,
+        black_clock=black.remaining if timed else None,
         white_inc=white.control.increment or None if timed else None,
         black_inc=black.control.increment or None if timed else None,
-        remaining_moves=mover.moves_left if timed else None,
+        remaining_moves=mover.moves_remaining if timed else None,
     )

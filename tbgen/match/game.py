@@ -79,7 +79,7 @@ class PlayedGame:
         accrued, position_score = str(self.arbiter.accrued), str(self.arbiter.position_score)
         ply = Ply(move.uci(), san, accrued, comment, line, position_score)
         self.plies.append(ply)
-        left = {str(chess.COLOR_NAMES[side]): clock.left for side, clock in self.clocks.items()}
+        left = {str(chess.COLOR_NAMES[side]): clock.remaining for side, clock in self.clocks.items()}
         self._listen(GameMove(time.time(), str(self.fixture.key), ply, self.board.fen(), left))
 
     def tell(self, thought: Thought, seconds: float) -> None:

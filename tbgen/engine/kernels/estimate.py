@@ -33,9 +33,9 @@ from tbgen.retro.kernels.words import Ints, Word, bits_of, lowest, popcount
 _MOVE_CENTIPAWNS = 3
 """Bonus for each legal move more than the other side has."""
 _HALF_LEAD = 800
-"""Lead in centipawns that is worth half of the greatest estimate."""
+"""Lead in centipawns whose value is half of the greatest estimate."""
 _MAX_ESTIMATE = MATE * 9 // 10
-"""Bound of the worth of any lead, below that of a mate."""
+"""Bound of the value of any lead, below that of a mate."""
 _TURN_CENTIPAWNS = 10
 """Bonus for the side to move."""
 _BISHOP_PAIR_CENTIPAWNS = 30
@@ -54,13 +54,13 @@ _POOR_PERCENT = 60
 _DRAW_LEAD = 150
 """Centipawns that may be won or lost while the game remains drawn."""
 _RESTRICTION = MATE // 8
-"""Factor of the worth of restricting the other side's moves."""
+"""Factor of the value of restricting the other side's moves."""
 _DARK = np.uint64(0xAA55AA55AA55AA55)
 
 
 @inlined
 def worth_of(worth: Ints, accrued: int) -> int:
-    """Return the worth for White of an accrued score in the form of rows."""
+    """Return the value for White of an accrued score in the form of rows."""
     value = worth[accrued >> 1]
     return -value if accrued & 1 else value
 
@@ -123,9 +123,9 @@ def lead(rows: Rows, at: int) -> int:
 
 @kernel
 def estimate(rows: Rows, at: int, worth: Ints) -> int:
-    """Return the estimated worth for White of a position with its accrued score.
+    """Return the estimated value for White of a position with its accrued score.
 
-    :param worth: worth of scores by rank.
+    :param worth: values of scores by rank.
     """
     ahead = lead(rows, at)
     guess = _MAX_ESTIMATE * ahead // (abs(ahead) + _HALF_LEAD)
@@ -137,18 +137,18 @@ def estimate(rows: Rows, at: int, worth: Ints) -> int:
 
 @inlined
 def _restriction(rows: Rows, at: int) -> int:
-    """Return the worth for the other side of the few moves that the side to move has."""
+    """Return the value for the other side of the few moves that the side to move has."""
     moves, of_king = int64(rows[at, RANK]) >> 1, int64(rows[at, KING_MOVES])
     return _RESTRICTION // (2 + of_king) + _RESTRICTION // (2 + moves // 2)
 
 
 @kernel
 def estimate_drawn(rows: Rows, at: int, worth: Ints, even: int, hope: int) -> int:
-    """Return the estimated worth for White of a position in a game that is drawn in chess.
+    """Return the estimated value for White of a position in a game that is drawn in chess.
 
-    :param worth: worth of scores by rank.
+    :param worth: values of scores by rank.
     :param even: White's lead in centipawns at the root of the search.
-    :param hope: worth of the score that the game may still reach.
+    :param hope: value of the score that the game may still reach.
     """
     won = lead(rows, at) - even
     won = won - _DRAW_LEAD if won > _DRAW_LEAD else won + _DRAW_LEAD if won < -_DRAW_LEAD else int64(0)

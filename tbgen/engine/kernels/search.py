@@ -100,7 +100,7 @@ def state_key(work: SearchWorkspace, at: int) -> Word:
 
 @inlined
 def held_by_mover(work: SearchWorkspace, at: int) -> int:
-    """Return the worth of the accrued score for the side to move."""
+    """Return the value of the accrued score for the side to move."""
     value = worth_of(work.worth, int64(work.rows[at, ACCRUED]))
     return -value if work.rows[at, TURN] else value
 
@@ -144,18 +144,18 @@ def _table_value(work: SearchWorkspace, at: int) -> int:
     """Return the value of a state from tables; if none has arrived yet, request it and return NOTHING."""
     rows, control = work.rows, work.control
     key = state_key(work, at)
-    place = int64(key & np.uint64(len(work.known_keys) - 1))
-    if work.known_keys[place] == key:
-        value = work.known[place]
+    place = int64(key & np.uint64(len(work.table_keys) - 1))
+    if work.table_keys[place] == key:
+        value = work.table_values[place]
         if value == NOTHING:
             return value
         control[HITS] += 1
         return -value if rows[at, TURN] else value
-    if control[ASKED] - control[ANSWERED] < len(work.asked):
-        to = control[ASKED] % len(work.asked)
+    if control[ASKED] - control[ANSWERED] < len(work.requests):
+        to = control[ASKED] % len(work.requests)
         for word in range(WORDS):
-            work.asked[to, word] = rows[at, word]
-        work.asked[to, KEY] = key
+            work.requests[to, word] = rows[at, word]
+        work.requests[to, KEY] = key
         control[ASKED] += 1
     return NOTHING
 

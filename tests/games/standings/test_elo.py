@@ -67,7 +67,7 @@ def test_elo_by_independent_formulas(points: list[float]) -> None:
 
 
 def test_elo_of_few_games() -> None:
-    with pytest.raises(UsageError, match="there are no games"):
+    with pytest.raises(UsageError, match="needs at least one game"):
         elo([])
     assert str(elo([1, 1])) == "+inf +- unbounded"
     assert str(elo([0.5] * 10)) == "+0.0 +- 0.0"
