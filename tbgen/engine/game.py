@@ -28,7 +28,7 @@ class RootLine:
     :ivar line: the move and the play after it; at least the move.
     :ivar value: value of the game for White, on the scale of :mod:`tbgen.engine.scale`.
     :ivar depth: depth in plies of the iteration that found the line; 0 before the first iteration.
-    :ivar place: rank of the line's first move among all moves; 1 for the best.
+    :ivar place: place of the line's first move in the order of all moves, 1 for the best.
     """
 
     line: tuple[chess.Move, ...]
@@ -87,7 +87,7 @@ class SearchGame(Arbiter):
 
     @property
     def occurrences(self) -> int:
-        """Number of times the current position has been on the board, now included."""
+        """Number of times the current position has been on the board, including now."""
         return self._plies[-1].occurrences
 
     @property
@@ -116,11 +116,11 @@ class SearchGame(Arbiter):
         return accrued
 
     def repeats_since(self, first: int) -> bool:
-        """Return whether the current state occurred before, at or after some position of the game.
+        """Return whether the current state has occurred before, but not earlier than some position.
 
         If it did, the players can repeat it for ever, and the value of the game is the accrued score.
 
-        :param first: index of the earliest position to compare, counted from 0.
+        :param first: index of the earliest position of the game to compare, counted from 0.
         """
         ply, key = self._plies[-1], self._keys[-1]
         if ply.occurrences == 1:

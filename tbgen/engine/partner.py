@@ -96,7 +96,7 @@ _MAX_COST: Final = 0.08
 _MAX_COST_MANY_MEN: Final = 0.02
 """Points that a move may give up against the best one, with more than ``_MAX_MEN`` men."""
 _LOW_SCORE: Final = GScore("G2.0")
-"""Highest score for which r-mobility chooses with more than ``_MAX_MEN`` men; its lead is 0.03 points."""
+"""Highest score for which r-mobility chooses with more than ``_MAX_MEN`` men; it gains 0.03 points."""
 _COST_TOLERANCE: Final = 0.004
 """Points that a deeper search of a move may add to its cost."""
 _PARTNER_SHARE: Final = 0.35

@@ -1,8 +1,8 @@
 """The scale of the search: G-scores as integers, greater for scores that are better for White.
 
-The value of a score of rank r is 1/(1 + r) of that of a mate. This is the lead of its holder by harmonic scoring
-(``Scheme.HARMONIC`` of :mod:`tbgen.board.scoring`), so the order of the integers is that of the game. The
-integers between two scores express estimates, and the number of plies to a score.
+The value of a score of rank r is 1/(1 + r) of that of a mate. This is the lead of its holder by harmonic
+scoring (``Scheme.HARMONIC`` of :mod:`tbgen.board.scoring`), so the order of the integers is that of the game.
+The integers between two scores express estimates, and the number of plies to a score.
 """
 
 from typing import Final
