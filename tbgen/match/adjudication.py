@@ -34,7 +34,7 @@ class ResignRule(
     moves: Positive
     """Number of consecutive evaluations."""
     centipawns: Positive
-    """Smallest disadvantage in each of them."""
+    """Smallest disadvantage in each evaluation, in centipawns."""
     both: bool = False
     """Whether the opponent's evaluations must agree."""
 
@@ -54,7 +54,7 @@ class DrawRule(
     moves: Positive
     """Number of consecutive evaluations of each side."""
     centipawns: Count
-    """Greatest absolute value of each of them."""
+    """Greatest absolute value of each evaluation, in centipawns."""
     first: Count = 0
     """Number of full moves of the game before which it is not stopped."""
     pieces: Count = 0
