@@ -240,7 +240,7 @@ def test_the_search_stops_at_its_limit_of_nodes() -> None:
 
 
 def test_the_transposition_table_is_used_until_it_is_invalidated() -> None:
-    """It is invalidated when tables have returned new values."""
+    """The table is invalidated when tables of endings have returned new values."""
     arbiter, nodes = game(chess.STARTING_FEN), []
     WORK.keys[:] = 0
     for forgotten in (0, 0, 1):

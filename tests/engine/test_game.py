@@ -18,7 +18,7 @@ KINGS = "8/8/8/2K3k1/8/8/8/8 w - - 5 1"
 
 
 def test_the_accrued_score_is_that_of_the_moves() -> None:
-    """It is that of a board with the same moves, including resets."""
+    """The score is that of a board with the same moves, including resets."""
     rng, resets = random.Random(3), 0
     for _ in range(20):
         board = chess.Board()

@@ -62,7 +62,7 @@ def test_with_little_time_the_partner_moves(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize("mode", ["wordless", "brief"])
 def test_a_partner_without_time_to_report_is_kept(mode: str) -> None:
-    """Its move is made, because it has judged no others."""
+    """The partner's move is made, because it has judged no others."""
     with partnered(mode, *DRAWS) as engine:
         for _ in range(3):
             assert moved(engine) == "f7f8"
@@ -204,7 +204,7 @@ def test_a_missing_partner_is_reported(tmp_path: Path) -> None:
 
 
 def test_options_of_a_partner() -> None:
-    """They are set at its start. A rejected option is reported, and the engine plays on alone."""
+    """Options are set at the start. A rejected option is reported, and the engine plays on alone."""
     with partnered("plain", *DRAWS) as engine:
         assert moved(engine) == "f7f8"
         engine.say(
@@ -318,7 +318,7 @@ def test_partners_end_with_other_options_and_with_the_engine(tmp_path: Path) -> 
 def test_nobody_waits_for_a_partner_that_is_starting(
     wanted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is terminated as soon as it has started, because the engine has ended before."""
+    """The partner is terminated as soon as it has started, because the engine has ended before."""
     monkeypatch.setattr("tbgen.engine.loading._MAX_CLOSING_SECONDS", 0)
     log = tmp_path / "log"
     with partnered(f"slow={log}", *DRAWS, wait=False) as engine:

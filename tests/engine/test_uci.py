@@ -130,7 +130,7 @@ def test_a_move_from_tables_waits_for_stop_without_a_limit(small: Path) -> None:
 
 
 def test_illegal_searchmoves_are_reported() -> None:
-    """They are ignored; if no legal one remains, any move may be chosen."""
+    """Illegal moves are ignored; if no legal one remains, any move may be chosen."""
     with talk() as engine:
         assert engine.move("position startpos", "go depth 1 searchmoves e2e9 a2a3 e7e5") == "a2a3"
         assert engine.said[:2] == [
@@ -174,7 +174,7 @@ def test_a_missing_directory_is_reported_and_the_engine_plays(tmp_path: Path) ->
 
 
 def test_an_extended_position_makes_only_the_new_moves(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It may be extended after a move, but not after an option that affects reading."""
+    """A position may be extended after a move, but not after an option that affects reading."""
     made: list[str] = []
     right = SearchGame.push_uci
 

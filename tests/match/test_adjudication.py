@@ -166,7 +166,7 @@ def test_wrong_adjudications_are_found(
 
 
 def test_a_mate_that_tables_prove_is_a_win(own: Path) -> None:
-    """It is also a win in chess, and the game counts as adjudicated."""
+    """The game is also won in chess, and counts as adjudicated."""
     with tbgen.open_tablebase(own) as tables:
         arbiter = Arbiter("8/8/8/8/8/8/8/K2kr3 w - - 0 1")
         found = asyncio.run(Judge(tables).proved(arbiter.board, arbiter))

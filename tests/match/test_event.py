@@ -40,7 +40,7 @@ def test_tags_are_those_of_tbgen_tag(tmp_path: Path) -> None:
 
 
 def test_an_event_is_resumed_from_its_games(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It was killed after the second game, while writing the third; it is also resumed with more rounds."""
+    """The event was killed while writing the third game; it is also resumed with more rounds."""
     pgn = tmp_path / "games.pgn"
     played(pgn, "--rounds", "2")
     text = pgn.read_text()

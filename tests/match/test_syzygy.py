@@ -41,7 +41,7 @@ def test_a_forced_mate_ends_a_game(option: str, most_men: int, tmp_path: Path) -
 
 
 def test_games_that_are_played_on(tmp_path: Path, own: Path) -> None:
-    """With ``play_on`` and until a table contains the position, which then decides."""
+    """Games continue with ``play_on``, and until a table contains the position, which then decides."""
     for more, moves, words_of in (
         (["--play-on"], 4, "maximum length"),
         (["--dir", str(own)], 1, "tablebase"),
@@ -52,7 +52,7 @@ def test_games_that_are_played_on(tmp_path: Path, own: Path) -> None:
 
 
 def test_a_draw_in_chess_decides_nothing(tmp_path: Path) -> None:
-    """It bounds the outcome of a game that stops otherwise."""
+    """A draw by Syzygy files bounds the outcome of a game that stops otherwise."""
     games = played(tmp_path / "games.pgn", BISHOP, "--syzygy", str(FILES))
     for game in games:
         assert len(game.moves) == 4

@@ -56,7 +56,7 @@ def test_games_as_they_are_written() -> None:
 
 
 def test_a_result_against_the_text_as_in_the_infrafinal_of_season_21() -> None:
-    """Its game 20.1 once had 1-0 in the tag and 1/2-1/2 after 93 plies."""
+    """Game 20.1 of the infrafinal once had 1-0 in the tag and 1/2-1/2 after 93 plies."""
     found = outcome(pgn(f"{MOVES} {{d=1, Black resigns}} 1/2-1/2", Result="1-0", PlyCount="5"))
     assert found.doubts == (Doubt.RESULT,)
     assert (found.recorded, found.basis, str(found.value)) == ("1-0", Basis.RESIGNATION, "G0.0")
@@ -149,7 +149,7 @@ def test_truncated_tags_belong_to_no_other_game() -> None:
 
 
 def test_a_game_that_is_too_long_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is passed through in parts, whether it is too long in bytes or tags, and the next game is read."""
+    """The game is passed through in parts, too long by bytes or by tags, and the next game is read."""
     monkeypatch.setattr(splitter, "MOST_BYTES", 1000)
     monkeypatch.setattr(splitter, "MOST_TAGS", 10)
     monkeypatch.setattr(reader, "MOST_PLIES", 4)

@@ -145,7 +145,7 @@ def test_a_repeated_tag_after_an_empty_line_begins_a_game() -> None:
 
 
 def test_tags_of_tagging_begin_no_game() -> None:
-    """They may be repeated among tags; but after moves any tag begins a game."""
+    """Such tags may be repeated among tags; but after moves any tag begins a game."""
     assert len(split(b'[Points "1-0"]\n\n[Points "0-1"]\n[A "1"]\n\n*')) == 1
     assert len(split(b'[A "1"]\n\n[Points "0-1"]\n[A "1"]\n\n*')) == 2
     assert len(split(b'[A "1"]\n\n*\n[Points "0-1"]\n\n*')) == 2

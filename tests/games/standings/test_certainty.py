@@ -22,7 +22,7 @@ from tests.support.exhaustive import exhaustive
 from tests.support.tournaments import game, games
 
 BOUNDS = ["G1.0 G0.5", "-G0.5 G0.5", "G8.0 G7.0", "-G1.0 G1.5"]
-"""Not all scores between these ends are tried: the ends, and those that balances of small ranks count."""
+"""Intervals of unproved values, of which the bounds and the scores of small ranks are tried."""
 TRIED = [GScore(rank, white) for rank in (1, 2, 3, 14, 15, 16) for white in (True, False)]
 
 

@@ -77,7 +77,7 @@ def of_counts(counts: Sequence[int]) -> list[float]:
 
 
 def test_sprt_agrees_with_fastchess() -> None:
-    """Its iteration is less accurate for a side that always wins."""
+    """The iteration of fastchess is less accurate for a side that always wins."""
     for model, numbers, *elos, llr in rows("fastchess_sprt.txt", " "):
         counts = list(map(int, numbers.split(",")))
         found = sprt(of_counts(counts), *map(float, elos), model=model, pairs=len(counts) == 5)
@@ -87,7 +87,7 @@ def test_sprt_agrees_with_fastchess() -> None:
 
 
 def test_bayes_elo_agrees_with_fastchess() -> None:
-    """Its strengths are in Bayes-Elo; those of Cute Chess and tbgen are in Elo."""
+    """The strengths of fastchess are in Bayes-Elo; those of Cute Chess and tbgen are in Elo."""
     for counts, elo0, elo1, llr in (
         ((68526, 128429, 68965), 0, 2, -1.26),
         ((21484, 41111, 21629), 0.5, 2.5, -1.13),

@@ -83,7 +83,7 @@ CUTERMOB = {
 
 
 def test_the_results_of_cutermob() -> None:
-    """They are reproduced with cuteRMob's tags and without them."""
+    """The results are reproduced with cuteRMob's tags and without them."""
     for name, options in CUTERMOB.items():
         data = (DATA / f"{name}.pgn").read_bytes()
         bare = stripped_all(data, {*ours(R), "Points"})
@@ -293,7 +293,7 @@ def test_processes_change_nothing(reference_dir: Path) -> None:
 
 
 def test_an_adjudicator_can_be_sent_to_other_processes(reference_dir: Path) -> None:
-    """It keeps its settings and can have open tables, but loses the callback for games to solve."""
+    """It keeps its settings, also with open tables, but loses the callback for games to solve."""
     adjudicator = Adjudicator(GameOptions(WG), "x", require_tables=True, trust_tags=True)
     assert pickle.loads(pickle.dumps(adjudicator)) == adjudicator
     told = Adjudicator(begin=lambda _: None)
@@ -305,7 +305,7 @@ def test_an_adjudicator_can_be_sent_to_other_processes(reference_dir: Path) -> N
 
 
 def test_trusted_tags(reference_dir: Path) -> None:
-    """They save the replay, but points are computed afresh; without tags the game is refereed."""
+    """Trusted tags save the replay, but points are computed afresh; without tags the game is refereed."""
     draw = f'[FEN "{BISHOP}"]\n[Result "1/2-1/2"]\n\n1... Kh5 2. Kf4 *\n'
     known = retagged(draw.encode(), Adjudicator(directory=reference_dir)).decode()
     harmonic = GameOptions(R, scheme=Scheme.HARMONIC)
