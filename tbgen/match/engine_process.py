@@ -224,7 +224,7 @@ class Engine:
         clocks: Mapping[chess.Color, Clock],
         game: object,
         accrued: str,
-        tell: Callable[[Thought, float], object] = lambda *_: None,
+        on_thought: Callable[[Thought, float], object] = lambda *_: None,
     ) -> EngineReply:
         """Return the engine's move.
 
@@ -233,7 +233,7 @@ class Engine:
         :param game: an object that is the same for all moves of a game.
         :param accrued: the accrued score of the start position, for the option ``Accrued`` of engines that
             play r-mobility; empty for none.
-        :param tell: called at most once a second with a new thought, and the seconds since the search began.
+        :param on_thought: called at most once a second with a new thought and the seconds since ``go``.
 
         :raises EngineFault: if the engine makes no legal move in time.
         """
@@ -247,7 +247,7 @@ class Engine:
         limit = limit_of(clocks[chess.WHITE], clocks[chess.BLACK], clock)
         try:
             async with asyncio.timeout(self.settings.start) as deadline:
-                uci.answer, uci.tell = "", tell
+                uci.answer, uci.on_thought = "", on_thought
                 uci.on_go = lambda: deadline.reschedule(uci.loop.time() + seconds_allowed)
                 move = (await uci.play(board, limit, game=game)).move
         except TimeoutError:

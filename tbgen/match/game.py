@@ -82,7 +82,7 @@ class PlayedGame:
         left = {str(chess.COLOR_NAMES[side]): clock.remaining for side, clock in self.clocks.items()}
         self._listen(GameMove(time.time(), str(self.fixture.key), ply, self.board.fen(), left))
 
-    def tell(self, thought: Thought, seconds: float) -> None:
+    def send_thought(self, thought: Thought, seconds: float) -> None:
         """Send a thought of the engine to move, which has been thinking for some seconds."""
         key, comment = str(self.fixture.key), thought.comment(seconds)
         self._listen(GameThought(time.time(), key, comment, thought.line))
@@ -116,7 +116,7 @@ async def play_game(
             return play.end(outcome, stop, "" if resigned else Basis.ADJUDICATION.value)
         mover = board.turn
         try:
-            answer = await engines[mover].move(board, play.clocks, play, start_accrued, play.tell)
+            answer = await engines[mover].move(board, play.clocks, play, start_accrued, play.send_thought)
         except EngineFault as fault:
             return await lost_game(play, judge, mover, fault)
         play.thinking += answer.seconds

@@ -98,7 +98,7 @@ class Uci(chess.engine.UciProtocol):
         """Whether ``go`` has been sent and ``bestmove`` has not been read yet."""
         self.on_go: Callable[[], object] = lambda: None
         """Function called when ``go`` has been sent."""
-        self.tell: Callable[[Thought, float], object] = lambda *_: None
+        self.on_thought: Callable[[Thought, float], object] = lambda *_: None
         """Function called with each new thought and the seconds since ``go``, while the engine thinks."""
         self._info = b""
         self._reported = Thought()
@@ -184,7 +184,7 @@ class Uci(chess.engine.UciProtocol):
         thought = self.thought
         if self.searching and thought != self._reported:
             self._reported = thought
-            self.tell(thought, time.perf_counter() - self.began)
+            self.on_thought(thought, time.perf_counter() - self.began)
 
     def _pass(self, line: bytes) -> None:
         """Pass a line on to python-chess, which may raise errors of any kind."""
