@@ -59,10 +59,10 @@ def margin_text(value: float) -> str:
 def elo(points: Sequence[float], *, pairs: bool = False) -> Elo:
     """Return the Elo difference by the points of games.
 
-    With mean m and standard error s of the points, the difference is the one at which m is expected, and the
-    margin is half the difference between those at m + 1.96 s and m - 1.96 s. cuteRMob uses the root mean
-    square instead of the standard deviation, and so prints margins that are too small and a LOS that is too
-    extreme. A single game has an unbounded margin, a LOS of one half and no normalised difference.
+    With mean m and standard error s of the points, the difference is the one at which m is expected. The
+    margin is half the difference between those at m + 1.96 s and m - 1.96 s. In place of the standard
+    deviation, cuteRMob uses the root mean square minus the mean, and so prints margins that are too small and
+    a LOS that is too extreme. A single game has an unbounded margin, a LOS of one half and no normalised difference.
 
     The two games of a pair, with the same opening and colours reversed, are not independent. Only their mean
     as one sample gives the true margin, which is smaller.
