@@ -24,7 +24,7 @@ from typing import Any, Final
 import chess
 import msgspec
 
-from tbgen.beyond.lines import PLAN, PlanMove
+from tbgen.beyond.lines import MAX_PLAN_PLIES, PlanMove
 from tbgen.board.material import MAX_MEN
 from tbgen.board.score import GScore
 from tbgen.board.scoring import EXPONENTIAL, ScoreInterval
@@ -142,7 +142,7 @@ def _ending(row: dict[str, Any]) -> Ending:
         seconds=first,
         cells=answer["cells"],
         mobile=answer["mobile"][shown],
-        line=[Ply(ply["uci"], GScore.parse(ply["accrued"])) for ply in line[:PLAN]],
+        line=[Ply(ply["uci"], GScore.parse(ply["accrued"])) for ply in line[:MAX_PLAN_PLIES]],
     )
 
 

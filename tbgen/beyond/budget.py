@@ -53,7 +53,7 @@ class SolvingInterruptedError(KeyboardInterrupt):
         self.solution, self.interrupt = solution, interrupt
 
 
-_AGAIN: Final = 1.3
+_AGAIN_RATIO: Final = 1.3
 """Estimated ratio between the time to solve a cell again and the time of its sweeps, until it is measured.
 Most exits have been looked up by then."""
 
@@ -180,7 +180,7 @@ class Meter:
         first = self._seconds.get((size, False), seconds_of("cell", size))
         if not again:
             return first
-        return self._seconds.get((size, True), min(first, _AGAIN * self._sweeping.get(size, first)))
+        return self._seconds.get((size, True), min(first, _AGAIN_RATIO * self._sweeping.get(size, first)))
 
     @property
     def _seconds_reserved(self) -> float:

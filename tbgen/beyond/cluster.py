@@ -24,7 +24,7 @@ from distributed import Client, Future, KilledWorker, get_worker
 
 from tbgen import __version__
 from tbgen.beyond.budget import memory_needed
-from tbgen.beyond.kept import LEAST_SLOTS, KeptCells
+from tbgen.beyond.kept import MIN_KEPT_SLOTS, KeptCells
 from tbgen.beyond.knowledge import Known
 from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.structures import cells_below, homes_below
@@ -66,7 +66,7 @@ def tasks_below(roots: Iterable[Cell], available: Callable[[Cell], bool]) -> dic
     found: dict[Cell, None] = {}
     for root in roots:
         found |= dict.fromkeys(cells_below(root, available))
-    wanted = [cell for cell in found if cell.size >= LEAST_SLOTS and cell not in roots]
+    wanted = [cell for cell in found if cell.size >= MIN_KEPT_SLOTS and cell not in roots]
 
     @cache
     def homes(cell: Cell) -> tuple[Cell, ...]:
@@ -90,7 +90,7 @@ def solved_with(cell: Cell, available: Callable[[Cell], bool]) -> tuple[Cell, ..
     :param available: returns whether bounds of a cell are available elsewhere, such as in tables.
     :returns: the cells in an order of solution, ``cell`` last.
     """
-    return tuple(cells_below(cell, lambda home: home.size >= LEAST_SLOTS or available(home)))
+    return tuple(cells_below(cell, lambda home: home.size >= MIN_KEPT_SLOTS or available(home)))
 
 
 def solve_cell(cell: Cell, rests_on: Iterable[Cell], tables: Tables, directory: Path, threads: int) -> bool:
@@ -106,9 +106,7 @@ def solve_cell(cell: Cell, rests_on: Iterable[Cell], tables: Tables, directory: 
         return True
     for path in map(kept.path, rests_on):
         if not appears(path):
-            raise TbgenError(
-                f"{path} is not visible, though its cell is solved: all machines must share {path.parent}"
-            )
+            raise TbgenError(f"{path} is solved but not visible: all machines must share {path.parent}")
     known = Known(tables, SolvedCells(kept))
     for home in solved_with(cell, tables.has_cell):
         try:

@@ -24,7 +24,7 @@ from tbgen.documents import Count, Document
 from tbgen.probe.tablebase import Tablebase
 from tbgen.system.memory import processors
 
-MOST_CELLS: Final = 5_000
+MAX_COUNTED_CELLS: Final = 5_000
 """Maximum number of cells that are counted, which takes some seconds."""
 
 

@@ -89,7 +89,7 @@ class ExitSource(ABC):
         return None
 
 
-_BARE: Final = (Code(254), Code(1))
+_BARE_KING_BOUNDS: Final = (Code(254), Code(1))
 """Bounds against a bare king, which cannot mate: White gets at least -G0.5, or at most G0.5 if his own king
 is bare."""
 
@@ -98,10 +98,10 @@ is bare."""
 def bound_of(cell: Cell, end: int) -> Code:
     """Return the bound at one end of all positions of a cell: the worst, unless a king is bare."""
     white, black = cell.sides()
-    return _BARE[end] if (black if end == LOWER else white) == "K" else WORST[end]
+    return _BARE_KING_BOUNDS[end] if (black if end == LOWER else white) == "K" else WORST[end]
 
 
-def both(one: Block | None, other: Block | None, end: int) -> Block | None:
+def better_bounds(one: Block | None, other: Block | None, end: int) -> Block | None:
     """Combine the better bounds of two blocks of the same positions at one end.
 
     If both bounds of a position are equal, the depth is that of the first block.
@@ -113,11 +113,11 @@ def both(one: Block | None, other: Block | None, end: int) -> Block | None:
     return Block(np.where(better, other.value, one.value), np.where(better, other.depth, one.depth))
 
 
-_SLOTS: Final = 64**2
+_MAX_BLOCK_SLOTS: Final = 64**2
 """Maximum number of slots of cells for which blocks are made. Each look-up takes some 70 microseconds."""
-_NOTHING: Final = len(Winner)
+_NO_POSITION: Final = len(Winner)
 """Placeholder for the winner of slots without a position."""
-_WORTH: Final = (
+_BOUNDS: Final = (
     *(Interval(winner.bounds.lower.code, winner.bounds.upper.code) for winner in Winner),
     Interval(NONE, NONE),
 )
@@ -154,11 +154,11 @@ class SyzygyExits(ExitSource):
         :raises DamagedTableError: if a file cannot be used.
         """
         winner = self._files.winner(position.board)
-        return None if winner is Winner.UNKNOWN else _WORTH[winner]
+        return None if winner is Winner.UNKNOWN else _BOUNDS[winner]
 
     def _has_cell(self, cell: Cell) -> bool:
         white, black = cell.sides()
-        return cell.size <= _SLOTS and self._files.has_material(f"{white}v{black}")
+        return cell.size <= _MAX_BLOCK_SLOTS and self._files.has_material(f"{white}v{black}")
 
     def block(self, route: Route, end: int) -> Block:
         """Return the bounds at one end of the positions that a route leads to.
@@ -169,15 +169,15 @@ class SyzygyExits(ExitSource):
         """
         key = route.destination, side_after(route), route.passed
         winners = self._winners.made(key, partial(self._find_winners, *key))
-        value = np.array([worth[end] for worth in _WORTH], np.uint8)
-        depth = np.zeros(len(_WORTH), np.uint16)
+        value = np.array([bounds[end] for bounds in _BOUNDS], np.uint8)
+        depth = np.zeros(len(_BOUNDS), np.uint16)
         for winner, depths in _DEPTHS.items():
             depth[winner] = depths[end]
         return Block(value[winners], depth[winners])
 
     def _find_winners(self, cell: Cell, side: Side, passed: int | None) -> NDArray[np.uint8]:
         """Find the winners of all slots of a cell."""
-        found = np.full(cell.size, _NOTHING, np.uint8)
+        found = np.full(cell.size, _NO_POSITION, np.uint8)
         for slot in range(cell.size):
             board = cell.board_of(side, slot)
             if board is not None and not board.was_into_check():

@@ -98,7 +98,7 @@ class Attack:
     above: "list[Attack]" = field(default_factory=list)
 
     @property
-    def held(self) -> Signed:
+    def folded_score(self) -> Signed:
         """The accrued score with the position score folded in."""
         score = of_gscore(position_score(self.board))
         return score if self.accrued is None else fold(self.accrued, score)
@@ -141,14 +141,14 @@ class ForcingProof:
         """Yield the moves of the initial position after which the bound holds."""
         yield from (after.best.move if move is None else move for move, after in self.roots)
 
-    def choices(self) -> Iterator[tuple[chess.Board, GScore, chess.Move]]:
+    def chosen_moves(self) -> Iterator[tuple[chess.Board, GScore, chess.Move]]:
         """Yield the positions with the attacker to move, the accrued score (folded), and the attacker's move.
 
         If a state occurs with several degrees of patience, the least patient one comes last.
         """
         for attack in sorted(_followed(self.roots), key=lambda attack: -attack.patience):
             if attack.value is None:
-                yield attack.board, to_gscore(attack.held), attack.best.move
+                yield attack.board, to_gscore(attack.folded_score), attack.best.move
 
     def line(self) -> Iterator[chess.Move]:
         """Yield play that ends with the bound; where play may last for ever, until a position is repeated."""
@@ -197,20 +197,14 @@ class ForcingSearch:
     :param accrued: the accrued score.
     :param white: whether White is the attacker.
     :param rank: rank of the goal, up to G63.0.
-    :param max_answers: maximum number of answers that a move without check may leave; 0 for checks only.
+    :param answers: maximum number of answers that a move without check may leave; 0 for checks only.
     :param value_of: returns the value of a position that a table has.
     """
 
     def __init__(
-        self,
-        board: chess.Board,
-        accrued: Signed,
-        white: bool,
-        rank: int,
-        max_answers: int,
-        value_of: TableValue,
+        self, board: chess.Board, accrued: Signed, white: bool, rank: int, answers: int, value_of: TableValue
     ) -> None:
-        self.white, self.rank, self.max_answers, self._value_of = white, rank, max_answers, value_of
+        self.white, self.rank, self.max_answers, self._value_of = white, rank, answers, value_of
         self._goal = merit(Signed(rank if white else ~rank), white)
         self._attacks: dict[_Key, Attack] = {}
         patience = 0 if self._reaches(accrued) else _PATIENCE
@@ -279,7 +273,7 @@ class ForcingSearch:
             if self._reaches(value):
                 attack.value = value
         else:
-            attack.moves = list(self._moves(board, attack.held, attack.patience))
+            attack.moves = list(self._moves(board, attack.folded_score, attack.patience))
             for move in attack.moves:
                 for _, after in move.answers:
                     after.above.append(attack)
@@ -299,8 +293,7 @@ class ForcingSearch:
             zeroing = board.is_zeroing(move)
             value = self._value_of(after) if zeroing else None
             after_score = of_gscore(position_score(after))
-            reset = after_score if zeroing else fold(accrued, after_score)
-            score = reset if value is None else value
+            score = value if value is not None else after_score if zeroing else fold(accrued, after_score)
             ended = value is not None or rank_of(after_score) < 2
             if not self._reaches(score) and (ended or not patience):
                 continue
@@ -479,9 +472,7 @@ class Attackers:
                     if search in self._open[white]:
                         search.run(kept, has_time)
                         self._use_outcome(search)
-                self._meter.forcing_bytes = _POSITION_BYTES * sum(
-                    search.kept for search in chain(*self._open.values())
-                )
+                self._meter.forcing_bytes = _POSITION_BYTES * sum(s.kept for s in chain(*self._open.values()))
                 yield
             if has_time():
                 self._kept = kept
@@ -507,11 +498,7 @@ class Attackers:
             self.proofs[search.white] = proof
             searches[:] = [other for other in searches if other.rank < rank_of_code(proof.bound)]
         elif search.refuted:
-            searches[:] = [
-                other
-                for other in searches
-                if other.rank > search.rank or other.max_answers > search.max_answers
-            ]
+            searches[:] = [s for s in searches if s.rank > search.rank or s.max_answers > search.max_answers]
 
     @property
     def shortage(self) -> Stop | None:

@@ -16,8 +16,8 @@ import chess
 
 from tbgen.beyond.budget import memory_needed
 from tbgen.beyond.exit_sources import Answer
-from tbgen.beyond.knowledge import UnmadeLayerError, best_of, carried
-from tbgen.beyond.play import followed
+from tbgen.beyond.knowledge import UnmadeLayerError, best_of, carried_score
+from tbgen.beyond.play import followed_moves
 from tbgen.beyond.search import Search
 from tbgen.beyond.structures import cells_below, seconds_to_solve, wholes_cost
 from tbgen.board.score import Code
@@ -27,7 +27,7 @@ from tbgen.costs import seconds_of
 
 _MAX_STATES: Final = 200
 """Maximum number of states that are examined."""
-_MAX_COUNTED_CELLS: Final = 200
+_MAX_CELLS: Final = 200
 """Maximum number of cells that are counted."""
 
 
@@ -104,7 +104,7 @@ class Gaps:
         self._search, self._window = search, search.answer().value
         self._memory, self._threads = memory, threads
         self._boards: defaultdict[_GapKind, set[str]] = defaultdict(set)
-        self._takes: dict[_GapKind, tuple[float | None, int]] = {}
+        self._costs: dict[_GapKind, tuple[float | None, int]] = {}
         """Seconds and bytes for the cell of a gap."""
         self._homes: dict[Cell, None] = {}
         """Cells that could be solved, in the order in which they were found."""
@@ -126,7 +126,7 @@ class Gaps:
         gaps = (
             Gap(*kind[:3], len(boards), kind.need, kind.mobile, memory, seconds)
             for kind, boards in self._boards.items()
-            for seconds, memory in [self._takes[kind]]
+            for seconds, memory in [self._costs[kind]]
         )
         return tuple(sorted(gaps, key=lambda gap: (-gap.positions, gap.side, gap.man, gap.deed)))
 
@@ -134,9 +134,7 @@ class Gaps:
         """Return the cost of the cells that could be solved; None if there are none."""
         cells: dict[Cell, None] = {}
         for home in self._homes:
-            cells |= dict.fromkeys(
-                cells_below(home, self._is_available, most=_MAX_COUNTED_CELLS - len(cells))
-            )
+            cells |= dict.fromkeys(cells_below(home, self._is_available, most=_MAX_CELLS - len(cells)))
         if not cells:
             return None
         memory = memory_needed(max(cell.size for cell in cells))
@@ -153,9 +151,9 @@ class Gaps:
         for step in here.moves():
             scores[step.move], then = self._after(step, accrued)
             moves.append((step, then))
-        if all(scores[step.move] == carried(step, accrued) for step, _ in moves if step.inside):
+        if all(scores[step.move] == carried_score(step, accrued) for step, _ in moves if step.inside):
             now = now.within(best_of([then.value for _, then in moves], here.board))
-        for step, _ in followed(moves, now, here.board, self._window):
+        for step, _ in followed_moves(moves, now, here.board, self._window):
             if step.inside or (step.zeroing and step.after.cell in self._search.known.cells):
                 self._add(deviations, step.after, scores[step.move])
             else:
@@ -173,7 +171,7 @@ class Gaps:
         if not step.inside:
             return accrued, Answer(WORST)
         with suppress(UnmadeLayerError):
-            return carried(step, accrued), self._search.state(step.after, carried(step, accrued))
+            return carried_score(step, accrued), self._search.state(step.after, carried_score(step, accrued))
         return score, self._search.state(step.after, score)
 
     def _add(self, deviations: int, position: CellPosition, accrued: Code) -> None:
@@ -192,7 +190,7 @@ class Gaps:
         need, mobile, seconds, memory = self._needed(here, step)
         kind = _GapKind(piece.color, _man(piece, move.from_square), _deed(board, move), need, mobile)
         self._boards[kind].add(board.epd())
-        self._takes[kind] = seconds, memory
+        self._costs[kind] = seconds, memory
 
     def _needed(self, here: CellPosition, step: Step) -> tuple[Need, int, float | None, int]:
         """Return the cost of solving the cell of a move: scarce resource, mobile men, seconds and bytes."""

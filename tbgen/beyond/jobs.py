@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tbgen.beyond.knowledge import Known
 
 
-_MAX_COUNTED_CELLS: Final = 300
+_MAX_CELLS: Final = 300
 """Maximum number of cells counted for the cost of one position, which takes a tenth of a second."""
 
 
@@ -74,7 +74,7 @@ def job_of(text: str, accrued: GScore | None, tables: Tablebase, name: str = "")
     return Job(board, to_gscore(accrued_in_r(board, stated)), tables, name=name)
 
 
-def merged(jobs: Iterable[Job]) -> list[Job]:
+def merged_jobs(jobs: Iterable[Job]) -> list[Job]:
     """Merge the jobs of each state into one, which needs bounds that are good enough for all of them.
 
     The merged jobs are in the order of their first occurrences.
@@ -155,9 +155,7 @@ class JobCosts:
         except UsageError:
             return None, []
         available = available_in(job.tables)
-        if available(root):
-            return None, []
-        return root, list(cells_below(root, available, most=_MAX_COUNTED_CELLS))
+        return (None, []) if available(root) else (root, list(cells_below(root, available, most=_MAX_CELLS)))
 
 
 def roots_of(board: chess.Board, memory: int, mobile: Mobile = None) -> list[Cell]:
@@ -382,7 +380,7 @@ class Solver:
 
         :raises TbgenError: if a result cannot be stored.
         """
-        remaining, costs = merged(jobs), JobCosts(self.memory, self.solved)
+        remaining, costs = merged_jobs(jobs), JobCosts(self.memory, self.solved)
         most = math.inf if self.seconds is None else self.seconds
         for seconds in self._rounds():
             yield from (job for job in remaining if not self._needs_work(job, most))

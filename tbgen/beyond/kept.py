@@ -31,7 +31,7 @@ from tbgen.cells.file import (
 from tbgen.errors import TbgenError
 from tbgen.system.files import make_directory, write_errors, written_aside
 
-LEAST_SLOTS: Final = 64**3
+MIN_KEPT_SLOTS: Final = 64**3
 """Minimum number of slots of cells that are kept; solving smaller cells again is faster than reading them."""
 DEFAULT_BYTES: Final = 10 << 30
 """Default limit for the files of a directory."""
@@ -76,7 +76,7 @@ class KeptCells:
         if earlier := sum(1 for _ in directory.glob(_EARLIER)):
             note(f"{directory} has {earlier} cells of an earlier version, which are of no use: remove them")
 
-    def apart(self) -> "KeptCells":
+    def for_unproved(self) -> "KeptCells":
         """Return the cells of the subdirectory for unproved bounds, which is made if necessary.
 
         They include the cells of this directory, which are read but not changed.
@@ -87,16 +87,16 @@ class KeptCells:
         """Return whether a canonical cell has a file that has not turned out to be unusable."""
         if (holder := self._holder(cell)) is not self:
             return cell in holder
-        stamp = None if cell.size < LEAST_SLOTS else _stamp(self.path(cell))
+        stamp = None if cell.size < MIN_KEPT_SLOTS else _stamp(self.path(cell))
         return stamp is not None and stamp != self._unusable.get(cell)
 
-    def seen(self, cell: Cell) -> Stamp | None:
+    def last_stamp(self, cell: Cell) -> Stamp | None:
         """Return the stamp of a cell's file when it was last read or written here; None if it never was."""
         return self._holder(cell)._seen.get(cell)
 
     def changed(self, cell: Cell) -> bool:
         """Return whether the file of a cell is newer than the last one read or written here."""
-        return cell in self and _stamp(self._holder(cell).path(cell)) != self.seen(cell)
+        return cell in self and _stamp(self._holder(cell).path(cell)) != self.last_stamp(cell)
 
     def get(self, cell: Cell) -> PackedBounds | None:
         """Return the bounds of a canonical cell; None if they are not kept or cannot be used."""
@@ -132,7 +132,7 @@ class KeptCells:
 
     def put(self, cell: Cell, bounds: PackedBounds) -> bool:
         """Keep the bounds of a canonical cell, unless it is small; return whether they are kept."""
-        if cell.size < LEAST_SLOTS or self.full:
+        if cell.size < MIN_KEPT_SLOTS or self.full:
             return False
         path = self.path(cell)
         try:

@@ -14,7 +14,7 @@ import chess
 import numpy as np
 
 from tbgen.beyond.budget import Meter
-from tbgen.beyond.exit_sources import Answer, ExitSource, both, bound_of
+from tbgen.beyond.exit_sources import Answer, ExitSource, better_bounds, bound_of
 from tbgen.beyond.promoted_cells import PromotedCells, WonCells
 from tbgen.beyond.solved_cells import SolvedCells, end_of
 from tbgen.beyond.table_source import Tables
@@ -82,7 +82,7 @@ class Known:
         if any(source.final and source.knows(route) for source in self._sources):
             return block
         by_ply = self._by_ply(route, end)
-        return block if by_ply is None else both(block, part_of(by_ply, route), end)
+        return block if by_ply is None else better_bounds(block, part_of(by_ply, route), end)
 
     def stored(self, route: Route, end: int) -> Block | None:
         """Return the bounds of the sources for the positions that a route leads to; None if none exist.
@@ -93,13 +93,13 @@ class Known:
         for source in () if route.quiet else self._sources:
             if source.knows(route):
                 found = source.block(route, end)
-                block = block if found is None else both(block, part_of(found, route), end)
+                block = block if found is None else better_bounds(block, part_of(found, route), end)
                 if source.exact:
                     return block
         bound = self.bound(route, end)
         if block is None or bound == WORST[end]:
             return block
-        return both(block, Block(np.array([bound], np.uint8), np.zeros(1, np.uint16)), end)
+        return better_bounds(block, Block(np.array([bound], np.uint8), np.zeros(1, np.uint16)), end)
 
     def bound(self, route: Route, end: int) -> Code:
         """Return a bound at one end that holds for all positions that a route leads to."""
@@ -318,7 +318,7 @@ class States:
     def of(self, position: CellPosition, accrued: Code) -> Answer:
         """Return the bounds of any state."""
         _, symmetry = position.cell.canonical()
-        found = self.canonical(position.seen_by(symmetry), seen_score(accrued, symmetry))
+        found = self.canonical(position.image(symmetry), image_score(accrued, symmetry))
         return found.swapped if symmetry & MIRROR_RANKS else found
 
     @staticmethod
@@ -365,7 +365,7 @@ class States:
             return Answer(self._known.fresh_bounds(step.after))
         if not step.inside:
             return Answer(WORST)
-        return self.of(step.after, carried(step, accrued))
+        return self.of(step.after, carried_score(step, accrued))
 
 
 def best_of(moves: list[Interval], board: chess.Board) -> Interval:
@@ -374,13 +374,13 @@ def best_of(moves: list[Interval], board: chess.Board) -> Interval:
     return Interval(*(best(worth[end] for worth in moves) for end in ENDS))
 
 
-def carried(step: Step, accrued: Code) -> Code:
+def carried_score(step: Step, accrued: Code) -> Code:
     """Return the accrued score after a quiet move."""
     score = step.after.position_score
     return score if rank_of_code(score) < rank_of_code(accrued) else accrued
 
 
-def seen_score(accrued: Code, symmetry: int) -> Code:
+def image_score(accrued: Code, symmetry: int) -> Code:
     """Return the accrued score in the image of a state under a symmetry."""
     return Code(255 - accrued) if symmetry & MIRROR_RANKS else accrued
 

@@ -24,7 +24,7 @@ _MIN_WINDOW_SLOTS: Final = 64**4
 """Minimum number of slots of cells that are solved in a window; smaller cells are solved for all scores."""
 
 
-SHARE: Final = 64
+SAMPLE_DIVISOR: Final = 64
 """In a large cell, one position in 64 is proved, chosen at random."""
 
 
@@ -65,7 +65,7 @@ class Ledger:
 
     def __init__(self, known: Known, root: Cell, *, narrow: bool) -> None:
         self._known, self._root, self._narrow = known, root, narrow
-        self._now = ALL_SCORES
+        self._question = ALL_SCORES
         self._relevant: dict[Cell, Interval] = {}
         """The scores that the current question distinguishes in each cell, as far as computed."""
         self._tried: Interval | None = None
@@ -83,7 +83,7 @@ class Ledger:
 
     def set_question(self, interval: Interval) -> None:
         """Set the question: where in an interval the value of the state lies."""
-        self._now = interval if self._narrow else ALL_SCORES
+        self._question = interval if self._narrow else ALL_SCORES
         self._relevant.clear()
 
     def intervals(self, interval: Interval, accrued: Code | None) -> Iterator[Interval]:
@@ -101,17 +101,17 @@ class Ledger:
             self._tried = interval
         yield interval
 
-    def relevant(self, cell: Cell) -> Interval:
+    def relevant_scores(self, cell: Cell) -> Interval:
         """Return the scores between which positions of a cell matter to the question."""
         if cell not in self._relevant:
             colours = {False} if cell == self._root else colours_below(self._root, cell)
-            sides = [self._now.swapped if swapped else self._now for swapped in colours]
+            sides = [self._question.swapped if swapped else self._question for swapped in colours]
             self._relevant[cell] = reduce(Interval.hull, sides) if sides else ALL_SCORES
         return self._relevant[cell]
 
     def window(self, cell: Cell) -> Interval:
         """Return the window in which a cell is to be solved."""
-        return self.relevant(cell) if cell.size >= _MIN_WINDOW_SLOTS else ALL_SCORES
+        return self.relevant_scores(cell) if cell.size >= _MIN_WINDOW_SLOTS else ALL_SCORES
 
     def complete_window(self, cell: Cell) -> Interval:
         """Return the scores between which a solution of a cell finds the best bounds that are possible now.
@@ -147,11 +147,11 @@ class Ledger:
         """Record that a cell has been solved at some ends with pawns of one side standing still."""
         self._ahead |= {(cell, end) for end in ends}
 
-    def add_whole(self, cell: Cell) -> None:
+    def add_complete(self, cell: Cell) -> None:
         """Record that a cell has been solved after all cells that it depends on."""
         self._ahead -= {(cell, end) for end in ENDS}
 
-    def has(self, cell: Cell) -> bool:
+    def has_solved(self, cell: Cell) -> bool:
         """Return whether this search has solved any end of a cell."""
         return any((cell, end) in self._last for end in ENDS)
 

@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 import chess
 
 from tbgen.beyond.forcing import ForcingProof
-from tbgen.beyond.knowledge import Known, UnmadeLayerError, carried
+from tbgen.beyond.knowledge import Known, UnmadeLayerError, carried_score
 from tbgen.beyond.search import Search
 from tbgen.board.rules import position_score
 from tbgen.board.score import Code, GScore, fold, of_code, of_gscore, to_gscore
@@ -111,7 +111,7 @@ class Lines:
     def _play(self, end: int) -> Iterator[PlanMove]:
         """Yield the line of one bound; a line of forcing moves ends when a position is repeated."""
         if (proof := self.proofs[end]) is not None:
-            return self._of_proof(self.accrued, proof)
+            return self._forcing_line(self.accrued, proof)
         black, white = (UPPER, LOWER) if self.exact else (end, end)
         return self._moves(self.accrued, black, white)
 
@@ -145,7 +145,7 @@ class Lines:
                 return
             here = {each: step.after for each, step in steps.items()}
 
-    def _of_proof(self, accrued: Code, proof: ForcingProof) -> Iterator[PlanMove]:
+    def _forcing_line(self, accrued: Code, proof: ForcingProof) -> Iterator[PlanMove]:
         """Yield play that shows a bound by forcing moves, and continues in tables."""
         board, score = self.searches[LOWER].position.board.copy(stack=False), of_code(accrued)
         for move in proof.line():
@@ -178,7 +178,7 @@ class Lines:
         """
         choices = []
         for step in position.moves():
-            score = step.after.position_score if step.zeroing else carried(step, accrued)
+            score = step.after.position_score if step.zeroing else carried_score(step, accrued)
             has_goal = step.inside or step.zeroing
             goal = self._goal(step.after, score, end) if has_goal else _LineGoal(WORST[end], 0)
             choices.append(_LineMove(step, score, goal))
@@ -276,7 +276,7 @@ def _hold(search: Search, end: int, bound: Code) -> Hold:
         for step in here.moves():
             if not step.inside:
                 continue
-            accrued_after = carried(step, score)
+            accrued_after = carried_score(step, score)
             key = _key(step.after, accrued_after)
             if key not in seen:
                 seen.add(key)

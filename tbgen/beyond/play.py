@@ -20,7 +20,7 @@ from typing import TypeAlias
 import chess
 
 from tbgen.beyond.exit_sources import Answer
-from tbgen.beyond.knowledge import States, best_of, carried
+from tbgen.beyond.knowledge import States, best_of, carried_score
 from tbgen.board.score import Code
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST
 from tbgen.cells.cell import Cell, CellPosition, PositionKey, Step
@@ -127,14 +127,14 @@ class Follower:
         moves = [(step, self._states.after(step, accrued)) for step in here.moves()]
         # If solutions in several windows are combined, a bound may be better than the bounds of all moves.
         now = now.within(best_of([then.value for _, then in moves], here.board))
-        for more, (step, then) in enumerate(followed(moves, now, here.board, window, wide=self._wide)):
+        for more, (step, then) in enumerate(followed_moves(moves, now, here.board, window, wide=self._wide)):
             if step.inside:
-                score = carried(step, accrued)
-                self._add(_plies_out(then, score), deviations + more, step.after, score)
+                score = carried_score(step, accrued)
+                self._add(_plies_to_exit(then, score), deviations + more, step.after, score)
             elif step.zeroing:
-                self._leave(here.cell, step.after, deviations + more)
+                self._add_after_exit(here.cell, step.after, deviations + more)
 
-    def _leave(self, cell: Cell, after: CellPosition, deviations: int) -> None:
+    def _add_after_exit(self, cell: Cell, after: CellPosition, deviations: int) -> None:
         """Add the position after a move out of a cell: to the queues, or to ``unsolved`` if its cell is not
         entered."""
         home, symmetry = after.cell.canonical()
@@ -143,8 +143,8 @@ class Follower:
         if not self._enters(home):
             self._play.unsolved.setdefault(home, after)
         else:
-            there = after.seen_by(symmetry)
-            plies = _plies_out(self._states.canonical(there, there.position_score), there.position_score)
+            there = after.image(symmetry)
+            plies = _plies_to_exit(self._states.canonical(there, there.position_score), there.position_score)
             self._add(plies, deviations, there, there.position_score)
 
     def _add(self, plies: int, deviations: int, position: CellPosition, accrued: Code) -> None:
@@ -161,7 +161,7 @@ def _key(position: CellPosition, accrued: Code) -> _Key:
     return position.key, accrued
 
 
-def _plies_out(answer: Answer, accrued: Code) -> int:
+def _plies_to_exit(answer: Answer, accrued: Code) -> int:
     """Estimate the number of plies from a state to the exits that its bounds come from.
 
     Bounds that are the accrued score come from no exit and do not count.
@@ -172,7 +172,7 @@ def _plies_out(answer: Answer, accrued: Code) -> int:
     return min((depth for code, depth in ends if code != accrued), default=FAR)
 
 
-def followed(
+def followed_moves(
     moves: Sequence[tuple[Step, Answer]],
     now: Interval,
     board: chess.Board,

@@ -149,7 +149,7 @@ class WonCells(ExitSource):
         for symmetry in symmetries(winner):
             wins = self._wins.get(cell.image(symmetry))
             if wins is not None:
-                image = CellPosition(board, board.occupied & ~board.pawns).seen_by(symmetry)
+                image = CellPosition(board, board.occupied & ~board.pawns).image(symmetry)
                 mate = wins.has(BLACK_TO_MOVE, image.slot)
                 return Interval(_MATE[winner], _MATE[winner]) if mate else None
         return None

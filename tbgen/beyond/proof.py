@@ -25,7 +25,7 @@ from tbgen.beyond.budget import Meter
 from tbgen.beyond.cell_proof import REMEDY, CellProof, WrongBoundError, prove_by_ply
 from tbgen.beyond.forcing import ForcingProof
 from tbgen.beyond.knowledge import Known
-from tbgen.beyond.ledger import SHARE, ForwardProof
+from tbgen.beyond.ledger import SAMPLE_DIVISOR, ForwardProof
 from tbgen.board.kinds import KING
 from tbgen.board.material import MAX_MEN
 from tbgen.board.rules import FRESH
@@ -39,7 +39,7 @@ from tbgen.errors import MissingTableError
 from tbgen.index.layout import BLACK_TO_MOVE, SIDES
 from tbgen.probe.tablebase import Tablebase
 
-POSITIONS: Final = 200
+MAX_PROVED_WINS: Final = 200
 """Maximum number of lost positions that are proved in a cell."""
 _TRIES: Final = 100
 """Number of random slots that are tried for each of these positions."""
@@ -55,14 +55,14 @@ def prove_wins(wins: Wins, known: Known, chance: random.Random) -> int:
     :raises WrongBoundError: if one of the positions is not proved.
     """
     proved = 0
-    for _ in range(POSITIONS * _TRIES):
+    for _ in range(MAX_PROVED_WINS * _TRIES):
         slot = chance.randrange(wins.cell.size)
         if wins.has(BLACK_TO_MOVE, slot):
             board = wins.cell.board_of(BLACK_TO_MOVE, slot)
             assert board is not None
             _prove(wins, known, board, int(wins.level[slot]))
             proved += 1
-            if proved == POSITIONS:
+            if proved == MAX_PROVED_WINS:
                 break
     return proved
 
@@ -128,7 +128,7 @@ def prove_forcing(board: chess.Board, accrued: GScore, tables: Tablebase, proof:
     :raises WrongBoundError: if the bound does not follow.
     """
     bound = GScore.from_code(proof.bound)
-    chosen = {_name((board, score)): move for board, score, move in proof.choices()}
+    chosen = {_name((board, score)): move for board, score, move in proof.chosen_moves()}
 
     def satisfies_bound(score: GScore) -> bool:
         return score >= bound if proof.white else score <= bound
@@ -342,4 +342,4 @@ def _not_copied(copied: Block | None, block: Block, bound: Code) -> Block | None
 
 
 def _share(cell: Cell) -> int:
-    return 1 if cell.size <= _MAX_FULL_SLOTS else SHARE
+    return 1 if cell.size <= _MAX_FULL_SLOTS else SAMPLE_DIVISOR

@@ -20,7 +20,7 @@ from tbgen.beyond.budget import Meter, OutOfBudgetError, Stop
 from tbgen.beyond.cell_solver import CellSolver
 from tbgen.beyond.choices import SMALL, Choice, Chooser, ToSolve, effort
 from tbgen.beyond.exit_sources import Answer
-from tbgen.beyond.knowledge import Known, States, resolved_play, seen_score
+from tbgen.beyond.knowledge import Known, States, image_score, resolved_play
 from tbgen.beyond.play import Follower, Play, ends_to_narrow
 from tbgen.beyond.structures import height, is_to_queen, wholes_cost
 from tbgen.board.score import Code
@@ -68,7 +68,7 @@ class Search:
         self._cell, self._symmetry = position.cell.canonical()
         self._solver = CellSolver(known, self._cell, meter, prover)
         self.layers, self._ledger = self._solver.layers, self._solver.ledger
-        self._score = seen_score(accrued, self._symmetry)
+        self._score = image_score(accrued, self._symmetry)
         """The accrued score in the canonical cell."""
         self._states = States(known, self.layers)
         self._guesses = States(known, self.layers, guess=True)
@@ -135,7 +135,7 @@ class Search:
         """
         if position.over or self.known.cells.has_values(position.cell.canonical()[0]):
             return True
-        if not self._ledger.has(self._cell):
+        if not self._ledger.has_solved(self._cell):
             return False
         if self._resolved is None or self._resolved[0] != self.solved:
             self._resolved = self.solved, resolved_play(self._states, self.known, self.position)
@@ -148,16 +148,13 @@ class Search:
     def steps(self) -> Iterator[Step]:
         """Yield the moves of the state, in the order that they have in its canonical cell."""
         image, steps = IMAGE[self._symmetry], {step.move: step for step in self.position.moves()}
-        for move in self.position.seen_by(self._symmetry).board.legal_moves:
+        for move in self.position.image(self._symmetry).board.legal_moves:
             yield steps[chess.Move(image[move.from_square], image[move.to_square], move.promotion)]
 
-    def report(self, remaining: list[Cell] | None = None) -> None:
+    def report(self, cells: list[Cell] | None = None) -> None:
         """Report progress, with the cells that remain to be solved if these are determined."""
-        if remaining is None:
-            self._progress(self.answer().value, self.solved, None, None)
-        else:
-            seconds = self._budget.seconds_of(cell.size for cell in remaining)
-            self._progress(self.answer().value, self.solved, len(remaining), seconds)
+        seconds = None if cells is None else self._budget.seconds_of(cell.size for cell in cells)
+        self._progress(self.answer().value, self.solved, None if cells is None else len(cells), seconds)
 
     @property
     def _interval(self) -> Interval:
@@ -175,9 +172,9 @@ class Search:
 
     def _narrow(self) -> bool:
         """Solve something that may narrow the bounds of the state; return whether anything was found."""
-        root, ledger = self.position.seen_by(self._symmetry), self._ledger
+        root, ledger = self.position.image(self._symmetry), self._ledger
         for wide, states in product((False, True), (self._guesses, self._states)):
-            follower = Follower(states, root, self._score, ledger.is_solved, wide, ledger.relevant)
+            follower = Follower(states, root, self._score, ledger.is_solved, wide, ledger.relevant_scores)
             most, complete = 0, False
             while not complete and self._has_time():
                 most = most * 2 or _FIRST_STATES
@@ -202,14 +199,14 @@ class Search:
         :returns: whether any cell above was solved again.
         """
         cells, tables = self.known.cells, self.known.tables
-        homes = set(filter(tables.opens, play.unsolved))
-        small = {cell for cell in play.states if tables.answers(cell) and not cells.has_values(cell)}
+        homes = set(filter(tables.can_open, play.unsolved))
+        small = {cell for cell in play.states if tables.can_look_up(cell) and not cells.has_values(cell)}
         above = set[Cell]().union(*map(play.all_above, homes | small))
         if least is not None and effort(map(ToSolve, above)) > least:
             return False
         looked_up = set(homes)
         for home in homes:
-            tables.open(home)
+            tables.open_cell(home)
         with self._budget.reserving([self._cell.size], again=True):
             for cell in small:
                 if self._budget.has_time(seconds_of("look-ups", cell.size, self._budget.threads), 0):
@@ -261,10 +258,9 @@ class Search:
             if not budget.has_memory(memory) or not budget.has_memory(self.layers.drop_all() + memory):
                 raise OutOfBudgetError(Stop.MEMORY)
             self._progress(self.answer().value, self.solved, len(cells), seconds)
-            arguments = cells, home.frozen[0].man.kind, self.known, budget.threads
-            found = self.known.promoted.solve(
-                *arguments, lambda: budget.require_seconds(0), self._ledger.window, ends
-            )
+            kind, check = home.frozen[0].man.kind, lambda: budget.require_seconds(0)
+            arguments = cells, kind, self.known, budget.threads, check, self._ledger.window, ends
+            found = self.known.promoted.solve(*arguments)
             self._ledger.add(map(self._kept, found), len(cells))
         except (OutOfBudgetError, NoCodeError, MemoryError) as error:
             if not isinstance(error, NoCodeError):
@@ -318,7 +314,7 @@ class Search:
                 if choice.ahead:
                     self._ledger.add_ahead(each.cell, each.ends)
                 else:
-                    self._ledger.add_whole(each.cell)
+                    self._ledger.add_complete(each.cell)
 
     def _solve_again(self, cells: Iterable[Cell], play: Play) -> bool:
         """Solve cells again at ends that may become narrower on the play, the lowest cells first.
@@ -346,7 +342,7 @@ class Search:
         for state in play.states[cell] if stale else ():
             if found == stale:
                 break
-            found |= stale & ends_to_narrow(play.looked_up_in, *state, self._ledger.relevant(cell))
+            found |= stale & ends_to_narrow(play.looked_up_in, *state, self._ledger.relevant_scores(cell))
         return tuple(sorted(found))
 
     def _refuse(self, cell: Cell, stop: Stop) -> None:

@@ -16,7 +16,7 @@ from tbgen.board.score import Code
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, Block, Bounds, gathered, side_after
 from tbgen.cells.cell import Cell, CellPosition, side_of
 from tbgen.cells.file import PackedBounds
-from tbgen.cells.frames import WORTH_THREADS
+from tbgen.cells.frames import MIN_THREADED_SLOTS
 from tbgen.cells.packing import pack, unpack
 from tbgen.cells.routes import Route, home_of_route
 from tbgen.cells.window import ALL_SCORES, Interval
@@ -64,7 +64,7 @@ class SolvedCells(ExitSource):
         """Open cells that have to be packed when they are closed."""
         self._packing: dict[Cell, Bounds] = {}
         """Cells that are being packed, or wait for it."""
-        self._at_work: Future[None] | None = None
+        self._packing_task: Future[None] | None = None
         """The task that packs the large cell among these."""
         self._records: dict[Cell, _CellRecord] = {}
 
@@ -107,10 +107,10 @@ class SolvedCells(ExitSource):
 
     def wait_for_packing(self) -> None:
         """Wait until all cells are packed; then they are on disk if cells are kept there."""
-        if (at_work := self._at_work) is not None:
-            wait([at_work])  # an interruption does not stop the task
-            self._at_work = None
-            at_work.result()
+        if (task := self._packing_task) is not None:
+            wait([task])  # an interruption does not stop the task
+            self._packing_task = None
+            task.result()
 
     def _put(self, bounds: Bounds, *, narrower: bool) -> None:
         """Open a cell, and close the least recently used cells if they take too much memory.
@@ -128,11 +128,11 @@ class SolvedCells(ExitSource):
             self._packing[bounds.cell] = bounds
             self._unpacked.remove(bounds.cell)
         for bounds in new:
-            if bounds.cell.size < WORTH_THREADS:
+            if bounds.cell.size < MIN_THREADED_SLOTS:
                 self._keep(bounds.cell)
             else:
                 self.wait_for_packing()
-                self._at_work = self._packer.submit(self._keep, bounds.cell)
+                self._packing_task = self._packer.submit(self._keep, bounds.cell)
 
     def _keep(self, cell: Cell) -> None:
         packed = pack(self._packing[cell])
@@ -158,7 +158,7 @@ class SolvedCells(ExitSource):
         return bounds
 
     def _last_stamp(self, cell: Cell) -> Stamp | None:
-        return None if self._kept is None else self._kept.seen(cell)
+        return None if self._kept is None else self._kept.last_stamp(cell)
 
     def _read(self, cell: Cell) -> Bounds | None:
         """Return the bounds of a cell on disk; None if they do not exist or cannot be used."""
@@ -180,8 +180,7 @@ class SolvedCells(ExitSource):
         home = cell.canonical()[0]
         if home in self._unpacked or home in self._packing:  # a cell passes from the former to the latter
             return True
-        in_memory = any(cells.get(home) is not None for cells in (self._open, self._packed))
-        return in_memory or self._is_kept(home)
+        return any(cells.get(home) is not None for cells in (self._open, self._packed)) or self._is_kept(home)
 
     def window(self, cell: Cell) -> Interval:
         """Return the scores between which no better bounds of a canonical cell could be found."""
@@ -238,7 +237,7 @@ class SolvedCells(ExitSource):
         bounds = self.get(home)
         if bounds is None:
             return None
-        image = position.seen_by(symmetry)
+        image = position.image(symmetry)
         there = Interval(*(Code(int(bounds.value[end, side_of(image.board), image.slot])) for end in ENDS))
         found = list(there.swapped if symmetry & MIRROR_RANKS else there)
         if position.board.has_legal_en_passant():

@@ -38,11 +38,11 @@ from tbgen.probe.tablebase import Tablebase
 from tbgen.progress import SolveProgress, SolveStage, silent_solving
 from tbgen.text import duration, size_text
 
-_SHARE_OF_FORCING: Final = 1 / 2
+_FORCING_TIME_SHARE: Final = 1 / 2
 """Share of the time for forcing moves before any cell is solved."""
-_FORCING_MEMORY_DIVISOR: Final = 8
+_FORCING_DIVISOR: Final = 8
 """Forcing moves may use an eighth of the memory, if enough remains for the largest cell."""
-_OPEN_MEMORY_DIVISOR: Final = 4
+_OPEN_DIVISOR: Final = 4
 """Open solved cells may use a quarter of the memory."""
 _logger = logging.getLogger(__name__)
 
@@ -115,9 +115,8 @@ def knowledge(
     """Return the knowledge before any cell has been solved; the parameters are those of :func:`solve`."""
     others: list[ExitSource] = [] if syzygy is None else [SyzygyExits(syzygy)]  # add other exit sources here
     if kept is not None and not all(source.proved for source in others):
-        kept = kept.apart()
-    cells = SolvedCells(kept, budget.memory // _OPEN_MEMORY_DIVISOR)
-    return Known(Tables(tables, budget.threads), cells, *others)
+        kept = kept.for_unproved()
+    return Known(Tables(tables, budget.threads), SolvedCells(kept, budget.memory // _OPEN_DIVISOR), *others)
 
 
 def _in_tables(
@@ -178,11 +177,11 @@ def _by_cells(
         # If all men are mobile, cells mostly prove the same bounds, with depths; else they may prove little.
         all_mobile = max(map(len, sets)) == len(list(mobile_squares(board)))
         besides_cell = budget.memory - memory_needed(64 ** max(map(len, sets)))
-        memory = min(budget.memory // _FORCING_MEMORY_DIVISOR, besides_cell // 2)
+        memory = min(budget.memory // _FORCING_DIVISOR, besides_cell // 2)
         arguments = board, score, known.tables.fresh_value, meter, memory
         attackers = Attackers(*arguments, checks_only=all_mobile)
         most = QUICK_POSITIONS if all_mobile else MAX_POSITIONS
-        collection.attack(attackers, report_forcing, prover, most, _SHARE_OF_FORCING, add=not all_mobile)
+        collection.attack(attackers, report_forcing, prover, most, _FORCING_TIME_SHARE, add=not all_mobile)
     for squares in sets:
         root = CellPosition(board.copy(stack=False), int(chess.SquareSet(squares)))
         collection.add(Search(known, root, collection.accrued, meter, report, prover))

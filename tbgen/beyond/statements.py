@@ -7,7 +7,7 @@ import chess
 
 from tbgen.beyond.budget import Stop
 from tbgen.beyond.gaps import Gap, Narrowing, Need
-from tbgen.beyond.ledger import SHARE, ForwardProof
+from tbgen.beyond.ledger import SAMPLE_DIVISOR, ForwardProof
 from tbgen.beyond.lines import Hold, Line, Plan
 from tbgen.beyond.solution import Solution
 from tbgen.board.score import GScore
@@ -152,7 +152,7 @@ class ForwardProofDocument(_Mirror):
 
 
 def _proof_document(proof: ForwardProof) -> ForwardProofDocument:
-    sampled = ProvedShareDocument(proof.sampled, 1 / SHARE) if proof.sampled else None
+    sampled = ProvedShareDocument(proof.sampled, 1 / SAMPLE_DIVISOR) if proof.sampled else None
     return ForwardProofDocument.of(proof, sampled=sampled)
 
 

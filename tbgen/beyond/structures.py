@@ -53,10 +53,11 @@ def each_cell_below(
     root: Cell, available: Callable[[Cell], bool], *, promotions: bool = False
 ) -> Iterator[tuple[Cell, tuple[Cell, ...]]]:
     """Yield the items of :func:`cells_below` one by one."""
-    return postorder(
-        root,
-        lambda cell: tuple(home for home in homes_below(cell, promotions=promotions) if not available(home)),
-    )
+
+    def needed_homes(cell: Cell) -> tuple[Cell, ...]:
+        return tuple(home for home in homes_below(cell, promotions=promotions) if not available(home))
+
+    return postorder(root, needed_homes)
 
 
 def seconds_to_solve(cells: Iterable[Cell], threads: int = 2) -> float:

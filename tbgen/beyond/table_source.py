@@ -47,9 +47,9 @@ _MAX_PHASE_BYTES: Final = 512 << 20
 class Tables(ExitSource):
     """The tables of a tablebase, as the solver of cells reads them: phases with all slots filled.
 
-    A phase of a packed table is decoded if all other tables that this requires exist; see :meth:`gives`. If
-    only a small part of a phase is needed, its positions are looked up one by one instead. This applies to
-    routes with a landed man and, once :meth:`open` is called, to routes of captures with promotion.
+    A phase of a packed table is decoded if all other tables that this requires exist; see :meth:`has_phase`.
+    If only a small part of a phase is needed, its positions are looked up one by one instead. This applies to
+    routes with a landed man and, once :meth:`open_cell` is called, to routes of captures with promotion.
 
     :param threads: number of threads that decode phases.
     """
@@ -67,7 +67,7 @@ class Tables(ExitSource):
         self._phases = Recent[Block](_MAX_PHASE_BYTES, attrgetter("nbytes"))
         """Blocks. Decoding a phase may need blocks of plain tables and of tables after promotions; these
         never need the phase itself, so threads never wait for each other in a circle."""
-        self._large = RLock()
+        self._large_phase_lock = RLock()
         """Lock for decoding a large phase, together with the large phases that it needs."""
         self._looking_up = BoundedSemaphore(_LOOK_UP_THREADS)
 
@@ -107,21 +107,19 @@ class Tables(ExitSource):
             return file is not None
         if cell.size < max(file.layout.phase_size, MAX_PROBED_SLOTS):
             return False
-        places = [_place_of(cell, side)[:3] for side in SIDES]
-        larger = cell.size == MAX_PROBED_SLOTS and any(
-            promotions(file, phase, side) for _, phase, side in places
-        )
-        return not larger and all(self.gives(*place) for place in places)
+        places = [_location_of(cell, side)[:3] for side in SIDES]
+        larger = cell.size == MAX_PROBED_SLOTS and any(promotions(file, *place[1:]) for place in places)
+        return not larger and all(self.has_phase(*place) for place in places)
 
-    def opens(self, cell: Cell) -> bool:
-        """Return whether :meth:`open` makes further positions of a canonical cell available.
+    def can_open(self, cell: Cell) -> bool:
+        """Return whether :meth:`open_cell` makes further positions of a canonical cell available.
 
         These are the positions after captures with promotion, if a packed table holds the cell.
         """
         new = cell not in self._opened
-        return new and self.has_cell(cell) and self._are_looked_up(cell.material()[0])
+        return new and self.has_cell(cell) and self._can_look_up(cell.material()[0])
 
-    def open(self, cell: Cell) -> None:
+    def open_cell(self, cell: Cell) -> None:
         """Allow look-ups of the positions of a canonical cell after captures with promotion."""
         self._opened.add(cell)
 
@@ -130,26 +128,24 @@ class Tables(ExitSource):
         cell = route.destination
         if cell.men > MAX_MEN:
             return False
-        if self._is_looked_up(route):
+        if self._uses_look_ups(route):
             return True
-        return self.has_cell(cell) and self.gives(*_place_of(cell, side_after(route))[:3])
+        return self.has_cell(cell) and self.has_phase(*_location_of(cell, side_after(route))[:3])
 
-    def answers(self, cell: Cell) -> bool:
+    def can_look_up(self, cell: Cell) -> bool:
         """Return whether a cell has few positions, which can be looked up one by one in a packed table."""
-        return (
-            cell.men <= MAX_MEN and cell.size <= MAX_PROBED_SLOTS and self._are_looked_up(cell.material()[0])
-        )
+        return cell.men <= MAX_MEN and cell.size <= MAX_PROBED_SLOTS and self._can_look_up(cell.material()[0])
 
     def bounds(self, cell: Cell) -> Bounds:
-        """Return the values of all positions of a cell that :meth:`answers` accepts."""
+        """Return the values of all positions of a cell that :meth:`can_look_up` accepts."""
         of_sides = zip(*(self._look_up(cell, side) for side in SIDES), strict=True)
         value, depth = (np.broadcast_to(np.stack(both), (2, 2, cell.size)) for both in of_sides)
         return Bounds(cell, value, depth)
 
     def block(self, route: Route, end: int) -> Block:
         """Return the values of the positions that a route leads to."""
-        material, phase, side, symmetry = _place_of(route.destination, side_after(route))
-        if self._is_looked_up(route) and not self._has(material, phase, side):
+        material, phase, side, symmetry = _location_of(route.destination, side_after(route))
+        if self._uses_look_ups(route) and not self._has(material, phase, side):
             return self._look_up(route.part, side_after(route))
         layout = layout_of(material)
         men = [(Side(colour), kind) for colour, kind in zip(layout.colours, layout.kinds, strict=True)]
@@ -184,7 +180,7 @@ class Tables(ExitSource):
         packed = isinstance(self._file(cell.material()[0]), PackedFile)
         return not packed or cell.canonical()[0] in self._opened
 
-    def gives(self, material: Material, phase: int, side: Side) -> bool:
+    def has_phase(self, material: Material, phase: int, side: Side) -> bool:
         """Return whether the table of a material exists and its phase can be read with a side to move.
 
         A phase of a packed table can be read only if all tables that captures lead to are plain.
@@ -192,15 +188,15 @@ class Tables(ExitSource):
         return self._source(material, phase, side) is not None
 
     def phase(self, material: Material, phase: int, side: Side) -> Block:
-        """Return values and depths of a phase that :meth:`gives` accepts, shape (phase size,) each."""
+        """Return values and depths of a phase that :meth:`has_phase` accepts, shape (phase size,) each."""
         source = self._source(material, phase, side)
-        assert source is not None, "gives() is called before"
+        assert source is not None, "has_phase() is called before"
         return self._block(material, phase, f"side {side}", partial(source.read_side, phase, side))
 
     def en_passant(self, material: Material, row: int) -> Block:
         """Return values and depths of an en passant configuration, shape (phase size,) each."""
         file = self._file(material)
-        assert file is not None, "gives() is called before"
+        assert file is not None, "has_phase() is called before"
         phase = int(en_passant_configs(layout_of(material))[row, 0])
         return self._block(material, phase, f"row {row}", partial(file.read_en_passant, row))
 
@@ -221,21 +217,21 @@ class Tables(ExitSource):
         if block is not None:  # without waiting for the lock
             return block
         large = layout.phase_size > MAX_PROBED_SLOTS and isinstance(self._file(material), PackedFile)
-        with self._large if large else nullcontext():
+        with self._large_phase_lock if large else nullcontext():
             return self._phases.made(key, read_all)
 
     def _has(self, material: Material, phase: int, side: Side) -> bool:
         """Return whether a phase with a side to move is in memory."""
         return self._phases.get((material, phase, f"side {side}")) is not None
 
-    def _is_looked_up(self, route: Route) -> bool:
+    def _uses_look_ups(self, route: Route) -> bool:
         """Return whether the positions that a route leads to are looked up one by one."""
-        if not self.answers(route.part):
+        if not self.can_look_up(route.part):
             return False
         opened = route.promoted is not None and home_of_route(route).canonical()[0] in self._opened
         return opened or route.landed is not None
 
-    def _are_looked_up(self, material: Material) -> bool:
+    def _can_look_up(self, material: Material) -> bool:
         """Return whether positions can be looked up: the table is packed, and all its sub-tables exist."""
         if material not in self._looked_up:
             packed = isinstance(self._file(material), PackedFile)
@@ -272,7 +268,7 @@ class Tables(ExitSource):
             if isinstance(each, TableFile)
         }
         promoted = places_of_promoted(file.layout, [phase], 0) if promotions(file, phase, side) else ()
-        if len(plain) < len(smaller) or not all(self.gives(*block, mover) for block, mover in promoted):
+        if len(plain) < len(smaller) or not all(self.has_phase(*block, mover) for block, mover in promoted):
             return None
         return PackedSource(file, lambda: plain | self._phases_of(promoted), self._threads)
 
@@ -320,7 +316,7 @@ def _positions_of(cell: Cell) -> tuple[str, NDArray[np.uint8]]:
     return "".join(piece_of(man).symbol() for man in cell.all_men), squares
 
 
-def _place_of(cell: Cell, side: Side) -> tuple[Material, int, Side, int]:
+def _location_of(cell: Cell, side: Side) -> tuple[Material, int, Side, int]:
     """Return where a table has the positions of a cell: material, phase, side to move, and symmetry."""
     material, swapped = cell.material()
     layout, pawns = layout_of(material), reversed(cell.pawns) if swapped else cell.pawns

@@ -308,7 +308,7 @@ class CellPosition:
         """Whether the position is mate or stalemate."""
         return self.rank < 2
 
-    def seen_by(self, symmetry: int) -> Self:
+    def image(self, symmetry: int) -> Self:
         """Return the image under a symmetry of ``IMAGES``."""
         if not symmetry:
             return self

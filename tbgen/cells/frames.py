@@ -134,8 +134,7 @@ class ReusedMemory:
         with self._lock:
             self._collect()
             largest = size + size // _EXCESS_DIVISOR
-            fitting = (len(memory) for memory in self._idle if size <= len(memory) <= largest)
-            least = min(fitting, default=None)
+            least = min((n for n in map(len, self._idle) if size <= n <= largest), default=None)
             if least is None:
                 return None
             return self._idle.pop(next(at for at, each in enumerate(self._idle) if len(each) == least))
@@ -172,10 +171,7 @@ class WorkspaceCache:
         with self._lock:
             idle = self._idle.get(kind)
             workspace = idle.pop() if idle else None
-        if workspace is None:
-            workspace = workspace_for_cell(frame, resets)
-        else:
-            workspace = _with_frame(workspace, frame)
+        workspace = _with_frame(workspace, frame) if workspace else workspace_for_cell(frame, resets)
         yield workspace
         # An error does not come here: it drops the workspace, which may then be inconsistent.
         with self._lock:
@@ -202,7 +198,7 @@ def _with_frame(workspace: Workspace, frame: Frame) -> Workspace:
     return replace(workspace, frame=frame, attackers=(white, black))
 
 
-WORTH_THREADS: Final = 64**3
+MIN_THREADED_SLOTS: Final = 64**3
 """Minimum number of slots of a cell for which threads are started; small cells take less time than that."""
 
 
@@ -210,9 +206,9 @@ WORTH_THREADS: Final = 64**3
 def shared_map(threads: int, slots: int) -> Iterator[Map]:
     """Yield a ``map`` that spreads its calls over threads.
 
-    It is the built-in ``map`` for one thread, or for fewer than :data:`WORTH_THREADS` slots.
+    It is the built-in ``map`` for one thread, or for fewer than :data:`MIN_THREADED_SLOTS` slots.
     """
-    if threads == 1 or slots < WORTH_THREADS:
+    if threads == 1 or slots < MIN_THREADED_SLOTS:
         yield map
     else:
         with ThreadPoolExecutor(threads) as executor:

@@ -60,13 +60,13 @@ class Games:
         self.cell, self._threads = cell, threads
         frame = frame_of_cell(cell)
         routes = list(routes_of(frame))
-        self._one_is_both = len(ends) > 1 and all(map(knowledge.same_ends, routes))
-        if self._one_is_both:  # and all scores, so that cells which look this one up also need only one game
+        self._single_game = len(ends) > 1 and all(map(knowledge.same_ends, routes))
+        if self._single_game:  # and all scores, so that cells which look this one up also need only one game
             ends, window = ends[:1], ALL_SCORES
         pools = pools_of_ends(frame, routes, knowledge, ends, threads, window)
         games = [BoundsGame(frame, pool) for pool in pools]
         self._games = (
-            dict.fromkeys(ENDS, games[0]) if self._one_is_both else dict(zip(ends, games, strict=True))
+            dict.fromkeys(ENDS, games[0]) if self._single_game else dict(zip(ends, games, strict=True))
         )
         self._windows = dict.fromkeys(ENDS, window)
         self._nbytes = pools[0].value.nbytes + pools[0].depth.nbytes
@@ -85,7 +85,7 @@ class Games:
 
     def add(self, before: "Games") -> None:
         """Add earlier games of the same cell at ends that these games lack."""
-        if not self._one_is_both and not before._one_is_both and before.ends - self.ends:
+        if not self._single_game and not before._single_game and before.ends - self.ends:
             self._windows |= {end: before._windows[end] for end in before._games.keys() - self._games}
             self._games = before._games | self._games
             self._nbytes += before.nbytes
@@ -98,7 +98,7 @@ class Games:
         stopped = Event()
         with Crew(self._threads, Stages()) if self._shared else nullcontext() as crew:
             bounds = self._bounds(
-                lambda end, into: self._games[end].solve(stopped, into, crew), self._one_is_both, stopped.set
+                lambda end, into: self._games[end].solve(stopped, into, crew), self._single_game, stopped.set
             )
         for end in set(ENDS) - self.ends:
             bounds.value[end] = WORST[end]
@@ -118,7 +118,7 @@ class Games:
             return self._games[end].layer(fresh, accrued, into=into)
 
         # The exits may have become exact only after the fresh bounds were found.
-        layers = self._bounds(layer, self._one_is_both and bounds.same_ends)
+        layers = self._bounds(layer, self._single_game and bounds.same_ends)
         for end in set(ENDS) - self.ends:
             layers.value[end] = NONE
         return layers
@@ -148,13 +148,13 @@ class Games:
                 raise
         window = self._windows[min(self._games)]
         if once:
-            value, depth = _twice(value), _twice(depth)
+            value, depth = _doubled(value), _doubled(depth)
         for end in set(ENDS) - self.ends:
             depth[end] = 0
         return Bounds(self.cell, value, depth, tuple(sorted(self.ends)), window)
 
 
-def _twice(array: NDArray[_Number]) -> NDArray[_Number]:
+def _doubled(array: NDArray[_Number]) -> NDArray[_Number]:
     """Return a view in which the only element of the first axis appears twice."""
     return as_strided(array, (2, *array.shape[1:]), (0, *array.strides[1:]))
 

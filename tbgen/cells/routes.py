@@ -17,7 +17,7 @@ from tbgen.cells.cell import MAX_MOBILE, PAWN, Castling, Cell, Lineup, Man, man_
 from tbgen.index.layout import SIDES, Side
 from tbgen.index.zeroing import NO_SQUARE, ROUTE_VICTIMS
 
-_NO_VICTIM: Final = -1
+_NO_MAN: Final = -1
 """In place of the index of a captured mobile man: no mobile man is captured."""
 
 
@@ -107,10 +107,10 @@ class _RoutesOfSide:
     def _victims(self, square: int) -> Sequence[int]:
         """Return the mobile men that a move to a square may capture.
 
-        ``_NO_VICTIM`` stands for the capture of a pawn or frozen man; nothing if a man there bars the move.
+        ``_NO_MAN`` stands for the capture of a pawn or frozen man; nothing if a man there bars the move.
         """
         if square in self.standing:
-            return (_NO_VICTIM,) if square in self.standing_victims else ()
+            return (_NO_MAN,) if square in self.standing_victims else ()
         return self.mobile_victims
 
     def _by_pawn(self, pawn: int) -> Iterator[Route]:
@@ -123,7 +123,7 @@ class _RoutesOfSide:
             for victim in self._victims(square):
                 yield from self._pawn_to(pawn, square, victim)
 
-    def _pawn_to(self, pawn: int, square: int, victim: int = _NO_VICTIM) -> Iterator[Route]:
+    def _pawn_to(self, pawn: int, square: int, victim: int = _NO_MAN) -> Iterator[Route]:
         for promotion in (NO_PROMOTION,) if 8 <= square < 56 else PROMOTIONS:
             yield self._route(pawn, square, victim, promotion)
 
@@ -146,9 +146,7 @@ class _RoutesOfSide:
             route, number=_number(NO_SQUARE, square, self.number[place] + 1), landed=(place, square)
         )
 
-    def _route(
-        self, origin: int, target: int, victim: int = _NO_VICTIM, promotion: int = NO_PROMOTION
-    ) -> Route:
+    def _route(self, origin: int, target: int, victim: int = _NO_MAN, promotion: int = NO_PROMOTION) -> Route:
         """Return the route of the pawn or frozen man on ``origin`` or, with NO_SQUARE, of a mobile man.
 
         The move captures the pawn or frozen man on ``target``, or the mobile man ``victim``, if any. Which
@@ -161,10 +159,10 @@ class _RoutesOfSide:
             standing[target] = man_of(self.side, promotion) if promotion else man
         mobile = [each for place, each in enumerate(self.cell.mobile) if place != victim]
         by_pawn = man is not None and man.kind == PAWN
-        quiet = man is not None and not by_pawn and captured is None and victim == _NO_VICTIM
+        quiet = man is not None and not by_pawn and captured is None and victim == _NO_MAN
         return Route(
             self.side,
-            _number(origin, target, 0 if victim == _NO_VICTIM else self.number[victim] + 1, promotion),
+            _number(origin, target, 0 if victim == _NO_MAN else self.number[victim] + 1, promotion),
             Cell.of_men(mobile, standing),
             target if promotion else None,
             quiet,

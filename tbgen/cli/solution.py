@@ -8,7 +8,7 @@ import chess
 from chess.svg import Arrow
 
 from tbgen.beyond.budget import Stop
-from tbgen.beyond.ledger import SHARE, ForwardProof
+from tbgen.beyond.ledger import SAMPLE_DIVISOR, ForwardProof
 from tbgen.beyond.lines import Hold, Plan
 from tbgen.beyond.solution import Solution
 from tbgen.beyond.statements import StageDocument, claims, gap_text, narrowing_text, plan_text
@@ -132,7 +132,11 @@ def _line_text(board: chess.Board, solution: Solution) -> Iterator[str]:
 
 def _proof_text(proof: ForwardProof) -> str:
     """Return how much was proved, in words."""
-    sampled = f"; of {counted(proof.sampled, 'large cell')} one position in {SHARE}" if proof.sampled else ""
+    sampled = (
+        f"; of {counted(proof.sampled, 'large cell')} one position in {SAMPLE_DIVISOR}"
+        if proof.sampled
+        else ""
+    )
     return f"{counted(proof.cells, 'cell')}, {counted(proof.states, 'state')} proved{sampled}"
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final
 import chess
 
 from tbgen.beyond.budget import Budget, SolvingInterruptedError, Stop
-from tbgen.beyond.estimate import MOST_CELLS, EstimateDocument, estimate
+from tbgen.beyond.estimate import MAX_COUNTED_CELLS, EstimateDocument, estimate
 from tbgen.beyond.jobs import Job, Solver, job_of, roots_of
 from tbgen.beyond.kept import DEFAULT_BYTES, KeptCells
 from tbgen.beyond.results import SolveResults, StateName, open_results
@@ -268,7 +268,7 @@ def print_estimate(texts: Sequence[str], options: SolveOptions) -> int:
                 errors.append(error_document(text, error))
                 if not options.json:
                     say(f"tbgen: {text}: {error}")
-        found = estimate(roots, tables, options.threads, MOST_CELLS)
+        found = estimate(roots, tables, options.threads, MAX_COUNTED_CELLS)
     if options.json:
         print_json(found.plain() | ({"errors": errors} if errors else {}))
     else:
@@ -282,7 +282,7 @@ def _text(found: EstimateDocument) -> Iterator[str]:
     if not structures:
         yield "cells     none: tables hold the position" + "s" * (found.positions > 1)
         return
-    more = "" if found.complete else f"more than {number(MOST_CELLS)}: of these "
+    more = "" if found.complete else f"more than {number(MAX_COUNTED_CELLS)}: of these "
     yield f"cells     {more}{number(found.cells)}, in {counted(len(structures), 'pawn structure')}"
     if promoted := sum(found.promoted.values()):
         yield f"          promotions lead to {number(promoted)} others, solved as far as the play needs them"

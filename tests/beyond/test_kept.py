@@ -24,7 +24,7 @@ from tbgen.board.score import NONE, GScore
 from tbgen.cells.bounds import ENDS, WORST, Bounds, SomeKnowledge
 from tbgen.cells.cell import Cell
 from tbgen.cells.file import PackedBounds
-from tbgen.cells.frames import WORTH_THREADS
+from tbgen.cells.frames import MIN_THREADED_SLOTS
 from tbgen.cells.games import Games
 from tbgen.cells.packing import pack, unpack
 from tbgen.errors import TbgenError, UsageError
@@ -303,7 +303,7 @@ def test_a_cell_that_is_not_kept_on_disk_is_packed_when_closed(monkeypatch: pyte
 
     monkeypatch.setattr(solved_cells, "pack", noted)
     first, other, small = cell(), cell(chess.A4), cell(rook=False)
-    assert small.size < WORTH_THREADS <= first.size
+    assert small.size < MIN_THREADED_SLOTS <= first.size
     solved = SolvedCells(open_bytes=bounds(first).nbytes + bounds(small).nbytes)
     for seed in (1, 2):
         solved.add(bounds(first, seed))

@@ -7,7 +7,7 @@ import chess
 
 from tbgen.beyond.exit_sources import Answer
 from tbgen.beyond.knowledge import States
-from tbgen.beyond.play import Follower, Play, followed
+from tbgen.beyond.play import Follower, Play, followed_moves
 from tbgen.board.score import Code
 from tbgen.cells.cell import Cell, CellPosition
 from tbgen.cells.window import ALL_SCORES, Interval
@@ -30,7 +30,7 @@ def chosen(
     """Return the indices of the moves that play follows in a close window, from their bounds."""
     moves = list(zip(position(board).moves(), answers, strict=False))
     steps = [step.move for step, _ in moves]
-    kept = followed(moves, now.value, board, CLOSE, wide=wide)
+    kept = followed_moves(moves, now.value, board, CLOSE, wide=wide)
     return [steps.index(step.move) for step, _ in kept]
 
 

@@ -56,7 +56,7 @@ def test_a_guess_takes_no_layer(small: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("tbgen.beyond.knowledge._MIN_GUESSED_SLOTS", 0)
     board = chess.Board(LOCKED)
     root, meter = CellPosition(board, int(board.kings)), Meter(Budget(cells=1))
-    root = root.seen_by(root.cell.canonical()[1])
+    root = root.image(root.cell.canonical()[1])
     accrued = GScore.parse("G1.0").code
     with tbgen.open_tablebase(small) as opened:
         known = Known(Tables(opened), SolvedCells())

@@ -48,8 +48,8 @@ def test_packed_phases_are_those_of_plain_tables(
         some, plain = Tables(packed_ones), Tables(plain_ones)
         for phase in (0, 1, len(layout.placements) // 2, len(layout.placements) - 1):
             for side in SIDES:
-                assert plain.gives(material, phase, side)
-                if not some.gives(material, phase, side):
+                assert plain.has_phase(material, phase, side)
+                if not some.has_phase(material, phase, side):
                     kept_back += 1
                     continue
                 assert is_same(
@@ -124,7 +124,7 @@ def test_phases_from_which_promotions_lead_to_packed_tables(
         some, plain = Tables(packed_ones), Tables(plain_ones)
         for phase in phases:
             for side in SIDES:
-                assert some.gives(material, phase, side)
+                assert some.has_phase(material, phase, side)
                 file = packed_ones.table_file(material)
                 assert isinstance(file, PackedFile)
                 taken += len(promotions(file, phase, side))
@@ -162,10 +162,10 @@ def test_captures_with_promotion_are_looked_up_after_opening(promoted: Path, tab
         assert some.fresh_bounds(after) is None
         assert not any(map(some.knows, captures))
         homes = {home_of_route(route).canonical()[0] for route in captures}
-        assert all(map(some.opens, homes))
+        assert all(map(some.can_open, homes))
         for home in homes:
-            some.open(home)
-        assert not any(map(some.opens, homes))
+            some.open_cell(home)
+        assert not any(map(some.can_open, homes))
         for route in captures:
             assert some.knows(route)
             assert is_same(some.block(route, 0), plain.block(route, 0), there=True)
@@ -178,8 +178,8 @@ def test_values_of_small_cells(promoted: Path, tables: Path) -> None:
     cell = Cell.of_board(board, chess.SquareSet([chess.E2, chess.E5]))
     with tbgen.open_tablebase(promoted) as packed_ones, tbgen.open_tablebase(tables) as plain_ones:
         some, plain = Tables(packed_ones), Tables(plain_ones)
-        assert some.answers(cell)
-        assert not plain.answers(cell), "there is no need"
+        assert some.can_look_up(cell)
+        assert not plain.can_look_up(cell), "there is no need"
         found = some.bounds(cell)
         assert found.same_ends
         seen = 0
@@ -214,8 +214,8 @@ def test_play_leads_to_positions_in_packed_tables(
         asked.append(cell)
         opened(self, cell)
 
-    opened = Tables.open
-    monkeypatch.setattr(Tables, "open", open_)
+    opened = Tables.open_cell
+    monkeypatch.setattr(Tables, "open_cell", open_)
     found = tbgen.solve(CAPTURE, tables=promoted, budget=Budget(), verify=True)
     expected = tbgen.solve(CAPTURE, tables=tables, budget=Budget())
     assert found.value == expected.value is not None

@@ -12,7 +12,7 @@ import tbgen
 from tbgen.beyond.cell_proof import WrongBoundError
 from tbgen.beyond.knowledge import Known
 from tbgen.beyond.promoted_cells import WonCells
-from tbgen.beyond.proof import POSITIONS, prove_wins
+from tbgen.beyond.proof import MAX_PROVED_WINS, prove_wins
 from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.structures import QUEEN
 from tbgen.beyond.table_source import Tables
@@ -128,7 +128,7 @@ def test_a_wrong_win_does_not_pass_the_proof(small: Path) -> None:
         won = WonCells(2)
         known = Known(Tables(tables), SolvedCells(), won=won)
         wins = won.solve(Cell.of_board(board, mobile_squares(board)), known, levels=True)
-        assert 50 < prove_wins(wins, known, random.Random(1)) <= POSITIONS
+        assert 50 < prove_wins(wins, known, random.Random(1)) <= MAX_PROVED_WINS
         wins.won[BLACK_TO_MOVE] |= legal_words_of(wins)
         wins.level[wins.level == 0] = 200
         with pytest.raises(
