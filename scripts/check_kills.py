@@ -163,8 +163,8 @@ def kill_workers(kills: int, tables: Path, folder: Path, chance: random.Random) 
     roots, alone = roots_of(parse_fen(BELOW).board, MEMORY, None), folder / "one machine"
     with Tablebase(tables) as opened:
         held = Tables(opened)
-        for cell, rests_on in tasks_below(roots, held.has_cell).items():
-            solve_cell(cell, rests_on, held, alone, 1)
+        for cell, below in tasks_below(roots, held.has_cell).items():
+            solve_cell(cell, below, held, alone, 1)
     expected: dict[str, object] = dict(files_in(alone))
     done, rounds, wrong = 0, 0, []
     with workers(2) as cluster:

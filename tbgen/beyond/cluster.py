@@ -93,10 +93,10 @@ def solved_with(cell: Cell, available: Callable[[Cell], bool]) -> tuple[Cell, ..
     return tuple(cells_below(cell, lambda home: home.size >= MIN_KEPT_SLOTS or available(home)))
 
 
-def solve_cell(cell: Cell, rests_on: Iterable[Cell], tables: Tables, directory: Path, threads: int) -> bool:
+def solve_cell(cell: Cell, below: Iterable[Cell], tables: Tables, directory: Path, threads: int) -> bool:
     """Solve a canonical cell and keep it in a directory, unless its complete bounds are there already.
 
-    :param rests_on: cells of the directory that it depends on; those that are not visible yet are waited for.
+    :param below: cells of the directory that the cell depends on; the call waits until all are visible.
     :returns: whether the scores of the cell can be stored.
     :raises TbgenError: if one of these cells does not appear, or the cell cannot be kept.
     """
@@ -104,7 +104,7 @@ def solve_cell(cell: Cell, rests_on: Iterable[Cell], tables: Tables, directory: 
     kept = KeptCells(directory, None, notes.append)
     if cell in kept and (packed := kept.get(cell)) is not None and is_complete(packed):
         return True
-    for path in map(kept.path, rests_on):
+    for path in map(kept.path, below):
         if not appears(path):
             raise TbgenError(f"{path} is solved but not visible: all machines must share {path.parent}")
     known = Known(tables, SolvedCells(kept))
@@ -124,7 +124,7 @@ def solve_cell(cell: Cell, rests_on: Iterable[Cell], tables: Tables, directory: 
 
 def run_task(
     cell: Cell,
-    rests_on: list[Cell],
+    below: list[Cell],
     *,
     tables: list[str],
     directory: str,
@@ -143,7 +143,7 @@ def run_task(
         raise TbgenError(f"the worker {place}, which has joined, {problem}")
     try:
         compile_kernels()
-        return solve_cell(cell, rests_on, _tables(tuple(tables), threads), Path(directory), threads)
+        return solve_cell(cell, below, _tables(tuple(tables), threads), Path(directory), threads)
     except TbgenError as error:
         raise TbgenError(f"{error}, on the worker {place}") from None
     except Exception as error:
@@ -292,9 +292,9 @@ class _Work:
             if cell in self.done or cell in busy or not self.done.issuperset(before):
                 continue
             key = f"cell-{name_of(cell).replace(' ', '-').replace('/', '.')}-{secrets.token_hex(4)}"
-            rests_on = [each for each in before if each not in self.refused]
+            below = [each for each in before if each not in self.refused]
             future = self.client.submit(
-                self.task, cell, rests_on, key=key, resources={MEMORY: _memory(cell)}, pure=False
+                self.task, cell, below, key=key, resources={MEMORY: _memory(cell)}, pure=False
             )
             self.at_work[key] = cell, future
             future.add_done_callback(self.news.put)

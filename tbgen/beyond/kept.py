@@ -156,7 +156,7 @@ class KeptCells:
         return self if self._proved is None or _stamp(self.path(cell)) is not None else self._proved
 
     def _remove_oldest(self, newest: Path) -> None:
-        """Remove the least recently used cells until the others fit into the limit; ``newest`` goes last."""
+        """Remove the least recently used cells until the others fit into the limit, ``newest`` last."""
         if self._most is None:
             return
         files = []

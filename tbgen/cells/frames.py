@@ -130,7 +130,7 @@ class ReusedMemory:
             self._idle.clear()
 
     def _pop_fitting(self, size: int) -> NDArray[np.uint8] | None:
-        """Remove and return the smallest kept memory of at least ``size`` bytes; None if all is too large."""
+        """Remove and return the smallest kept memory that fits ``size`` bytes; None if none does."""
         with self._lock:
             self._collect()
             largest = size + size // _EXCESS_DIVISOR

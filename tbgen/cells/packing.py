@@ -30,7 +30,7 @@ from tbgen.retro.kernels.frame import legal_words
 _LEVEL: Final = 6
 """Level of compression: lower levels cost more space than they save time, higher ones gain nothing."""
 _FIRST_STATES: Final = 1 << 16
-"""Initial capacity for states. Cells have a few thousand of them, most of the largest cells 40,000."""
+"""Initial capacity for states. A few thousand are usual; most of the largest cells have about 40,000."""
 
 
 def pack(bounds: Bounds) -> PackedBounds:

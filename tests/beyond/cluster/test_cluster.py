@@ -50,8 +50,8 @@ def alone(small: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     with Tablebase(small) as opened:
         tables = Tables(opened)
         before = tasks_below(roots(), tables.has_cell)
-        for cell, rests_on in before.items():
-            assert solve_cell(cell, rests_on, tables, directory, 1)
+        for cell, below in before.items():
+            assert solve_cell(cell, below, tables, directory, 1)
     return directory
 
 
@@ -206,8 +206,8 @@ def test_a_task_comes_after_all_cells_that_it_may_depend_on(small: Path) -> None
         held = Tables(opened).has_cell
         before = tasks_below(roots_of(board, MEMORY, None), held)
         done, indirect, by_small = set[Cell](), 0, 0
-        for cell, rests_on in before.items():
-            assert done.issuperset(rests_on)
+        for cell, below in before.items():
+            assert done.issuperset(below)
             done.add(cell)
             near, left, seen = set(homes_below(cell, promotions=True)), [cell], {cell}
             while left:
@@ -217,8 +217,8 @@ def test_a_task_comes_after_all_cells_that_it_may_depend_on(small: Path) -> None
                 left += new
                 seen |= new
             farther = {after for each in seen for after in homes_below(each, promotions=True)}
-            assert (near | farther) & before.keys() <= set(rests_on)
+            assert (near | farther) & before.keys() <= set(below)
             by_small += len((farther - near) & before.keys())
-            indirect += len(set(rests_on) - set(homes_below(cell)))
+            indirect += len(set(below) - set(homes_below(cell)))
     assert indirect
     assert by_small
