@@ -36,8 +36,8 @@ class Level(StrEnum):
 
 
 class PuzzleDocument(PositionMovesDocument, kw_only=True):
-    """A position in which only the first of the moves keeps the value; ``tempting`` has wrong moves in UCI
-    notation."""
+    """A position in which only the first of the moves keeps the value; ``tempting`` has the wrong moves that
+    look as good, in UCI notation."""
 
     level: Level
     tempting: list[str]

@@ -21,7 +21,7 @@ export async function offerRules(select) {
     for (const option of select.options) option.hidden = option.disabled = !there.some(({rules}) => rules === variantOf(option.value))
 }
 
-/** Whether a table may hold a position; true for up to five men if the list of tables is unavailable. @type {(fen: string, variant: string) => boolean} */
+/** Whether a table may hold a position; without a list of tables, any table of up to five men may exist. @type {(fen: string, variant: string) => boolean} */
 export function mayHold(fen, variant) {
     const {men, castling} = parse(fen)
     if (men.size > MOST_MEN || castling !== "-") return false
