@@ -24,7 +24,7 @@ else:
     APART: Final[dict[str, Any]] = {"start_new_session": True}
 """Arguments of ``Popen`` for a process that does not receive Ctrl-C of this one's terminal."""
 
-_LOW_PRIORITY_NICE: Final = 10
+_NICE_STEP: Final = 10
 """Increment of the nice value for low priority."""
 
 
@@ -140,8 +140,7 @@ def lower_priority(process: int) -> None:
             psutil.Process(process).nice(psutil.BELOW_NORMAL_PRIORITY_CLASS)
     else:
         with suppress(OSError):
-            priority = os.getpriority(os.PRIO_PROCESS, process)
-            os.setpriority(os.PRIO_PROCESS, process, priority + _LOW_PRIORITY_NICE)
+            os.setpriority(os.PRIO_PROCESS, process, os.getpriority(os.PRIO_PROCESS, process) + _NICE_STEP)
 
 
 def raise_file_limit(wanted: int) -> int:
