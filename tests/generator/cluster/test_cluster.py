@@ -140,7 +140,8 @@ def test_clusters_that_cannot_do_the_build(
     with monkeypatch.context() as patch:
         patch.setattr(cluster_workers, "inspect_worker", NotInstalled())
         sentence = refused(cluster, tmp_path)
-        assert "cannot build tables: " in sentence and "No module named 'only_here'" in sentence
+        assert "cannot build tables: " in sentence
+        assert "No module named 'only_here'" in sentence
         assert f"; install tbgen {cluster_workers.__version__} there" in sentence
 
 
