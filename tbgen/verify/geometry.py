@@ -1,6 +1,6 @@
-"""Squares as seen from squares: the numpy tables that the forward generator reads.
+"""Tables of attacks and lines on an empty board, which the proof's move generator reads.
 
-Squares are numbered as in python-chess (a1 = 0, h8 = 63); bit ``s`` of a bit board (uint64) is square ``s``.
+Squares are numbered as in python-chess (a1 = 0, h8 = 63); bit ``s`` of a bitboard (uint64) is square ``s``.
 """
 
 from collections.abc import Iterable
@@ -16,14 +16,14 @@ KING, QUEEN, ROOK, BISHOP, KNIGHT, PAWN = range(6)
 """Kinds of men, in the order of ``PIECE_ORDER``, then the pawn; described men have greater numbers."""
 
 _LEAPS: Final = {"W": 1, "F": 2, "D": 4, "N": 5, "A": 8, "H": 9, "C": 10, "Z": 13, "G": 18}
-"""Atoms of described men, by the squared length of their leaps: no two have the same."""
+"""Squared length of the leap of each atom of described men; no two atoms have the same."""
 
 Step = tuple[int, int, int]
-"""How many files and ranks a man goes at a time, and how many times at the most."""
+"""Files and ranks of a single step, and the maximum number of steps in a move."""
 
 
 def steps_of(name: str) -> list[Step]:
-    """Return how a man of a name moves, a piece of chess or described."""
+    """Return the steps of a king, a piece or a described man by its name."""
     if name == "N" or len(name) > 1:
         atoms = [(atom, len(list(run))) for atom, run in groupby(name.strip("[]"))]
     else:
@@ -39,7 +39,7 @@ def steps_of(name: str) -> list[Step]:
 
 
 def reach_of(steps: Iterable[Step]) -> list[int]:
-    """Return what a man with some steps attacks on an empty board, by its square."""
+    """Return, for each square, the set of squares that a man with these steps attacks on an empty board."""
     walks = list(steps)
     return [
         _board({reached for x, y, number in walks for reached in _walk(square, x, y)[:number]})
@@ -78,7 +78,7 @@ REACH: Final = np.array(
     ],
     np.uint64,
 )
-"""Shape (2, 6, 64): what a man attacks on an empty board, by colour and kind."""
+"""Shape (2, 6, 64): the squares that a man attacks on an empty board, by colour, kind and its square."""
 
 BETWEEN, BEHIND = _lines()
-"""Shape (64, 64): the squares between two squares of a line; those beyond the second, seen from the first."""
+"""Shape (64, 64) each: for two squares on a line, the squares between them, and those beyond the second."""

@@ -1,4 +1,4 @@
-"""All that a table rests on, in one piece of memory: for the proof, and for making layers that it proves."""
+"""The sub-tables of a table in one pair of arrays, for its proof and for making the layers to prove."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from tbgen.index.layout import SIDES, Layout, Side, layout_of
 from tbgen.index.zeroing import sides_after_promotion
 
 Fresh = tuple[NDArray[np.uint8], NDArray[np.uint16]]
-"""Value and depth of a table, shape (2, size) each."""
+"""Fresh values and depths of a table, shape (2, size) each."""
 
 
 class SubTables:
-    """Values and depths of all sub-tables of a layout, one side to move after the other.
+    """The fresh values and depths of all sub-tables of a layout, stored one side to move after the other.
 
-    Of tables with as many men, which promotions lead to, only those sides to move are there that they do lead
-    to: they are the large ones.
+    Sub-tables with as many men as the table, which promotions lead to, are large. So only the sides to move
+    that promotions can lead to are included.
 
-    :param read: returns one of the tables; they are asked for one by one, and copied.
+    :param read: returns one of the tables; it is called for one table at a time, and the result is copied.
     """
 
     def __init__(self, layout: Layout, read: Callable[[Material], Fresh]) -> None:
         self.places, end = _places(layout)
-        """Where the slots of a table with one side to move begin."""
+        """Index of the first slot of each table and side to move."""
         self.value: Final = np.empty(end, np.uint8)
         self.depth: Final = np.empty(end, np.uint16)
         for material in sorted(layout.material.successors()):
@@ -38,7 +38,7 @@ class SubTables:
                     start = self.places[material, side]
                     part = slice(start, start + layout_of(material).size)
                     self.value[part], self.depth[part] = fresh[0][side], fresh[1][side]
-            del fresh  # before the next one is read: they are large
+            del fresh  # free the memory before the next table is read
 
     def sources(self) -> dict[Material, SubTableSource]:
         """Return the tables as sources."""
@@ -46,12 +46,12 @@ class SubTables:
 
 
 def slots_around(layout: Layout) -> int:
-    """Return how many slots there are of the sub-tables of a layout."""
+    """Return the number of slots of the sub-tables of a layout, as :class:`SubTables` stores them."""
     return _places(layout)[1]
 
 
 def _places(layout: Layout) -> tuple[dict[tuple[Material, Side], int], int]:
-    """Return where the slots of each table and side to move begin, and where the last ones end."""
+    """Return the index of the first slot of each table and side to move, and the total number of slots."""
     promoted = sides_after_promotion(layout)
     places: dict[tuple[Material, Side], int] = {}
     end = 0
@@ -65,15 +65,15 @@ def _places(layout: Layout) -> tuple[dict[tuple[Material, Side], int], int]:
 
 @dataclass(frozen=True)
 class SubTableSource:
-    """A sub-table as :class:`tbgen.index.table.Source`."""
+    """A sub-table with the interface :class:`tbgen.index.table.Source`."""
 
     tables: SubTables
     material: Material
 
     def read_side(self, phase: int, side: Side, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
-        """Copy one side of a phase.
+        """Fill arrays with the values and depths of one side to move of a phase.
 
-        :raises KeyError: if no move leads to that side.
+        :raises KeyError: if no move leads to that side to move.
         """
         start = self.tables.places[self.material, side] + phase * len(value)
         part = slice(start, start + len(value))

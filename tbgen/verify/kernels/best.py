@@ -1,4 +1,4 @@
-"""The best that the side to move can reach from one position in one ply, whatever kind of move it takes."""
+"""The best result that the side to move can reach in one ply from a position, over all kinds of moves."""
 
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
@@ -50,31 +50,32 @@ _SYMMETRY = np.array([symmetries[0] for symmetries in INTO_TRIANGLE], np.int64)
 _COORD = np.array([TRIANGLE_COORD[IMAGE[s[0]][q]] for q, s in enumerate(INTO_TRIANGLE)], np.int64)
 
 Range: TypeAlias = tuple[int, int]
-"""First slot and the one behind the last."""
+"""Half-open range of slots: the first one, and the one after the last."""
 
 NO_MOVE = -(1 << 30)
-"""Less than any signed key."""
+"""A signed key less than that of any move."""
 
 
 NO_RANK = 255
-"""Where there is no canonical legal position; ranks are smaller."""
+"""Stands for the rank of a slot without a canonical legal position; ranks are smaller."""
 
 
 class EnPassantEntries(NamedTuple):
-    """The positions of a table with an en passant right; arrays without another shape have that of
-    ``value``."""
+    """The positions of a table with an en passant right."""
 
     config: NDArray[np.int32]
     """Shape (configurations, 2): phase and target square."""
     row: NDArray[np.int32]
-    """Shape (phases, 16): number of the configuration by file of the target square, from 8 on where White may
-    capture; -1 where there is none."""
+    """Shape (phases, 16): index of the configuration by file of the target square, plus 8 if White captures;
+    -1 if there is none."""
     value: NDArray[np.uint8]
     """Shape (configurations, phase size): W as stored."""
     depth: NDArray[np.uint16]
+    """Shape (configurations, phase size): D as stored."""
     rank: NDArray[np.uint8]
-    """As ``ProofGame.rank``, and ``selected`` as there."""
+    """Shape (configurations, phase size): ranks, as in ``ProofGame.rank``."""
     selected: NDArray[np.bool_]
+    """Shape (configurations, phase size): the selected positions, as in ``ProofGame.selected``."""
 
 
 _NO_RIGHTS, _NO_CODES = np.zeros((0, 0), np.int32), np.zeros((0, 0), np.uint8)
@@ -85,7 +86,7 @@ NO_ENTRIES = EnPassantEntries(
 
 @dataclass(frozen=True)
 class ProofGame(Struct):
-    """A table, or one of the games of a cell, under proof, with all that its moves lead to."""
+    """A table or a game of a cell to prove, with the results of all its moves."""
 
     men: ProofMen
     value: NDArray[np.uint8]
@@ -93,55 +94,56 @@ class ProofGame(Struct):
     depth: NDArray[np.uint16]
     """Shape (2, size): D as stored."""
     rank: NDArray[np.uint8]
-    """Shape (2, size): ranks of all canonical legal positions, ``NO_RANK`` elsewhere; :func:`survey` finds
-    them."""
+    """Shape (2, size): ranks of all canonical legal positions, else ``NO_RANK``; :func:`survey` fills it."""
     selected: NDArray[np.bool_]
-    """Shape (2, size): the positions whose states are proved; all if it is empty."""
+    """Shape (2, size): the positions whose states are proved; empty for all."""
     key: NDArray[np.int32]
     """Shape (2, window): key of every position of the window, canonical or not, at the level being proved; in
     whole-game mobility at the level ``MIDDLE``."""
     base: int = 0
-    """First slot of the window of whole phases that is being proved."""
+    """First slot of the window of phases that is being proved."""
     score_resets: bool = True
-    """Whether captures and pawn moves reset the accrued score: not in whole-game mobility."""
+    """Whether captures and pawn moves reset the accrued score: False in whole-game mobility."""
     resets: ProofResets = NO_RESETS
-    """The positions after zeroing moves, of a table."""
+    """The positions after the zeroing moves of a table."""
     en_passant: EnPassantEntries = NO_ENTRIES
+    """The positions of a table with an en passant right."""
     exits: CellExits = NO_EXITS
-    """Values of the moves out of a cell."""
+    """Results of the moves out of a cell."""
     is_cell: bool = False
-    """Whether it is a cell: all slots are canonical then, and en passant positions are left to the exits."""
+    """Whether it is a cell: then all slots are canonical, and en passant positions are among the exits."""
     allowed: int = 0
-    """0 if states have to be just what follows from their successors; 1 if they may be less good for White,
-    -1 if less good for Black."""
+    """The deviation that is allowed: 0 if states have to equal the results of their best moves, 1 if they may
+    be worse for White, -1 if they may be worse for Black."""
 
 
 @inlined
-def is_claimed(game: ProofGame, own: int, code: int, accrued: Accrued, side: int) -> bool:
-    """Whether claims have a state of a position with this rank and fresh value: that of its own score only
-    where they may be less than what follows."""
+def is_claimed(game: ProofGame, position_rank: int, code: int, accrued: Accrued, side: int) -> bool:
+    """Whether claims include the state of a position with this rank and fresh value.
+
+    Fresh states are included only if a deviation is allowed.
+    """
     if game.allowed == 0:
-        return inherits(own, code, accrued, side)
-    return own >= accrued.rank and code_rank(code) >= accrued.rank
+        return inherits(position_rank, code, accrued, side)
+    return position_rank >= accrued.rank and code_rank(code) >= accrued.rank
 
 
 @inlined
-def level_held(game: ProofGame, own: int, side: int, level: int) -> int:
-    """Level of the state of a position with this rank in a layer: in whole-game mobility that of its own
-    score."""
-    return level if game.score_resets else level_of(own, side)
+def level_held(game: ProofGame, position_rank: int, side: int, level: int) -> int:
+    """Level of the state of a position in a layer; in whole-game mobility, that of its position score."""
+    return level if game.score_resets else level_of(position_rank, side)
 
 
 @inlined
 def canonical_slot_of(game: ProofGame, scratch: ProofScratch) -> int:
-    """Canonical slot of the position on ``scratch.squares``."""
+    """Canonical slot of the position in ``scratch.squares``."""
     for man in range(game.men.kinds.size):
         scratch.after[man] = scratch.squares[man]
     return canonical_slot(game.resets, 0, scratch.after)
 
 
 class ProofPly(NamedTuple):
-    """A ply to come from a position."""
+    """The next ply from a position."""
 
     side: int
     """Side to move."""
@@ -153,9 +155,9 @@ class ProofPly(NamedTuple):
 
 @inlined
 def right_key(game: ProofGame, slot: int, side: int, square: int, level: int, scratch: ProofScratch) -> int:
-    """Key of the state of a position as its moves decide it, at a level.
+    """Key of the state of a position at a level, computed from its moves.
 
-    ``square`` is the target square of its en passant right, -1 if it has none.
+    ``square`` is the target square of an en passant right, -1 without one.
     """
     ply = ProofPly(side, level, place(game.men, slot, scratch.squares))
     best = NO_MOVE
@@ -167,9 +169,10 @@ def right_key(game: ProofGame, slot: int, side: int, square: int, level: int, sc
 
 @inlined
 def _best_move(game: ProofGame, ply: ProofPly, index: int, scratch: ProofScratch) -> int:
-    """Greatest key (for Black to move: least key, negated) over all legal moves but en passant captures.
+    """Greatest signed key over all legal moves except en passant captures.
 
-    The position is the one on ``scratch.squares``; ``index`` is its slot, canonical or not, in the window.
+    The position is in ``scratch.squares``; ``index`` is its slot, canonical or not, in the window. A signed
+    key is the key for White to move, and the negated key for Black to move.
     """
     men, squares, targets = game.men, scratch.squares, scratch.targets
     legal_targets(men, squares, ply.occupied, ply.side, targets)
@@ -198,13 +201,13 @@ def _best_move(game: ProofGame, ply: ProofPly, index: int, scratch: ProofScratch
 
 @inlined
 def _signed(game: ProofGame, ply: ProofPly, key: int) -> int:
-    """The key of a result as the state before the move sees it, negated for Black to move."""
+    """Signed key of a result in the state before the move, folded if nothing resets the accrued score."""
     return (1 - 2 * ply.side) * (key if game.score_resets else kept(key, ply.level))
 
 
 @inlined
 def _best_of_lead(game: ProofGame, ply: ProofPly, quiet: Board, scratch: ProofScratch) -> int:
-    """The same over quiet moves of the king whose square fixes the symmetry."""
+    """Greatest signed key over the quiet moves of the first man, whose square determines the symmetry."""
     best = NO_MOVE
     while quiet:
         target = first_bit(quiet)
@@ -219,7 +222,7 @@ def _best_of_lead(game: ProofGame, ply: ProofPly, quiet: Board, scratch: ProofSc
 
 @inlined
 def _best_exit(game: ProofGame, ply: ProofPly, man: int, target: int, scratch: ProofScratch) -> int:
-    """The same over the other moves of a man to a square: one, or all promotions."""
+    """Signed key of a zeroing move or exit of a man to a square; the greatest one of all promotions."""
     men, squares = game.men, scratch.squares
     origin, captured = squares[man], man_on(men, squares, target)
     squares[man] = target
@@ -240,8 +243,10 @@ def _best_exit(game: ProofGame, ply: ProofPly, man: int, target: int, scratch: P
 def _key_after(
     game: ProofGame, ply: ProofPly, man: int, captured: int, promotion: int, scratch: ProofScratch
 ) -> int:
-    """Signed key of the position on ``scratch.squares``, after such a move of ``man`` that captures
-    ``captured``, -1 for nobody."""
+    """Signed key of the position in ``scratch.squares``, which a zeroing move or exit of ``man`` has led to.
+
+    ``captured`` is the captured man, -1 if there is none.
+    """
     squares = scratch.squares
     if game.is_cell:
         key = key_of_exit(game.exits, game.men, man, captured, promotion, squares, ply.level)
@@ -255,7 +260,7 @@ def _key_after(
 
 @inlined
 def _en_passant_key(game: ProofGame, ply: ProofPly, origin: int, target: int, scratch: ProofScratch) -> int:
-    """Signed key of a double step that may be taken en passant, ``NO_MOVE`` if it may not."""
+    """Signed key of a double step after which an en passant capture is legal, else ``NO_MOVE``."""
     men, entries, side = game.men, game.en_passant, ply.side
     occupied, passed = ply.occupied ^ bit(origin) ^ bit(target), (origin + target) >> 1
     if not takers_en_passant(men, scratch.squares, occupied, 1 - side, passed):
@@ -272,7 +277,7 @@ def _en_passant_key(game: ProofGame, ply: ProofPly, origin: int, target: int, sc
 
 @inlined
 def _best_en_passant(game: ProofGame, ply: ProofPly, square: int, scratch: ProofScratch) -> int:
-    """The same over the en passant captures on ``square``; ``NO_MOVE`` if none is legal."""
+    """Greatest signed key over the en passant captures on ``square``; ``NO_MOVE`` if none is legal."""
     men, squares, side = game.men, scratch.squares, ply.side
     best = NO_MOVE
     victim = man_on(men, squares, square - 8 + 16 * side)

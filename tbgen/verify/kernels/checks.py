@@ -1,6 +1,6 @@
-"""What is checked of positions and states: which slots hold positions, their ranks, and their values.
+"""The checks of positions and states: the slots that hold positions, their ranks, and their results.
 
-Legality and ranks need no values of moves. A state has to be what the best move makes of it.
+Legality and ranks do not depend on results. The result of a state has to follow from its best move.
 """
 
 from tbgen.board.score import NONE
@@ -41,23 +41,24 @@ from tbgen.verify.kernels.results import (
 
 @kernel
 def survey(game: ProofGame, part: Range, scratch: ProofScratch) -> int:
-    """Put the rank of every canonical legal position of a range of slots into ``game.rank``; return their
-    number."""
+    """Fill ``game.rank`` with the ranks of the canonical legal positions in a range; return their number."""
     positions = 0
     for slot in range(part[0], part[1]):
         occupied = place(game.men, slot, scratch.squares)
         canonical = occupied != ZERO and (game.is_cell or canonical_slot_of(game, scratch) == slot)
         for side in range(2):
-            own = _rank(game, side, occupied, 0, scratch) if canonical else NO_RANK
-            game.rank[side, slot] = own
-            positions += own != NO_RANK
+            rank = _rank(game, side, occupied, 0, scratch) if canonical else NO_RANK
+            game.rank[side, slot] = rank
+            positions += rank != NO_RANK
     return positions
 
 
 @inlined
 def _rank(game: ProofGame, side: int, occupied: Board, captures: int, scratch: ProofScratch) -> int:
-    """Rank of the position on ``scratch.squares`` with some en passant captures besides its other moves,
-    ``NO_RANK`` if it is not legal."""
+    """Rank of the position in ``scratch.squares``, ``NO_RANK`` if it is not legal.
+
+    ``captures`` is the number of legal en passant captures.
+    """
     men, squares = game.men, scratch.squares
     if attacked(men, squares, occupied, squares[men.king[1 - side]], side):
         return NO_RANK
@@ -67,40 +68,41 @@ def _rank(game: ProofGame, side: int, occupied: Board, captures: int, scratch: P
 
 @kernel
 def compare(game: ProofGame, part: Range, scratch: ProofScratch) -> int:
-    """Compare the values of a range of slots with the ranks that :func:`survey` has found.
+    """Compare the values of a range of slots with the ranks that :func:`survey` has computed.
 
-    A position without a value, a value without a position and a wrong value of an ended game are findings.
-    Return the number of values.
+    Note positions without values, values without positions, and wrong values of mates and stalemates. Return
+    the number of values.
     """
     values = 0
     for slot in range(part[0], part[1]):
         for side in range(2):
-            own, code = int64(game.rank[side, slot]), int64(game.value[side, slot])
-            _compare(scratch, (0, side, slot), own, code, int64(game.depth[side, slot]))
+            rank, code = int64(game.rank[side, slot]), int64(game.value[side, slot])
+            _compare(scratch, (0, side, slot), rank, code, int64(game.depth[side, slot]))
             values += code != NONE
     return values
 
 
 @kernel
 def survey_en_passant(game: ProofGame, scratch: ProofScratch) -> int:
-    """Do both for positions with an en passant right; return their number."""
+    """Fill in the ranks of the positions with an en passant right and check their values, as :func:`survey`
+    and :func:`compare` do; return the number of these positions."""
     entries, size = game.en_passant, game.men.phase_size
     positions = 0
     for row in range(entries.config.shape[0]):
         phase, square = int64(entries.config[row, 0]), int64(entries.config[row, 1])
         for index in range(size):
-            own = _en_passant_rank(game, phase * size + index, square, scratch)
-            entries.rank[row, index] = own
-            positions += own != NO_RANK
+            rank = _en_passant_rank(game, phase * size + index, square, scratch)
+            entries.rank[row, index] = rank
+            positions += rank != NO_RANK
             where = 1, (1 if square < 32 else 0), row * size + index
             code, depth = int64(entries.value[row, index]), int64(entries.depth[row, index])
-            _compare(scratch, where, own, code, depth)
+            _compare(scratch, where, rank, code, depth)
     return positions
 
 
 @inlined
 def _compare(scratch: ProofScratch, where: Place, rank: int, code: int, depth: int) -> None:
-    """Note what is wrong with a stored value, apart from the moves."""
+    """Note the problem of a stored value, if there is one that does not depend on successors."""
     if rank == NO_RANK:
         if code != NONE or depth != 0:
             note(scratch, NOWHERE, where, 0, key_of(code, depth, 0), 0)
@@ -108,14 +110,14 @@ def _compare(scratch: ProofScratch, where: Place, rank: int, code: int, depth: i
         note(scratch, MISSING, where, 0, 0, 0)
     elif rank < 2:
         level = level_of(rank, where[1])
-        stored, right = key_of(code, depth, level), level << 16
-        if stored != right:
-            note(scratch, ENDED, where, level, stored, right)
+        stored, expected = key_of(code, depth, level), level << 16
+        if stored != expected:
+            note(scratch, ENDED, where, level, stored, expected)
 
 
 @inlined
 def _en_passant_rank(game: ProofGame, slot: int, square: int, scratch: ProofScratch) -> int:
-    """Rank of a position with the right to capture on ``square``, ``NO_RANK`` if it is not one."""
+    """Rank of a position with the right to capture on ``square``, ``NO_RANK`` if there is none."""
     side = 1 if square < 32 else 0
     occupied = place(game.men, slot, scratch.squares)
     origin = square + 8 - 16 * side
@@ -127,37 +129,40 @@ def _en_passant_rank(game: ProofGame, slot: int, square: int, scratch: ProofScra
 
 @kernel
 def prove(game: ProofGame, accrued: Accrued, part: Range, scratch: ProofScratch) -> int:
-    """Prove the states of a layer at a range of window slots.
+    """Prove the states of a layer in a range of window slots, and return their number.
 
-    These are the positions of the layer's rank or more whose own score is worth its level (``MIDDLE``: all),
-    and those with a value of such rank that have inherited the accrued score; only those that are claimed
-    where claims may be less than what follows. In whole-game mobility each position has one state, that of
-    its own score, and the level is ``MIDDLE``. Return the number of states.
+    The states are of two kinds. Fresh states are those whose position score is the layer's accrued score; at
+    the level ``MIDDLE``, those of all positions of the layer's rank or more. The other states inherit the
+    accrued score, as :func:`inherits` says. If deviations are allowed, only claimed states are proved. In
+    whole-game mobility each position has one state, the fresh one, and the layer's level is ``MIDDLE``.
     """
     states = 0
     for index in range(part[0], part[1]):
         slot = game.base + index
         for side in range(2):
-            own = int64(game.rank[side, slot])
-            if not _is_asked(own, accrued) or (game.selected.size and not game.selected[side, slot]):
+            rank = int64(game.rank[side, slot])
+            if not _is_in_layer(rank, accrued) or (game.selected.size and not game.selected[side, slot]):
                 continue
             code = int64(game.value[side, slot])
-            fresh = game.allowed == 0 and _is_fresh(own, side, accrued)
-            if not (fresh or is_claimed(game, own, code, accrued, side)):
+            fresh = game.allowed == 0 and _is_fresh(rank, side, accrued)
+            if not (fresh or is_claimed(game, rank, code, accrued, side)):
                 continue
             states += 1
-            level, stored = level_held(game, own, side, accrued.level), int64(game.key[side, index])
+            level, stored = level_held(game, rank, side, accrued.level), int64(game.key[side, index])
             if not game.score_resets:
                 stored = key_of(code, int64(game.depth[side, slot]), level)
-            right = right_key(game, slot, side, -1, level, scratch)
-            if stored != right if game.allowed == 0 else (stored - right) * game.allowed > 0:
-                note(scratch, WRONG, (0, side, slot), level, stored, right)
+            expected = right_key(game, slot, side, -1, level, scratch)
+            if stored != expected if game.allowed == 0 else (stored - expected) * game.allowed > 0:
+                note(scratch, WRONG, (0, side, slot), level, stored, expected)
     return states
 
 
 @kernel
 def prove_en_passant(game: ProofGame, accrued: Accrued, scratch: ProofScratch) -> int:
-    """The same for the en passant positions of the window, whose only states are the fresh ones."""
+    """Prove the states of a layer at the en passant positions of the window, and return their number.
+
+    En passant positions have fresh states only.
+    """
     entries, size = game.en_passant, game.men.phase_size
     states = 0
     for row in range(entries.config.shape[0]):
@@ -166,27 +171,27 @@ def prove_en_passant(game: ProofGame, accrued: Accrued, scratch: ProofScratch) -
         if not 0 <= start - game.base < game.key.shape[1]:
             continue
         for index in range(size):
-            own = int64(entries.rank[row, index])
-            if not (_is_asked(own, accrued) and _is_fresh(own, side, accrued)):
+            rank = int64(entries.rank[row, index])
+            if not (_is_in_layer(rank, accrued) and _is_fresh(rank, side, accrued)):
                 continue
             if entries.selected.size and not entries.selected[row, index]:
                 continue
             states += 1
-            level = level_held(game, own, side, accrued.level)
+            level = level_held(game, rank, side, accrued.level)
             stored = key_of(int64(entries.value[row, index]), int64(entries.depth[row, index]), level)
-            right = right_key(game, start + index, side, square, level, scratch)
-            if stored != right:
-                note(scratch, WRONG, (1, side, row * size + index), level, stored, right)
+            expected = right_key(game, start + index, side, square, level, scratch)
+            if stored != expected:
+                note(scratch, WRONG, (1, side, row * size + index), level, stored, expected)
     return states
 
 
 @inlined
-def _is_asked(own: int, accrued: Accrued) -> bool:
-    """Whether there is a position, of the rank of a layer or more."""
-    return accrued.rank <= own != NO_RANK
+def _is_in_layer(position_rank: int, accrued: Accrued) -> bool:
+    """Whether there is a position, and its rank is at least that of a layer."""
+    return accrued.rank <= position_rank != NO_RANK
 
 
 @inlined
-def _is_fresh(own: int, side: int, accrued: Accrued) -> bool:
-    """Whether the state of a position with this rank and side to move in a layer is its fresh one."""
-    return accrued.level == MIDDLE or level_of(own, side) == accrued.level
+def _is_fresh(position_rank: int, side: int, accrued: Accrued) -> bool:
+    """Whether the state in a layer of a position with this rank and side to move is the fresh one."""
+    return accrued.level == MIDDLE or level_of(position_rank, side) == accrued.level

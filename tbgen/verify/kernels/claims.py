@@ -1,4 +1,4 @@
-"""What a table claims: its runs, and the keys of all positions of a window for one accrued score."""
+"""The claims of a table: its runs, and the keys of all positions of a window for one accrued score."""
 
 from typing import NamedTuple
 
@@ -31,20 +31,22 @@ class ProofRuns(NamedTuple):
     """The runs of one holder and one side to move, as the kernels read them."""
 
     holder: int
-    """0 where White holds the accrued score."""
+    """Holder of the accrued scores: 0 for White, 1 for Black."""
     side: int
     """Side to move."""
     mask: NDArray[np.uint64]
     """Shape (size // 64,): bit i % 64 of word i // 64 is set if slot i has runs."""
     rank: NDArray[np.uint8]
-    """Shape (runs,), as ``value`` and ``depth``: those of the whole table."""
+    """Shape (runs,): ranks of all runs of the table."""
     value: NDArray[np.uint8]
+    """Shape (runs,): codes of all runs of the table."""
     depth: NDArray[np.uint16]
+    """Shape (runs,): depths of all runs of the table."""
 
 
 @inlined
 def next_slot(runs: ProofRuns, entry: int) -> int:
-    """First run of the slot after the one whose first run is ``entry``."""
+    """Index after the last run of the slot whose first run is ``entry``."""
     while runs.rank[entry] < LAST_RUN:
         entry += 1
     return entry + 1
@@ -52,13 +54,13 @@ def next_slot(runs: ProofRuns, entry: int) -> int:
 
 @inlined
 def run_rank(runs: ProofRuns, run: int) -> int:
-    """Rank of the accrued score that a run starts with."""
+    """Rank of the first accrued score of a run."""
     return int64(runs.rank[run]) & (LAST_RUN - 1)
 
 
 @inlined
 def last_run(runs: ProofRuns, first: int, stop: int, rank: int) -> int:
-    """The run among ``first..stop`` that an accrued score of a rank belongs to, -1 if none."""
+    """The run of an accrued score of a rank, among those from ``first`` to ``stop`` - 1; -1 if none."""
     for run in range(stop - 1, first - 1, -1):
         if run_rank(runs, run) <= rank:
             return run
@@ -67,9 +69,9 @@ def last_run(runs: ProofRuns, first: int, stop: int, rank: int) -> int:
 
 @kernel
 def survey_runs(game: ProofGame, part: Range, runs: ProofRuns, entry: int, scratch: ProofScratch) -> int:
-    """Check the runs of a range of slots, of which ``entry`` is the first, but not against moves.
+    """Check everything about the runs of a range of slots that does not depend on moves; return their number.
 
-    Return their number.
+    ``entry`` is the first run of the range.
     """
     before = entry
     for slot in range(part[0], part[1]):
@@ -88,13 +90,13 @@ def survey_runs(game: ProofGame, part: Range, runs: ProofRuns, entry: int, scrat
 
 @inlined
 def _problem(game: ProofGame, runs: ProofRuns, slot: int, run: int, first: bool, last: bool) -> int:
-    """What is wrong with a run, -1 if nothing."""
+    """The problem of a run, -1 if there is none."""
     holder, side = runs.holder, runs.side
     step, value, depth = run_rank(runs, run), int64(runs.value[run]), int64(runs.depth[run])
     code, fresh_depth = int64(game.value[side, slot]), int64(game.depth[side, slot])
-    # A side to move does not hold its position's own score.
-    own = int64(game.rank[side, slot])
-    limit = 1 if own == NO_RANK else min(own - (holder != side), code_rank(code))
+    # The position score belongs to the side not to move; its rank has no state that inherits it.
+    rank = int64(game.rank[side, slot])
+    limit = 1 if rank == NO_RANK else min(rank - (holder != side), code_rank(code))
     if step < 2 or step > limit or (not first and run_rank(runs, run - 1) >= step):
         return STRAY
     if value in (NONE, FRESH) and depth != 0:
@@ -104,7 +106,7 @@ def _problem(game: ProofGame, runs: ProofRuns, slot: int, run: int, first: bool,
     if (value, depth) == (earlier, earlier_depth) or (value, depth) == (code, fresh_depth):
         return REPEATED
     if value not in (NONE, FRESH):
-        # The accrued score comes closer to the fresh value with every rank: the last one binds.
+        # The accrued score approaches the fresh value with every rank, so the run's last rank is decisive.
         level = level_of(limit if last else run_rank(runs, run + 1) - 1, 1 - holder)
         worth, fresh = worth_of(value), worth_of(code)
         if worth == level:
@@ -118,7 +120,7 @@ class FunctionValues(NamedTuple):
     """The values of functions for the accrued score of a layer."""
 
     side: int
-    """The side to move that they belong to, -1 if there are none."""
+    """The side to move that has functions, -1 if there are none."""
     accrued: int
     """Code of the accrued score."""
     number: NDArray[np.uint32]
@@ -131,25 +133,25 @@ NO_FUNCTIONS = FunctionValues(-1, NONE, np.zeros(0, np.uint32), np.zeros(0, np.u
 
 
 class Claims(NamedTuple):
-    """A layer that is given, not stored."""
+    """A layer that was made by solving, not stored as runs."""
 
     value: NDArray[np.uint8]
-    """Shape (2, window): codes."""
+    """Shape (2, window): codes of values."""
     depth: NDArray[np.uint16]
-    """Shape (2, window)."""
+    """Shape (2, window): depths in plies."""
     there: NDArray[np.uint64]
-    """Shape (2, window / 64): the states with a claim; bit i % 64 of word i // 64 is slot i."""
+    """Shape (2, window / 64): the claimed states; bit i % 64 of word i // 64 stands for slot i."""
     functions: FunctionValues = NO_FUNCTIONS
     """Functions that have to agree with the layer."""
 
 
 @kernel
 def begin(game: ProofGame, part: Range, images: NDArray[np.int32], scratch: ProofScratch) -> int:
-    """Set the keys of a range of window slots, canonical or not, for a score that outranks all values.
+    """Set the keys of a range of window slots, canonical or not, at the level ``MIDDLE``.
 
-    ``images``, int32 with room for two rows a slot, receives the slots that are not canonical, of positions
-    whose value is no mate or stalemate, and their canonical slots: both as flat indices into
-    ``ProofGame.key``. Return their number.
+    Fill ``images``, int32 with up to two rows a slot, with pairs of a slot that is not canonical and the
+    canonical slot of its position, both as flat indices into ``ProofGame.key``. Positions whose value is a
+    mate or stalemate are omitted. Return the number of pairs.
     """
     window = game.key.shape[1]
     count = 0
@@ -173,7 +175,7 @@ def begin(game: ProofGame, part: Range, images: NDArray[np.int32], scratch: Proo
 
 @inlined
 def _fresh_key(game: ProofGame, accrued: Accrued, side: int, slot: int) -> int:
-    """Key of the fresh value at the layer of an accrued score; -1 if it is the one of the layer before."""
+    """Key of the fresh value in the layer of an accrued score; -1 if it is that of the previous layer."""
     code, depth = int64(game.value[side, slot]), int64(game.depth[side, slot])
     if code == NONE or code_rank(code) < accrued.rank - 1:
         return -1
@@ -182,10 +184,10 @@ def _fresh_key(game: ProofGame, accrued: Accrued, side: int, slot: int) -> int:
 
 @kernel
 def enter_runs(game: ProofGame, accrued: Accrued, part: Range, runs: ProofRuns, entry: int) -> None:
-    """Set the keys of a side's canonical positions among a range of window slots for an accrued score.
+    """Set the keys of one side's canonical positions in a range of window slots for an accrued score.
 
-    ``runs`` are those of the score's holder and that side, and ``entry`` is the first one here. Positions
-    whose value has a smaller rank keep the key that :func:`begin` gave them, or get it back.
+    ``runs`` are the runs of the score's holder and that side, and ``entry`` is the first run of the range.
+    Positions whose fresh value has a smaller rank have the key that :func:`begin` set.
     """
     side, level = runs.side, accrued.level
     for index in range(part[0], part[1]):
@@ -209,10 +211,10 @@ def enter_runs(game: ProofGame, accrued: Accrued, part: Range, runs: ProofRuns, 
 def enter_claims(
     game: ProofGame, accrued: Accrued, part: Range, claims: Claims, scratch: ProofScratch
 ) -> int:
-    """The same for both sides where the table has no runs and the layer is given.
+    """Set the keys of both sides' positions in a range of window slots from a layer that was made.
 
-    Values outside the range from the accrued score to the fresh value are findings, unless they may be less
-    than what follows, and functions that contradict the layer. Return the number of states.
+    Note values outside the range from the accrued score to the fresh value, unless deviations are allowed,
+    and functions that contradict the layer. Return the number of claimed states.
     """
     level, functions = accrued.level, claims.functions
     states = 0
@@ -243,7 +245,7 @@ def enter_claims(
 
 @inlined
 def _function_value(functions: FunctionValues, slot: int, fresh: int) -> int:
-    """Code that the function of a slot has for the accrued score; ``fresh`` is that of its fresh value."""
+    """Code of the value of a slot's function for the accrued score; ``fresh`` is that of the fresh value."""
     code = int64(functions.value[functions.number[slot]])
     if code == NONE:
         return functions.accrued
@@ -252,18 +254,18 @@ def _function_value(functions: FunctionValues, slot: int, fresh: int) -> int:
 
 @kernel
 def copy_images(game: ProofGame, rank: int, images: NDArray[np.int32]) -> int:
-    """Give the slots that are not canonical (see :func:`begin`) the keys of those that are.
+    """Copy the keys of canonical slots to the slots of ``images`` (see :func:`begin`) that are not canonical.
 
-    ``rank`` is that of the layer. Positions whose value has a smaller rank get theirs for the last time;
-    those left are moved to the front of ``images``. Return their number.
+    ``rank`` is the rank of the layer. Pairs whose fresh value has a smaller rank are copied for the last
+    time; the others are moved to the front of ``images``. Return the number of the others.
     """
     window = game.key.shape[1]
-    left = 0
+    remaining = 0
     for number in range(images.shape[0]):
         image, original = images[number, 0], images[number, 1]
         side = 1 if original >= window else 0
         game.key[side, image - side * window] = game.key[side, original - side * window]
         if code_rank(int64(game.value[side, game.base + original - side * window])) >= rank:
-            images[left, 0], images[left, 1] = image, original
-            left += 1
-    return left
+            images[remaining, 0], images[remaining, 1] = image, original
+            remaining += 1
+    return remaining

@@ -1,9 +1,10 @@
-"""Forward generation for one position: which moves every man of the side to move has.
+"""Move generation for one position, independent of the solver.
 
-A position is an int64 array ``squares``: the free men in the order of the slot's digits, then those that
-stand still, pawns last; what the men are stands in :class:`ProofMen`. Sides and colours are 0 White, 1 Black.
+A position is an int64 array ``squares``: the squares of the free men in the order of the slot's digits, then
+those of the other men, pawns last. :class:`ProofMen` has their kinds and colours. Sides and colours are 0 for
+White and 1 for Black.
 
-Where some men are described they go step by step, and every move is tried.
+If some men are described, men move step by step, and each move is made to test whether it is legal.
 """
 
 from typing import Any, NamedTuple, TypeAlias
@@ -18,7 +19,7 @@ from tbgen.index.layout import TRIANGLE
 from tbgen.verify.geometry import BEHIND, BETWEEN, BISHOP, PAWN, QUEEN, REACH
 
 Board: TypeAlias = np.uint64
-"""A bit board."""
+"""A bitboard."""
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -37,7 +38,7 @@ def count_bits(typing_context: Any, board: Any) -> Any:
 
 @intrinsic
 def first_bit(typing_context: Any, board: Any) -> Any:
-    """Number of the lowest set bit of a uint64 other than zero, as int64."""
+    """Index of the lowest set bit of a non-zero uint64, as int64."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
@@ -56,32 +57,36 @@ Squares: TypeAlias = NDArray[np.int64]
 
 
 class ProofMen(NamedTuple):
-    """The men of a table or cell, as the kernels read them: free men, whose squares are in the slot, then
-    those that stand still in a phase."""
+    """The men of a table or cell, as the kernels read them.
+
+    The free men come first, whose squares are the digits of the slot, then the men that stand still in a
+    phase.
+    """
 
     kinds: NDArray[np.int64]
-    """Shape (men,): kind of every man, pawns last."""
+    """Shape (men,): kind of each man, pawns last."""
     colours: NDArray[np.int64]
-    """Shape (men,)."""
+    """Shape (men,): colour of each man."""
     king: NDArray[np.int64]
-    """Shape (2,): which man is the king of each side."""
+    """Shape (2,): index of the king of each side."""
     free: int
     """Number of free men."""
     triangle: bool
-    """Whether the first man stands in the triangle, as in tables without pawns."""
+    """Whether the first man's square is restricted to the triangle, as in tables without pawns."""
     phase_size: int
+    """Number of slots of a phase."""
     placements: NDArray[np.uint8]
-    """Shape (phases, men that stand still): their squares."""
+    """Shape (phases, men that stand still): squares of these men."""
     steps: NDArray[np.int64]
-    """Shape (men, most steps, 3): files, ranks and number of each step of every man, 0 times where it has no
-    more; shape (0, 0, 3) where all men are those of chess."""
+    """Shape (men, max steps, 3): files, ranks and maximum repetitions of each step, padded with 0
+    repetitions; shape (0, 0, 3) if no man is described."""
     reach: NDArray[np.uint64]
-    """Shape (men, 64): what each man attacks on an empty board; shape (0, 64) where ``steps`` is empty."""
+    """Shape (men, 64): squares that each man attacks on an empty board; (0, 64) if no man is described."""
 
 
 @kernel
 def reached(men: ProofMen, squares: Squares, occupied: Board, man: int) -> Board:
-    """Squares that a man attacks: on each of its ways up to the first occupied one."""
+    """Squares that a man attacks: in each direction, up to and including the first occupied one."""
     found = ZERO
     for number in range(men.steps.shape[1]):
         file, rank = squares[man] & 7, squares[man] >> 3
@@ -100,7 +105,7 @@ def reached(men: ProofMen, squares: Squares, occupied: Board, man: int) -> Board
 def attacked_by_described(
     men: ProofMen, squares: Squares, occupied: Board, square: int, colour: int, gone: int
 ) -> bool:
-    """Whether a man of a colour attacks ``square``; those that stood on ``gone`` have been captured."""
+    """Whether a man of a colour attacks ``square``, ignoring a man on ``gone``, which has been captured."""
     for man in range(men.kinds.size):
         attacker = men.colours[man] == colour and squares[man] != gone
         if not attacker or men.reach[man, squares[man]] & bit(square) == ZERO:
@@ -114,7 +119,7 @@ def attacked_by_described(
 def targets_of_described(
     men: ProofMen, squares: Squares, occupied: Board, side: int, targets: NDArray[np.uint64]
 ) -> bool:
-    """As ``tbgen.verify.kernels.moves.legal_targets``."""
+    """Compute legal targets like :func:`legal_targets`, for positions with described men."""
     king, own = men.king[side], ZERO
     for man in range(men.kinds.size):
         targets[man] = ZERO
@@ -123,10 +128,10 @@ def targets_of_described(
     for man in range(men.kinds.size):
         if men.colours[man] != side:
             continue
-        left = reached(men, squares, occupied, man) & ~own
-        while left:
-            target = first_bit(left)
-            left ^= bit(target)
+        untried = reached(men, squares, occupied, man) & ~own
+        while untried:
+            target = first_bit(untried)
+            untried ^= bit(target)
             after = occupied & ~bit(squares[man]) | bit(target)
             safe = target if man == king else squares[king]
             if not attacked_by_described(men, squares, after, safe, 1 - side, target):
@@ -140,7 +145,7 @@ _LAST_ROWS = np.uint64(0xFF000000000000FF)
 
 @inlined
 def place(men: ProofMen, slot: int, squares: Squares) -> Board:
-    """Put the men of a slot on ``squares``; return the occupied squares, 0 if two men clash."""
+    """Fill ``squares`` with the squares of a slot's men; return the occupied squares, 0 if two men clash."""
     for man in range(men.free - 1, -1, -1):
         squares[man] = slot & 63
         slot >>= 6
@@ -156,7 +161,7 @@ def place(men: ProofMen, slot: int, squares: Squares) -> Board:
 
 @inlined
 def man_on(men: ProofMen, squares: Squares, square: int) -> int:
-    """The man on a square, -1 if there is none."""
+    """Index of the man on a square, -1 if there is none."""
     found = -1
     for man in range(men.kinds.size):
         if squares[man] == square:
@@ -166,7 +171,7 @@ def man_on(men: ProofMen, squares: Squares, square: int) -> int:
 
 @inlined
 def attacked(men: ProofMen, squares: Squares, occupied: Board, square: int, colour: int) -> bool:
-    """Whether a man of a colour that stands on an occupied square attacks ``square``."""
+    """Whether a man of a colour attacks ``square``; men whose square is not in ``occupied`` are ignored."""
     if men.steps.size:
         return attacked_by_described(men, squares, occupied, square, colour, int64(-1))
     target = bit(square)
@@ -182,9 +187,10 @@ def attacked(men: ProofMen, squares: Squares, occupied: Board, square: int, colo
 def legal_targets(
     men: ProofMen, squares: Squares, occupied: Board, side: int, targets: NDArray[np.uint64]
 ) -> bool:
-    """Put every legal target square of every man into ``targets`` (uint64 (men,)), en passant captures apart.
+    """Fill ``targets``, uint64 (men,), with the legal target squares of each man, without en passant
+    captures.
 
-    Men of the other side get an empty board. Return whether the side to move is in check.
+    Men of the side not to move have no targets. Return whether the side to move is in check.
     """
     if men.steps.size:
         return targets_of_described(men, squares, occupied, side, targets)
@@ -210,7 +216,7 @@ def legal_targets(
             if reach & bit(king):
                 allowed &= line
             elif attacks & bit(king):
-                # A man of one's own that stands alone in between must stay on the line.
+                # A single man of the side to move in between is pinned to the line.
                 blockers = BETWEEN[king, square] & occupied
                 if blockers & (blockers - ONE) == ZERO:
                     for other in range(count):
@@ -239,7 +245,7 @@ def legal_targets(
 
 @inlined
 def _steps(square: int, occupied: Board, side: int) -> Board:
-    """Squares that a pawn may step to, kings' safety apart."""
+    """Target squares of a pawn's single and double steps, ignoring check and pins."""
     ahead = 8 - 16 * side
     single = bit(square + ahead) & ~occupied
     if single and square >> 3 == 1 + 5 * side:
@@ -249,7 +255,7 @@ def _steps(square: int, occupied: Board, side: int) -> Board:
 
 @inlined
 def legal_moves(men: ProofMen, targets: NDArray[np.uint64]) -> int:
-    """Number of moves to ``targets``: four for every promotion."""
+    """Number of moves to ``targets``; a pawn's target on the last rank counts four times."""
     moves = 0
     for man in range(men.kinds.size):
         moves += count_bits(targets[man])

@@ -1,9 +1,9 @@
-"""Where captures and pawn moves lead, and what moves out of a cell are worth.
+"""The positions that captures and pawn moves lead to, and the results of moves out of a cell.
 
-Tables are numbered: 0 is the table being proved, the others are its sub-tables. Every kind of zeroing move is
-a *reset*, numbered by what it captures and what it promotes to (:func:`reset_number`).
+Tables are numbered: 0 is the table to prove, the others are its sub-tables. Each kind of zeroing move is a
+*reset*, numbered by the captured man and the promotion (:func:`reset_number`).
 
-Moves out of a cell are captures, and all moves of men that stand still.
+Moves out of a cell are captures, and all moves of frozen men and pawns.
 """
 
 from typing import NamedTuple
@@ -23,37 +23,38 @@ _IMAGE = np.array(IMAGE, np.int64)
 _COORD = np.array([TRIANGLE_COORD.get(square, -1) for square in range(64)], np.int64)
 
 PROMOTIONS = KNIGHT
-"""Number of kinds that a pawn promotes to: queen 1 to knight 4."""
+"""Number of kinds that a pawn can promote to: queen 1 to knight 4."""
 
 
 class ProofResets(NamedTuple):
-    """The directory of all resets and tables; the first axis of an array is the table or the reset."""
+    """All resets and the tables that they lead to."""
 
     table: NDArray[np.int64]
     """Shape (resets,): number of the table that a reset leads to."""
     swapped: NDArray[np.int64]
     """Shape (resets,): 1 if the colours are swapped in that table."""
     source: NDArray[np.int64]
-    """Shape (resets, 8): which man before the move each man of the table is; its pawns come last."""
+    """Shape (resets, 8): for each man of that table, pawns last, its index among the men before the move."""
     free: NDArray[np.int64]
     """Shape (tables,): number of free men."""
     pawns: NDArray[np.int64]
     """Shape (tables,): number of pawns."""
     alike: NDArray[np.int64]
-    """Shape (tables, 8): 1 for a free man of the same kind and colour as the one before it."""
+    """Shape (tables, 8): 1 for a free man of the same kind and colour as the previous one."""
     phase_size: NDArray[np.int64]
     """Shape (tables,): number of slots of a phase."""
     start: NDArray[np.int64]
-    """Shape (tables, 2): where the slots of a sub-table with one side to move start in ``value``, behind its
-    end where no move leads."""
+    """Shape (tables, 2): index in ``value`` of the first slot of each sub-table and side to move; the length
+    of ``value`` if no move leads there."""
     key_start: NDArray[np.int64]
-    """Shape (tables,): where a table's placements start in ``phases``."""
+    """Shape (tables,): index in ``phases`` of the first entry of each table."""
     phases: NDArray[np.int32]
-    """By pawn squares read as digits to base 64: 4 * phase, plus 1 if the placement is canonical, plus 2 if
-    its mirror image is; 0 if neither is."""
+    """Entry for each tuple of pawn squares, read as digits to base 64: 4 * phase, plus 1 if the placement is
+    canonical, plus 2 if its mirror image is; 0 if neither is."""
     value: NDArray[np.uint8]
-    """Codes of all sub-tables, :class:`tbgen.verify.sub_tables.SubTables`."""
+    """Codes of the fresh values of all sub-tables, as in :class:`tbgen.verify.sub_tables.SubTables`."""
     depth: NDArray[np.uint16]
+    """Fresh depths of all sub-tables."""
 
 
 _NONE, _ROWS = np.zeros(0, np.int64), np.zeros((0, 0), np.int64)
@@ -65,16 +66,16 @@ NO_RESETS = ProofResets(
 
 @inlined
 def reset_number(men: ProofMen, captured: int, pawn: int, kind: int) -> int:
-    """Number of the reset in which ``captured`` goes (-1: none) and ``pawn`` becomes a ``kind`` (0: none)."""
+    """Number of the reset that captures ``captured``, or -1, and promotes ``pawn`` to ``kind``, or 0."""
     promotion = 1 + pawn * PROMOTIONS + kind - 1 if kind else 0
     return (captured + 1) * (1 + men.kinds.size * PROMOTIONS) + promotion
 
 
 @inlined
 def _image_slot(resets: ProofResets, table: int, squares: Squares, symmetry: int) -> int:
-    """Slot within its phase of the free men under a symmetry, like men in ascending order.
+    """Slot within the phase of the image of the free men under a symmetry, like men in ascending order.
 
-    ``squares`` (int64 (16,)) holds the men of the table; its second half is overwritten.
+    ``squares`` (int64 (16,)) contains the squares of the table's men; its second half is overwritten.
     """
     free = resets.free[table]
     for man in range(free):
@@ -92,7 +93,7 @@ def _image_slot(resets: ProofResets, table: int, squares: Squares, symmetry: int
 
 @inlined
 def canonical_slot(resets: ProofResets, table: int, squares: Squares) -> int:
-    """Canonical slot in a table of the men on ``squares`` (int64 (16,), free men first)."""
+    """Canonical slot in a table of the men with these ``squares`` (int64 (16,), free men first)."""
     base = phase = 0
     if resets.pawns[table]:
         phase = _phase(resets, table, squares)
@@ -122,10 +123,10 @@ def _phase(resets: ProofResets, table: int, squares: Squares) -> int:
 def fresh_after(
     resets: ProofResets, own: Fresh, reset: int, squares: Squares, side: int, scratch: Squares
 ) -> int:
-    """Code of W, plus 256 times D, of the position after a reset of ``side``.
+    """Code of W, plus 256 times D, of the position after a reset by ``side``.
 
-    ``own`` are the values and depths of the table being proved; ``squares`` are those after the move, in the
-    order of the men before it; ``scratch`` is int64 (16,).
+    ``own`` contains the fresh values and depths of the table to prove. ``squares`` are the squares after the
+    move, in the order of the men before it. ``scratch`` is int64 (16,).
     """
     table = resets.table[reset]
     swapped = resets.swapped[reset]
@@ -144,17 +145,18 @@ def fresh_after(
 
 
 class CellExits(NamedTuple):
-    """Values of the moves out of a cell in one of its games."""
+    """The results of moves out of a cell in one of its games, by *way*: mover, target, victim, promotion."""
 
     way: NDArray[np.int32]
-    """Number of each way out, by :func:`way_number`; 0 where nothing is known."""
+    """Index of each way, by :func:`way_number`; 0 for a way without results."""
     begin: NDArray[np.int64]
-    """Start of each way's values; -1 - code where a code holds for all of them."""
+    """Index of the first result of each way; -1 - code if the code is the value of all its positions."""
     value: NDArray[np.uint8]
-    """Codes by the squares of the mobile men left, in their order; ``NONE`` where nothing is known."""
+    """Codes by the squares of the remaining mobile men, in their order; ``NONE`` without a result."""
     depth: NDArray[np.uint16]
+    """Depths, indexed like ``value``."""
     unknown: int
-    """Code of what nothing is known about."""
+    """Code of positions without a result."""
 
 
 NO_EXITS = CellExits(
@@ -164,11 +166,11 @@ NO_EXITS = CellExits(
 
 @inlined
 def way_number(men: ProofMen, mover: int, target: int, victim: int, promotion: int) -> int:
-    """Number of a way out.
+    """Number of a way out of the cell.
 
-    ``mover`` is the man that stands still and moves to ``target``; it is the number of men if a mobile man
-    moves, and then ``target`` is where the man that stands still was captured, else 0. ``victim`` is 1 + the
-    mobile man that is captured, else 0.
+    If a frozen man or pawn moves, ``mover`` is its index, and ``target`` is its target square. If a mobile
+    man moves, ``mover`` is the number of men, and ``target`` is the square of the captured frozen man or
+    pawn, else 0. ``victim`` is 1 + the index of the captured mobile man, else 0.
     """
     return ((mover * 64 + target) * (men.free + 1) + victim) * (PROMOTIONS + 1) + promotion
 
@@ -177,7 +179,10 @@ def way_number(men: ProofMen, mover: int, target: int, victim: int, promotion: i
 def key_of_exit(
     exits: CellExits, men: ProofMen, man: int, captured: int, promotion: int, squares: Squares, level: int
 ) -> int:
-    """Key of the position on ``squares``, after ``man`` has left the cell; ``captured`` is -1 for nobody."""
+    """Key of the position with these ``squares``, after a move of ``man`` out of the cell.
+
+    ``captured`` is the captured man, -1 if there is none.
+    """
     slot = int64(0)
     for other in range(men.free):
         if other != captured:

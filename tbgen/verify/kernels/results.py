@@ -1,10 +1,11 @@
-"""States' results as single numbers, and the wrong ones that are found: one int64 row each.
+"""The results of states encoded as single integers, and the records of wrong states: one int64 row each.
 
-Of two moves the better one is the greater number. The *worth* of a score is 0..511, the greater the better
-for White: Black's score of rank R is worth R, White's 511 - R. What an accrued score is worth is the *level*
-of its states. The *key* of a result, seen from an accrued score, puts the worth above 16 bits for the depth,
-and White always prefers the greater key: among equal values better than the accrued score the sooner one,
-among those worse the later one.
+The *worth* of a score is an integer from 0 to 511, greater if the score is better for White: R for Black's
+score of rank R, 511 - R for White's. The *level* of a state is the worth of its accrued score.
+
+The *key* of a result at a level has the worth of the value in its high bits, and the depth in the low 16
+bits. It is ordered by White's preference: the greater worth is better. Among equal values better than the
+accrued score, the smaller depth is better, and among equal worse values the greater depth.
 """
 
 from typing import Final, NamedTuple, TypeAlias
@@ -17,19 +18,19 @@ from tbgen.compiler.jit import inlined
 
 WHITE_WORTH: Final = 511
 MIDDLE: Final = 256
-"""A level between Black's scores and White's: that of any accrued score whose rank exceeds all values'."""
+"""The level between Black's scores and White's, for all accrued scores of greater rank than every value."""
 
 DEPTH_MASK: Final = 0xFFFF
-_MOST_DEPTH: Final = 0xFF00
-"""Greater depths, which only a damaged table has, count as this one: the next plies must not spill over."""
+_MAX_DEPTH: Final = 0xFF00
+"""Limit of the depth in a key, so that adding plies does not overflow. Only damaged tables exceed it."""
 
 
 class Accrued(NamedTuple):
-    """An accrued score, whose layer is in hand."""
+    """The accrued score of a layer."""
 
     rank: int
     level: int
-    """Its worth; ``MIDDLE`` for any score whose rank exceeds all values'."""
+    """Worth of the score; ``MIDDLE`` for any score of greater rank than every value."""
 
 
 @inlined
@@ -45,18 +46,18 @@ def code_rank(code: int) -> int:
 
 
 @inlined
-def inherits(own: int, code: int, accrued: Accrued, side: int) -> bool:
-    """Whether a table keeps a position's state with an inherited score.
+def inherits(rank: int, code: int, accrued: Accrued, side: int) -> bool:
+    """Whether a table stores the state of a position with an accrued score other than the position score.
 
-    ``own`` is the position's rank, ``code`` that of its value.
+    ``rank`` is the rank of the position, and ``code`` the code of its fresh value.
     """
-    rank = accrued.rank
-    return own >= rank and code_rank(code) >= rank and level_of(own, side) != accrued.level
+    least = accrued.rank
+    return rank >= least and code_rank(code) >= least and level_of(rank, side) != accrued.level
 
 
 @inlined
 def level_of(rank: int, side: int) -> int:
-    """Worth of the own score of a position with that rank and side to move."""
+    """Worth of the position score of a position with a rank and a side to move."""
     return rank if side == 0 else WHITE_WORTH - rank
 
 
@@ -64,13 +65,16 @@ def level_of(rank: int, side: int) -> int:
 def key_of(code: int, depth: int, level: int) -> int:
     """Key of a value code and a depth in plies."""
     worth = worth_of(code)
-    depth = min(depth, _MOST_DEPTH)
+    depth = min(depth, _MAX_DEPTH)
     return worth << 16 | (DEPTH_MASK - depth if worth > level else depth)
 
 
 @inlined
 def key_before(best: int, level: int) -> int:
-    """Key of the state whose best successor has the key ``best``: a ply longer, but 0 at the level itself."""
+    """Key of the state whose best successor has the key ``best``.
+
+    The depth is a ply more, but 0 if the value is the accrued score.
+    """
     worth = best >> 16
     if worth > level:
         return best - 1
@@ -81,49 +85,59 @@ def key_before(best: int, level: int) -> int:
 
 @inlined
 def kept(key: int, level: int) -> int:
-    """Key of a result seen from an accrued score that nothing resets: only a smaller rank takes its place.
+    """Key of a result at the level of an accrued score that is not reset: only a smaller rank replaces it.
 
-    ``key`` may be the one at any other level: where the result takes the place, it is the same at all.
+    ``key`` may be the key at any other level. If the result replaces the accrued score, it is the same at
+    all.
     """
     worth = key >> 16
     return key if min(worth, WHITE_WORTH - worth) < min(level, WHITE_WORTH - level) else level << 16
 
 
 NOWHERE, MISSING, ENDED, STRAY, REPEATED, BETWEEN, WRONG, BY_FUNCTION, PROBED = range(9)
-"""A value where there is no position; none where there is one; a wrong value of a mate or stalemate; a run
-where none may start; one that says nothing new; one whose value does not lie between the accrued score and
-the fresh value; a value or depth that its successors contradict; a function that says something else than
-the layer of the accrued score; a probe that does, or that says something else than the fresh entry."""
+"""The problems that a proof can find:
+
+- NOWHERE: a value without a position
+- MISSING: a position without a value
+- ENDED: a wrong value of a mate or stalemate
+- STRAY: a run at a rank at which none may start
+- REPEATED: a run that repeats the result before it
+- BETWEEN: a value that does not lie between the accrued score and the fresh value
+- WRONG: a value or depth that contradicts the successors
+- BY_FUNCTION: a value of a function that contradicts the layer of the accrued score
+- PROBED: an answer of a probe that contradicts the layer or the fresh entry
+"""
 
 COLUMNS: Final = 7
-"""Problem, the three numbers of the place, level, stored key, key as recomputed. The level is ``MIDDLE`` if
-it is the position's own score and its rank is greater than all values'."""
+"""Number of columns of a finding: problem, the three numbers of the place, level, stored key, recomputed key.
+
+The level is ``MIDDLE`` for the fresh state of a position whose rank is greater than that of every value."""
 
 Place: TypeAlias = tuple[int, int, int]
-"""1 for en passant positions, side to move, slot; of en passant positions that of the flattened arrays."""
+"""1 for an en passant position, else 0; side to move; slot, or index in the flattened en passant arrays."""
 
 
 class ProofScratch(NamedTuple):
-    """Working space of one kernel call, with room for its findings."""
+    """The workspace of one kernel call, with a buffer for findings."""
 
     squares: NDArray[np.int64]
-    """Shape (32,): squares of the men of the position in hand."""
+    """Shape (32,): squares of the men of the current position."""
     targets: NDArray[np.uint64]
-    """Shape (32,): their legal targets."""
+    """Shape (32,): legal targets of these men."""
     after: NDArray[np.int64]
-    """Shape (16,): the men of the table that a zeroing move leads to, and their images."""
+    """Shape (16,): squares of the men after a zeroing move, in the order of its table, and their images."""
     findings: NDArray[np.int64]
-    """Shape (room, ``COLUMNS``)."""
+    """Shape (capacity, ``COLUMNS``): the findings."""
     total: NDArray[np.int64]
-    """Shape (1,): the number of findings; those beyond the room are counted only."""
+    """Shape (1,): number of findings, including those that exceed the capacity."""
 
 
 @inlined
-def note(scratch: ProofScratch, problem: int, place: Place, level: int, stored: int, right: int) -> None:
+def note(scratch: ProofScratch, problem: int, place: Place, level: int, stored: int, expected: int) -> None:
     """Add one finding; the arguments are the columns of its row."""
     number = scratch.total[0]
     scratch.total[0] = number + 1
     if number < scratch.findings.shape[0]:
         row = scratch.findings[number]
         row[1], row[2], row[3] = place
-        row[0], row[4], row[5], row[6] = problem, level, stored, right
+        row[0], row[4], row[5], row[6] = problem, level, stored, expected
