@@ -1,4 +1,4 @@
-"""Slots of a table and the squares of its men, many at once."""
+"""Conversion between the slots of a table and the squares of its men, for arrays of positions."""
 
 from typing import Final
 
@@ -15,8 +15,9 @@ _COORDINATES[_TRIANGLE] = np.arange(len(TRIANGLE))
 
 
 def squares_of(layout: Layout, slots: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """Return the squares of the men in slots of shape (n,): shape (n, men), free men in the order of the
-    layout, then the pawns, White's first.
+    """Return the squares of the men of slots, shape (n,), as an array of shape (n, men).
+
+    The free men come first, in the order of the layout, then White's pawns and Black's.
 
     >>> from tbgen.index.layout import layout_of
     >>> from tbgen.board.material import Material
@@ -36,8 +37,9 @@ def squares_of(layout: Layout, slots: NDArray[np.int64]) -> NDArray[np.uint8]:
 
 
 def slots_of(layout: Layout, squares: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Return the canonical slots of positions given as :func:`squares_of` returns them; like men may stand in
-    any order. Squares that no man can have, as a pawn's on the last rank, give -1.
+    """Return the canonical slots of positions, for squares as :func:`squares_of` returns them.
+
+    Like men may be in any order. The slot is -1 if a square is impossible, such as a pawn's on the last rank.
     """
     best = np.full(len(squares), np.iinfo(np.int64).max)
     for symmetry in (0, MIRROR_FILES) if layout.pawns else range(len(IMAGE)):
@@ -58,7 +60,7 @@ def slots_of(layout: Layout, squares: NDArray[np.uint8]) -> NDArray[np.int64]:
 
 
 def ranges(start: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the numbers of ranges one after the other: ``counts[0]`` from ``start[0]`` on, and so on.
+    """Return the concatenation of ranges of integers: ``counts[0]`` from ``start[0]`` on, and so on.
 
     >>> ranges(np.array([10, 20]), np.array([2, 3]))
     array([10, 11, 20, 21, 22])
@@ -68,14 +70,13 @@ def ranges(start: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.in
 
 
 def _rows(layout: Layout, pawns: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Return the phases of pawn placements; negative if they are not the canonical ones of their mirror
-    pair."""
+    """Return the phases of pawn placements; -1 for a placement that is not canonical."""
     ordered = np.hstack(
         [np.sort(pawns[:, : layout.white_pawns], axis=1), np.sort(pawns[:, layout.white_pawns :], axis=1)]
     )
     weights = 64 ** np.arange(layout.pawns)
-    known = np.array(layout.placements, np.int64) @ weights
-    order = np.argsort(known)
+    canonical = np.array(layout.placements, np.int64) @ weights
+    order = np.argsort(canonical)
     keys = ordered.astype(np.int64) @ weights
-    found = order[np.searchsorted(known, keys, sorter=order).clip(max=len(known) - 1)]
-    return np.where(known[found] == keys, found, _OUTSIDE)
+    found = order[np.searchsorted(canonical, keys, sorter=order).clip(max=len(canonical) - 1)]
+    return np.where(canonical[found] == keys, found, _OUTSIDE)

@@ -1,14 +1,14 @@
-"""The layout of a table: which slot of its arrays a position occupies, up to the symmetries of the board.
+"""The layout of a table: the slot of each position in its arrays, up to the symmetries of the board.
 
-A material's *free men* are the kings and pieces, in the order White's king, Black's king, White's other
-pieces, Black's other pieces. Pawns never move inside a phase: their squares are the *placement*, one phase
-each. The slot of a position is
+The *free men* of a material are the kings and pieces, in the order White's king, Black's king, White's other
+pieces, Black's other pieces. Pawns do not move within a phase; their squares are the *placement* of the
+phase. The slot of a position is
 
     phase * phase_size + ((king * 64 + black_king) * 64 + first_piece) * 64 + ...
 
-where ``king`` is White's king as 0..9 (its number in the a1-d1-d4 triangle) without pawns, or as its square
-0..63 with pawns. Several slots can describe one position up to symmetry; the *canonical* slot is the
-smallest.
+With pawns, ``king`` is the square of White's king, 0..63; without pawns, it is the number of this square in
+the triangle a1-d1-d4, 0..9. Several slots can stand for one position up to symmetry; the *canonical* slot is
+the smallest one.
 
 Squares are numbered as in python-chess: a1 = 0, b1 = 1, ..., h8 = 63.
 """
@@ -55,16 +55,16 @@ IMAGE: Final = tuple(tuple(apply(s, square) for square in range(64)) for s in ra
 INVERSE: Final = tuple(
     next(t for t in range(8) if all(IMAGE[t][IMAGE[s][q]] == q for q in range(64))) for s in range(8)
 )
-"""``INVERSE[symmetry]``: the symmetry that undoes it."""
+"""``INVERSE[symmetry]``: the inverse symmetry."""
 
 INTO_TRIANGLE: Final = tuple(
     tuple(s for s in range(8) if IMAGE[s][square] in TRIANGLE_COORD) for square in range(64)
 )
-"""The symmetries that bring a square into the triangle: one, or two for a square on a long diagonal."""
+"""The symmetries that map each square into the triangle: one, or two for a square on a long diagonal."""
 
 
 def swap_colours(square: int) -> int:
-    """Return the square seen from the other side (ranks flipped), as used when colours are swapped."""
+    """Return the image of a square when colours are swapped: its rank is mirrored."""
     return square ^ 56
 
 
@@ -73,10 +73,10 @@ _PAWN_SQUARES: Final = range(8, 56)
 Placement = tuple[int, ...]
 
 Slot = NewType("Slot", int)
-"""Place of a position in the arrays of its table, for one side to move: 0 to ``Layout.size`` - 1."""
+"""Index of a position in the arrays of its table, for one side to move: 0 to ``Layout.size`` - 1."""
 
 Side = NewType("Side", int)
-"""The side to move as a table numbers it: 0 for White, 1 for Black."""
+"""The side to move in a table: 0 for White, 1 for Black."""
 
 SIDES: Final = (Side(0), Side(1))
 WHITE_TO_MOVE, BLACK_TO_MOVE = SIDES
@@ -88,17 +88,17 @@ class Layout:
 
     material: Material
     kinds: tuple[int, ...]
-    """Kind of each free man: its number in ``material.kinds``."""
+    """Kind of each free man, as an index into ``material.kinds``."""
     colours: tuple[int, ...]
-    """0 for White, 1 for Black, per free man."""
+    """Colour of each free man: 0 for White, 1 for Black."""
     white_pawns: int
     black_pawns: int
     placements: tuple[Placement, ...] = field(repr=False)
-    """Canonical pawn placements, in the order of solving: rising number of pawn steps still to be made."""
+    """Canonical pawn placements in the order of solving: by ascending number of remaining pawn steps."""
     rows: dict[Placement, int] = field(repr=False)
-    """The phase of every canonical placement."""
+    """The phase of each canonical placement."""
     like_men: tuple[tuple[int, int], ...]
-    """Half-open ranges of free men that are alike (same type and colour), two or more each."""
+    """Half-open ranges of two or more free men of the same kind and colour."""
 
     @property
     def free(self) -> int:
@@ -127,14 +127,15 @@ class Layout:
 
     @property
     def orders(self) -> int:
-        """Number of orders in which like free men may stand: so many slots mean the same position."""
+        """Number of permutations of like free men, which is the number of slots with the same men on the same
+        squares."""
         return prod(factorial(stop - start) for start, stop in self.like_men)
 
     def slot(self, free: Sequence[int], pawns: Sequence[int] = ()) -> Slot:
         """Return the canonical slot of a position.
 
-        ``free`` holds the squares of the free men in layout order (like men in any order), ``pawns`` White's
-        pawn squares, then Black's, each in any order.
+        :param free: squares of the free men in the order of the layout; like men may be in any order.
+        :param pawns: squares of White's pawns, then of Black's, each in any order.
         """
         if not pawns:
             king = free[0]
@@ -147,8 +148,10 @@ class Layout:
         return Slot(min(slots, default=-1))
 
     def placement_of(self, pawns: Sequence[int], symmetry: int = 0) -> Placement:
-        """Return the placement, canonical or not, of the images of pawns: White's, then Black's, each in any
-        order."""
+        """Return the placement, canonical or not, of the images of pawns under a symmetry.
+
+        :param pawns: squares of White's pawns, then of Black's, each in any order.
+        """
         return _placement([IMAGE[symmetry][square] for square in pawns], self.white_pawns)
 
     def _slot_of_image(self, image: tuple[int, ...], free: Sequence[int]) -> int:
@@ -161,7 +164,7 @@ class Layout:
         return slot
 
     def squares(self, slot: Slot) -> tuple[list[int], Placement]:
-        """Return the squares of the free men and of the pawns that a slot (canonical or not) stands for."""
+        """Return the squares of the free men and of the pawns of a slot, canonical or not."""
         phase, rest = divmod(slot, self.phase_size)
         free = []
         for _ in range(self.free - 1):
@@ -176,7 +179,7 @@ class Layout:
 
 
 def _placement(pawns: Sequence[int], white: int) -> Placement:
-    """The placement of pawns, the first of which are White's."""
+    """Return the placement of pawns, of which the first ``white`` are White's."""
     return (*sorted(pawns[:white]), *sorted(pawns[white:]))
 
 
@@ -185,7 +188,7 @@ def _steps_left(placement: Placement, white: int) -> int:
 
 
 def _placements(white: int, black: int) -> Iterator[Placement]:
-    """Yield one placement of every mirror pair: the lexicographically smaller."""
+    """Yield the canonical placements: of each pair of mirror images, the lexicographically smaller one."""
     mirror = IMAGE[MIRROR_FILES]
     for w, b in product(combinations(_PAWN_SQUARES, white), combinations(_PAWN_SQUARES, black)):
         if set(w).isdisjoint(b) and (*w, *b) <= _placement([mirror[q] for q in (*w, *b)], white):

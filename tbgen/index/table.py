@@ -1,6 +1,6 @@
-"""A table in memory: what the solver hands to the writer and bulk readers get; and tables as sources.
+"""A table in memory, as the solver makes it and bulk readers return it; and the interfaces of sources.
 
-Sources are where the solver gets the fresh values of successor materials from.
+The solver reads the fresh values and depths of sub-tables from sources.
 """
 
 from collections.abc import Iterator
@@ -21,64 +21,68 @@ FRESH: Final = 128
 """Value of a run that stands for the fresh value and depth; no score has this code."""
 
 NO_SCORE: Final = -1
-"""In the place of the code of an accrued score: there is none."""
+"""Stands for the code of an accrued score if there is none."""
 
 LAST_RUN: Final = 128
-"""Added to the rank of a position's last run."""
+"""Added to the rank of a position's last run to mark it."""
 
-_COUNTED_AT_ONCE: Final = 1 << 20
+_PART_CODES: Final = 1 << 20
+"""Number of codes that are counted at once."""
 
 
 class AccruedForm(Enum):
-    """What a table holds of the values V(P, A) of accrued scores."""
+    """The form in which a table stores the values V(P, A) of accrued scores."""
 
     NOTHING = "nothing"
+    """Not at all."""
     RUNS = "runs"
-    """Values and depths, both sides to move: ``Table.run_mask`` and what belongs to it."""
+    """Values and depths for both sides to move, as runs: ``Table.run_mask`` and the other fields of runs."""
     FUNCTIONS = "functions"
-    """Values with one side to move, from which those with the other follow: ``Table.functions``."""
+    """Values for one side to move, from which those for the other follow: ``Table.functions``."""
 
 
 @dataclass(slots=True)
 class Functions:
-    """V(P, .) of every position with one side to move as a step function of A, without depths.
+    """V(P, A) as a step function of A, for every position with one side to move; without depths.
 
-    The entries of a function say from which A on V(P, A) is what: White's A by rising rank first, then
-    Black's. Before the first entry of a holder V(P, A) = A. Neighbours of one holder differ, and the first is
-    not ``NONE``. A function counts up to the rank from which V(P, A) = W(P) anyway: what it says beyond means
-    nothing. Function 0 has no entries; the others follow by falling frequency, then by their entries.
+    Each entry of a function has the value from its A on, up to the next entry. Entries for White's A come
+    first, by ascending rank, then those for Black's. Before the first entry of a holder, V(P, A) = A.
+    Consecutive entries of a holder have different values, and the first is not ``NONE``. Entries are ignored
+    at ranks from which on V(P, A) = W(P) anyway. Function 0 has no entries; the others are ordered by
+    descending frequency, then by their entries.
     """
 
     side: Side
     """The side to move."""
     number: NDArray[np.uint32]
-    """Shape (size,): the function of every canonical legal slot with this side to move, 0 elsewhere."""
+    """Shape (size,): index of the function of each canonical legal slot with this side to move, else 0."""
     start: NDArray[np.int64]
     """Shape (n + 1,): the entries of function k are ``start[k]`` to ``start[k + 1]`` - 1."""
     accrued: NDArray[np.uint8]
-    """Shape (entries,): code of the A from which on the entry counts."""
+    """Shape (entries,): code of the first A of each entry."""
     value: NDArray[np.uint8]
     """Shape (entries,): code of V(P, A), or ``NONE`` for A itself, or ``FRESH`` for W(P), never the
     code of W(P)."""
 
     def used(self) -> "Functions":
-        """Return the same without functions that no position has; numbers count those that are left, in their
-        order."""
-        left, number = np.unique(self.number, return_inverse=True)
-        counts = np.diff(self.start)[left]
-        start, entries = np.concatenate([[0], np.cumsum(counts)]), ranges(self.start[left], counts)
+        """Return the functions without those that no position has; the others are renumbered in order."""
+        kept, number = np.unique(self.number, return_inverse=True)
+        counts = np.diff(self.start)[kept]
+        start, entries = np.concatenate([[0], np.cumsum(counts)]), ranges(self.start[kept], counts)
         return Functions(
             self.side, number.astype(np.uint32), start, self.accrued[entries], self.value[entries]
         )
 
     def said(self, accrued: Code) -> NDArray[np.uint8]:
-        """Return what each function says of an accrued score with this code: a code, ``NONE`` or ``FRESH``;
-        shape (functions,)."""
+        """Return the value of each function for an accrued score: a code, ``NONE`` or ``FRESH``.
+
+        The shape is (functions,).
+        """
         counts = self.accrued <= accrued if accrued < NONE else self.accrued >= accrued
         counts &= (self.accrued < NONE) == (accrued < NONE)
         function = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
         found = np.full(len(self.start) - 1, NONE, np.uint8)
-        found[function[counts]] = self.value[counts]  # of several that count the last one stays
+        found[function[counts]] = self.value[counts]  # if several entries apply, the last one is kept
         return found
 
 
@@ -86,29 +90,29 @@ class Functions:
 class Table:
     """All values and depths of one material in one variant.
 
-    In whole-game mobility V(P, A) is W(P) if its rank is smaller than that of A, else A, and no accrued
-    scores are part of the table.
+    In whole-game mobility, V(P, A) is W(P) if its rank is smaller than that of A, else A, and the table does
+    not store values of accrued scores.
 
-    Sides are numbered 0 = White to move, 1 = Black to move; slots are those of :class:`Layout`.
+    Sides to move are 0 for White and 1 for Black; slots are those of :class:`Layout`.
     """
 
     material: Material
     variant: Variant
     value: NDArray[np.uint8]
-    """Shape (2, size): code of W of every canonical legal position, ``NONE`` elsewhere."""
+    """Shape (2, size): code of W of every canonical legal position, else ``NONE``."""
     depth: NDArray[np.uint16]
-    """Shape (2, size): D in plies, 0 where there is no position."""
+    """Shape (2, size): D in plies, 0 for slots without a position."""
     run_mask: NDArray[np.uint64]
-    """Shape (2, 2, size // 64), holder of A (0 White, 1 Black) first, then side: bit i % 64 of word i // 64
-    is set if slot i has runs; elsewhere V(P, A) = A for all accrued scores of that holder. Shape (2, 2, 0) if
-    the accrued scores were left out of the table.
+    """Shape (2, 2, size // 64), by holder of A (0 White, 1 Black) and side to move: bit i % 64 of word i //
+    64 is set if slot i has runs. Without runs, V(P, A) = A for all accrued scores of that holder. The shape
+    is (2, 2, 0) if the table does not store values of accrued scores.
 
-    A run says what V(P, A) and D(P, A) are from its rank of A on, until the next run of the position or
-    the rank from which the fresh value counts. Before the first run V(P, A) = A.
+    A run has V(P, A) and D(P, A) from its rank of A on, up to the next run of the position, or the rank from
+    which on the value is W(P). Before the first run, V(P, A) = A.
     """
     run_rank: NDArray[np.uint8]
-    """Shape (runs,), in the order (holder, side, slot, rank): first rank of A, plus ``LAST_RUN`` on a slot's
-    last run."""
+    """Shape (runs,): first rank of A of each run, plus ``LAST_RUN`` for a slot's last run; ordered by holder,
+    side, slot and rank."""
     run_value: NDArray[np.uint8]
     """Shape (runs,): code of V(P, A), or ``NONE`` for A itself at depth 0, or ``FRESH``."""
     run_depth: NDArray[np.uint16]
@@ -116,11 +120,11 @@ class Table:
     ep_config: NDArray[np.int32]
     """Shape (n, 2): phase and target square of every possible en passant capture."""
     ep_value: NDArray[np.uint8]
-    """Shape (n, phase_size): W of the positions with that en passant right, ``NONE`` elsewhere."""
+    """Shape (n, phase_size): code of W of the positions with that en passant right, else ``NONE``."""
     ep_depth: NDArray[np.uint16]
-    """Shape (n, phase_size): D of the same."""
+    """Shape (n, phase_size): D of these positions."""
     functions: Functions | None = None
-    """The accrued scores of a table that is to be packed, in place of runs."""
+    """The values of accrued scores of a packed table, instead of runs."""
 
     @property
     def layout(self) -> Layout:
@@ -129,26 +133,26 @@ class Table:
 
     @property
     def stores_accrued(self) -> bool:
-        """Whether the values of accrued scores are part of the table."""
+        """Whether the table stores values of accrued scores."""
         return self.accrued_form is not AccruedForm.NOTHING
 
     @property
     def accrued_form(self) -> AccruedForm:
-        """What the table holds of the values of accrued scores."""
+        """The form in which the table stores values of accrued scores."""
         if self.functions is not None:
             return AccruedForm.FUNCTIONS
         return AccruedForm.RUNS if self.run_mask.size else AccruedForm.NOTHING
 
     @property
     def positions(self) -> tuple[int, int]:
-        """Number of canonical legal positions without en passant right, White and Black to move."""
+        """Numbers of canonical legal positions without en passant right, White and Black to move."""
         white, black = map(count_positions, self.value)
         return white, black
 
     @property
     def counts(self) -> NDArray[np.uint64]:
-        """Number of positions of every value: shape (2, 256), by side to move and code, 0 for ``NONE``; those
-        with an en passant right are not among them."""
+        """Number of positions with each value, without en passant positions: shape (2, 256), by side to move
+        and code, 0 for ``NONE``."""
         return count_values(self.value)
 
     @property
@@ -158,12 +162,12 @@ class Table:
 
     @property
     def max_depth(self) -> int:
-        """Greatest depth of the table in plies, accrued scores and en passant positions included."""
+        """Greatest depth of the table in plies, including accrued scores and en passant positions."""
         arrays = [self.depth, self.ep_depth, self.run_depth]
         return max(int(array.max()) for array in arrays if array.size)
 
     def facts(self) -> dict[str, Any]:
-        """Return what a file says about its table, in the order of the manifest (docs/format.md)."""
+        """Return the facts of the table that a file states, in the order of the manifest (docs/format.md)."""
         layout = self.layout
         return {
             "rules": self.variant,
@@ -180,7 +184,7 @@ class Table:
         }
 
     def check_shapes(self) -> None:
-        """Check that the arrays fit the material and each other.
+        """Check that the shapes of the arrays agree with the material and each other.
 
         :raises ValueError: if they do not.
         """
@@ -214,7 +218,10 @@ class Table:
 
 
 def count_values(value: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """Return how many times each code stands among some, shape (2, n), as shape (2, 256); 0 for ``NONE``."""
+    """Return the number of occurrences of each code in ``value``, shape (2, n), as shape (2, 256).
+
+    The number for ``NONE`` is 0.
+    """
     counts = np.zeros((2, 256), np.uint64)
     for total, codes in zip(counts, value, strict=True):
         for part in _parts_of(codes):
@@ -225,18 +232,18 @@ def count_values(value: NDArray[np.uint8]) -> NDArray[np.uint64]:
 
 
 def count_positions(value: NDArray[np.uint8]) -> int:
-    """Return how many codes, shape (n,), are those of positions: not ``NONE``."""
+    """Return the number of codes, shape (n,), that are not ``NONE``."""
     return sum(int(np.count_nonzero(part != NONE)) for part in _parts_of(value))
 
 
 def _parts_of(codes: NDArray[np.uint8]) -> Iterator[NDArray[np.uint8]]:
-    """Yield codes in parts: numpy widens what it counts."""
-    for start in range(0, codes.size, _COUNTED_AT_ONCE):
-        yield codes[start : start + _COUNTED_AT_ONCE]
+    """Yield codes in parts, since numpy needs much memory to count them at once."""
+    for start in range(0, codes.size, _PART_CODES):
+        yield codes[start : start + _PART_CODES]
 
 
 def free_men(layout: Layout) -> str:
-    """Return the free men in index order, White's in upper case.
+    """Return the free men in the order of the layout, White's in upper case.
 
     >>> free_men(layout_of(Material.parse("KBvKN"))), free_men(layout_of(Material.parse("KBvK[WD]")))
     ('K k B n', 'K k B [wd]')
@@ -256,68 +263,71 @@ def pawns(layout: Layout) -> str:
 
 
 BYTES_PER_SLOT: Final = 3
-"""Bytes of a value and a depth in memory."""
+"""Bytes of memory of a value and a depth."""
 
 
 KEPT: Final = 256 << 20
-"""Bytes of small tables that a build keeps in memory for those that rest on them."""
+"""Total size in bytes of the small tables that a build keeps in memory for tables that depend on them."""
 SMALL: Final = KEPT // 4
-"""Bytes of memory up to which a table is small."""
+"""Size in bytes of the largest small table."""
 
 
 def fresh_bytes(size: int) -> int:
-    """Return the bytes of all fresh values and depths of a table in memory.
+    """Return the bytes of memory of all fresh values and depths of a table.
 
-    :param size: slots of one side to move.
+    :param size: number of slots for one side to move.
     """
     return 2 * size * BYTES_PER_SLOT
 
 
 class Source(Protocol):
-    """A table whose fresh values and depths can be asked for, phase by phase and side by side."""
+    """A table whose fresh values and depths can be read by phase and side to move."""
 
     def read_side(self, phase: int, side: Side, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
-        """Copy those of one phase with one side to move, at least of its canonical slots, to arrays of shape
-        (phase size,)."""
+        """Fill arrays of shape (phase size,) with the values and depths of one phase and side to move.
+
+        Only canonical slots have to be correct.
+        """
 
 
 class EnPassantSource(Protocol):
-    """A table whose en passant positions can be asked for."""
+    """A table whose en passant positions can be read."""
 
     def read_en_passant(self, row: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
-        """Copy the values and depths of one en passant configuration to arrays of one phase's size."""
+        """Fill arrays of shape (phase size,) with the values and depths of one en passant configuration."""
 
 
 class StoredTable(Source, EnPassantSource, Protocol):
-    """A whole table, as those need it that continue work on a table solved before."""
+    """A table that was solved before, including its en passant positions."""
 
 
 @dataclass(frozen=True)
 class ArraySource:
-    """A table in memory as a source: arrays of shape (2, size)."""
+    """A table in memory as a :class:`Source`: arrays of shape (2, size)."""
 
     value: NDArray[np.uint8]
     depth: NDArray[np.uint16]
 
     def read_side(self, phase: int, side: Side, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
-        """Copy one side of a phase; see :class:`Source`."""
+        """Read one phase and side to move; see :class:`Source`."""
         part = slice(phase * len(value), (phase + 1) * len(value))
         value[:], depth[:] = self.value[side, part], self.depth[side, part]
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays."""
+        """Size of the arrays in bytes."""
         return self.value.nbytes + self.depth.nbytes
 
 
 @dataclass(frozen=True)
 class ArrayTable(ArraySource):
-    """A whole table in memory as a :class:`StoredTable`: en passant positions too, of shape (configurations,
-    phase size)."""
+    """A table in memory as a :class:`StoredTable`."""
 
     ep_value: NDArray[np.uint8]
+    """Values of the en passant positions: shape (configurations, phase size)."""
     ep_depth: NDArray[np.uint16]
+    """Depths of the en passant positions: shape (configurations, phase size)."""
 
     def read_en_passant(self, row: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
-        """Copy one configuration; see :class:`StoredTable`."""
+        """Read one configuration; see :class:`EnPassantSource`."""
         value[:], depth[:] = self.ep_value[row], self.ep_depth[row]

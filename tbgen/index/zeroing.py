@@ -1,9 +1,9 @@
-"""Where zeroing moves lead: which materials, and which of their pawn placements; and what is an exit.
+"""The materials and pawn placements that zeroing moves lead to; and the interface for finding exits.
 
-A *block* is one phase of one material. Captures and promotions lead to blocks of other materials, pawn moves
-to other blocks of the same one.
+A *block* is one phase of one material. Captures and promotions lead to blocks of other materials, other pawn
+moves to other blocks of the same material.
 
-An *exit* is what the best zeroing move of a position is worth (section 4 of docs/theory.md).
+An *exit* is the result of the best zeroing move of a position (section 4 of docs/theory.md).
 """
 
 import functools
@@ -21,13 +21,13 @@ from tbgen.errors import TbgenError
 from tbgen.index.layout import MIRROR_FILES, SIDES, Layout, Side, Slot, layout_of, swap_colours
 
 CAPTURED_PAWN: Final = 6
-"""Number of the capture of a pawn; 0 is no capture, 1 + man that of a free man."""
+"""Number that stands for the capture of a pawn; 0 stands for no capture, 1 + man for that of a free man."""
 NO_SQUARE: Final = 64
-"""In routes: no frozen man and no pawn has moved, or none is captured."""
+"""Stands in routes for the square of a frozen man or pawn if none has moved, or none is captured."""
 ROUTE_VICTIMS: Final = 33
-"""Men that a route may tell apart, and 0 for none."""
+"""Number of values of a route's victim: 0 for none, and one for each of 32 men."""
 PROMOTED: Final = 31
-"""Place of the promoted piece among the men after a move; free men keep theirs."""
+"""Index of the promoted piece among the men after a move; free men keep their indices."""
 
 Block = tuple[Material, int]
 """A phase of a material."""
@@ -35,8 +35,11 @@ Block = tuple[Material, int]
 
 @functools.cache
 def en_passant_configs(layout: Layout) -> np.ndarray:
-    """Return int32 (n, 2): (phase, en passant square) wherever a pawn may just have made a double step past a
-    square that an enemy pawn attacks, in the order of phases, then squares."""
+    """Return int32 (n, 2): phase and target square of every possible en passant capture.
+
+    A pawn may just have made a double step, past a square that an enemy pawn attacks. Rows are in ascending
+    order of phase, then square.
+    """
     configs = []
     for phase, placement in enumerate(layout.placements):
         white, black = set(placement[: layout.white_pawns]), set(placement[layout.white_pawns :])
@@ -51,19 +54,18 @@ def en_passant_configs(layout: Layout) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Target:
-    """Where one kind of zeroing move leads."""
+    """The material that one kind of zeroing move leads to."""
 
     material: Material
     swapped: bool
-    """Whether colours are swapped there."""
+    """Whether colours are swapped in its table."""
     source: tuple[int, ...]
-    """Which man after the move each free man of the target is: free men keep their numbers, the promoted one
-    is ``PROMOTED``."""
+    """For each free man of the target, its index among the men before the move; ``PROMOTED`` for the promoted
+    piece."""
 
 
 def targets_of(layout: Layout) -> dict[tuple[int, int, int], Target]:
-    """Return the target of every (side, captured man, promotion) of a table, in the order of their
-    numbers."""
+    """Return the target of every (side, captured man, promotion) of a table, in their order."""
     return {move: _target(layout, *move) for move in _moves(layout)}
 
 
@@ -86,7 +88,7 @@ def _target(layout: Layout, side: int, captured: int, promotion: int) -> Target:
 
 
 def _moves(layout: Layout) -> list[tuple[int, int, int]]:
-    """Every (side, captured, promotion) that changes the material or moves a pawn."""
+    """Return every (side, captured man, promotion) that changes the material or moves a pawn."""
     moves, both = [], (layout.white_pawns, layout.black_pawns)
     for side, own_pawns, pawns in ((0, *both), (1, *both[::-1])):
         pieces = [man + 1 for man in range(2, layout.free) if layout.colours[man] != side]
@@ -95,48 +97,48 @@ def _moves(layout: Layout) -> list[tuple[int, int, int]]:
             moves.append((side, CAPTURED_PAWN, 0))
         if own_pawns:
             moves.append((side, 0, 0))
-            # No pawn stands on a last rank to be captured there.
+            # A promotion captures no pawn, since no pawn stands on a last rank.
             moves += [(side, man, kind) for man in [0, *pieces] for kind in PROMOTIONS]
     return moves
 
 
 _WIDE_PHASE: Final = 1 << 19
-"""Slots from which on a phase is worth several threads of its own."""
+"""Number of slots from which on a phase is solved by several threads."""
 
 
 def is_wide(layout: Layout) -> bool:
-    """Return whether all threads solve one phase after the other, and not each a phase of its own."""
+    """Return whether all threads work on one phase at a time, rather than each on a phase of its own."""
     return layout.phase_size >= _WIDE_PHASE and not len(en_passant_configs(layout))
 
 
 def phase_groups(layout: Layout) -> list[list[int]]:
-    """Return the phases in the order of solving; those of one group do not depend on each other."""
+    """Return groups of phases in the order of solving; phases of a group do not depend on each other."""
     steps = [layout.steps_left(placement) for placement in layout.placements]
     return [list(group) for _, group in groupby(range(len(steps)), steps.__getitem__)]
 
 
 _WINDOW_SLOTS: Final = 1 << 23
-"""Most slots per side of a window of several phases."""
+"""Maximum number of slots per side to move of a window with several phases."""
 
 
 def phases_of_window(layout: Layout) -> int:
-    """Return how many phases have their layers made together, at the most."""
+    """Return the maximum number of phases of a window, whose layers are made together."""
     return 1 if is_wide(layout) else max(1, _WINDOW_SLOTS // layout.phase_size)
 
 
 def slots_of_window(layout: Layout) -> int:
-    """Return how many slots, of one side to move, a window of these phases has at the most."""
+    """Return the maximum number of slots of a window, for one side to move."""
     return layout.phase_size * min(phases_of_window(layout), max(map(len, phase_groups(layout))))
 
 
 def phase_of(layout: Layout, pawns: Sequence[int]) -> int | None:
-    """Return the phase of some pawns, be it by their mirror image; None if they cannot stand so."""
+    """Return the phase of pawns or of their mirror image; None if pawns cannot stand on these squares."""
     row = layout.rows.get(layout.placement_of(pawns))
     return layout.rows.get(layout.placement_of(pawns, MIRROR_FILES)) if row is None else row
 
 
 def reached_by_pawn_steps(layout: Layout, phase: int) -> set[int]:
-    """Return the phases that pawn moves lead to from a phase, men of the material kept."""
+    """Return the phases of the same material that pawn moves lead to from a phase."""
     found: set[int | None] = set()
     placement = layout.placements[phase]
     for number, square in enumerate(placement):
@@ -148,7 +150,7 @@ def reached_by_pawn_steps(layout: Layout, phase: int) -> set[int]:
 
 
 def reached_by_promotion(layout: Layout, phases: Iterable[int]) -> list[Block]:
-    """Return the blocks of materials with as many men that promotions lead to from some phases."""
+    """Return the blocks that promotions without captures lead to from the phases."""
     targets = targets_of(layout)
     found = set()
     for phase in phases:
@@ -156,10 +158,10 @@ def reached_by_promotion(layout: Layout, phases: Iterable[int]) -> list[Block]:
         for number, square in enumerate(placement):
             side = 0 if number < layout.white_pawns else 1
             if square >> 3 == (6, 1)[side]:
-                left = [q for other, q in enumerate(placement) if other != number]
+                rest = [q for other, q in enumerate(placement) if other != number]
                 whites = layout.white_pawns - (side == 0)
                 found |= {
-                    _block(target, left[:whites], left[whites:])
+                    _block(target, rest[:whites], rest[whites:])
                     for (mover, captured, kind), target in targets.items()
                     if mover == side and not captured and kind
                 }
@@ -167,29 +169,31 @@ def reached_by_promotion(layout: Layout, phases: Iterable[int]) -> list[Block]:
 
 
 def reached_by_captures(layout: Layout, phases: Iterable[int]) -> set[Block]:
-    """Return the blocks that captures may lead to from some phases, and perhaps others."""
+    """Return a superset of the blocks that captures lead to from the phases."""
     found: set[Block] = set()
     for phase in phases:
         placement, white = layout.placements[phase], layout.white_pawns
         for (side, captured, kind), target in targets_of(layout).items():
             if captured:
                 pawns = [*placement[:white]], [*placement[white:]]
-                taken = captured == CAPTURED_PAWN
-                for own, others in _after_capture(side, pawns[side], pawns[1 - side], taken, bool(kind)):
+                of_pawn = captured == CAPTURED_PAWN
+                for own, others in _after_capture(side, pawns[side], pawns[1 - side], of_pawn, bool(kind)):
                     block = _block_if_any(target, *((others, own) if side else (own, others)))
                     found |= set() if block is None else {block}
     return found
 
 
 def _after_capture(
-    side: int, own: list[int], others: list[int], taken: bool, promoted: bool
+    side: int, own: list[int], others: list[int], of_pawn: bool, promoted: bool
 ) -> Iterator[tuple[list[int], list[int]]]:
-    """Yield where the pawns of the side that captures, and of the other side, may stand after a capture, of a
-    pawn if ``taken``."""
+    """Yield the possible pawn squares of the capturing side and of the other side after a capture.
+
+    :param of_pawn: whether a pawn is captured.
+    """
     step, last_step = (-8, 1) if side else (8, 6)
-    for left in [_without(others, pawn) for pawn in others] if taken else [others]:
+    for left in [_without(others, pawn) for pawn in others] if of_pawn else [others]:
         if not promoted:
-            yield own, left  # a free man has captured
+            yield own, left  # a free man captures
         for pawn in own:
             if (pawn >> 3 == last_step) == promoted:
                 rest = _without(own, pawn)
@@ -197,8 +201,8 @@ def _after_capture(
                 yield from (([*rest, *stop], left) for stop in stops)
 
 
-def _without(pawns: list[int], gone: int) -> list[int]:
-    return [pawn for pawn in pawns if pawn != gone]
+def _without(pawns: list[int], removed: int) -> list[int]:
+    return [pawn for pawn in pawns if pawn != removed]
 
 
 def block_slots(block: Block) -> int:
@@ -207,11 +211,10 @@ def block_slots(block: Block) -> int:
 
 
 def places_of_promoted(layout: Layout, group: Sequence[int], beyond: int) -> dict[tuple[Block, Side], int]:
-    """Return where in the pool the blocks begin that promotions from a group of phases reach, each with the
-    side to move that is met there.
+    """Return the first index in the pool of each block that promotions from a group of phases lead to.
 
-    They take the room of the table's own phases that are solved later; what does not fit there lies from
-    ``beyond`` on.
+    The keys include the side to move. Blocks use the space of the table's own phases that are solved later;
+    blocks that do not fit there are placed from ``beyond`` on.
     """
     to_move = sides_after_promotion(layout)
     places = {}
@@ -230,8 +233,10 @@ def places_of_promoted(layout: Layout, group: Sequence[int], beyond: int) -> dic
 
 
 def sides_after_promotion(layout: Layout) -> dict[Material, set[Side]]:
-    """Return which sides can be to move, in the materials with as many men that promotions lead to, right
-    after one; seen with the material's own colours."""
+    """Return the possible sides to move right after a promotion without capture, by the resulting material.
+
+    Sides are those of the material's table.
+    """
     found: dict[Material, set[Side]] = {}
     for (mover, captured, kind), target in targets_of(layout).items():
         if kind and not captured:
@@ -241,7 +246,7 @@ def sides_after_promotion(layout: Layout) -> dict[Material, set[Side]]:
 
 @functools.cache
 def most_promoted_slots(layout: Layout) -> int:
-    """Return how many slots the blocks that promotions reach take beyond the table's own, at most."""
+    """Return the maximum number of slots that blocks of promotions take beyond those of the table itself."""
     own = ends = 2 * layout.size
     for group in phase_groups(layout):
         places = places_of_promoted(layout, group, own)
@@ -250,14 +255,14 @@ def most_promoted_slots(layout: Layout) -> int:
 
 
 def _block(target: Target, white: list[int], black: list[int]) -> Block:
-    """The block of a target with these pawns left."""
+    """Return the block of a target with these remaining pawns."""
     block = _block_if_any(target, white, black)
     assert block is not None
     return block
 
 
 def _block_if_any(target: Target, white: list[int], black: list[int]) -> Block | None:
-    """The block of a target with these pawns left, None if they cannot stand so."""
+    """Return the block of a target with these remaining pawns; None if they cannot stand there."""
     if target.swapped:
         white, black = ([swap_colours(square) for square in squares] for squares in (black, white))
     phase = phase_of(layout_of(target.material), [*white, *black])
@@ -265,26 +270,27 @@ def _block_if_any(target: Target, white: list[int], black: list[int]) -> Block |
 
 
 class BestExit(NamedTuple):
-    """What the best zeroing moves of a position lead to."""
+    """The result of the best zeroing moves of a position."""
 
     value: Code
-    """Best fresh value for the mover, with the colours of the table that the position is of."""
+    """Best fresh value for the mover, in the colours of the position's own table."""
     nearest: int
-    """Smallest depth of the positions with this value that they lead to, in plies from there."""
+    """Smallest depth of the positions with this value that zeroing moves lead to, in plies from there."""
     farthest: int
-    """Greatest such depth."""
+    """Greatest depth of these positions."""
 
 
 class ExitsOfMany(Protocol):
-    """Finds the exits of positions of one table, by looking up where their zeroing moves lead."""
+    """Finds the exits of positions of one table, by looking up the positions after their zeroing moves."""
 
     def __call__(
         self, side: Side, slots: Sequence[Slot], *, captures_only: bool = False
     ) -> list[BestExit | TbgenError | None]:
-        """Return the exit of each legal position, None if it has no zeroing move; in its place a
-        ``MissingTableError`` if a table that a move leads to has not been built, or a ``DamagedTableError``
-        if the file of one cannot be used.
+        """Return the exit of each legal position, None if it has no zeroing move.
 
-        :param slots: any slots of the positions, canonical or not.
-        :param captures_only: whether pawn moves that capture nothing are left aside.
+        Instead of an exit, the result is a ``MissingTableError`` if a table that a move leads to has not been
+        built, or a ``DamagedTableError`` if its file cannot be used.
+
+        :param slots: slots of the positions, canonical or not.
+        :param captures_only: whether to ignore pawn moves without captures.
         """
