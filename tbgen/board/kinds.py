@@ -1,10 +1,10 @@
-"""The kinds of men and how each moves, as data, and as the letters of Betza's notation.
+"""The kinds of men and their moves, as data and in Betza's notation.
 
-Everything that makes moves takes them from here. Pawns stand apart, since they capture otherwise than they
-move. The proof has a description of its own.
+All move generation uses these kinds, except that of the proof, which has definitions of its own. Pawns are
+not among the kinds, since they capture differently from how they move.
 
-Ralph Betza, *Funny Notation* (1996): a letter stands for a leap in all directions, a doubled one for a ride,
-and several letters for a man that may move as any of them.
+Ralph Betza, *Funny Notation* (1996): a letter stands for a leap in all directions, a doubled letter for a
+ride, and several letters for a man that can move as each of them.
 """
 
 import re
@@ -15,23 +15,22 @@ from typing import Final, TypeAlias
 from tbgen.errors import UsageError
 
 Step: TypeAlias = tuple[int, int]
-"""Files and ranks that a man goes at once, towards h and 8."""
+"""Numbers of files and ranks that a man moves in a single step, positive towards h and 8."""
 
 _ROOK: Final = ((0, 1), (0, -1), (1, 0), (-1, 0))
 _BISHOP: Final = ((1, 1), (-1, -1), (1, -1), (-1, 1))
 _KNIGHT: Final = ((1, 2), (2, 1), (2, -1), (1, -2), (-1, -2), (-2, -1), (-2, 1), (-1, 2))
-_LONGEST: Final = 7
-"""Steps of the longest way on a board."""
+_MAX_DISTANCE: Final = 7
+"""Greatest number of files or ranks between two squares."""
 
 
 @dataclass(frozen=True, eq=False)
 class Kind:
-    """How men of one kind move and capture: whatever way the board is turned or mirrored, and forwards as
-    backwards.
+    """The moves and captures of men of one kind, which are the same for all symmetries of the board.
 
-    :ivar name: as in names of materials, and of White's men in FENs: a letter, or a description in brackets.
-    :ivar leaps: one of these steps is a move, whatever stands in between.
-    :ivar rides: one of these steps, again and again, is a move, up to the first man on the way.
+    :ivar name: the name in materials, and of White's men in FENs: a letter, or a description in brackets.
+    :ivar leaps: steps that are a move by themselves, regardless of men in between.
+    :ivar rides: steps that can be repeated in one move, up to the first man on the way.
     """
 
     name: str
@@ -45,12 +44,12 @@ class Kind:
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """How often each of :attr:`steps` may be taken in one move."""
-        return (1,) * len(self.leaps) + tuple(_LONGEST // max(map(abs, step)) for step in self.rides)
+        """Maximum repetitions of each of :attr:`steps` in one move."""
+        return (1,) * len(self.leaps) + tuple(_MAX_DISTANCE // max(map(abs, step)) for step in self.rides)
 
     @property
     def is_colour_bound(self) -> bool:
-        """Whether men stay on the colour of their square, as bishops do."""
+        """Whether men stay on squares of one colour, as bishops do."""
         return all((files + ranks) % 2 == 0 for files, ranks in self.steps)
 
 
@@ -61,24 +60,26 @@ KINDS: Final = (
     Kind("B", rides=_BISHOP),
     Kind("N", leaps=_KNIGHT),
 )
-"""From the strongest to the weakest, the king first; a kind's place here is its number. Kinds that a material
-describes follow (:attr:`tbgen.board.material.Material.kinds`)."""
+"""The kinds of chess: the king, then the others from the strongest to the weakest.
+
+The index of a kind is its number. The described kinds of a material have the numbers that follow
+(:attr:`tbgen.board.material.Material.kinds`)."""
 
 PIECE_ORDER: Final = "".join(kind.name for kind in KINDS)
-"""The letters of the kinds."""
+"""The letters of the kinds, in the order of their numbers."""
 PIECE_VALUES: Final = {"Q": 9.5, "R": 5.0, "B": 3.25, "N": 3.25, "P": 1.0}
-"""What men are worth, in pawns, by letter; kings are not weighed."""
+"""Values of men in pawns, by letter; kings have none."""
 KING: Final = 0
-"""Number of the kind that must not be lost."""
+"""Number of the king."""
 PROMOTIONS: Final = range(1, len(KINDS))
 """Numbers of the kinds that pawns promote to."""
 NO_PROMOTION: Final = 0
-"""In the place of such a number."""
+"""Stands for the number of a kind if there is no promotion."""
 
 
 @cache
 def ways(kind: Kind, square: int) -> tuple[tuple[int, ...], ...]:
-    """Return the squares that a man reaches on an empty board, nearest first, by each of its steps.
+    """Return the squares that a man reaches on an empty board, for each of its steps, nearest first.
 
     :param square: a1 = 0 to h8 = 63.
 
@@ -98,20 +99,23 @@ def ways(kind: Kind, square: int) -> tuple[tuple[int, ...], ...]:
 
 @cache
 def reach(kind: Kind) -> tuple[int, ...]:
-    """Return the set of squares that a man reaches on an empty board, by the square where it stands."""
+    """Return, for each square, the set of squares that a man on it reaches on an empty board."""
     return tuple(sum(1 << target for target in set[int]().union(*ways(kind, square))) for square in range(64))
 
 
 @cache
 def between(kind: Kind, start: int, stop: int) -> int:
-    """Return the set of squares that a man passes on its way from one square to another, of several ways on
-    that with the fewest; the empty one where it leaps, or does not get there."""
+    """Return the set of squares that a man passes from one square to another.
+
+    If there are several ways, it is the one with the fewest squares. The set is empty if the man leaps, or
+    cannot reach the other square.
+    """
     passed = (way[: way.index(stop)] for way in ways(kind, start) if stop in way)
     return sum(1 << square for square in min(passed, key=len, default=()))
 
 
 def attacks(kind: Kind, square: int, occupied: int) -> int:
-    """Return the set of squares that a man attacks, given the set of all squares where men stand."""
+    """Return the set of squares that a man attacks; ``occupied`` is the set of the squares of all men."""
     found = 0
     for way in ways(kind, square):
         for target in way:
@@ -125,14 +129,14 @@ ATOMS: Final = {
     **{"W": (1, 0), "F": (1, 1), "D": (2, 0), "N": (2, 1), "A": (2, 2)},
     **{"H": (3, 0), "C": (3, 1), "Z": (3, 2), "G": (3, 3)},
 }
-"""The leaps by letter: wazir, ferz, dabbaba, knight, alfil, threeleaper, camel, zebra, tripper."""
+"""The leap of each letter: wazir, ferz, dabbaba, knight, alfil, threeleaper, camel, zebra, tripper."""
 
 _COMPOUNDS: Final = {"K": "WF", "Q": "WWFF", "R": "WW", "B": "FF"}
 _ORDER: Final = "QRB" + "".join(ATOMS)
-"""The letters of names in their order."""
+"""The order of letters in names."""
 _LETTERS: Final = re.compile(f"(?:[{''.join(_COMPOUNDS)}]|([{''.join(ATOMS)}])\\1?)")
 _CLASHES: Final = ("D", "H"), ("A", "G")
-"""Atoms of which two rides meet on one square, with different men in their ways."""
+"""Pairs of atoms whose rides can reach the same square on different ways."""
 
 
 def _steps(atom: str) -> tuple[Step, ...]:
@@ -143,13 +147,13 @@ def _steps(atom: str) -> tuple[Step, ...]:
 
 
 EVERY_MOVE: Final = Kind("", rides=sum(map(_steps, ATOMS), ()))
-"""A man that rides by all atoms: no man has more moves."""
+"""A kind that rides by all atoms, and so has all moves of any kind."""
 
 
 def kind_of_letters(letters: str) -> Kind | None:
-    """Return the kind that capital letters describe, None if they describe none.
+    """Return the kind that capital letters describe, None if they are malformed.
 
-    :raises UsageError: if it is none of tables.
+    :raises UsageError: if tables do not support the kind.
     """
     parts = [match[0] for match in _LETTERS.finditer(letters)]
     if not parts or "".join(parts) != letters:
@@ -159,12 +163,12 @@ def kind_of_letters(letters: str) -> Kind | None:
 
 @cache
 def _kind(atoms: str) -> Kind:
-    """Return the kind of the letters of atoms."""
+    """Return the kind for a text of atoms, in which a doubled atom is a ride."""
     riding = {atom for atom in ATOMS if 2 * atom in atoms}
     for one, other in _CLASHES:
         if {one, other} <= riding:
             raise UsageError(
-                f"a man that rides by both {one} and {other} is not one of tables: leave one of them out, "
+                f"tables do not support a man that rides by both {one} and {other}: leave one of them out, "
                 "or let it leap"
             )
     leaping = [atom for atom in ATOMS if atom in atoms and atom not in riding]
@@ -180,5 +184,5 @@ def _named(leaping: tuple[str, ...], riding: tuple[str, ...]) -> Kind:
 
 
 def order_of(name: str) -> list[int]:
-    """Return a key by which the names of described men are sorted, letter by letter."""
+    """Return the sort key of a described man's name, letter by letter."""
     return [_ORDER.index(letter) for letter in name.strip("[]")]

@@ -1,6 +1,7 @@
-"""Materials: which men each side has, under one name for both colourings, and what they turn into.
+"""Materials: the men of both sides, under one canonical name for both colourings; and their successors.
 
-Men of chess are letters; others are described in brackets (:mod:`tbgen.board.kinds`), such as ``[WF]``.
+Men of chess are written as letters; others are described in brackets, such as ``[WF]``
+(:mod:`tbgen.board.kinds`).
 """
 
 from __future__ import annotations
@@ -29,41 +30,41 @@ if TYPE_CHECKING:
     import chess
 
 MAX_MEN: Final = 5
-"""Most men, kings and pawns included, that a material may have."""
+"""Maximum number of men of a material, kings and pawns included."""
 
 _MEN = PIECE_ORDER + "P"
 _PROMOTED = [PIECE_ORDER[kind] for kind in PROMOTIONS]
 _SIDE = rf"((?:[{_MEN}]|\[[^][]*\])+)"
 _NAME = re.compile(f"{_SIDE}v{_SIDE}", re.ASCII | re.IGNORECASE)
 _MAN = re.compile(r"\[[^][]*\]|.", re.DOTALL)
-_MOST_MOVES: Final = 127
-"""Legal moves of a position that can be counted."""
-_MOST_OF_WEAKER: Final = 62
-"""Such moves that a value can tell; of both sides only one may have more."""
+_MAX_MOVES: Final = 127
+"""Maximum number of legal moves in a position that can be counted."""
+_MAX_CODED_MOVES: Final = 62
+"""Maximum number of legal moves in a score that has a code; only one side may be able to have more moves."""
 
-_EMPTY_SQUARE: Final = 0.8
-"""Chance of a square to be empty in the middle of a game."""
+_EMPTY_PROBABILITY: Final = 0.8
+"""Assumed probability that a square is empty in the middle of a game."""
 
 Men: TypeAlias = tuple[str, ...]
-"""Men of one side: letters, and descriptions in brackets."""
+"""The men of one side: letters, and descriptions in brackets."""
 
 
 @cache
 def described(text: str) -> Kind:
-    """Return the kind of men that letters describe, which may be all small: one object for one kind.
+    """Return the kind of men that letters, all capital or all small, describe; one object for each kind.
 
-    Its name has the letters in the order Q R B W F D N A H C Z G, as few as possible. What describes no man
-    may be the name of one (:mod:`tbgen.board.named`).
+    The name of the kind has the fewest possible letters, in the order Q R B W F D N A H C Z G. A text that
+    does not describe a man may be the name of one (:mod:`tbgen.board.named`).
 
     >>> described("bdd").name, described("K").name, described("NFFWW").name
     ('[BDD]', '[WF]', '[QN]')
 
-    :raises UsageError: if they describe no man that tables can have.
+    :raises UsageError: if the text does not describe a man that tables support.
     """
     is_mixed = not text.isupper() and not text.islower()
     if is_mixed and text.isalpha():
         raise UsageError(
-            f"[{text}] is not a man of tables: men move alike in all directions and capture as they move, so "
+            f"tables do not support [{text}]: men move alike in all directions and capture as they move, so "
             "a description has no modifiers: write it in capital letters only, or in small letters only"
         )
     if (kind := kind_of_letters(text.upper())) is not None:
@@ -80,13 +81,14 @@ def described(text: str) -> Kind:
 
 @cache
 def worth_of(man: str) -> float:
-    """Return what a man is worth, in pawns: what ``PIECE_VALUES`` has, nothing for a king, and a guess for a
-    described man.
+    """Return the value of a man in pawns: 0 for a king, an estimate for a described man, or a piece's value.
 
-    The guess is H. G. Muller's for men with n short leaps, 0.33 n + 0.007 n * n [1]. Each further step of a
-    ride counts as a leap times its chance to find the board large enough and the squares on the way empty.
+    The estimate is H. G. Muller's for men with n short leaps, 0.33 n + 0.007 n * n [1]. Each further step of
+    a ride counts as a leap times the probability that its target is on the board and the squares on the way
+    are empty.
 
-    [1] H. G. Muller, comment of 7 November 2020, https://www.chessvariants.com/index/editcomment.php?reply=40630
+    [1] H. G. Muller, comment of 7 November 2020,
+    https://www.chessvariants.com/index/editcomment.php?reply=40630
 
     >>> worth_of("[WF]"), worth_of("[W]"), worth_of("[Q]")
     (3.09, 1.43, 9.23)
@@ -96,26 +98,26 @@ def worth_of(man: str) -> float:
     kind = described(man[1:-1])
     leaps = float(len(kind.steps))
     for (x, y), length in zip(kind.steps, kind.lengths, strict=True):
-        room = (8 - abs(x)) * (8 - abs(y))
-        more = (
-            (8 - n * abs(x)) * (8 - n * abs(y)) / room * _EMPTY_SQUARE ** (n - 1)
+        origins = (8 - abs(x)) * (8 - abs(y))
+        further = (
+            (8 - n * abs(x)) * (8 - n * abs(y)) / origins * _EMPTY_PROBABILITY ** (n - 1)
             for n in range(2, length + 1)
         )
-        leaps += sum(more)
+        leaps += sum(further)
     return round(0.33 * leaps + 0.007 * leaps * leaps, 2)
 
 
 @total_ordering
 @dataclass(frozen=True, slots=True)
 class Material:
-    """The men of both sides in canonical form; one table serves it in either colouring.
+    """The men of both sides in canonical form; one table serves both colourings.
 
-    The side with more men comes first, and is White in the table; of two sides with equally many, the
-    stronger one, comparing man by man in the order K Q R B N P, described men last: these by their letters in
-    the order Q R B W F D N A H C Z G. Each side is written in that order as well.
+    The side with more men comes first, and is White in the table. If both have the same number, the stronger
+    side comes first: sides are compared man by man in the order K Q R B N P, then described men by their
+    letters in the order Q R B W F D N A H C Z G. The men of each side are written in the same order.
 
-    Materials sort in build order: by men, then by pawns, so that a material comes after everything that a
-    capture or a promotion can turn it into.
+    Materials sort in build order: by number of men, then by number of pawns. So a material comes after all
+    its successors.
 
     :ivar white: White's men, king first, such as ``KBN`` or ``K[WF]``.
     :ivar black: Black's men.
@@ -123,8 +125,8 @@ class Material:
     >>> sorted(Material.parse(name) for name in ["KRvKQ", "KPvK", "kvkb"])
     [Material(white='KB', black='K'), Material(white='KP', black='K'), Material(white='KQ', black='KR')]
 
-    :raises UsageError: if a side has not exactly one king, if there are more than :data:`MAX_MEN` men, if
-        described men are not what tables hold, or if the form is not canonical; :meth:`parse` and
+    :raises UsageError: if a side does not have exactly one king, if there are more than :data:`MAX_MEN` men,
+        if tables do not support the described men, or if the form is not canonical; :meth:`parse` and
         :meth:`of_sides` accept any form.
     """
 
@@ -148,18 +150,18 @@ class Material:
 
     def _check_described(self) -> None:
         if self.pawns:
-            raise UsageError(f"{quote(self.name)} has pawns, which do not stand beside described men")
+            raise UsageError(f"{quote(self.name)} has pawns, which tables do not support with described men")
         kinds = {kind.name: kind for kind in self.kinds}
         moves = sorted(sum(_most_targets(kinds[man]) for man in side) for side in self.sides)
-        if moves[1] > _MOST_MOVES or moves[0] > _MOST_OF_WEAKER:
+        if moves[1] > _MAX_MOVES or moves[0] > _MAX_CODED_MOVES:
             raise UsageError(f"the men of {quote(self.name)} have more moves than tables can count")
 
     @classmethod
     def parse(cls, text: str) -> Material:
-        """Read a name such as ``KBNvK``; upper and lower case, order of the men and colouring do not matter.
+        """Parse a name such as ``KBNvK``; case, order of the men and colouring do not matter.
 
-        :raises UsageError: if the text names no material of 2 to :data:`MAX_MEN` men.
-        :raises TypeError: if it is no text.
+        :raises UsageError: if the text is not the name of a material of 2 to :data:`MAX_MEN` men.
+        :raises TypeError: if the argument is not a text.
 
         >>> print(Material.parse("kvknb"))
         KBNvK
@@ -172,7 +174,7 @@ class Material:
         if match is None:
             raise UsageError(
                 f"{quote(text)} is not a material name: expected the men (K, Q, R, B, N, P) of one side, "
-                "a v and the men of the other, such as KBNvK; other men stand in brackets, such as K[WF]vK"
+                "a v and the men of the other, such as KBNvK; other men are in brackets, such as K[WF]vK"
             )
         material, _ = cls.of_sides(match[1], match[2])
         return material
@@ -193,7 +195,8 @@ class Material:
     def of_board(cls, board: chess.Board) -> tuple[Material, bool]:
         """Return the material of a board, and whether its canonical form swaps the colours.
 
-        :raises UsageError: if a side has not exactly one king, or if there are more than :data:`MAX_MEN` men.
+        :raises UsageError: if a side does not have exactly one king, or there are more than :data:`MAX_MEN`
+            men.
         """
         masks = (board.kings, board.queens, board.rooks, board.bishops, board.knights, board.pawns)
         black, white = (
@@ -209,17 +212,17 @@ class Material:
 
     @property
     def sides(self) -> tuple[Men, Men]:
-        """White's men and Black's, one by one."""
+        """White's men and Black's men."""
         return men_of(self.white), men_of(self.black)
 
     @property
     def is_described(self) -> bool:
-        """Whether any man is described, and not one of chess."""
+        """Whether any man is described."""
         return "[" in self.name
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """The kinds of chess, then those described, in the order of their names: what layouts number."""
+        """The kinds of chess, then the described ones in the order of their names, indexed by kind number."""
         return _kinds_of(self.name) if self.is_described else KINDS
 
     @property
@@ -238,15 +241,15 @@ class Material:
         return self.white == self.black
 
     def captures(self) -> set[Material]:
-        """Return what one capture without promotion leaves."""
+        """Return the materials after one capture without promotion."""
         return self._after(promoting=False, capturing=True)
 
     def promotions(self) -> set[Material]:
-        """Return what one promotion without capture leaves."""
+        """Return the materials after one promotion without capture."""
         return self._after(promoting=True, capturing=False)
 
     def successors(self) -> set[Material]:
-        """Return what one move out of the material leaves: a capture, a promotion, or both at once.
+        """Return the materials after one capture, one promotion, or both in one move.
 
         >>> sorted(material.name for material in Material.parse("KPvKN").successors())
         ['KBvK', 'KBvKN', 'KNvK', 'KNvKN', 'KPvK', 'KQvK', 'KQvKN', 'KRvK', 'KRvKN']
@@ -254,15 +257,15 @@ class Material:
         return self.captures() | self.promotions() | self._after(promoting=True, capturing=True)
 
     def _after(self, *, promoting: bool, capturing: bool) -> set[Material]:
-        """Return what a move of either side leaves that promotes or not, and captures or not."""
+        """Return the materials after one move of either side with or without promotion and capture."""
         # No pawn stands on the last rank, so a promoting pawn captures a piece.
         found = set()
         for own, other in (self.sides, self.sides[::-1]):
             victims = set(_PROMOTED) & set(other) if promoting else set(other) - {"K"}
             promoted = [_exchanged(own, "P", piece) for piece in _PROMOTED if "P" in own]
-            left = [_exchanged(other, man, "") for man in victims]
-            whole = "".join(own), "".join(other)
-            pairs = product(promoted if promoting else whole[:1], left if capturing else whole[1:])
+            rest = [_exchanged(other, man, "") for man in victims]
+            unchanged = "".join(own), "".join(other)
+            pairs = product(promoted if promoting else unchanged[:1], rest if capturing else unchanged[1:])
             found |= {Material.of_sides(*pair)[0] for pair in pairs}
         return found
 
@@ -279,7 +282,7 @@ class Material:
 
 
 def closure(materials: Iterable[Material]) -> list[Material]:
-    """Return the materials and all that they can turn into, each after everything it can turn into itself.
+    """Return materials and all that captures and promotions can lead to, in build order.
 
     >>> [material.name for material in closure([Material.parse("KBNvK")])]
     ['KvK', 'KBvK', 'KNvK', 'KBNvK']
@@ -295,9 +298,9 @@ def closure(materials: Iterable[Material]) -> list[Material]:
 
 
 def all_materials(men: int) -> list[Material]:
-    """Return all materials of 2 up to the given number of men in build order.
+    """Return all materials of 2 to ``men`` men of chess in build order.
 
-    :raises UsageError: if the number is not between 2 and :data:`MAX_MEN`.
+    :raises UsageError: if ``men`` is not between 2 and :data:`MAX_MEN`.
 
     >>> len(all_materials(4))
     36
@@ -318,12 +321,12 @@ _of_sides = cache(Material.of_sides)
 
 @cache
 def men_of(text: str) -> Men:
-    """Return the men of one side, one by one, each with the name of its kind.
+    """Return the men of one side, each as the name of its kind.
 
     >>> men_of("k[fw]B")
     ('K', '[WF]', 'B')
 
-    :raises UsageError: if one is described that tables cannot have.
+    :raises UsageError: if tables do not support a described man.
     """
     found = _MAN.findall(text)
     return tuple(described(man[1:-1]).name if len(man) > 1 else man.upper() for man in found)
@@ -356,7 +359,7 @@ def _most_targets(kind: Kind) -> int:
 
 
 def _precedence(side: Sequence[str]) -> tuple[int, list[tuple[int, list[int]]]]:
-    """Return a key by which the side that comes first in a name sorts first."""
+    """Return the sort key of a side; the side with the smaller key comes first in a name."""
     return -len(side), [_place(man) for man in side]
 
 

@@ -1,7 +1,7 @@
-"""Men of one's own: names, values and pictures for described men, from a file.
+"""User-defined names, values and pictures of described men, from a file.
 
-A table of ``men.toml`` has the name of a man and its description and, if said, what it is worth in pawns and
-where its pictures are.
+Each table of ``men.toml`` is headed by the name of a man, and contains its description and, optionally, its
+value in pawns and the paths of its pictures.
 """
 
 import os
@@ -18,25 +18,25 @@ from tbgen.board.kinds import Kind, kind_of_letters
 from tbgen.errors import UsageError, quote
 
 FILE: Final = "men.toml"
-"""In the working directory, if the environment variable ``TBGEN_MEN`` does not say where."""
+"""Name of the file in the working directory, unless the environment variable ``TBGEN_MEN`` has a path."""
 _NAME: Final = re.compile("[a-z][a-z0-9-]+")
 
 
 class NamedMan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A man that the file names."""
+    """A man defined by the file."""
 
     moves: str
-    """Its description, without brackets."""
+    """The description, without brackets."""
     value: float | None = None
-    """What it is worth, in pawns."""
+    """The value in pawns."""
     pictures: tuple[str, str] | None = None
-    """Files of SVG of White's man and of Black's, as seen from the directory of the file."""
+    """SVG files of White's and of Black's man, relative to the directory of the file."""
 
 
 def named_men() -> Mapping[str, NamedMan]:
-    """Return the men of the file by their names, in small letters; none without a file.
+    """Return the men of the file by name, in lower case; none if there is no file.
 
-    :raises UsageError: saying what is wrong with the file.
+    :raises UsageError: if the file cannot be used.
     """
     path = _path()
     try:
@@ -50,18 +50,18 @@ def named_men() -> Mapping[str, NamedMan]:
 
 
 def named_value(man: str) -> float | None:
-    """Return what the file says that a described man is worth, None if it does not.
+    """Return the value of a described man in the file, None if it has none.
 
-    :param man: its canonical name, such as ``[WF]``.
+    :param man: canonical name of the man, such as ``[WF]``.
     :raises UsageError: as :func:`named_men` does.
     """
     return next((named.value for named in _named(man) if named.value is not None), None)
 
 
 def named_picture(man: str, white: bool) -> Path | None:
-    """Return the picture that the file names for a described man, None if it does not.
+    """Return the path of the picture of a described man in the file, None if it has none.
 
-    :param man: its canonical name, such as ``[WF]``.
+    :param man: canonical name of the man, such as ``[WF]``.
     :raises UsageError: as :func:`named_men` does.
     """
     found = (named.pictures[not white] for named in _named(man) if named.pictures is not None)
@@ -69,7 +69,7 @@ def named_picture(man: str, white: bool) -> Path | None:
 
 
 def _named(man: str) -> Iterator[NamedMan]:
-    """Yield what the file says of a man."""
+    """Yield the entries of the file for a man."""
     return (named for named in named_men().values() if _canonical(named) == man)
 
 
@@ -79,38 +79,38 @@ def _path() -> Path:
 
 @cache
 def _read(path: Path, changed: int) -> Mapping[str, NamedMan]:
-    """Return the men of a file that was changed at some time."""
+    """Return the men of a file; ``changed``, its modification time, is part of the key of the cache."""
     try:
         found = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), dict[str, NamedMan])
         for name, man in found.items():
             _check(name, man, path.parent)
         return found
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError, UsageError) as error:
-        example = '[ghost] and below it moves = "WD" and, if you like, value = 3.1'
-        raise UsageError(f"{quote(str(path))} is no file of men ({error}): write {example}") from None
+        example = '[ghost] and below it moves = "WD" and, optionally, value = 3.1'
+        raise UsageError(f"{quote(str(path))} is not a file of men ({error}): write {example}") from None
 
 
 def _check(name: str, man: NamedMan, directory: Path) -> None:
     """Check a man of the file.
 
-    :param directory: where the file lies.
-    :raises UsageError: if it cannot be.
+    :param directory: directory of the file.
+    :raises UsageError: if the man is invalid.
     """
     if not _NAME.fullmatch(name):
-        raise UsageError(f"{quote(name)} is not a name: small letters, digits and hyphens make one")
+        raise UsageError(f"{quote(name)} is not a name: it may have small letters, digits and hyphens")
     if kind_of_letters(name.upper()) is not None:
         raise UsageError(f"{quote(name)} describes a man itself")
     if _kind(man) is None:
-        raise UsageError(f"{quote(man.moves)} of {name} describes no man")
+        raise UsageError(f"{quote(man.moves)} of {name} does not describe a man")
     if man.value is not None and not 0 < man.value < 1000:
-        raise UsageError(f"{name} cannot be worth {man.value:g} pawns")
+        raise UsageError(f"{name} cannot have a value of {man.value:g} pawns")
     for picture in man.pictures or ():
         if not picture.endswith(".svg") or not (directory / picture).is_file():
-            raise UsageError(f"{quote(picture)} of {name} is no file of SVG beside it")
+            raise UsageError(f"{quote(picture)} of {name} is not an SVG file in the directory of the file")
 
 
 def _kind(man: NamedMan) -> Kind | None:
-    """Return the kind of a man, None if its letters describe none: they are all capital or all small."""
+    """Return the kind of a man, None if its letters, all capital or all small, do not describe one."""
     return kind_of_letters(man.moves.upper() if man.moves.islower() else man.moves)
 
 

@@ -1,7 +1,4 @@
-"""G-scores: the values of r-mobility chess, their order, text and table codes; and as small signed numbers.
-
-The signed numbers are what probing computes with.
-"""
+"""G-scores: their order, text and codes in tables; and signed scores, integers that probing computes with."""
 
 from __future__ import annotations
 
@@ -19,19 +16,21 @@ if TYPE_CHECKING:
 
 
 Rank = NewType("Rank", int)
-"""Twice the legal moves of the side to move, plus one without check: the unsigned G-score doubled."""
+"""Twice the number of legal moves of the side to move, plus 1 unless it is in check.
+
+It is twice the unsigned G-score."""
 
 Code = NewType("Code", int)
-"""The byte that stands for a score in tables: the smaller, the better for White."""
+"""The byte that stands for a score in tables; a smaller code is better for White."""
 
 MAX_RANK: Final = 1999
-"""Largest rank of a score, G999.5: more moves than any arrangement of chessmen allows."""
+"""Greatest rank of a score, G999.5: more moves than any arrangement of chessmen allows."""
 
 MAX_CODED_RANK: Final = 126
-"""Largest rank, G63.0, that has a table code."""
+"""Greatest rank that has a code, G63.0."""
 
 NONE: Final = Code(127)
-"""The table code that stands for no position and no value."""
+"""The code that stands for no position or no value."""
 
 _TEXT = re.compile("([-m\N{MINUS SIGN}\N{EN DASH}])?[Gg]([0-9]+)(?:\\.([0-9]+))?")
 _HALVES: Final = {None: 0, "0": 0, "5": 2}
@@ -39,7 +38,7 @@ _set: Final = object.__setattr__
 
 
 def rank_of_code(code: int) -> Rank:
-    """Return the rank of the score of a table code.
+    """Return the rank of the score with a code.
 
     >>> rank_of_code(GScore("G3.5").code), rank_of_code(GScore("-G3.5").code)
     (7, 7)
@@ -65,21 +64,21 @@ class GScore:
     ``-G0.0``  0     Black mates
     =========  ====  ======================================
 
-    Scores are ordered from White's point of view, the greater the better for White, of either holder:
+    Scores are ordered from White's point of view, so a greater score is better for White:
     ``G0.0 > G0.5 > G1.0 > ... > -G1.0 > -G0.5 > -G0.0``.
 
-    It is made from its text, or from its rank and whether White is the holder:
+    A score is made from a text, or from a rank and whether White is the holder:
 
-    :ivar rank: twice the legal moves, plus one without check; the unsigned G-score doubled.
-    :ivar white: whether White is the holder.
+    :ivar rank: twice the number of legal moves, plus 1 without check; twice the unsigned G-score.
+    :ivar white: whether White is the holder, else Black.
 
     >>> max(GScore("G3.5"), GScore("-G8.5"), GScore(3, True))
     GScore('G1.5')
     >>> f"{GScore('mG3.5'):>8}"
     '   -G3.5'
 
-    :raises UsageError: if the text is no score, or the rank is negative or above :data:`MAX_RANK`.
-    :raises TypeError: if the arguments are neither a text alone nor a rank and a holder.
+    :raises UsageError: if the text is malformed, or the rank is negative or above :data:`MAX_RANK`.
+    :raises TypeError: if the arguments are neither a text nor a rank and a holder.
     """
 
     rank: int
@@ -96,19 +95,19 @@ class GScore:
         if type(rank) is not int or type(white) is not bool:
             rank, white = _rank_and_holder(rank, white)
         if not 0 <= rank <= MAX_RANK:
-            raise UsageError(f"a G-score lies between G0.0 and G{MAX_RANK / 2}, and rank {rank} does not")
+            raise UsageError(f"a G-score is between G0.0 and G{MAX_RANK / 2}, but rank {rank} is not")
         _set(self, "rank", rank)
         _set(self, "white", white)
 
     @classmethod
     def parse(cls, text: str) -> GScore:
-        """Read a score such as ``G3.5``, ``g3.5``, ``G3`` (for White), ``-G3.5`` or ``mG3.5`` (for Black).
+        """Parse a score such as ``G3.5``, ``g3.5``, ``G3`` (White's), ``-G3.5`` or ``mG3.5`` (Black's).
 
         The ``m`` stands for minus, for command lines where a leading ``-`` would look like an option. A minus
-        sign or an en dash, as word processors make of a hyphen, is a minus as well.
+        sign and an en dash, to which word processors convert hyphens, are accepted too.
 
         :raises UsageError: if the text is anything else.
-        :raises TypeError: if it is no text.
+        :raises TypeError: if the argument is not a text.
 
         >>> str(GScore.parse("mg3"))
         '-G3.0'
@@ -117,7 +116,7 @@ class GScore:
 
     @classmethod
     def from_code(cls, code: SupportsIndex) -> GScore:
-        """Return the score of a table code: always the same object for the same code.
+        """Return the score with a code; it is the same object for the same code.
 
         :raises ValueError: if no score has that code, as with :data:`NONE`.
         """
@@ -128,7 +127,7 @@ class GScore:
 
     @classmethod
     def of_board(cls, board: chess.Board) -> GScore:
-        """Return the score of a position itself, which is what a game that is reset here starts from.
+        """Return the position score, which is the accrued score of a game that begins or is reset here.
 
         >>> import chess
         >>> print(GScore.of_board(chess.Board("8/8/8/2K3k1/8/8/8/8 w - - 0 1")))
@@ -143,19 +142,19 @@ class GScore:
 
     @property
     def holder(self) -> str:
-        """The side whose score it is: ``"white"`` or ``"black"``."""
+        """The side that the score belongs to: ``"white"`` or ``"black"``."""
         return "white" if self.white else "black"
 
     @property
     def code(self) -> Code:
-        """The byte that stands for the score in tables: the smaller, the better for White.
+        """The byte that stands for the score in tables; a smaller code is better for White.
 
-        White's scores are coded as their rank, Black's as 255 minus their rank.
+        The code of White's scores is their rank, of Black's 255 minus their rank.
 
         :raises UsageError: if the rank is above :data:`MAX_CODED_RANK`.
         """
         if self.rank > MAX_CODED_RANK:
-            raise UsageError(f"{self} is out of the range of tables, which ends at G{MAX_CODED_RANK / 2}")
+            raise UsageError(f"{self} is too large for tables, whose greatest score is G{MAX_CODED_RANK / 2}")
         return Code(self.rank if self.white else 255 - self.rank)
 
     def __neg__(self) -> GScore:
@@ -179,44 +178,46 @@ class GScore:
         return format(str(self), specification)
 
 
-def _rank_and_holder(given: str | SupportsIndex, white: bool | None) -> tuple[int, bool]:
-    """Return rank and holder of a score that is given as text, or with numbers as those of numpy."""
+def _rank_and_holder(score: str | SupportsIndex, white: bool | None) -> tuple[int, bool]:
+    """Return rank and holder of a score from a text, or from a rank and a holder, of numpy's types too."""
     if white is not None:
         if white not in (True, False):
             raise TypeError(f"the holder of a G-score cannot be {white!r}: expected True for White, or False")
         try:
-            return index(given), bool(white)  # type: ignore[arg-type]
+            return index(score), bool(white)  # type: ignore[arg-type]
         except TypeError:
             raise TypeError(
-                f"the rank of a G-score cannot be {type(given).__name__}: expected a whole number, twice the "
+                f"the rank of a G-score cannot be {type(score).__name__}: expected a whole number, twice the "
                 "moves plus 1 without check"
             ) from None
-    if not isinstance(given, str):
+    if not isinstance(score, str):
         raise TypeError(
-            f"a G-score cannot be made from {type(given).__name__}: expected text such as 'G3.5', or a rank "
+            f"a G-score cannot be made from {type(score).__name__}: expected text such as 'G3.5', or a rank "
             "and whether White holds it"
         )
     expected = "moves in halves, such as G3.5 or G3, or -G3.5 or mG3.5 if Black holds it"
-    quarters, white = parse_quarters(given, "a G-score", expected, _HALVES)
+    quarters, white = parse_quarters(score, "a G-score", expected, _HALVES)
     return quarters // 2, white
 
 
-def parse_quarters(text: str, what: str, expected: str, ends: Mapping[str | None, int]) -> tuple[int, bool]:
-    """Return four times the unsigned score that a text names, and whether the score is White's.
+def parse_quarters(
+    text: str, what: str, expected: str, decimals: Mapping[str | None, int]
+) -> tuple[int, bool]:
+    """Return four times the unsigned score in a text, and whether it is White's.
 
-    :param ends: the quarters of what may stand behind the point.
-    :param what: what the text is meant to be, for errors.
-    :raises UsageError: if it is anything else, or too large.
+    :param decimals: the allowed decimals, each with its number of quarters.
+    :param what: description of the text, for error messages.
+    :raises UsageError: if the text is malformed, or the score too large.
     """
     match = _TEXT.fullmatch(text)
-    if match is None or match[3] not in ends:
+    if match is None or match[3] not in decimals:
         raise UsageError(f"{quote(text)} is not {what}: expected {expected}")
     minus, moves, fraction = match.groups()
     digits = moves.lstrip("0") or "0"
     if len(digits) > len(str(MAX_RANK // 2)):
-        largest = MAX_RANK // 2 + max(ends.values()) / 4
+        largest = MAX_RANK // 2 + max(decimals.values()) / 4
         raise UsageError(f"{quote(text)} is not {what}: the largest one is G{largest}")
-    return 4 * int(digits) + ends[fraction], minus is None
+    return 4 * int(digits) + decimals[fraction], minus is None
 
 
 _BY_CODE: Final[dict[SupportsIndex, GScore]] = {
@@ -226,17 +227,17 @@ _BY_CODE: Final[dict[SupportsIndex, GScore]] = {
 }
 
 Signed = NewType("Signed", int)
-"""A score as a number: the rank for White's, its complement for Black's."""
+"""A score as an integer: r for White's score of rank r, ~r for Black's."""
 
 _RANKS: Final = (*map(Rank, range(MAX_RANK + 1)), *map(Rank, range(MAX_RANK, -1, -1)))
-"""The rank of every score; the negative ones count from the end."""
+"""The rank of each signed score; negative indices count from the end."""
 
 _OF_CODE: Final = (*map(Signed, range(128)), *map(Signed, range(-128, 0)))
-"""The score of every code."""
+"""The signed score of each code."""
 
 
 def rank_of(score: Signed) -> Rank:
-    """Return the rank of a score.
+    """Return the rank of a signed score.
 
     >>> rank_of(Signed(7)), rank_of(Signed(~7))
     (7, 7)
@@ -245,7 +246,7 @@ def rank_of(score: Signed) -> Rank:
 
 
 def of_code(code: Code, swapped: bool = False) -> Signed:
-    """Return the score of a table code, with the colours swapped if the table has them so.
+    """Return the signed score with a code, with colours swapped if ``swapped``.
 
     >>> of_code(Code(7)), of_code(Code(7), swapped=True)
     (7, -8)
@@ -254,17 +255,17 @@ def of_code(code: Code, swapped: bool = False) -> Signed:
 
 
 def code_of(score: Signed, swapped: bool = False) -> Code:
-    """Return the code of a score up to :data:`MAX_CODED_RANK`, the way back from :func:`of_code`."""
+    """Return the code of a score of rank up to :data:`MAX_CODED_RANK`; the inverse of :func:`of_code`."""
     return Code((~score if swapped else score) & 255)
 
 
 def of_gscore(score: GScore) -> Signed:
-    """Return a G-score as a number."""
+    """Return a G-score as a signed score."""
     return Signed(score.rank if score.white else ~score.rank)
 
 
 def to_gscore(score: Signed) -> GScore:
-    """Return a number as a G-score.
+    """Return a signed score as a G-score.
 
     >>> print(to_gscore(Signed(~7)))
     -G3.5
@@ -276,7 +277,7 @@ def to_gscore(score: Signed) -> GScore:
 
 
 def merit(score: Signed, white: bool) -> int:
-    """Return a number that is the greater the better the score is for a side.
+    """Return a number that orders scores by the preference of a side: greater is better.
 
     >>> merit(Signed(0), True) > merit(Signed(7), True) > merit(Signed(~7), True) > merit(Signed(~0), True)
     True
@@ -286,5 +287,5 @@ def merit(score: Signed, white: bool) -> int:
 
 
 def fold(accrued: Signed, score: Signed) -> Signed:
-    """Return the accrued score after a position's own score: on equal rank the first holder keeps it."""
+    """Return the combination of an accrued score with a position score: on equal ranks, the accrued score."""
     return score if rank_of(score) < rank_of(accrued) else accrued

@@ -9,10 +9,10 @@ from tbgen.errors import UsageError, quote
 
 
 class Resets(Enum):
-    """What resets the accrued score to the score of the position that a move leads to.
+    """The moves that reset the accrued score to the score of the position that they lead to.
 
-    Code that depends on it, or on the variant, matches all cases and gives any other to :func:`unlisted`, so
-    that mypy names each place where a new case is missing.
+    Code that depends on this, or on the variant, matches all cases and passes any other to :func:`unlisted`.
+    So mypy reports each place where a new case is missing.
     """
 
     ZEROING_MOVES = "captures and pawn moves"
@@ -20,36 +20,36 @@ class Resets(Enum):
 
 
 class Variant(StrEnum):
-    """What becomes of the accrued score at a capture or a pawn move; the value is its name outside.
+    """A variant of the game; the value of a member is its name in options, files and JSON documents.
 
-    The library says ``variant`` where options, files and JSON documents say ``rules``.
+    The library uses the word ``variant`` where options, files and JSON documents use ``rules``.
 
     >>> Variant.parse("wg").label
     'whole-game mobility'
     """
 
     R_MOBILITY = "r"
-    """Captures and pawn moves reset it to the score of the position they lead to (TCEC's main rules)."""
+    """Captures and pawn moves reset the accrued score to the next position score (TCEC's main rules)."""
     WHOLE_GAME = "wg"
-    """Nothing resets it: the best score of the whole game counts (section 9 of docs/theory.md)."""
+    """Nothing resets the accrued score: the best score of all moves counts (section 9 of docs/theory.md)."""
 
     @classmethod
     def parse(cls, text: str) -> Variant:
-        """Read the name of a variant; a variant stays what it is.
+        """Parse the name of a variant; a variant is returned unchanged.
 
-        :raises UsageError: if there is none of that name.
+        :raises UsageError: if there is no variant of that name.
         """
         try:
             return cls(text)
         except ValueError:
-            known = " and ".join(f"{variant.value!r} ({variant.label})" for variant in cls)
+            names = " and ".join(f"{variant.value!r} ({variant.label})" for variant in cls)
             raise UsageError(
-                f"there are no rules {quote(text)}; tables are built for the rules {known}"
+                f"there are no rules {quote(text)}; tables are built for the rules {names}"
             ) from None
 
     @property
     def label(self) -> str:
-        """Its name for readers."""
+        """The name for readers."""
         match self:
             case Variant.R_MOBILITY:
                 return "r-mobility"
@@ -60,7 +60,7 @@ class Variant(StrEnum):
 
     @property
     def resets(self) -> Resets:
-        """What resets the accrued score."""
+        """The moves that reset the accrued score."""
         match self:
             case Variant.R_MOBILITY:
                 return Resets.ZEROING_MOVES
@@ -70,9 +70,9 @@ class Variant(StrEnum):
                 raise unlisted(other)
 
     def is_reset_by(self, zeroing: bool) -> bool:
-        """Tell whether a move resets the accrued score.
+        """Return whether a move resets the accrued score.
 
-        :param zeroing: whether it is a capture or a pawn move.
+        :param zeroing: whether the move is a capture or a pawn move.
         """
         match self.resets:
             case Resets.ZEROING_MOVES:
@@ -84,8 +84,10 @@ class Variant(StrEnum):
 
     @property
     def layered(self) -> bool:
-        """Whether the values of accrued scores have to be solved, layer by layer, and stored; if not, they
-        follow from the fresh value alone (section 9 of docs/theory.md)."""
+        """Whether values of accrued scores have to be solved, layer by layer, and stored.
+
+        If not, they follow from the fresh value (section 9 of docs/theory.md).
+        """
         match self.resets:
             case Resets.ZEROING_MOVES:
                 return True
@@ -96,6 +98,8 @@ class Variant(StrEnum):
 
 
 def unlisted(case: Never) -> UsageError:
-    """Return the error to raise for a variant, or for what resets it, that code does not list:
-    :func:`typing.assert_never` for users."""
+    """Return the error for a variant, or a kind of resets, that the calling code does not support.
+
+    It serves like :func:`typing.assert_never`, with a message for users.
+    """
     return UsageError(f"this is not known for the rules {case}; use those of r-mobility (r)")

@@ -78,17 +78,17 @@ def test_what_is_wrong_is_said(men: Path) -> None:
         ('[elk]\nmove = "NW"', "unknown field `move`"),
         ("[elk]\nvalue = 3", "missing required field `moves`"),
         ('[elk]\nmoves = "NW"\nvalue = "much"', "Expected `float | null`"),
-        ('[elk]\nmoves = "NW"\nvalue = -1', "elk cannot be worth -1 pawns"),
+        ('[elk]\nmoves = "NW"\nvalue = -1', "elk cannot have a value of -1 pawns"),
         ('[elk]\nmoves = "NW"\npictures = ["elk.svg"]', "Expected `array` of length 2"),
-        ('[elk]\nmoves = "NW"\npictures = ["men.toml", "men.toml"]', "'men.toml' of elk is no file of SVG"),
-        ('[elk]\nmoves = "fN"', "'fN' of elk describes no man"),
-        ('[elk]\nmoves = "elk"', "'elk' of elk describes no man"),
+        ('[elk]\nmoves = "NW"\npictures = ["men.toml", "men.toml"]', "'men.toml' of elk is not an SVG file"),
+        ('[elk]\nmoves = "fN"', "'fN' of elk does not describe a man"),
+        ('[elk]\nmoves = "elk"', "'elk' of elk does not describe a man"),
         ('[elk]\nmoves = "DDHH"', "rides by both D and H"),
         ('[rn]\nmoves = "RN"', "'rn' describes a man itself"),
         ('[Elk]\nmoves = "NW"', "'Elk' is not a name"),
     ):
         men.write_text(text)
-        with pytest.raises(UsageError, match="is no file of men ") as raised:
+        with pytest.raises(UsageError, match="is not a file of men ") as raised:
             named_men()
         assert says in str(raised.value), text
         assert str(raised.value).endswith("value = 3.1")

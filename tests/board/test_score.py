@@ -164,7 +164,7 @@ def test_ranks_and_codes_are_bounded() -> None:
     for code in (NONE, NONE + 1, -1, 256):
         with pytest.raises(ValueError, match=f"{code} is not the code of a G-score"):
             GScore.from_code(code)
-    with pytest.raises(UsageError, match=r"-G63\.5 is out of the range of tables, which ends at G63\.0"):
+    with pytest.raises(UsageError, match=r"-G63\.5 is too large for tables, whose greatest score is G63\.0"):
         GScore.parse("-G63.5").code  # noqa: B018
 
 

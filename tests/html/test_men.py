@@ -37,7 +37,7 @@ def test_a_tile_has_a_dot_for_each_leap_and_a_line_for_each_ride(letters: str, d
 def test_pictures_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TBGEN_MEN", str(tmp_path / "men.toml"))
     (tmp_path / "men.toml").write_text('[ghost]\nmoves = "WD"\npictures = ["white.svg", "black.svg"]\n')
-    with pytest.raises(UsageError, match=r"'white.svg' of ghost is no file of SVG beside it"):
+    with pytest.raises(UsageError, match=r"'white.svg' of ghost is not an SVG file in the directory"):
         picture_of_man("ghost", white=True)
     for name in ("white", "black"):
         (tmp_path / f"{name}.svg").write_text(f"<svg>{name}</svg>")

@@ -90,7 +90,7 @@ def test_pictures(client: TestClient, tmp_path: Path, monkeypatch: pytest.Monkey
     assert client.get("/page/men/w/fN.svg").status_code == 400
     monkeypatch.setenv("TBGEN_MEN", str(tmp_path / "men.toml"))
     (tmp_path / "men.toml").write_text("[ghost]\n")
-    with pytest.raises(UsageError, match="is no file of men"):
+    with pytest.raises(UsageError, match="is not a file of men"):
         make_app(Settings((tmp_path,)))
 
 
