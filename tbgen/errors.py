@@ -1,4 +1,4 @@
-"""The errors a user can meet: each is one clear sentence, and each knows its exit code."""
+"""The errors that users can meet, each with a message of one sentence, an exit code and an error code."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ _quoter.maxstring = _QUOTED_LENGTH
 
 
 def default_directory() -> Path:
-    """Return where tables lie unless a directory is given: ``$TBGEN_DIR``, else ``data``."""
-    from pathlib import Path  # which takes longer than the help of a command
+    """Return the default directory of tables: ``$TBGEN_DIR``, else ``data``."""
+    from pathlib import Path  # imported when needed, since that takes longer than the help of a command
 
     return Path(os.environ.get("TBGEN_DIR") or "data")
 
 
 class TbgenError(Exception):
-    """Base of all errors raised on purpose: says what is wrong and what to do about it."""
+    """Base class of all errors for users; the message states the problem and the remedy."""
 
     exit_code: int = 1
-    """What a command ends with that meets it."""
+    """Exit code of a command that fails with this error."""
     code: str = "failed"
-    """What kind of error it is, for programs: JSON documents give it beside the sentence."""
+    """Error code for programs, which JSON documents contain beside the message."""
 
 
 class UsageError(TbgenError, ValueError):
-    """Input that means nothing to tbgen: a FEN, a material name, a G-score or an option."""
+    """Malformed or invalid input, such as a FEN, a material name, a G-score or an option."""
 
     exit_code = 2
     code = "bad_input"
 
 
 class PositionError(UsageError, KeyError):
-    """A position that tables do not hold, where users of python-chess expect a KeyError."""
+    """A position that no table can contain; a KeyError too, as users of python-chess expect."""
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -54,7 +54,7 @@ class PositionError(UsageError, KeyError):
 def build_command(
     materials: Iterable[str], directory: str | PathLike[str] | None = None, rules: str = "r"
 ) -> str:
-    """Return the shell command that builds some tables, and those that they rest on.
+    """Return the shell command that builds tables with their sub-tables.
 
     >>> build_command(["KBvK", "KPvK"], "/srv/tables")
     'tbgen build KBvK KPvK --dir /srv/tables'
@@ -69,12 +69,13 @@ def build_command(
 
 @dataclass(eq=False, repr=False)
 class MissingTableError(TbgenError, KeyError):
-    """A table that is needed has not been built.
+    """A required table has not been built.
 
     :ivar material: canonical name of the missing table, such as ``KBvK``.
-    :ivar directory: where it was looked for first, and is to be built; None is not named.
-    :ivar rules: the rules the table was to be built for.
-    :ivar others: where else it was looked for.
+    :ivar directory: the directory that was searched first, in which the message suggests to build it; None to
+        omit it from the message.
+    :ivar rules: the rules of the missing table.
+    :ivar others: the other directories that were searched.
 
     >>> print(MissingTableError("KBvK", "/srv/tables"))
     table KBvK is missing from /srv/tables; build it with: tbgen build KBvK --dir /srv/tables
@@ -101,10 +102,10 @@ class MissingTableError(TbgenError, KeyError):
 
 @dataclass(eq=False, repr=False)
 class GameError(TbgenError):
-    """What keeps a game from being judged, and is no fault of the game: a table that cannot be used.
+    """A game cannot be adjudicated for a reason outside the game, such as an unusable table.
 
-    :ivar place: which game it is.
-    :ivar error: what is wrong.
+    :ivar place: the game, for the message.
+    :ivar error: the reason.
     """
 
     place: str
@@ -118,22 +119,22 @@ class GameError(TbgenError):
 
 
 class MissingLayerError(TbgenError):
-    """A layer is needed, for a line or for a table without accrued scores, and none is to be made."""
+    """A line, or a table without accrued scores, needs a layer that may not be made."""
 
     exit_code = 3
     code = "missing_layer"
 
 
 class UnprovenError(TbgenError):
-    """The result of a game has to be proven, and no table can hold its final position."""
+    """The result of a game has to be proved, but no table can contain its final position."""
 
 
 @dataclass(eq=False, repr=False)
 class NoTablesError(TbgenError):
-    """There is no table at all where some are needed.
+    """A directory contains no tables, but some are required.
 
-    :ivar directory: where they were looked for.
-    :ivar rules: the rules the tables were to be built for.
+    :ivar directory: the directory that was searched.
+    :ivar rules: the rules of the required tables.
 
     >>> print(NoTablesError("data"))
     there are no tables in data: build some, as with: tbgen build KBvK
@@ -152,15 +153,15 @@ class NoTablesError(TbgenError):
 
 
 class DamagedTableError(TbgenError, OSError):
-    """A file that cannot serve as a table: truncated, altered, foreign or of a future format version."""
+    """A file is not a usable table: it is truncated, altered, foreign, or of a future format version."""
 
     code = "damaged_table"
 
 
 class NamedChoice(StrEnum):
-    """Base of the names that a user can choose from, in letters of any case, with and without hyphens.
+    """Base class of enumerations that users select by name, in upper or lower case, with or without hyphens.
 
-    Keywords of a class, besides ``what``, are other names, each with the one that it stands for.
+    Keyword arguments of a class, besides ``what``, are further names, each with the name that it stands for.
 
     >>> class Fruit(NamedChoice, what="a fruit"):
     ...     APPLE = "apple"
@@ -172,7 +173,7 @@ class NamedChoice(StrEnum):
     ...
     tbgen.errors.UsageError: 'fig' is not a fruit: expected one of apple, pear
 
-    :raises UsageError: if there is none of that name.
+    :raises UsageError: if there is no such name.
     """
 
     _what: str
@@ -192,8 +193,10 @@ class NamedChoice(StrEnum):
 
 
 def result_or_error(function: Callable[..., Result], *arguments: Any) -> Result | TbgenError:
-    """Return what a function returns, or the error that it raises, without its traceback: that would keep
-    what the function had in hand in memory."""
+    """Return the result of a function, or the TbgenError that it raises.
+
+    The traceback is removed, since it would keep the function's local variables in memory.
+    """
     try:
         return function(*arguments)
     except TbgenError as error:
@@ -201,7 +204,7 @@ def result_or_error(function: Callable[..., Result], *arguments: Any) -> Result 
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and what led to it, the first cause last."""
+    """Yield an error and its chain of causes, the first cause last."""
     cause: BaseException | None = error
     while cause is not None:
         yield cause
@@ -209,7 +212,7 @@ def causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def printable(text: str) -> str:
-    """Return a text of somebody else on one line, without what a terminal might take for a command.
+    """Return a foreign text on one line, without characters that a terminal might interpret as commands.
 
     >>> printable("Deep\\x1b[31m Blue")
     'Deep�[31m Blue'
@@ -220,7 +223,7 @@ def printable(text: str) -> str:
 
 
 def quote(text: str) -> str:
-    """Quote a user's text for an error message: escaped onto one line, and cut in the middle if it is long.
+    """Quote a user's text for an error message: escaped onto one line, and shortened in the middle if long.
 
     >>> quote("G3.4")
     "'G3.4'"

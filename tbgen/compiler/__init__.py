@@ -1,1 +1,1 @@
-"""Compiled kernels: how they are made, and where they are kept."""
+"""Compilation of kernels, and their cache on disk."""

@@ -1,9 +1,9 @@
-"""The compiled kernels on disk: where they lie, of which sources, which are there; and compiling two halves.
+"""The cache of compiled kernels on disk, and the compilation of kernels in two processes.
 
-A kernel's file lies in a folder named by its module and a digest of all that this module imports, directly
-or not: whatever of the package can be part of its machine code. The place of the package plays no part, so
-clones and environments share the kernels, and an edit discards only those that it can change. Nothing here
-imports numba.
+The files of a kernel are in a folder named by its module and a digest of all files of the package that the
+module imports, directly or not: the sources that can be part of its machine code. The path of the package is
+not part of the digest, so clones and environments share kernels. An edit invalidates only the kernels that it
+can change. This module does not import numba.
 """
 
 import atexit
@@ -32,10 +32,11 @@ _logger = logging.getLogger(__name__)
 
 
 def home() -> Path:
-    """Return the directory that holds the kernels of all versions of tbgen.
+    """Return the directory of the kernels of all versions of tbgen.
 
-    It is ``kernels`` in ``$NUMBA_CACHE_DIR``, else in ``tbgen`` of ``$XDG_CACHE_HOME``, of ``~/.cache``, or
-    of what Windows and macOS have in its place.
+    It is ``kernels`` in ``$NUMBA_CACHE_DIR``, if that is set, else in ``tbgen`` in the user's cache
+    directory: ``$XDG_CACHE_HOME`` or ``~/.cache`` on Linux, and the corresponding directory on Windows and
+    macOS.
     """
     from platformdirs import user_cache_path
 
@@ -43,14 +44,14 @@ def home() -> Path:
 
 
 _SUBSTITUTE: Final = "TBGEN_KERNELS"
-"""The environment variable by which processes tell those that they start of :func:`substitute`."""
+"""Name of the environment variable that passes :func:`substitute` to child processes."""
 
 
 @cache
 def directory() -> Path:
-    """Return the directory of the kernels, creating it if need be.
+    """Return the directory of the kernels, and create it if necessary.
 
-    Where it cannot be written :func:`substitute` takes its place, and the process that creates it says so.
+    If it cannot be written, the result is :func:`substitute`; the process that creates that logs a warning.
     """
     try:
         home().mkdir(parents=True, exist_ok=True)
@@ -69,9 +70,9 @@ def directory() -> Path:
 
 
 def substitute() -> Path:
-    """Return the path of a temporary directory for kernels that cannot be kept.
+    """Return the path of a temporary directory, for kernels that cannot be kept.
 
-    This process, if it is the first to ask, and all processes that it starts from now on share the directory.
+    The first process that calls this shares the directory with all processes that it starts afterwards.
     """
     name = f"tbgen-kernels-{os.getpid()}-{token_hex(8)}"
     return Path(os.environ.setdefault(_SUBSTITUTE, str(Path(tempfile.gettempdir(), name))))
@@ -79,14 +80,14 @@ def substitute() -> Path:
 
 @atexit.register
 def remove_substitute() -> None:
-    """Remove the temporary directory if this process was the first to ask for it, as its last action."""
+    """Remove the temporary directory, at the end of the process that named it."""
     if f"-{os.getpid()}-" in os.environ.get(_SUBSTITUTE, ""):
         shutil.rmtree(substitute(), ignore_errors=True)
 
 
 @cache
 def imported(path: Path) -> frozenset[Path]:
-    """Return the files of the package that a module imports by itself."""
+    """Return the files of the package that a module imports directly."""
     names = set()
     for module, targets in _IMPORT.findall(path.read_text("utf-8")):
         names.add(module)
@@ -97,7 +98,7 @@ def imported(path: Path) -> frozenset[Path]:
 
 
 def closure(module: str) -> list[Path]:
-    """Return the files of the package that a module imports, directly or not, and its own."""
+    """Return the file of a module, and the files of the package that it imports, directly or not."""
     path = _PACKAGE.parent.joinpath(*module.split("."))
     waiting, found = [path.with_suffix(".py")], set()
     while waiting:
@@ -115,8 +116,10 @@ def _source_digest(path: Path) -> bytes:
 
 @cache
 def name_of(module: str) -> str:
-    """Return the name of what was compiled of a module: its own, and a digest of its sources and of the
-    versions of Python, numba and llvmlite."""
+    """Return the name of a module's folder of kernels.
+
+    It contains a digest of the sources and of the versions of Python, numba and llvmlite.
+    """
     from importlib.metadata import version
 
     versions = "\0".join((sys.version, version("numba"), version("llvmlite"), "")).encode()
@@ -125,17 +128,17 @@ def name_of(module: str) -> str:
 
 
 class CachedKernels(NamedTuple):
-    """Room that compiled kernels take on disk."""
+    """The directory and the sizes of compiled kernels on disk."""
 
     directory: Path
     current_bytes: int
-    """Kernels of this version of tbgen, Python and numba."""
+    """Bytes of kernels of this version of tbgen, Python and numba."""
     other_bytes: int
-    """Kernels of other versions, which nothing here will read."""
+    """Bytes of kernels of other versions, which this version does not use."""
 
 
 def cached_kernels() -> CachedKernels:
-    """Return where the kernels of all versions lie, and how much room they take."""
+    """Return the directory and the sizes of the kernels of all versions."""
     sizes = {True: 0, False: 0}
     for path in filter(Path.is_file, home().rglob("*")):
         sizes[_is_current(path.relative_to(home()).parts[0])] += path.stat().st_size
@@ -150,7 +153,7 @@ def _is_current(name: str) -> bool:
 
 
 def clear() -> CachedKernels:
-    """Remove the kernels of all versions, and return what was there.
+    """Remove the kernels of all versions, and return their directory and sizes.
 
     :raises OSError: if they cannot be removed.
     """
@@ -161,11 +164,11 @@ def clear() -> CachedKernels:
 
 
 _waiting: Final = local()
-"""Has ``refused`` in threads that do not wait for a compiler."""
+"""Thread-local flag ``refused``: True in threads that do not wait for compilation."""
 _COMPILING: Final[set[str]] = set()
-"""Families that a thread of this process compiles, or waits for another process to compile."""
+"""The families that a thread of this process compiles, or waits for another process to compile."""
 _CLAIMING: Final = Lock()
-"""Held by a thread that looks which families those are."""
+"""Protects ``_COMPILING``."""
 
 
 def _marker(family: str) -> Path:
@@ -173,24 +176,22 @@ def _marker(family: str) -> Path:
 
 
 def is_compiled(family: str) -> bool:
-    """Whether a family of kernels, named by the module that has them compiled, lies in the cache."""
+    """Return whether the cache has all kernels of a family, which is named by the module that compiles it."""
     return _marker(family).exists()
 
 
 def mark_compiled(family: str) -> None:
-    """Remember that all kernels of a family lie in the cache."""
+    """Record that the cache has all kernels of a family."""
     _marker(family).touch()
 
 
 class KernelsMissingError(Exception):
-    """Kernels have to be compiled first, and the thread does not wait for that; the sentence says how long it
-    takes."""
+    """Kernels are not compiled, and the thread does not wait; the message says how long compilation takes."""
 
 
 @contextmanager
 def without_compiling() -> Iterator[None]:
-    """Have work of the block that takes kernels which are not compiled yet raise a
-    :class:`KernelsMissingError`."""
+    """Raise a :class:`KernelsMissingError` if the block needs kernels that are not compiled yet."""
     _waiting.refused = True
     try:
         yield
@@ -200,16 +201,16 @@ def without_compiling() -> Iterator[None]:
 
 @contextmanager
 def compiling(family: str, which: str, takes: str, note: Callable[[str], object]) -> Iterator[bool]:
-    """Have the block compile a family of kernels if that is still to do, which is its value, and say so.
+    """Yield whether the block has to compile a family of kernels, and announce it if so.
 
     Processes that need the same family wait for the first one. Threads of one process do not wait for each
-    other, for one may need what the other holds: they compile what they use.
+    other, since one may hold a lock that the other needs; each compiles the kernels that it uses.
 
-    :param family: name of the module that has the family compiled.
-    :param which: what follows the word kernels in the sentence.
-    :param takes: about how long it takes, in words.
-    :param note: told the sentence.
-    :raises KernelsMissingError: within :func:`without_compiling`, if it is still to do.
+    :param family: name of the module that compiles the family.
+    :param which: text after the word "kernels" in the message.
+    :param takes: approximate duration, in words.
+    :param note: called with the message.
+    :raises KernelsMissingError: within :func:`without_compiling`, if the family is not compiled.
     """
     sentence = f"compiling the kernels {which}, once for this version of tbgen: {takes}"
     if getattr(_waiting, "refused", False) and not is_compiled(family):
@@ -223,13 +224,13 @@ def compiling(family: str, which: str, takes: str, note: Callable[[str], object]
         return
     try:
         with _marker(family).with_suffix(".lock").open("w") as file:
-            with suppress(OSError):  # where files have no locks, each of them compiles
+            with suppress(OSError):  # on file systems without locks, each process compiles
                 lock(file.fileno())
             needed = not is_compiled(family)
             if needed:
                 note(sentence)
             else:
-                file.close()  # so that no other process waits for the block
+                file.close()  # release the lock: no other process has to wait for the block
             yield needed
             mark_compiled(family)
     finally:
@@ -237,12 +238,12 @@ def compiling(family: str, which: str, takes: str, note: Callable[[str], object]
 
 
 def compile_side_by_side(aside: Callable[[], object], here: Callable[[], object]) -> None:
-    """Compile what two functions compile, the one in another process, which shares the cache.
+    """Call two functions that compile kernels, ``aside`` in another process that shares the cache.
 
-    Where there is no other processor, or no cache to share, and whatever the other process misses, this one
-    compiles it.
+    Afterwards this process calls ``aside`` too. That compiles whatever the other process has not, or
+    everything if there is only one processor or no shared cache.
 
-    :param aside: a function of a module.
+    :param aside: a function at the top level of a module.
     """
     other = _start(aside) if directory() == home() and os.cpu_count() != 1 else None
     here()

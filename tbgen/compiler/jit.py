@@ -1,6 +1,6 @@
-"""The one place where numba is set up: the decorators of kernels.
+"""The set-up of numba: the decorators of kernels.
 
-Importing this module imports numba (about half a second), so nothing on the probing path may do it.
+Importing this module imports numba, which takes about half a second, so probing must not import it.
 """
 
 from collections.abc import Callable
@@ -23,8 +23,11 @@ Result = TypeVar("Result")
 
 
 class KernelLocator(_CacheLocator):
-    """Tells numba where a kernel of the package is kept; its own cache notices no edit to what a kernel
-    calls, and knows a kernel by the path of the package."""
+    """Makes numba keep the kernels of the package in the cache of :mod:`tbgen.compiler.cache`.
+
+    The cache of numba does not notice edits to the functions that a kernel calls, and depends on the path of
+    the package.
+    """
 
     def __init__(self, function: Callable[..., Any], file: str) -> None:
         self._py_file = file
@@ -36,11 +39,11 @@ class KernelLocator(_CacheLocator):
         return str(kernel_cache.directory() / self._name)
 
     def get_source_stamp(self) -> str:
-        """Return what stands for the sources: the name of the folder."""
+        """Return the stamp of the sources: the name of the folder, which contains a digest of them."""
         return self._name
 
     def get_disambiguator(self) -> str:
-        """Return what two kernels of one name in a module differ by."""
+        """Return a text that distinguishes kernels of the same name in a module."""
         return str(self._line)
 
     @classmethod
@@ -53,21 +56,21 @@ CacheImpl._locator_classes.insert(0, KernelLocator)
 
 
 class InnerLibrary(JITCodeLibrary):
-    """The code of a kernel as others call it: as it was written, neither optimised nor made machine code.
+    """The unoptimised code of a kernel, which other kernels call.
 
-    Optimised it is inside of what Python calls, once for each of those.
+    It is optimised and compiled to machine code as part of each entry that uses it.
     """
 
     def _optimize_functions(self, module: Any) -> None:
         module.data_layout = self._codegen._data_layout
 
     def finalize(self) -> None:
-        """Leave the code as it is."""
+        """Mark the library as finished without compiling it."""
         self._finalized = True
 
 
 def _needed(library: CodeLibrary) -> list[CodeLibrary]:
-    """Return a library, and those of all kernels that one of a kernel needs, directly or not."""
+    """Return a library and all libraries of kernels that it needs, directly or not."""
     found: dict[CodeLibrary, None] = {}
     waiting = [library]
     while waiting:
@@ -79,16 +82,16 @@ def _needed(library: CodeLibrary) -> list[CodeLibrary]:
 
 
 class EntryLibrary(JITCodeLibrary):
-    """The code of a kernel that Python calls, and of all kernels that it calls."""
+    """The code of a kernel that Python calls, including all kernels that it calls."""
 
     def add_linking_library(self, library: CodeLibrary) -> None:
-        """Have a library, and whatever it needs, be part of this one."""
+        """Link a library and all libraries that it needs into this one."""
         for each in _needed(library):
             super().add_linking_library(each)
 
 
 class InnerCompiler(Compiler):
-    """Compiles a kernel for others to call."""
+    """Compiles a kernel that other kernels call."""
 
     def __init__(self, typing: Any, target: Any, library: Any, *rest: Any) -> None:
         *_, flags, _ = rest
@@ -97,7 +100,7 @@ class InnerCompiler(Compiler):
 
 
 class EntryCompiler(Compiler):
-    """Compiles a kernel for Python to call."""
+    """Compiles a kernel that Python calls."""
 
     def __init__(self, typing: Any, target: Any, library: Any, *rest: Any) -> None:
         library = EntryLibrary(target.codegen(), "entry")
@@ -106,8 +109,10 @@ class EntryCompiler(Compiler):
 
 
 class KernelDispatcher(CPUDispatcher):
-    """A kernel: others call the code of an ``InnerLibrary``, and Python calls an entry, which is made when it
-    first does, and kept on disk."""
+    """A kernel. Other kernels call the code of its ``InnerLibrary``; Python calls its entry.
+
+    The entry is compiled at the first call from Python, and cached on disk.
+    """
 
     def __init__(self, function: Callable[..., Any], **options: Any) -> None:
         super().__init__(function, {}, options, InnerCompiler)
@@ -116,7 +121,7 @@ class KernelDispatcher(CPUDispatcher):
     def entry(self) -> Any:
         """The machine code that Python calls."""
         entry = CPUDispatcher(self.py_func, {}, self.targetoptions, EntryCompiler)
-        # Machine code of other functions is not kept: nobody would notice an edit to what they call.
+        # Functions outside the package are not cached, since edits to what they call would not be noticed.
         if self.py_func.__module__.startswith("tbgen."):
             entry.enable_caching()
         return entry
@@ -126,7 +131,7 @@ class KernelDispatcher(CPUDispatcher):
         return self.entry(*args)
 
     def add_overload(self, result: Any) -> None:
-        """Have the code for some types of arguments at hand."""
+        """Register the code for a signature."""
         result = result._replace(entry_point=object())
         self.targetctx.insert_user_function(result.entry_point, result.fndesc, [result.library])
         self.overloads[tuple(result.signature.args)] = result
@@ -137,36 +142,35 @@ def _compiled(function: Kernel, **options: Any) -> Kernel:
 
 
 def jit(function: Kernel) -> Kernel:
-    """Decorate a kernel: compiled without Python objects, free of the interpreter lock, cached."""
+    """Decorate a kernel: it uses no Python objects, releases the interpreter lock, and is cached."""
     return _compiled(function)
 
 
 def kernel(function: Kernel) -> Kernel:
-    """Decorate a kernel that allocates nothing and that other kernels call.
+    """Decorate a kernel that allocates nothing and is called by other kernels.
 
-    numba need not count references to its arrays then, and the atomic counting that it would do can take ten
-    times as long as the work itself.
+    Reference counting of its arrays is disabled: it is atomic, and can take ten times as long as the work.
     """
     return _compiled(function, _nrt=False)
 
 
 def inlined(function: Kernel) -> Kernel:
-    """Decorate what only kernels call, and always as part of their own code.
+    """Decorate a function that is always inlined into the kernels that call it.
 
-    Like a kernel it counts no references, so that an array it returns must go to a kernel, never to what
-    ``jit`` has compiled.
+    Like a function decorated with ``kernel``, it does not count references. So an array that it returns may
+    be used by such kernels only, not by functions decorated with ``jit``.
     """
     return _compiled(function, _nrt=False, forceinline=True)
 
 
 def intrinsic(generator: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate what writes the machine code of a call by itself (``numba.extending.intrinsic``)."""
+    """Decorate a function that generates the LLVM code of a call (``numba.extending.intrinsic``)."""
     made: Callable[..., Any] = numba.extending.intrinsic(generator)
     return made
 
 
 def compile_for(kernel: Callable[..., Result], *examples: Any) -> Callable[..., Result]:
-    """Compile a kernel for arguments like these without calling it, and return its machine code."""
+    """Compile a kernel for the types of example arguments, and return the compiled function."""
     types = tuple(numba.typeof(example) for example in examples)
     return cast(Callable[..., Result], cast(Any, kernel).entry.compile(types))
 
@@ -174,8 +178,8 @@ def compile_for(kernel: Callable[..., Result], *examples: Any) -> Callable[..., 
 def with_fixed_types(kernel: Callable[P, Result]) -> Callable[P, Result]:
     """Return a function that calls a kernel, for many calls with arguments of the same types.
 
-    It determines these at the first call, a kernel at each of them, which takes 0.4 ms where tuples of arrays
-    are among the arguments.
+    It determines the types at the first call only. A kernel determines them at each call, which takes 0.4 ms
+    if the arguments include tuples of arrays.
     """
     code: Callable[..., Result] | None = None
 
@@ -188,10 +192,10 @@ def with_fixed_types(kernel: Callable[P, Result]) -> Callable[P, Result]:
 
 
 def python_of(kernel: Kernel) -> Kernel:
-    """Return the Python function behind a kernel, for calls that are not worth compiling for."""
+    """Return the Python function of a kernel, for calls that do not justify compilation."""
     function: Kernel = cast(Any, kernel).py_func
     return function
 
 
 int64: Final[Callable[[Any], int]] = cast(Any, np.int64)
-"""numpy's int64, which the hints of kernels call ``int``."""
+"""numpy's int64, typed as a function that returns ``int``, the type in the hints of kernels."""

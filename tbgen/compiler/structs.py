@@ -1,6 +1,6 @@
-"""Structures that kernels get by their address: one pointer at a call, however many arrays there are.
+"""Structures that are passed to kernels by address: one pointer for any number of arrays.
 
-numba hands tuples on value by value, seven for every array, which takes long to compile.
+numba passes tuples value by value, seven values for each array, which makes compilation slow.
 """
 
 from dataclasses import fields
@@ -25,15 +25,14 @@ _TUPLE: Final[Any] = types.BaseTuple
 
 
 class Struct:
-    """Base of frozen dataclasses that kernels read.
+    """Base class of frozen dataclasses that kernels read.
 
-    Fields are C-contiguous arrays, numbers, truth values, named tuples of these, and structures. Kernels
-    change elements of arrays, but no field.
+    Fields are C-contiguous arrays, numbers, truth values, named tuples of these, and structures. Kernels may
+    change elements of arrays, but not fields.
     """
 
     constant: ClassVar[str] = ""
-    """Module and name of the only instance, if its fields are to be part of the code of kernels, as global
-    arrays are."""
+    """Module and name of the only instance, if its fields are compiled as constants, like global arrays."""
 
     @cached_property
     def _numba_type_(self) -> "StructType":
@@ -45,13 +44,13 @@ class Struct:
 
     @cached_property
     def _memory(self) -> NDArray[np.uint64]:
-        """What kernels read in place of the structure: what its type is known by, and its fields."""
+        """The structure as kernels read it: the signature of its type, then the words of its fields."""
         words = [word for _, value in self._fields() for word in _words(value)]
         return np.array([self._numba_type_.signature, *words], np.uint64)
 
     @cached_property
     def address(self) -> int:
-        """Where kernels read the structure, for as long as it lives."""
+        """The address of ``_memory``, valid during the lifetime of the structure."""
         return int(self._memory.ctypes.data)
 
     def _fields(self) -> list[tuple[str, Any]]:
@@ -59,7 +58,7 @@ class Struct:
 
 
 def _kind(value: Any) -> Any:
-    """Return what the type of a field depends on, sooner than numba tells the type."""
+    """Return a key that determines the type of a field; it is computed faster than numba's type."""
     if isinstance(value, np.ndarray):
         flags = value.flags
         return value.dtype, value.ndim, flags.c_contiguous, flags.writeable, flags.aligned
@@ -71,7 +70,7 @@ def _kind(value: Any) -> Any:
 
 
 def _words(value: Any) -> list[int]:
-    """Return the words that a field takes: of an array its address and its shape."""
+    """Return the words of a field; for an array, its address and shape."""
     if isinstance(value, np.ndarray):
         if not value.flags.c_contiguous:
             raise ValueError("arrays of structures have to be C-contiguous")
@@ -93,7 +92,7 @@ class StructType(types.Type):
         facts = sha256(repr((structure.__module__, members)).encode()).hexdigest()[:12]
         super().__init__(f"{structure.__name__}_{facts}")
         self.signature: Final = int(sha256(self.name.encode()).hexdigest()[:16], 16)
-        """What kernels know the type by: the first word in memory."""
+        """A hash of the type, stored as the first word in memory, by which kernels check arguments."""
 
 
 _TYPES: Final[dict[tuple[Any, ...], StructType]] = {}
@@ -125,18 +124,18 @@ def _read_field(context: Any, builder: Any, structure: StructType, address: Any,
 @lower_constant(StructType)
 def _address_of_constant(context: Any, builder: Any, structure: StructType, value: Any) -> Any:
     assert structure.constant, "a kernel reads no global structures but constant ones"
-    return ir.Constant(cgutils.voidptr_t, None)  # nobody reads there
+    return ir.Constant(cgutils.voidptr_t, None)  # the address of a constant structure is never read
 
 
 def _size(kind: Any) -> int:
-    """How many words a field of a type takes."""
+    """Return the number of words of a field of a type."""
     if isinstance(kind, types.Array):
         return 1 + int(kind.ndim)
     return sum(map(_size, kind.types)) if isinstance(kind, _TUPLE) else 1
 
 
 def _read(context: Any, builder: Any, kind: Any, words: Any, at: int) -> Any:
-    """Write the code that reads a field of a type, which begins with a word."""
+    """Generate the code that reads a field of a type, which begins at a word."""
     if isinstance(kind, _TUPLE):
         values = []
         for each in kind.types:
@@ -155,13 +154,13 @@ def _read(context: Any, builder: Any, kind: Any, words: Any, at: int) -> Any:
 
 def _read_word(builder: Any, words: Any, at: int) -> Any:
     word = builder.load(builder.gep(words, [ir.Constant(_WORD, at)]))
-    # No kernel ever writes there, so that it need not be read again.
+    # No kernel writes to these words, so LLVM may assume that they do not change.
     word.set_metadata("invariant.load", builder.module.add_metadata([]))
     return word
 
 
 def _array(context: Any, builder: Any, kind: types.Array, first: Any, shape: list[Any]) -> Any:
-    """Write the code that makes an array of where it begins, and its shape."""
+    """Generate the code that makes an array from its address and shape."""
     made = context.make_array(kind)(context, builder)
     size = ir.Constant(_WORD, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
     strides = [size]
@@ -174,8 +173,7 @@ def _array(context: Any, builder: Any, kind: types.Array, first: Any, shape: lis
 
 @unbox(StructType)
 def _unbox(kind: StructType, value: Any, context: Any) -> NativeValue:
-    """Write the code that takes an argument; of another type it is refused, for what it points at would be
-    misread."""
+    """Generate the code that reads the address of an argument, and rejects a structure of another type."""
     api, builder = context.pyapi, context.builder
     address = api.object_getattr_string(value, "address")
     number = api.number_as_ssize_t(address)

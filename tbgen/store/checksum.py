@@ -1,6 +1,7 @@
 """Checksums of stored bytes: that of HDF5's fletcher32 filter, and the CRC-16 of packed blocks.
 
-The Adler-32 of gzip does not: one of 200 random flips in a real table decoded to other data without an error.
+The Adler-32 of gzip is not enough: of 200 random bit flips in a real table, one decoded to other data without
+an error.
 """
 
 from typing import Final
@@ -12,7 +13,7 @@ CHECKSUM_BYTES: Final = 4
 
 
 def fletcher32(data: bytes) -> bytes:
-    """Return the checksum as the filter appends it to a chunk."""
+    """Return the checksum of a chunk, as the filter appends it."""
     if len(data) & 1:
         data += b"\0"
     words = np.frombuffer(data, ">u2").astype(np.int64)
@@ -22,7 +23,7 @@ def fletcher32(data: bytes) -> bytes:
 
 
 def _fold(total: int) -> int:
-    """Reduce modulo 65535 as carries do: a positive multiple becomes 65535 and not 0."""
+    """Reduce modulo 65535 by end-around carry: a positive multiple becomes 65535, not 0."""
     return (total - 1) % 65535 + 1 if total else 0
 
 
@@ -36,4 +37,4 @@ def _of_byte(byte: int, zeros: int) -> int:
 CRC_OF_BYTE: Final[NDArray[np.int64]] = np.array(
     [[_of_byte(byte, zeros) for byte in range(256)] for zeros in range(8)], np.int64
 )
-"""int64 (8, 256): the checksum of so many zero bytes after each byte, begun with 0."""
+"""int64 (8, 256): by a number of zero bytes n and a byte, the CRC of the byte followed by n zero bytes."""

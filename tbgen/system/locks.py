@@ -1,6 +1,6 @@
-"""Locks on open files, between processes; the system releases them when their holder closes the file or ends.
+"""Locks on open files, between processes; the system releases a lock when its holder closes the file or ends.
 
-Kernels are compiled anew when this module changes, for the cache of kernels takes locks.
+The cache of kernels uses locks, so all kernels are compiled again when this module changes.
 """
 
 import errno
@@ -15,22 +15,23 @@ else:
     import fcntl
 
 _NO_LOCKS: Final = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
-"""What network file systems without locks answer."""
-_PLACE: Final = (1 << 31) - 2
-"""The byte that Windows locks, beyond the contents of any file: nobody else can read a locked one there."""
-_AGAIN: Final = 0.1
-"""Seconds after which a lock is tried again where the system does not wait for it."""
+"""Error numbers of network file systems without locks."""
+_LOCKED_OFFSET: Final = (1 << 31) - 2
+"""Offset of the byte that is locked on Windows. It is beyond the end of any file, since other processes
+cannot read a locked byte."""
+_RETRY_SECONDS: Final = 0.1
+"""Interval between attempts to lock a file on systems that do not wait for a lock."""
 
 
 class NoLocksError(OSError):
-    """The file system has no locks."""
+    """The file system does not support locks."""
 
 
 def try_lock(descriptor: int) -> bool:
-    """Lock an open file for this process alone, and return whether that could be: nobody else has it.
+    """Lock an open file exclusively; return False if another process has locked it.
 
-    :raises NoLocksError: if the file system has no locks.
-    :raises OSError: if the system refuses for another reason.
+    :raises NoLocksError: if the file system does not support locks.
+    :raises OSError: if the lock fails for another reason.
     """
     try:
         if sys.platform == "win32":
@@ -47,19 +48,22 @@ def try_lock(descriptor: int) -> bool:
 
 
 def lock(descriptor: int) -> None:
-    """Lock an open file for this process alone, after waiting for others that have it.
+    """Lock an open file exclusively, after waiting for other processes that have locked it.
 
-    :raises OSError: if the system refuses.
+    :raises OSError: if the lock fails.
     """
     if sys.platform == "win32":
         while not try_lock(descriptor):
-            time.sleep(_AGAIN)
+            time.sleep(_RETRY_SECONDS)
     else:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
 def is_locked(descriptor: int) -> bool:
-    """Return whether a process has an open file locked, or nobody can tell; several may ask at once."""
+    """Return whether a process has locked an open file, or that cannot be determined.
+
+    Several processes may check at once.
+    """
     try:
         if sys.platform == "win32":
             _at_place(descriptor, msvcrt.LK_NBLCK)
@@ -75,9 +79,9 @@ def is_locked(descriptor: int) -> bool:
 if sys.platform == "win32":
 
     def _at_place(descriptor: int, mode: int) -> None:
-        """Lock or unlock the byte that stands for the file; the position in the file stays."""
+        """Lock or unlock the byte that stands for the file; the position in the file is unchanged."""
         position = os.lseek(descriptor, 0, os.SEEK_CUR)
-        os.lseek(descriptor, _PLACE, os.SEEK_SET)
+        os.lseek(descriptor, _LOCKED_OFFSET, os.SEEK_SET)
         try:
             msvcrt.locking(descriptor, mode, 1)
         finally:
