@@ -1,1 +1,1 @@
-"""Chess as far as single positions go: FENs, which positions are valid, how many moves they have."""
+"""Single positions: FENs, validity, mobility, scores, notation; and materials, kinds of men and variants."""

@@ -64,7 +64,7 @@ def described(text: str) -> Kind:
     is_mixed = not text.isupper() and not text.islower()
     if is_mixed and text.isalpha():
         raise UsageError(
-            f"tables do not support [{text}]: men move alike in all directions and capture as they move, so "
+            f"[{text}] is not a man of tables: men move alike in all directions and capture as they move, so "
             "a description has no modifiers: write it in capital letters only, or in small letters only"
         )
     if (kind := kind_of_letters(text.upper())) is not None:

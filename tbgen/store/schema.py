@@ -203,7 +203,7 @@ CONTENT: Final = (
     *(FUNCTION_NUMBER, FUNCTION_START, FUNCTION_ACCRUED, FUNCTION_VALUE),
     *(EP_CONFIG, EP_VALUE, EP_DEPTH),
 )
-"""The content of a packed table as its manifest has it: W and D of both sides as in a plain one, and
+"""The datasets that the manifest of a packed table describes: W and D of both sides as in a plain table, and
 functions."""
 
 LAYER_VALUE: Final = DatasetSchema("value", (U1,), (2, "phase_size"))
@@ -217,7 +217,7 @@ LAYER: Final = Schema(
     {},
     (LAYER_VALUE, LAYER_DEPTH),
 )
-"""A layer: the values of one accrued score in one phase of a table that was built without them."""
+"""A layer: the values of one accrued score in one phase of a table that does not store them."""
 
 _NOT_FRESH: Final = ("accrued", "runs ", "max_depth ")
 """Prefixes of the lines in a table's manifest that depend on stored values of accrued scores."""

@@ -77,7 +77,7 @@ class StoredFile(DatasetFile):
     info: TableInfo
     """The facts that the file states."""
     layout: Layout
-    """The order of the table's positions."""
+    """The layout of the table."""
 
     @property
     def stored_side(self) -> Side:

@@ -151,7 +151,7 @@ class Proof(StateProof):
         self.game = replace(self.game, selected=marks[: rank.size].reshape(rank.shape), en_passant=entries)
 
     def prove_window(self, window: Range) -> int:
-        """Prove all states of some phases and return their number."""
+        """Prove all states of a window of phases and return their number."""
         first, last = window
         base, stop = first * self.layout.phase_size, last * self.layout.phase_size
         self.game = replace(self.game, base=base, key=np.zeros((2, stop - base), np.int32))

@@ -55,7 +55,7 @@ class Finding:
     """A wrong state: its entry is wrong, or contradicts a wrong entry that a move leads to."""
 
     fen: str
-    """The position; if men stand on one square, the slot and the side to move in words."""
+    """The position as a FEN; if two men share a square, a description of the slot and the side to move."""
     accrued: GScore | None
     """The accrued score of the state; None if it is fresh."""
     stored: CheckedState | None

@@ -113,7 +113,7 @@ def top_rank(*values: NDArray[np.uint8]) -> int:
 
 
 class StateProof:
-    """Proves the states of a window of a game, one accrued score after the other."""
+    """Proves the states in a window of slots, one accrued score after the other."""
 
     def __init__(self, game: ProofGame, threads: ProofThreads) -> None:
         self.game, self.threads = game, threads

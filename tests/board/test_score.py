@@ -160,7 +160,7 @@ def test_codes_ascend_as_scores_get_worse_for_white() -> None:
 
 def test_ranks_and_codes_are_bounded() -> None:
     for rank in (-1, MAX_RANK + 1):
-        assert f"rank {rank} does not" in refusal(GScore, rank, True)
+        assert f"rank {rank} is not" in refusal(GScore, rank, True)
     for code in (NONE, NONE + 1, -1, 256):
         with pytest.raises(ValueError, match=f"{code} is not the code of a G-score"):
             GScore.from_code(code)
