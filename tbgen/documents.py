@@ -68,7 +68,7 @@ _EXPECTED: Final = re.compile(r"Expected `(\w+)[^`]*`(?: >= (\d+))?")
 MANAGED_OPTIONS: Final[Mapping[str, tuple[str, str]]] = {
     "Ponder": ("false", "engines think in their own time only"),
     "MultiPV": ("1", "the number of lines is set for each move"),
-    "UCI_Chess960": ("", "it is set as the start position of each game has it"),
+    "UCI_Chess960": ("", "it is set for each game from its start position"),
     "UCI_Variant": ("", "it is rmobility for an engine that knows this, otherwise chess"),
 }
 """Options of engines that users cannot set: the value that is accepted, and the reason to ignore others."""

@@ -109,10 +109,9 @@ class Page:
         tags, caption = await self._introduction(request)
         content = self.files[_INDEX].replace(b"</head>", f"{tags}</head>".encode(), 1)
         for name, text in (("value", caption.headline), ("sentence", caption.sentence)):
-            shown = rf'(<p id="{name}">)[^<]*'.encode()
-            content = re.sub(
-                shown, lambda begin, text=text: begin[1] + html.escape(text).encode(), content, count=1
-            )
+            before, _, rest = content.partition(f'<p id="{name}">'.encode())
+            said, end = html.escape(text).encode(), rest.index(b"<")
+            content = b"".join([before, f'<p id="{name}">'.encode(), said, rest[end:]])
         return _answer(request, _INDEX, content, _POLICY_WITHOUT_FRAMES, _pack)
 
     def _answering(self, fixed: str | None, policy: str = _POLICY_WITHOUT_FRAMES) -> Handler:

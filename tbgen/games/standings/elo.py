@@ -62,7 +62,8 @@ def elo(points: Sequence[float], *, pairs: bool = False) -> Elo:
     With mean m and standard error s of the points, the difference is the one at which m is expected. The
     margin is half the difference between those at m + 1.96 s and m - 1.96 s. In place of the standard
     deviation, cuteRMob uses the root mean square minus the mean, and so prints margins that are too small and
-    a LOS that is too extreme. A single game has an unbounded margin, a LOS of one half and no normalised difference.
+    a LOS that is too extreme. A single game has an unbounded margin, a LOS of one half and no normalised
+    difference.
 
     The two games of a pair, with the same opening and colours reversed, are not independent. Only their mean
     as one sample gives the true margin, which is smaller.
