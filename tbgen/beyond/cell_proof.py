@@ -66,10 +66,10 @@ class ProofRoute(NamedTuple):
 def proof_routes(cell: Cell) -> Iterator[ProofRoute]:
     """Yield all routes out of a cell, some of which may have no legal move."""
     for side in SIDES:
-        yield from _RoutesOfSide(cell, side).all()
+        yield from _ProofRoutesOfSide(cell, side).all()
 
 
-class _RoutesOfSide:
+class _ProofRoutesOfSide:
     """The routes by moves of one side."""
 
     def __init__(self, cell: Cell, side: Side) -> None:

@@ -1,6 +1,7 @@
 """The meter of a budget, and how searches use what remains."""
 
 import platform
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -58,10 +59,8 @@ def test_time_is_reserved(again: bool, left: float, clock: SimpleNamespace) -> N
     meter.record(SIZE, again=True, seconds=3.0, sweeping=2.0)
     meter.record(64, again=False, seconds=2.0, sweeping=1.0)
     with meter.reserving([SIZE], again):
-        for require, seconds in (
-            (lambda: meter.require_cell(64, again=False), 2.0),
-            (lambda: meter.require_rest_of(64), 1.0),
-        ):
+        cell, rest = partial(meter.require_cell, 64, again=False), partial(meter.require_rest_of, 64)
+        for require, seconds in ((cell, 2.0), (rest, 1.0)):
             clock.now = 100.0 - left - seconds
             require()
             clock.now += 0.1

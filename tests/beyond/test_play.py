@@ -77,9 +77,7 @@ def play(own: Answer, moves: list[Answer], most: int) -> Play:
         return True
 
     board = position(KINGS)
-    follower = Follower(
-        states, board, board.position_score, enters, wide=False, window_of=lambda _: ALL_SCORES
-    )
+    follower = Follower(states, board, board.position_score, enters, False, lambda _: ALL_SCORES)
     return follower.follow(most, lambda: True)
 
 

@@ -276,9 +276,7 @@ def test_more_moves_than_ranks_can_count(small: Path) -> None:
         solve("6rk/6pp/8/8/8/QQQQQ3/8/K7 w - - 0 1", tables=small, mobile=[chess.A1, chess.H8])
 
 
-def test_packed_tables_give_the_same_bounds(
-    own: Path, packed: PackedTables, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bounds_from_packed_tables(own: Path, packed: PackedTables, monkeypatch: pytest.MonkeyPatch) -> None:
     """A position of four men, whose captures and promotions lead to tables of three men."""
     monkeypatch.setattr(tables_as_sources, "MAX_PROBED_SLOTS", 0)
     fen = "8/1r6/8/4k3/8/1P2K3/8/8 b - - 0 60"

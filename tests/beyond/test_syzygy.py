@@ -148,9 +148,8 @@ def test_single_positions_have_no_better_bounds_than_blocks(
                 after = route.part.board_of(side_after(route), slot)
                 if after is None or not after.is_valid() or after.is_game_over():
                     continue
-                worth = known.fresh_bounds(
-                    CellPosition(after, int(after.occupied & ~route.destination.standing_mask))
-                )
+                view = CellPosition(after, int(after.occupied & ~route.destination.standing_mask))
+                worth = known.fresh_bounds(view)
                 for end, block in zip(ENDS, blocks, strict=True):
                     said = known.bound(route, end) if block is None else int(block.value[slot])
                     assert said == worth[end], after.fen()
