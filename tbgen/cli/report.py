@@ -32,10 +32,8 @@ _MAX_NAMED_MISSING: Final = 8
 
 def _explorer(text: str) -> str:
     if not re.match(r"(?:https?:/|\.{0,2})/[^\s?#]*\Z", text):
-        examples = "https://example.org/ or, relative to the first page, ../"
-        raise UsageError(
-            f"{quote(text)} is no address of an explorer: expected an address such as {examples}"
-        )
+        expected = "an address such as https://example.org/ or, relative to the first page, ../"
+        raise UsageError(f"{quote(text)} is no address of an explorer: expected {expected}")
     return text
 
 

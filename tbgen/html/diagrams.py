@@ -111,7 +111,7 @@ def _written(square: chess.Square, words: Sequence[str]) -> str:
 
 
 _MIDDLE: Final = MAN_SIZE / 2
-_STEP_LENGTH: Final = 4.4
+_STEP: Final = 4.4
 """Distance of neighbouring squares on a tile, which shows up to three steps from its middle."""
 _NEAR, _FAR = 3.0, 14.5
 """Distances of the ends of a ride's line from the middle, along files or ranks."""
@@ -141,9 +141,7 @@ def drawn_man(name: str, white: bool) -> str:
     """Return the tile of a man with a canonical name, such as ``[WF]``."""
     kind, (fill, line) = described_kind(name[1:-1]), _COLOURS[white]
     marked = kind.leaps + tuple(step for step in kind.rides if max(map(abs, step)) > 1)
-    dots = "".join(
-        f'<circle cx="{_at(x * _STEP_LENGTH)}" cy="{_at(-y * _STEP_LENGTH)}" r="1.8"/>' for x, y in marked
-    )
+    dots = "".join(f'<circle cx="{_at(x * _STEP)}" cy="{_at(-y * _STEP)}" r="1.8"/>' for x, y in marked)
     rays = [(x / size, -y / size) for x, y in kind.rides for size in [max(abs(x), abs(y))]]
     lines = "".join(f"M{_at(x * _NEAR)} {_at(y * _NEAR)}L{_at(x * _FAR)} {_at(y * _FAR)}" for x, y in rays)
     return (

@@ -46,7 +46,7 @@ from tbgen.text import plies, share
 ENOUGH: Final = 3.5
 """Minimum lead in pieces that can mate, in pawns; a minor piece is worth less."""
 
-_PAIR_BONUS: Final = 1 / 8
+_BONUS: Final = 1 / 8
 """Additional value of two like men bound to a colour, as a share of the value of one of them."""
 _MAX_PIECES: Final = 2
 """Maximum number of pieces for which the rule reduces a lead."""
@@ -133,9 +133,7 @@ def _why_no_mate(pieces: Men, defenders: Men, values: Mapping[str, float], marks
 def _worth(men: Men, values: Mapping[str, float]) -> float:
     """Return the total value of men in pawns."""
     pairs = (man for man, number in Counter(men).items() if number > 1 and is_bound(man))
-    return sum(value_of(man, values) for man in men) + _PAIR_BONUS * sum(
-        value_of(man, values) for man in pairs
-    )
+    return sum(value_of(man, values) for man in men) + _BONUS * sum(value_of(man, values) for man in pairs)
 
 
 def value_of(man: str, values: Mapping[str, float]) -> float:

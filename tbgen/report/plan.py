@@ -126,17 +126,15 @@ def plan_report(
     named = {Material.parse(material) if isinstance(material, str) else material for material in materials}
     chosen = tuple(Variant) if rules is None else (Variant.parse(rules),)
     data = SavedData(first)
-    existing = {
+    stored = {
         variant: set(data.tables(variant) if saved else tables_in(first, variant, *others))
         for variant in chosen
     }
-    existing = {
-        variant: {each for each in found if not each.is_described} for variant, found in existing.items()
-    }
+    stored = {variant: {each for each in found if not each.is_described} for variant, found in stored.items()}
     for material in named:
         if material.is_described:
             raise UsageError(f"{material} has described men: reports are about tables of chess")
-    all_existing = set[Material]().union(*existing.values())
+    all_existing = set[Material]().union(*stored.values())
     for material in sorted(named - all_existing):
         if not saved:
             raise MissingTableError(material.name, first, chosen[0], others)
@@ -152,9 +150,9 @@ def plan_report(
     tasks = tuple(
         Task(material, variant, reading) if saved else _task(places, material, variant, layers)
         for variant in chosen
-        for material in sorted(existing[variant] & wanted)
+        for material in sorted(stored[variant] & wanted)
     )
-    both = wanted.intersection(*existing.values()) if len(chosen) > 1 else set()
+    both = wanted.intersection(*stored.values()) if len(chosen) > 1 else set()
     compared = {
         material: reading if saved else Cost({"compared": seconds_of("compared", layout_of(material).size)})
         for material in sorted(both.intersection(data.differences()) if saved else both)

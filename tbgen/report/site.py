@@ -201,7 +201,7 @@ class Site:
         pictured = longest_line(report)
         if pictured:
             self._write(f"{name}.png", pictured.picture())
-        distribution = report.distribution
+        numbers = report.distribution
         self._write_page(
             name,
             template="material",
@@ -212,13 +212,10 @@ class Site:
             other=other,
             files=written,
             has_pgn=bool(games),
-            values=sorted(
-                {value for side in (*distribution.board, *distribution.en_passant) for value in side},
-                reverse=True,
-            ),
-            en_passant=sum(sum(counts.values()) for counts in distribution.en_passant),
+            values=sorted({value for side in (*numbers.board, *numbers.en_passant) for value in side})[::-1],
+            en_passant=sum(sum(counts.values()) for counts in numbers.en_passant),
             groups=VALUE_GROUPS,
-            depths=list(_depth_rows(distribution)),
+            depths=list(_depth_rows(numbers)),
         )
 
     def write_overview(self, groups: Groups, records: Mapping[Variant, Sequence[OverallRecord]]) -> None:

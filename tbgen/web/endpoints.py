@@ -89,7 +89,7 @@ def _type_of(hint: Any) -> tuple[Any, bool]:
     return (possible[0], False) if NoneType in possible else (hint, True)
 
 
-_VIEW_LABELS: Final = {
+_VIEW_TEXTS: Final = {
     View.CLASSICAL: "classical chess without the 50-move rule",
     View.STALEMATE_WINS: "chess in which stalemate wins",
     View.LASKER: "chess in which stalemating gets 3/4 of the point",
@@ -122,9 +122,7 @@ def _of_variant(endpoint: Endpoint, rules: Variant) -> Endpoint:
 
 def _of_view(view: View) -> Endpoint:
     find = partial(lookups.view_position, view)
-    return Endpoint(
-        f"/{view}", f"A position in {_VIEW_LABELS[view]}", find, (Variant.R_MOBILITY,), quick=True
-    )
+    return Endpoint(f"/{view}", f"A position in {_VIEW_TEXTS[view]}", find, (Variant.R_MOBILITY,), quick=True)
 
 
 ENDPOINTS: Final = (

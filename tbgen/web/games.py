@@ -110,11 +110,9 @@ def legal_moves(stock: Stock, fen: FenText, accrued: AccruedText | None) -> Lega
     :raises UsageError: if the position is invalid, or has described men.
     :raises TbgenError: if a table cannot be used.
     """
-    question = question_of(fen, accrued, stock.variant)
-    board, _ = read_chess(question.board, None, stock.variant)
-    arbiter = Arbiter(
-        board, accrued=question.accrued, rules=stock.variant, fifty_move_rule=FiftyMoveRule.NONE
-    )
+    query = question_of(fen, accrued, stock.variant)
+    board, _ = read_chess(query.board, None, stock.variant)
+    arbiter = Arbiter(board, accrued=query.accrued, rules=stock.variant, fifty_move_rule=FiftyMoveRule.NONE)
     first, *after = [
         state._replace(value=state.position_score, depth=0) if state.position_score.rank < 2 else state
         for state in looked_up(stock.tables, [GameState.of(arbiter), *_successors(arbiter)])
@@ -242,8 +240,7 @@ def _game_with_variations(pgn: bytes) -> tuple[Game, Variations]:
     variations = read_variations(raws[0], found)
     if (plies := len(found.moves) + len(variations.moves)) > MOST_PLIES:
         with_them = " with its variations" if variations.moves else ""
-        sentence = f"the game has {plies} plies{with_them}: at most {MOST_PLIES} are allowed"
-        raise Refusal(413, "too_large", sentence)
+        raise Refusal(413, "too_large", f"the game has {plies} plies{with_them}: the limit is {MOST_PLIES}")
     return found, variations
 
 

@@ -49,7 +49,7 @@ from tbgen.games.tagging import TaggedGame
 Change: TypeAlias = tuple[str, dict[str, Any]]
 """The name and the document of a server-sent event."""
 
-_MAX_LISTED_GAMES: Final = 50
+_MAX_LISTED: Final = 50
 """Maximum number of finished games in one answer."""
 _MAX_CROSSTABLE_PLAYERS: Final = 16
 _REST_FACTOR: Final = 20
@@ -310,10 +310,7 @@ class LiveState:
         :param before: the number of a game; only earlier games are returned.
         """
         end = len(self._finished) if before is None else min(max(before - 1, 0), len(self._finished))
-        return {
-            "total": len(self._finished),
-            "games": self._finished[max(0, end - _MAX_LISTED_GAMES) : end][::-1],
-        }
+        return {"total": len(self._finished), "games": self._finished[max(0, end - _MAX_LISTED) : end][::-1]}
 
 
 def _score(score: MatchScore) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def question_of(fen: str, accrued: str | None, variant: Variant) -> Question:
     :raises UsageError: if the FEN or the score is invalid.
     """
     if len(fen) > MOST_FEN_LETTERS:
-        raise UsageError(f"the FEN has {len(fen)} letters: at most {MOST_FEN_LETTERS} are allowed")
+        raise UsageError(f"the FEN has {len(fen)} letters: the limit is {MOST_FEN_LETTERS}")
     read = parse_position(fen)
     if accrued:
         return Question(read.board, GScore.parse(accrued), variant)

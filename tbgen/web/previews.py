@@ -42,12 +42,11 @@ _AMOUNTS: Final = ((0.25, "clearly"), (0.06, "by a little"), (0.0, "by very litt
 """Words for a lead in points, each with the smallest lead that it describes."""
 
 
-def sentence(
-    turn: chess.Color, position_score: GScore, accrued: GScore, value: GScore, depth: int | None
-) -> str:
+def sentence(turn: chess.Color, score: GScore, accrued: GScore, value: GScore, depth: int | None) -> str:
     """Return a sentence on the result of best play.
 
     :param turn: the side to move.
+    :param score: the position score.
     :param depth: plies until the value is reached; None if unavailable.
 
     >>> sentence(chess.BLACK, GScore("G3.5"), GScore("G3.5"), GScore("G1.5"), 4)
@@ -56,8 +55,8 @@ def sentence(
     mover = _side(turn)
     holder, opponent = _side(value.white), _side(not value.white)
     soon = "" if depth is None else f" in {counted((depth + 1) // 2, 'move')}"
-    if position_score.rank < 2:
-        return f"{mover} is {'stalemated' if position_score.rank else 'mated'}."
+    if score.rank < 2:
+        return f"{mover} is {'stalemated' if score.rank else 'mated'}."
     if value.rank == 0:
         return f"{holder} mates{soon}."
     if value.rank == 1:
@@ -166,8 +165,7 @@ def _line(query: Mapping[str, str]) -> tuple[list[str], int]:
         if before[number] == path[-1]:
             path.append(number)
     if len(path) > MOST_FRAMES:
-        excess = f"the line has {len(path) - 1} moves: at most {MOST_FRAMES - 1} are allowed"
-        raise Refusal(413, "too_large", excess)
+        raise Refusal(413, "too_large", f"the line has {len(path) - 1} moves: the limit is {MOST_FRAMES - 1}")
     return [sans[number] for number in path[1:]], at
 
 

@@ -103,15 +103,11 @@ def _slots(
 
 _MAX_RANK: Final = 12
 """Maximum rank of the value, G6.0; higher scores are hardly worth playing for."""
-_PUZZLE_PLIES: Final = range(3, 16)
+_DEPTHS: Final = range(3, 16)
 """Allowed depths of a puzzle, in plies."""
 _TEMPTING_MOVES: Final = {Level.EASY: range(2), Level.MEDIUM: range(2, 5), Level.HARD: range(5, 1 << 8)}
 """Numbers of tempting wrong moves in a puzzle, by level."""
-_CHALLENGE_PLIES: Final = {
-    Level.EASY: range(3, 9),
-    Level.MEDIUM: range(9, 21),
-    Level.HARD: range(21, 1 << 10),
-}
+_GAME_DEPTHS: Final = {Level.EASY: range(3, 9), Level.MEDIUM: range(9, 21), Level.HARD: range(21, 1 << 10)}
 """Depths of a challenge in plies, by level."""
 _MIN_MEN: Final = 3
 _BATCH_POSITIONS: Final = 128
@@ -130,9 +126,7 @@ def puzzle(
     :raises TbgenError: if the table is missing, or cannot be used.
     """
     wanted = _level(level)
-    for boards in (
-        _of_day(stock, wanted, material, _day(day)) if day else _drawn(stock, material, _PUZZLE_PLIES)
-    ):
+    for boards in _of_day(stock, wanted, material, _day(day)) if day else _drawn(stock, material, _DEPTHS):
         for board, moves in zip(boards, stock.tables.moves_many(boards, FRESH), strict=True):
             if isinstance(moves, TbgenError) or not _is_puzzle(board, moves):
                 continue
@@ -150,7 +144,7 @@ def challenge(stock: Stock, level: LevelText | None, material: MaterialText | No
     :raises Refusal: if no such position is found, or a parameter is invalid.
     :raises TbgenError: if the table is missing, or cannot be used.
     """
-    for boards in _drawn(stock, material, _CHALLENGE_PLIES[_level(level) or _random.choice(list(Level))]):
+    for boards in _drawn(stock, material, _GAME_DEPTHS[_level(level) or _random.choice(list(Level))]):
         if boards:
             return position(stock, boards[0].fen(), None)
     raise _none("position to play")
@@ -197,9 +191,9 @@ def _of_day(
     unpacked = (each.material for each in stock.entries() if each.info and not each.info.packed)
     plain = [each for each in unpacked if each in materials]
     if plain:
-        yield from drawn_by(Draws(text), stock, plain, _MAX_RANK, _PUZZLE_PLIES)
+        yield from drawn_by(Draws(text), stock, plain, _MAX_RANK, _DEPTHS)
     else:
-        yield from _drawn(stock, name, _PUZZLE_PLIES, Random(text))
+        yield from _drawn(stock, name, _DEPTHS, Random(text))
 
 
 def _materials(stock: Stock, name: str | None) -> Sequence[Material]:

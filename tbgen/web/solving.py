@@ -59,14 +59,12 @@ class Solving:
         if self._budget is None:
             raise Refusal(404, "not_offered", "this server solves no positions: tbgen solve does")
         values: dict[str, Any] = parameters_of(request, STATE)
-        question = question_of(**values, variant=Variant.R_MOBILITY)
-        read_chess(*question.state, Variant.R_MOBILITY)
-        return EventStream(self.events(question, self._budget, client_of(request)))
+        query = question_of(**values, variant=Variant.R_MOBILITY)
+        read_chess(*query.state, Variant.R_MOBILITY)
+        return EventStream(self.events(query, self._budget, client_of(request)))
 
     @asynccontextmanager
-    async def events(
-        self, question: Question, budget: Budget, client: str
-    ) -> AsyncIterator[AsyncIterator[str]]:
+    async def events(self, query: Question, budget: Budget, client: str) -> AsyncIterator[AsyncIterator[str]]:
         """Solve a position within the block, which iterates over the events.
 
         :raises Refusal: if another position is being solved, or the client's account is empty.
@@ -76,10 +74,10 @@ class Solving:
                 sentence = "the server is solving another position: try again later"
                 raise Refusal(503, "busy", sentence, {"Retry-After": "30"})
             async with self._turn, AsyncExitStack() as stack:
-                yield self._solve(question, budget, bill, stack)
+                yield self._solve(query, budget, bill, stack)
 
     async def _solve(
-        self, question: Question, budget: Budget, bill: Bill, stack: AsyncExitStack
+        self, query: Question, budget: Budget, bill: Bill, stack: AsyncExitStack
     ) -> AsyncIterator[str]:
         """Yield the events; the processes that compile and solve are ended with the stack."""
         if not is_compiled(KERNELS):
@@ -87,7 +85,7 @@ class Solving:
             compiling = await stack.enter_async_context(_running(COMPILE, DEVNULL))
             await compiling.wait()
         stack.enter_context(bill.timed())  # compiling is charged to nobody, since it serves all clients
-        words = [*COMMAND, *_arguments(question, budget), *self._tables]
+        words = [*COMMAND, *_arguments(query, budget), *self._tables]
         process = await stack.enter_async_context(_running(words, PIPE))
         async for text in _events(process, monotonic() + budget.seconds + _MARGIN_SECONDS):
             yield text
@@ -108,11 +106,11 @@ async def _running(words: Sequence[str], output: int) -> AsyncIterator[Process]:
         await asyncio.shield(process.wait())
 
 
-def _arguments(question: Question, budget: Budget) -> list[str]:
+def _arguments(query: Question, budget: Budget) -> list[str]:
     """Return the arguments of ``tbgen solve``."""
-    words = [question.board.fen(), "--json", "--stream"]
+    words = [query.board.fen(), "--json", "--stream"]
     words += ["--time", f"{budget.seconds:.1f}s", "--memory", f"{budget.memory >> 20}M"]
-    return words if question.accrued is None else [*words, "--accrued", str(question.accrued)]
+    return words if query.accrued is None else [*words, "--accrued", str(query.accrued)]
 
 
 async def _events(process: Process, end: float) -> AsyncIterator[str]:

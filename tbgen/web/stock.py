@@ -111,9 +111,7 @@ class Stock:
                     raise result
                 if value in (None, result.value):
                     return board
-        sentence = (
-            f"none of {_MAX_TRIES:,} random positions of {material} has that value, which is rare there"
-        )
+        sentence = f"none of {_MAX_TRIES:,} random positions of {material} has that value, which is rare"
         raise Refusal(404, "no_position", sentence)
 
     def _entry(self, material: Material, *, counted: bool) -> Entry:
