@@ -33,20 +33,20 @@ interface PositionCounts { white: number; black: number }
 interface CountedTableDocument extends TableDocument { positions: PositionCounts; form: string; accrued: boolean; max_depth: number; values: ValueCounts; longest: LongestState }
 
 /** The answer to a GET request, by its path; the explorer's request is about a position, in the tables or in a view of them. */
-type Answered<Path> =
+type AnswerTo<Path> =
     Path extends "tables" ? TablesDocument : Path extends "live/games" ? FinishedGames : Path extends "live/event" ? WholeEvent :
     Path extends `live/games/${string}` ? ToldGame : Path extends `${string}/stats/${string}` ? CountedTableDocument :
     Path extends `${string}/accrued` ? AccruedScoresDocument : Path extends `${string}/mainline` ? MainlineDocument :
     Path extends `${string}/moves` ? LegalMovesDocument : Path extends `${string}/puzzle` ? PuzzleDocument : Answer
 /** The answer to a text sent by POST. */
-type Taken<Path> = Path extends `${string}/reply` ? ReplyDocument : Path extends `${string}/games` ? GamesDocument : GameDocument
+type PostedTo<Path> = Path extends `${string}/reply` ? ReplyDocument : Path extends `${string}/games` ? GamesDocument : GameDocument
 interface Question { fen?: string; accrued?: string; material?: string; value?: string; side?: string; level?: string; day?: string; before?: number }
 
 // Events; docs/match.md describes their messages.
 
 interface LivePly { uci: string; san: string; accrued: string; comment: string; line: string; position_score: string; fen: string }
 interface Thought { comment: string; line: string }
-interface ToldGame { key: string; number: number; white: string; black: string; start: { fen: string; accrued: string; position_score: string }; plies: LivePly[]; left: Record<Colour, number>; thought: Thought; since: number }
+interface LiveGame { key: string; number: number; white: string; black: string; start: { fen: string; accrued: string; position_score: string }; plies: LivePly[]; left: Record<Colour, number>; thought: Thought; since: number }
 interface Moved { key: string; ply: LivePly; fen: string; left: Record<Colour, number> }
 interface FinishedGame { key: string; number: number; white: string; black: string; value: string; points: PointsDocument; plies: number; reason: string; basis: string }
 interface FinishedGames { total: number; games: FinishedGame[] }
@@ -55,7 +55,7 @@ interface Column { title: string; word?: boolean }
 interface StandingsTable { key: string; title: string; note: string; first: string; columns: Column[]; rows: Child[][] }
 interface MatchScore { player: string; opponent: string; points: number; games: number; elo: { difference: number; margin: number; los: number }; test: { llr: number; lower: number; upper: number; verdict: string } }
 interface Standings { score: MatchScore; tables: StandingsTable[]; games: number; leaders: string[]; lead: string }
-interface WholeEvent { event: LiveEvent; finished: FinishedGames; playing: ToldGame[]; standings: Standings; over: string }
+interface WholeEvent { event: LiveEvent; finished: FinishedGames; playing: LiveGame[]; standings: Standings; over: string }
 
 // The page's own data.
 
@@ -79,14 +79,14 @@ interface Fen { men: Map<string, string>; turn: string; castling: string; ep: st
 interface Arrow { uci: string; kind: string }
 interface Interval { lower: string; upper: string }
 /** The scores of a position in a graph. */
-interface Outlined { accrued?: string; value?: string }
-interface Does { play: (move: Move) => unknown; look: (move: Move) => unknown; leave: () => unknown }
-interface Shown { state: State; plies: Ply[]; line: Ply[] }
+interface GraphPly { accrued?: string; value?: string }
+interface MoveActions { play: (move: Move) => unknown; look: (move: Move) => unknown; leave: () => unknown }
+interface SharedView { state: State; plies: Ply[]; line: Ply[] }
 /** The value that a ply of a game against the page has kept or lost. */
-interface Review { at: number; san: string; mover: Side; had: string; got: string; best: string; mark: string; left: string; accrued: string }
+interface PlyReview { at: number; san: string; mover: Side; had: string; got: string; best: string; mark: string; left: string; accrued: string }
 interface Puzzle extends PositionMovesDocument { level?: string; day?: string }
 /** A move that can be stepped through, with the position that it leads to. */
-interface Walked extends Partial<PlyDocument> { uci: string; san: string; fen?: string }
+interface SteppedMove extends Partial<PlyDocument> { uci: string; san: string; fen?: string }
 /** Neighbouring stops of the slider; if `kept`, the value of each is its accrued score. */
 interface Stretch { value: string; stops: AccruedScoreDocument[]; kept?: boolean }
 interface Progress extends Interval { cells: number }
@@ -113,18 +113,18 @@ interface Elements extends Record<string, HTMLElement> {
 // A site without a server: positions, moves and scores as numbers, see static/chess.js, and the contents of its files.
 
 interface Position { men: string[]; side: number; castling: string; ep: number; clock: number; number: number }
-interface Try { from: number; to: number; promotion: string; rook?: number }
-interface StudiedMove extends Try { kind: string; next: Position; capture: boolean; passing: boolean; zeroing: boolean; uci: string }
+interface PseudoMove { from: number; to: number; promotion: string; rook?: number }
+interface StudiedMove extends PseudoMove { kind: string; next: Position; capture: boolean; passing: boolean; zeroing: boolean; uci: string }
 interface Studied extends Position { moves: StudiedMove[]; check: boolean; passing: boolean; over: boolean; positionScore: number }
 interface Goal { value: number; depth: number }
-interface Held { position: Studied; accrued: number; note?: string }
-interface Reached extends Held { move: StudiedMove }
+interface PositionState { position: Studied; accrued: number; note?: string }
+interface ReachedState extends PositionState { move: StudiedMove }
 interface Dataset { type: "u1" | "u2" | "i4" | "u8"; length: number; pieces: number[][]; pieces_per_row: number }
 interface TableFacts extends CountedTableDocument { bytes: number; datasets: Record<string, Dataset>; free_men: string; pawns: string; phase_size: number; size: number }
 /** Elements of a dataset; elements of `u8`, which are read one by one, are BigInts. */
 type Piece = Uint8Array | Uint16Array | Int32Array
 interface Slot { slot: number; phase: number; within: number; symmetry: (square: number) => number }
 interface PgnMove { san: string; after: number; depth: number; comment: string; nags: number[] }
-interface Begun extends PgnGame { start: number; words: boolean; over: boolean }
+interface UnfinishedPgn extends PgnGame { start: number; words: boolean; over: boolean }
 interface PgnGame { tags: Record<string, string>; comment: string; result: string; moves: PgnMove[]; pgn?: string }
-interface Followed extends Held { san: string; move: StudiedMove; ply: number; before: Followed; comment: string; nags: number[]; after?: number }
+interface FollowedState extends PositionState { san: string; move: StudiedMove; ply: number; before: FollowedState; comment: string; nags: number[]; after?: number }

@@ -25,14 +25,14 @@ export class Refused extends Error {
 /** Return the refusal of invalid input. @type {(message: string) => Refused} */
 export const badInput = message => new Refused(400, {code: "bad_input", message})
 
-/** Send a GET request, or return its cached answer; parameters that are null or empty are omitted. @type {<Path extends string>(path: Path, parameters?: Question) => Promise<Answered<Path>>} */
+/** Send a GET request, or return its cached answer; parameters that are null or empty are omitted. @type {<Path extends string>(path: Path, parameters?: Question) => Promise<AnswerTo<Path>>} */
 export async function ask(path, parameters = {}) {
     const request = () => fresh(path, parameters)
     return await (path.endsWith("/sample") ? request() : cached(cache, addressOf(path, parameters), request, MAX_CACHED))
 }
 
-/** Send a GET request whose answer changes, without caching it. @type {<Path extends string>(path: Path, parameters?: Question) => Promise<Answered<Path>>} */
-export const fresh = async (path, parameters = {}) => /** @type {Answered<typeof path>} */ (await (await source).get(path, parameters))
+/** Send a GET request whose answer changes, without caching it. @type {<Path extends string>(path: Path, parameters?: Question) => Promise<AnswerTo<Path>>} */
+export const fresh = async (path, parameters = {}) => /** @type {AnswerTo<typeof path>} */ (await (await source).get(path, parameters))
 
 /** @type {(path: string, parameters: Question) => string} */ function addressOf(path, parameters) {
     const present = Object.entries(parameters).filter(([, value]) => value !== null && value !== undefined && value !== "")
@@ -40,8 +40,8 @@ export const fresh = async (path, parameters = {}) => /** @type {Answered<typeof
     return query ? `${path}?${query}` : path
 }
 
-/** Send a POST request. @type {<Path extends string>(path: Path, body: string | Blob) => Promise<Taken<Path>>} */
-export const post = async (path, body) => /** @type {Taken<typeof path>} */ (await (await source).post(path, body))
+/** Send a POST request. @type {<Path extends string>(path: Path, body: string | Blob) => Promise<PostedTo<Path>>} */
+export const post = async (path, body) => /** @type {PostedTo<typeof path>} */ (await (await source).post(path, body))
 
 /** The source of answers: a server or a static site's tables. @typedef {{get: (path: string, question: Question) => Promise<unknown>, post: (path: string, body: string | Blob) => Promise<unknown>}} Source */
 

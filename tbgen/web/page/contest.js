@@ -45,7 +45,7 @@ export const keepsAccrued = ({accrued, value}) => accrued === value
  * Return what each ply of a game has kept or lost: its number `at`, `san`, the `mover`, the value that the mover `had`
  * before it and `got` by it (null if no table has it), the `best` move, and a `mark`: "?" for a loss, "??" if the
  * score goes to the opponent.
- * @type {(plies: ContestPly[]) => Review[]}
+ * @type {(plies: ContestPly[]) => PlyReview[]}
  */
 function reviewed(plies) {
     return plies.slice(1).map(({san, value: got, answer}, index) => {

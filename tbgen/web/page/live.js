@@ -47,7 +47,7 @@ function showEvent() {
 
 const cards = () => [...games.values()].filter(game => game.view instanceof Card)
 
-/** @type {(told: ToldGame) => void} */ function start(told) {
+/** @type {(told: LiveGame) => void} */ function start(told) {
     const gone = [...games.values()].find(game => game.result && (game !== stage.game || stage.free))
     if (gone && games.size >= event.concurrency) {
         gone.view?.close()
@@ -57,7 +57,7 @@ const cards = () => [...games.values()].filter(game => game.view instanceof Card
     count()
 }
 
-/** @type {(told: ToldGame) => void} */ function enter(told) {
+/** @type {(told: LiveGame) => void} */ function enter(told) {
     const game = new Watched(told)
     games.set(game.key, game)
     if (stage.free) choose(game)

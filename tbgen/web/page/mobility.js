@@ -66,7 +66,7 @@ const GRID = ["G0.5", "G2.0", "G6.0", "-G6.0", "-G2.0", "-G0.5"]
 /**
  * Return the graph of a game.
  *
- * @type {(plies: Outlined[], shown: {width: number, at?: number, whole?: boolean, onGo?: (at: number) => unknown}) => SVGSVGElement}
+ * @type {(plies: GraphPly[], shown: {width: number, at?: number, whole?: boolean, onGo?: (at: number) => unknown}) => SVGSVGElement}
  * @param plies positions with `accrued`, and `value` if a table has it
  * @param shown the graph's `width`, and optionally `at`, the position to mark; `whole`, whether all values that the
  *     tables have are present; `onGo`, called with the number of the chosen position
@@ -76,7 +76,7 @@ export function graph(plies, {width: wanted, at = null, whole = false, onGo = nu
     const x = (/** @type {number} */ ply) => LEFT + (width - LEFT - 8) * ply / Math.max(plies.length - 1, 1)
     const y = (/** @type {string} */ value) => HEIGHT / 2 - (HEIGHT / 2 - 8) * height(value)
     const first = plies.findIndex(ply => ply.value)
-    const all = plies.map((ply, index) => /** @type {[Outlined, number]} */ ([ply, index]))
+    const all = plies.map((ply, index) => /** @type {[GraphPly, number]} */ ([ply, index]))
     const known = all.filter(([ply]) => ply.value)
     const accrued = all.filter(([ply]) => ply.accrued)
     const said = `Accrued score over ${counted(movesIn(plies.length - 1), "move")}, from ${accrued[0]?.[0].accrued} to ${accrued.at(-1)?.[0].accrued}`
@@ -106,7 +106,7 @@ export function graph(plies, {width: wanted, at = null, whole = false, onGo = nu
 /** Return a step-shaped path through points. @type {(points: number[][]) => string} */
 const steps = points => points.map(([x, y], index) => index ? `H${x.toFixed(1)}V${y.toFixed(1)}` : `M${x.toFixed(1)} ${y.toFixed(1)}`).join("")
 
-/** Return a path through the positions with values, interrupted at those without. @type {(known: [Outlined, number][], x: (ply: number) => number, y: (value: string) => number) => string} */
+/** Return a path through the positions with values, interrupted at those without. @type {(known: [GraphPly, number][], x: (ply: number) => number, y: (value: string) => number) => string} */
 function pieces(known, x, y) {
     let last = -2
     let path = ""

@@ -13,7 +13,7 @@ const MAX_BEST = 8
 /**
  * Show the moves of an answer.
  *
- * @type {(element: Element, answer: Answer, rules: string, does: Does) => void}
+ * @type {(element: Element, answer: Answer, rules: string, does: MoveActions) => void}
  * @param does `play(move)`, `look(move)` and `leave()`
  */
 export function showMoves(element, answer, rules, does) {
@@ -40,7 +40,7 @@ function heading(move, index, rules, {accrued, beyond}) {
     return [index ? "leads to " : move.value === accrued ? "keeps " : "gets ", score(move.value)]
 }
 
-/** @type {(move: Move, rules: string, does: Does) => Button} */ function button(move, rules, does) {
+/** @type {(move: Move, rules: string, does: MoveActions) => Button} */ function button(move, rules, does) {
     const depth = move.checkmate ? "mate" : move.stalemate ? "stalemate" : move.depth === null ? "" : String(movesIn(move.depth))
     const said = [
         move.depth === null ? "" : `${counted(movesIn(move.depth), "move")} to go`,

@@ -18,7 +18,7 @@ const mobility = new Mobility(board)
 let turn = 0
 /** The move that the text is about; null if it is no longer wanted. @type {Move} */
 let answered = null
-/** Moves that can be stepped through, each with the `fen` that it leads to: the solution, or a wrong move and its refutation. @type {Walked[]} */
+/** Moves that can be stepped through, each with the `fen` that it leads to: the solution, or a wrong move and its refutation. @type {SteppedMove[]} */
 let walk = []
 /** Whether these moves are the solution. */
 let isDone = false
@@ -114,7 +114,7 @@ function restore(arrows = []) {
     go(0)
 }
 
-/** Return moves from the puzzle's position, each with the position that it leads to. @type {(moves: Walked[]) => Walked[]} */
+/** Return moves from the puzzle's position, each with the position that it leads to. @type {(moves: SteppedMove[]) => SteppedMove[]} */
 function walked(moves) {
     let {fen} = puzzle
     return moves.map(move => ({...move, fen: fen = after(fen, move.uci)}))

@@ -9,7 +9,7 @@ import {lineThrough} from "./tree.js"
 
 const FRAME = 'width="420" height="600" title="A position of r-mobility chess"'
 
-/** Offer pictures, GIFs and frames; `here` returns the shown `state`, the `plies` of its tree, and best play, a `line`. @type {(here: () => Shown) => void} */
+/** Offer pictures, GIFs and frames; `here` returns the shown `state`, the `plies` of its tree, and best play, a `line`. @type {(here: () => SharedView) => void} */
 export function offerSharing(here) {
     const shown = () => lineOf(here())
     on("copy-picture", async () => {
@@ -26,7 +26,7 @@ export function offerSharing(here) {
     on("copy-embed", () => copy(`<iframe src="${new URL($("copy-embed").dataset.page + written(shown()), location.href)}" ${FRAME}></iframe>`, "Frame"))
 }
 
-/** Return a state without variations: the line through the shown position, with best play if that is the last one. @type {(shown: Shown) => State} */
+/** Return a state without variations: the line through the shown position, with best play if that is the last one. @type {(shown: SharedView) => State} */
 function lineOf({state, plies, line}) {
     const path = lineThrough(plies, state.at)
     const best = path.at(-1) === state.at ? line : []

@@ -14,7 +14,7 @@ export const addressOf = (key, ending = isStatic ? ".html" : "") => `live/games/
 
 /** The state of a game from the server's messages; docs/match.md describes the fields. */
 export class Watched {
-    /** @param {ToldGame} told */ constructor(told) {
+    /** @param {LiveGame} told */ constructor(told) {
         this.key = told.key
         this.white = told.white
         this.black = told.black

@@ -50,7 +50,7 @@ function attacked(men, square, by) {
 /** @type {(position: Position, side: number) => boolean} */
 const inCheck = ({men}, side) => attacked(men, kingOf(men, side), 1 - side)
 
-/** Yield pseudo-legal moves: `from`, `to` and `promotion`, and `rook` for castling. @type {(position: Position) => Generator<Try>} */
+/** Yield pseudo-legal moves: `from`, `to` and `promotion`, and `rook` for castling. @type {(position: Position) => Generator<PseudoMove>} */
 function* tries({men, side, ep, castling}) {
     const them = (/** @type {number} */ square) => men[square] && sideOf(men[square]) !== side
     for (const from of SQUARES) {
@@ -86,7 +86,7 @@ function* tries({men, side, ep, castling}) {
     }
 }
 
-/** Return the position after a move. @type {(position: Position, move: Try) => Position} */
+/** Return the position after a move. @type {(position: Position, move: PseudoMove) => Position} */
 function made({men: before, side, castling, ep, clock, number}, {from, to, promotion, rook}) {
     const men = [...before]
     const isPawn = men[from].toUpperCase() === "P"

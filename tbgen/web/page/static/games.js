@@ -14,10 +14,10 @@ const MOVE = /^([KQRBN]?)([a-h]?)([1-8]?)x?([a-h][1-8])=?([QRBN]?)$/
 
 /** Yield the games of a text: `tags`, the `comment` after the last move, the `result`, the `pgn`, and the `moves`. @type {(text: string) => Generator<PgnGame>} */
 function* parsed(text) {
-    let game = /** @type {Begun} */ (null)
+    let game = /** @type {UnfinishedPgn} */ (null)
     let stack = /** @type {number[]} */ ([])
     let at = 0
-    /** @type {(start: number) => Begun} */
+    /** @type {(start: number) => UnfinishedPgn} */
     const begun = start => ({start, tags: {}, comment: "", result: "*", moves: [{san: null, after: null, depth: 0, comment: "", nags: []}], words: false, over: false})
     for (const {0: token, index, 1: name, 2: value, 3: braced, 4: comment = braced, 5: nag, 6: sign, 7: bracket, 8: result, 9: castling, 10: san} of text.matchAll(TOKEN)) {
         if (/^\s/.test(token)) continue
@@ -71,12 +71,12 @@ function moveOf({moves}, san) {
 /**
  * Return the states of a game, those of the main line first, each with the `move` that led to it and its `san`, the
  * number of the state that it is `after`, and its `ply`; and the number of variations `cut` before an illegal move.
- * @type {(game: Pick<PgnGame, "tags" | "moves">, rules: string) => {states: Followed[], cut: number, main: number}}
+ * @type {(game: Pick<PgnGame, "tags" | "moves">, rules: string) => {states: FollowedState[], cut: number, main: number}}
  */
 function followed({tags, moves}, rules) {
     const fen = tags.FEN ?? INITIAL
     const start = stateOf({fen, accrued: tags.FENAccrued}, rules)
-    /** @type {Followed[]} */
+    /** @type {FollowedState[]} */
     const states = [{...start, san: null, move: null, ply: 0, before: null, comment: moves[0].comment, nags: []}]
     let cut = 0
     moves.slice(1).forEach(({san, after, depth, comment, nags}, index) => {
@@ -91,7 +91,7 @@ function followed({tags, moves}, rules) {
     return {states: order.map(state => ({...state, after: order.indexOf(state.before)})), cut, main: moves.filter(move => !move.depth).length}
 }
 
-/** @type {(state: Followed, goal: Goal) => GamePlyDocument} */ const plyOf = (state, goal) => ({
+/** @type {(state: FollowedState, goal: Goal) => GamePlyDocument} */ const plyOf = (state, goal) => ({
     ...stateDocument(state, goal), ply: state.ply, uci: state.move?.uci ?? null, san: state.san && state.san + checkMark(state.position), comment: state.comment,
     nags: state.nags, position_score: textOf(state.position.positionScore),
 })

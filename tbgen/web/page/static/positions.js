@@ -14,7 +14,7 @@ const ANY_SCORE_REPLACES = 1999
 const VIEWS = {classical: [1, 0.5], "stalemate-wins": [1, 1], lasker: [1, 0.75]}
 const CASTLING = "no table holds positions with castling rights: write - for them if they do not matter"
 
-/** Return the studied position of a request, and its accrued score with the position score folded in. @type {(question: Question, rules: string) => Held} */
+/** Return the studied position of a request, and its accrued score with the position score folded in. @type {(question: Question, rules: string) => PositionState} */
 export function stateOf({fen = "", accrued = null}, rules) {
     const {position, seventh} = readFen(fen)
     validate(position)
@@ -34,7 +34,7 @@ function noteOn(seventh, {clock, passing}) {
     return `the seventh field ${textOf(seventh)} does not count: ${reason}`
 }
 
-/** Return the state of a request whose position a table may hold; throw a refusal otherwise. @type {(question: Question, rules: string) => Promise<Held>} */
+/** Return the state of a request whose position a table may hold; throw a refusal otherwise. @type {(question: Question, rules: string) => Promise<PositionState>} */
 async function stateInTables(parameters, rules) {
     const men = numberOfMen(readFen(parameters.fen ?? "").position)
     if (men > MOST_MEN) throw badInput(`the position has ${men} men, kings included: ${await stock()}`)
@@ -46,7 +46,7 @@ async function stateInTables(parameters, rules) {
 /** @type {(position: Studied) => {checkmate: boolean, stalemate: boolean}} */
 const endOf = ({over, check}) => ({checkmate: over && check, stalemate: over && !check})
 
-/** @type {(state: Held, goal: Goal, rules: string) => PositionDocument} */
+/** @type {(state: PositionState, goal: Goal, rules: string) => PositionDocument} */
 const factsOf = ({position, accrued, note = null}, goal, rules) => ({
     fen: fenOf(position), material: materialOf(position).material, rules, ...endOf(position),
     insufficient_material: isInsufficient(position), position_score: textOf(position.positionScore), accrued: textOf(accrued),
@@ -54,16 +54,16 @@ const factsOf = ({position, accrued, note = null}, goal, rules) => ({
     note,
 })
 
-/** Return the state that a move leads to. @type {(state: Held, move: StudiedMove, rules: string) => Held} */
+/** Return the state that a move leads to. @type {(state: PositionState, move: StudiedMove, rules: string) => PositionState} */
 export function reached({accrued}, move, rules) {
     const position = studied(move.next)
     return {position, accrued: accruedAt(position, move.zeroing && rules === "r" ? null : accrued, rules)}
 }
 
-/** Return the states that all legal moves lead to, each with its `move`. @type {(state: Held, rules: string) => Reached[]} */
+/** Return the states that all legal moves lead to, each with its `move`. @type {(state: PositionState, rules: string) => ReachedState[]} */
 const reachedBy = (state, rules) => state.position.moves.map(move => ({move, ...reached(state, move, rules)}))
 
-/** Return the states after all moves with their `goal`, the best for the mover first: gains with less depth first, losses with more. @type {(state: Held, rules: string) => Promise<(Reached & {goal: Goal})[]>} */
+/** Return the states after all moves with their `goal`, the best for the mover first: gains with less depth first, losses with more. @type {(state: PositionState, rules: string) => Promise<(ReachedState & {goal: Goal})[]>} */
 async function ranked(state, rules) {
     const {position: {side}, accrued} = state
     const found = await Promise.all(reachedBy(state, rules).map(async each => ({...each, goal: await goalOf(each.position, each.accrued, rules)})))
@@ -71,7 +71,7 @@ async function ranked(state, rules) {
     return found.sort((one, two) => gain(two) - gain(one) || Math.sign(gain(one)) * (one.goal.depth - two.goal.depth) || (one.move.uci < two.move.uci ? -1 : 1))
 }
 
-/** @type {(position: Studied, reached: Reached) => {uci: string, san: string, zeroing: boolean}} */
+/** @type {(position: Studied, reached: ReachedState) => {uci: string, san: string, zeroing: boolean}} */
 const named = (position, {move, position: after}) => ({uci: move.uci, san: sanOf(position, move) + checkMark(after), zeroing: move.zeroing})
 
 /** @type {(question: Question, rules: string) => Promise<Goal>} */ async function probe(parameters, rules) {
@@ -153,7 +153,7 @@ export async function view(parameters, name) {
 
 /** @type {Omit<StateDocument, "fen" | "accrued">} */ const UNAVAILABLE = {value: null, depth: null, points: null, category: null}
 
-/** Return value and depth of a state of a game from the tables, null if they do not hold it. @type {(state: Held, rules: string) => Promise<Goal>} */
+/** Return value and depth of a state of a game from the tables, null if they do not hold it. @type {(state: PositionState, rules: string) => Promise<Goal>} */
 export async function knownGoal({position, accrued}, rules) {
     if (position.over) return {value: position.positionScore, depth: 0}
     if (position.castling || numberOfMen(position) > MOST_MEN) return null
@@ -165,10 +165,10 @@ export async function knownGoal({position, accrued}, rules) {
     }
 }
 
-/** Return the document of a state of a game. @type {(state: Held, goal: Goal) => StateDocument} */
+/** Return the document of a state of a game. @type {(state: PositionState, goal: Goal) => StateDocument} */
 export const stateDocument = ({position, accrued}, goal) => ({fen: fenOf(position), accrued: textOf(accrued), ...goal ? worthOf(goal, position.side) : UNAVAILABLE})
 
-/** Return value and depth of a state from the goals of all its moves, null if one is unavailable. @type {(state: Held, goals: Goal[]) => Goal} */
+/** Return value and depth of a state from the goals of all its moves, null if one is unavailable. @type {(state: PositionState, goals: Goal[]) => Goal} */
 function byMoves({position: {side}, accrued}, goals) {
     if (!goals.length || goals.includes(null)) return null
     const value = goals.map(goal => goal.value).reduce((best, each) => merit(each, side) > merit(best, side) ? each : best)
