@@ -17,7 +17,7 @@ import {inLine, mainLine} from "./tree.js"
 const ENDS = {over: "", agreed: ": the result is agreed", resigned: ", as you have resigned", repeated: ": the position has occurred three times"}
 /** Ends that the visitor requests. */
 const REQUESTED_ENDS = ["agreed", "resigned"]
-const PAUSE_MS = 350
+const MOVE_PAUSE_MS = 350
 const RETRY_MS = 5000
 const EASY = "easy"
 
@@ -96,7 +96,7 @@ function remember() {
 /** Make the page's move; if the server cannot answer now, try again later. @type {(mine: number) => Promise<void>} */
 async function answer(mine) {
     const again = await attempt($("problem"), async () => {
-        const [move] = await Promise.all([reply(plies, start), pause(PAUSE_MS)])
+        const [move] = await Promise.all([reply(plies, start), pause(MOVE_PAUSE_MS)])
         if (mine === turn) await play(move)
     })
     if (!again || [400, 404].includes(again.status)) return

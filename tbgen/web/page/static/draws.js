@@ -14,9 +14,9 @@ const PUZZLE_PLIES = [3, 15]
 /** @type {Record<string, number[]>} */ const CHALLENGE_PLIES = {easy: [3, 8], medium: [9, 20], hard: [21, Infinity]}
 /** Maximum number of tempting wrong moves in a puzzle, by level. @type {Record<string, number>} */
 const MAX_TEMPTING = {easy: 1, medium: 4, hard: Infinity}
-const DRAWS = 60
-const TRIED = 8
-const TOGETHER = 8
+const MAX_DRAWS = 60
+const POSITIONS_PER_PIECE = 8
+const PARALLEL_PIECES = 8
 
 /** @type {(message: string) => Refused} */ const none = message => new Refused(404, {code: "no_position", message})
 
@@ -95,7 +95,7 @@ export async function sample({material, value, side}, rules) {
         const perRow = datasets.value.pieces_per_row
         const places = shuffled(sides.flatMap(each => Array.from({length: perRow}, (_, piece) => ({mover: each === "white" ? 0 : 1, piece}))), Math.random)
         while (places.length) {
-            const found = await Promise.all(places.splice(0, TOGETHER).map(async ({mover, piece}) =>
+            const found = await Promise.all(places.splice(0, PARALLEL_PIECES).map(async ({mover, piece}) =>
                 (await slotsOf(table, mover, piece, score => wanted === null || score === wanted)).map(slot => ({mover, slot}))))
             if (!found.flat().length) continue
             const {mover, slot} = any(found.flat(), Math.random)
@@ -108,14 +108,14 @@ export async function sample({material, value, side}, rules) {
 /** Yield FENs of positions whose value belongs to the side to move, with an allowed rank and depth. @type {(rules: string, material: string, plies: number[], random: () => number) => AsyncGenerator<string>} */
 async function* drawn(rules, material, [least, most], random) {
     const names = material ? [named(material)] : await materialsOf(rules, 3)
-    for (let draw = 0; names.length && draw < DRAWS; draw++) {
+    for (let draw = 0; names.length && draw < MAX_DRAWS; draw++) {
         const table = await tableOf(any(names, random), rules)
         const side = number(2, random)
         const piece = number(table.facts.datasets.value.pieces_per_row, random)
         const slots = await slotsOf(table, side, piece, score => isWhites(score) === (side === 0) && rankOf(score) <= MAX_RANK)
         const depths = await depthsOf(table, side, slots)
         const fit = slots.filter((_, index) => depths[index] >= least && depths[index] <= most)
-        for (const slot of shuffled(fit, random).slice(0, TRIED)) yield await fenOfSlot(table, side, slot, random() < 0.5)
+        for (const slot of shuffled(fit, random).slice(0, POSITIONS_PER_PIECE)) yield await fenOfSlot(table, side, slot, random() < 0.5)
     }
 }
 
