@@ -74,7 +74,7 @@ from tbgen.cli.build import Journal
 from tbgen.generator import build
 from tbgen.store import format as form
 
-form._PACKED_FROM = 3
+form._MIN_PACKED_MEN = form._PACKED_FROM = 3  # the latter is the name in earlier commits
 directory = Path(sys.argv[2])
 build(
     [Material.parse(sys.argv[1])],
