@@ -73,6 +73,7 @@ def frame_of_cell(cell: Cell, castlings: tuple[Castling, ...] = ()) -> CellFrame
             ],
             np.int64,
         ).reshape(-1, 4),
+        np.zeros((0, 2), np.int64),
     )
     return CellFrame(**vars(lineup), frame=frame)
 

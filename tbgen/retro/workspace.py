@@ -79,7 +79,17 @@ def frame_of(layout: Layout) -> Frame:
         layout.phase_size // 64,
         np.zeros(2, np.uint64),
         np.zeros((0, 4), np.int64),
+        _like_scalars(layout),
     )
+
+
+def _like_scalars(layout: Layout) -> Ints:
+    """Return the ranges of like scalars as int64 (n, 2).
+
+    There are none with pawns, whose moves lead to slots with like men in any order.
+    """
+    ranges = [(first, min(stop, layout.free - 1)) for first, stop in layout.like_men if not layout.pawns]
+    return np.array([each for each in ranges if each[1] - each[0] > 1], np.int64).reshape(-1, 2)
 
 
 def place_pawns(frame: Frame, layout: Layout, phase: int) -> None:

@@ -52,6 +52,23 @@ def test_canonical_words(name: str) -> None:
         assert [int(found[slot >> 6]) >> (slot & 63) & 1 for slot in chosen] == expected.tolist()
 
 
+@pytest.mark.parametrize("name", ["KQQvKQ", "KBBBvK"])
+def test_like_scalars_are_solved_in_order(name: str) -> None:
+    """Of two words that differ in the order of like scalars, one contains all legal positions."""
+    frame, rng, solved = frame_of(layout_of(Material.parse(name))), random.Random(name), 0
+    legal = np.zeros((2, frame.words), np.uint64)
+    for _ in range(200):
+        word = rng.randrange(frame.words)
+        one, other = word >> 6 & 63, word & 63
+        swapped = word + (other - one) * 64 + one - other
+        for each in (word, swapped):
+            legal_words(frame, legal, each, each + 1)
+        later, earlier = (word, swapped) if one > other else (swapped, word)
+        assert not legal[:, later].any() or later == earlier
+        solved += legal[:, earlier].any()
+    assert solved > 50
+
+
 def test_expand() -> None:
     for name in ("KNvK", "KNNvK", "KPvK", "KPPvK"):
         layout = layout_of(Material.parse(name))

@@ -75,6 +75,9 @@ class Frame(Struct):
     castlings: Ints
     """int64 (n, 4): castling rights: king, rook, and the squares that castling takes them to. Both are
     frozen: where one of them moves the right is gone."""
+    like: Ints
+    """int64 (n, 2): half-open ranges of like scalars. Only words with these in the order of their squares
+    are solved; the others contain no legal position."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +151,20 @@ def has_image(frame: Frame, word: int) -> bool:
 
 
 @inlined
+def ordered(frame: Frame, word: int) -> int:
+    """The word with like scalars in the order of their squares: the same positions."""
+    for group in range(len(frame.like)):
+        first, stop = frame.like[group, 0], frame.like[group, 1]
+        for last in range(stop - 1, first, -1):
+            for man in range(first, last):
+                one, other = frame.shifts[man], frame.shifts[man + 1]
+                ahead = ((word >> one) & 63) - ((word >> other) & 63)
+                if ahead > 0:
+                    word += (ahead << other) - (ahead << one)
+    return word
+
+
+@inlined
 def pawn_attacks(colour: int, pawns: Word) -> Word:
     """Squares attacked by all pawns of a colour."""
     attacked = ZERO
@@ -205,10 +222,10 @@ def enter_word(frame: Frame, word: int, men: Men) -> Word:
 @jit
 def legal_words(frame: Frame, legal: Words, start: int, stop: int) -> None:
     """Set ``legal[:, start:stop]`` (uint64 (2, words)): positions whose side not to move is not in check and
-    whose men stand on different squares."""
+    whose men stand on different squares, like scalars in order."""
     men = room_for_men()
     for word in range(start, stop):
-        occupied = enter_word(frame, word, men)
+        occupied = enter_word(frame, word, men) if ordered(frame, word) == word else ZERO
         for side in range(2):
             legal[side, word] = ZERO
             if occupied:

@@ -23,7 +23,7 @@ from tbgen.retro.geometry import (
     TRIANGLE_OF,
     Movement,
 )
-from tbgen.retro.kernels.frame import Frame, counts, decode, has_image, is_image, reach
+from tbgen.retro.kernels.frame import Frame, counts, decode, has_image, is_image, ordered, reach
 from tbgen.retro.kernels.words import ZERO, Ints, Word, Words, bits_of, image, popcount, rotated
 
 ALL_MOVES, CROSSING, OF_KINGS = range(3)
@@ -102,10 +102,12 @@ def _is_live(search: MoveSearch, word: int) -> bool:
 
 
 @inlined
-def _add(search: MoveSearch, word: int, bits: Word, symmetry: int, count: int) -> int:
+def _add(search: MoveSearch, word: int, bits: Word, symmetry: int, count: int, sort: bool) -> int:
     """Append the move of some positions that turns the board by a symmetry, unless it comes from a word that
-    is not live; return the new count."""
+    is not live; return the new count. With ``sort``, like scalars may be out of order in ``word``."""
     found = search.found
+    if sort:
+        word = ordered(search.frame, word)
     if search.backward:
         if not _is_live(search, word):
             return count
@@ -122,6 +124,7 @@ def _moves_of_scalars(search: MoveSearch, word: int, bits: Word, which: int, cou
     among them, such as leaps onto a man; return the number of entries, and the squares of scalars and pawns.
     For the rest see ``origins``."""
     frame, squares, moves = search.frame, search.found.squares, search.frame.moves
+    sort = len(frame.like) > 0
     occupied, kings = decode(frame, word, squares), KING_BACKWARD if search.backward else KING_FORWARD
     for man in range(frame.scalars if which == ALL_MOVES else 2):
         if frame.movers[man] != search.mover:
@@ -133,11 +136,11 @@ def _moves_of_scalars(search: MoveSearch, word: int, bits: Word, which: int, cou
                 symmetry = kings[coord, number, 1]
                 if which != CROSSING or symmetry != 0:
                     other = king_word(frame, word, squares, kings[coord, number, 0], symmetry)
-                    count = _add(search, other, bits, symmetry, count)
+                    count = _add(search, other, bits, symmetry, count, sort)
         elif which != CROSSING or man > 0:
             for number in range(1, moves.leap_targets[kind, square, 0] + 1):
                 other = word + ((moves.leap_targets[kind, square, number] - square) << shift)
-                count = _add(search, other, bits, int64(0), count)
+                count = _add(search, other, bits, int64(0), count, sort)
             for way in range(moves.leaps[kind], moves.ways[kind]):
                 free = bits
                 for step in range(1, moves.way[kind, square, way, 0] + 1):
@@ -146,7 +149,7 @@ def _moves_of_scalars(search: MoveSearch, word: int, bits: Word, which: int, cou
                     if occupied & BIT[target] or free == ZERO:
                         break
                     if counts(moves, kind, way, step):
-                        count = _add(search, word + ((target - square) << shift), free, int64(0), count)
+                        count = _add(search, word + ((target - square) << shift), free, int64(0), count, sort)
     return count, occupied
 
 
@@ -165,10 +168,10 @@ def origins(search: MoveSearch, word: int, bits: Word, each_move: bool, which: i
         return count
     kind, moves = frame.kinds[bit_man], frame.moves
     if not each_move:
-        return _add(search, word, reach(moves, kind, bits, ~occupied), int64(0), count)
+        return _add(search, word, reach(moves, kind, bits, ~occupied), int64(0), count, False)
     if popcount(bits) <= _FEW_TARGETS:
         for bit in bits_of(bits):
-            count = _add(search, word, reach(moves, kind, BIT[bit], ~occupied), int64(0), count)
+            count = _add(search, word, reach(moves, kind, BIT[bit], ~occupied), int64(0), count, False)
         return count
     for way in range(moves.ways[kind]):
         through = bits
@@ -177,7 +180,7 @@ def origins(search: MoveSearch, word: int, bits: Word, each_move: bool, which: i
             if through == ZERO:
                 break
             if counts(moves, kind, way, step + 1):
-                count = _add(search, word, through, int64(0), count)
+                count = _add(search, word, through, int64(0), count, False)
     return count
 
 
@@ -199,7 +202,7 @@ def all_origins(search: MoveSearch, word: int, bits: Word, each_move: bool, whic
 @inlined
 def image_word(frame: Frame, word: int, squares: Ints) -> int:
     """The word with the images of a word's positions, whose scalars stand on ``squares``."""
-    return king_word(frame, word, squares, word >> frame.shifts[0], TRANSPOSE)
+    return ordered(frame, king_word(frame, word, squares, word >> frame.shifts[0], TRANSPOSE))
 
 
 @inlined
