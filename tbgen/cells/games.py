@@ -29,7 +29,7 @@ from tbgen.cells.frames import frame_of_cell, shared_map
 from tbgen.cells.routes import Route, routes_of
 from tbgen.cells.window import ALL_SCORES, Interval
 from tbgen.index.layout import SIDES
-from tbgen.retro.ranks import MAX_PARTS, Crew, Stages, ValuesSolver, find_moves, room_for_values
+from tbgen.retro.ranks import MAX_PARTS, Crew, Stages, ValuesSolver, find_moves, values_workspace
 
 _Number = TypeVar("_Number", bound=np.generic)
 
@@ -193,7 +193,7 @@ def solve_values(
     without_depths = SomeKnowledge(block, knowledge.bound)
     (pool,) = pools_of_ends(frame, routes_of(frame), without_depths, [end], window=window)
     with Crew(threads, Stages()) as crew:
-        workspace = room_for_values(frame.frame, min(threads, MAX_PARTS))
+        workspace = values_workspace(frame.frame, min(threads, MAX_PARTS))
         find_moves(workspace, pool, False, 4 * threads, crew.threads.map)
         ranks = 0
         for _ in ValuesSolver(workspace, pool, crew).ranks():

@@ -22,7 +22,7 @@ from tbgen.cells.kernels.wins import WinSearch, find_lost, find_won, win_by_capt
 from tbgen.compiler.jit import python_of
 from tbgen.index.layout import BLACK_TO_MOVE, WHITE_TO_MOVE, Side
 from tbgen.retro.kernels.frame import legal_words
-from tbgen.retro.kernels.moves import room_for_moves
+from tbgen.retro.kernels.moves import move_buffer
 from tbgen.retro.kernels.words import Words
 
 _MIN_SHARED_SLOTS: Final = 64**4
@@ -74,7 +74,7 @@ def solve_wins(cell: Cell, won_after: WonAfter, *, levels: bool = False, threads
 
 
 def _solve_wins(cell: Cell, won_after: WonAfter, levels: bool, executor: Executor) -> Wins:
-    frame, buffer = frame_of_cell(cell).frame, python_of(room_for_moves)
+    frame, buffer = frame_of_cell(cell).frame, python_of(move_buffer)
     legal_after, won_after_capture = _after_captures(cell, won_after, executor)
     pushes, legal_pushed, won_pushed = _pushes(cell, won_after, executor)
     taken, won_taken = _taken(cell, won_after, executor)

@@ -9,7 +9,7 @@ from tbgen.compiler.jit import python_of
 from tbgen.packed.kernels.blocks import BLOCK_ROWS, BLOCK_SLOTS, MOST_STEPS, Room, RowBlock
 from tbgen.packed.kernels.derive import Derived, Replies
 from tbgen.packed.kernels.rows import MAX_FREE, MAX_MOVES
-from tbgen.retro.kernels.moves import MOST_MOVES, room_for_moves
+from tbgen.retro.kernels.moves import MAX_WORD_MOVES, move_buffer
 
 
 def make_room() -> Room:
@@ -28,7 +28,7 @@ def make_derived() -> Derived:
     (best, value), plies = np.zeros((2, 64), np.uint8), np.zeros((3, 64), np.uint16)
     values, ranks = np.zeros((2, 192), np.uint8)
     return Derived(
-        python_of(room_for_moves)(MOST_MOVES),
+        python_of(move_buffer)(MAX_WORD_MOVES),
         best,
         plies[0],
         plies[1],

@@ -34,13 +34,13 @@ from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.kernels.phase import count_moves, side_exits
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.workspace import (
+    exit_buffers,
     frame_of,
     like_men,
     make_attacker,
     make_phase,
     mirrors_itself,
     place_pawns,
-    room_for_exits,
 )
 
 _PARTS: Final = 4
@@ -153,7 +153,7 @@ class _Unpacker:
         self._layout, self._side, self.derived = layout, file.side, SIDES[1 - file.side]
         self._loader = PoolLoader(layout, sources, only=only)
         self._threads = ThreadPoolExecutor(threads)
-        frame, exits = frame_of(layout), room_for_exits(2 * layout.phase_size)
+        frame, exits = frame_of(layout), exit_buffers(2 * layout.phase_size)
         phase, pool = make_phase(frame.words, True), self._loader.pool
         # Nothing is attacked here, so that attackers need no room.
         nothing = replace(frame, words=0), make_phase(0, False)

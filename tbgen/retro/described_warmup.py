@@ -1,4 +1,4 @@
-"""Compiling the kernels of the solver for described men, whose moves are arrays and not part of the code."""
+"""Compiling the solver kernels for described men, whose moves are arguments rather than constants."""
 
 from collections.abc import Callable
 from typing import Final
@@ -11,13 +11,13 @@ from tbgen.retro import solver_warmup
 from tbgen.retro.solver import solve
 
 FAMILY: Final = __name__
-"""Name of these kernels in the cache."""
+"""Name of this family of kernels in the cache."""
 _SMALLEST: Final = Material.parse("K[W]vK")
 
 
 def ensure_compiled(note: Callable[[str], object]) -> None:
-    """Compile the kernels, and first those for men of chess, if they are not in the cache; ``note`` gets a
-    sentence that says so before."""
+    """Compile the kernels for men of chess, then these, if they are not in the cache, after calling ``note``
+    with a message about it."""
     solver_warmup.ensure_compiled(note)
     with compiling(FAMILY, "of the solver for described men", "about half a minute", note) as needed:
         if needed:
@@ -27,7 +27,7 @@ def ensure_compiled(note: Callable[[str], object]) -> None:
 
 
 def compile_narrow() -> None:
-    """Compile the kernels that narrow phases are solved by, as far as they are not in the cache."""
+    """Compile those kernels that solve narrow phases, unless they are in the cache."""
     solver_warmup.compile_narrow(_SMALLEST, _sources())
 
 

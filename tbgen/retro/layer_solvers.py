@@ -1,11 +1,11 @@
-"""Layers from fresh values: one alone, or every layer of a table, one after the other.
+"""Making layers from fresh values: a single layer, or all layers of a table in order.
 
-A table may have been built without accrued scores, because all its layers together would be large. Any one of
-them follows from the fresh values (section 4 of docs/theory.md): positions that are decided, or whose own
-score has a smaller rank than A, leave the layer with their fresh value; one sweep of one attacker does the
-rest.
+A table may be built without accrued scores, because all its layers together would be large. Any single layer
+follows from the fresh values (section 4 of docs/theory.md). Positions that are decided, or whose position
+rank is below that of A, are not in the layer and count with their fresh values. One sweep of one attacker
+assigns the values of the others.
 
-All layers together take much less time as the solver makes them, each from the one before.
+Making all layers takes much less time if each is derived from the one before, as the solver does.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,44 +24,46 @@ from tbgen.index.layout import SIDES, Layout
 from tbgen.index.table import ArrayTable, Source, StoredTable, Table
 from tbgen.index.zeroing import phase_groups, phases_of_window, slots_of_window
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER
-from tbgen.retro.kernels.phase import NOTHING, WindowLayer, empty_record, show_layer, solve_layer
+from tbgen.retro.kernels.phase import NOTHING, WindowLayer, copy_layer, empty_record, solve_layer
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.ranks import MAX_PARTS, Crew, PhaseSolver, Stages, WidePhaseSolver, find_moves
-from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns, room_for_exits, zeros
+from tbgen.retro.workspace import exit_buffers, make_workspace, mirrors_itself, place_pawns, zeros
 
 Window = tuple[int, int]
-"""First phase and the one behind the last."""
+"""A half-open range of phases."""
 
 Layer: TypeAlias = WindowLayer
-"""A layer of a window. ``there``, uint64 (2, slots / 64), are the canonical positions that A, their own score
-and their fresh value leave undecided: both scores have at least the rank of A. At these, ``value`` uint8 and
-``depth`` uint16 (2, slots) have codes of V(P, A) and depths D(P, A), and elsewhere nothing that counts."""
+"""A layer of a window.
 
-_SHOWN: Final = 2
-"""Pairs of layers that there is room for: one to look at, and one that is being solved meanwhile."""
+``there``, uint64 (2, slots / 64), is the set of canonical positions in the layer: position score and fresh
+value both have at least the rank of A. At these, ``value`` uint8 (2, slots) and ``depth`` uint16 (2, slots)
+contain codes of V(P, A) and depths D(P, A); other elements are meaningless."""
+
+_LAYER_PAIRS: Final = 2
+"""Number of pairs of layers in memory: one that the caller reads, and one that is solved meanwhile."""
 
 
 class EveryLayer:
-    """Solves a table window by window of phases and shows all layers; use it as a context manager.
+    """Solves a table again, window by window, and yields all its layers; a context manager.
 
-    :param table: the table as it was solved before; only its en passant positions are read.
-    :param sources: every successor's table.
+    :param table: the table as solved before; only its en passant positions are read.
+    :param sources: the tables of all successors.
     """
 
     def __init__(self, table: Table, sources: Mapping[Material, Source], *, threads: int = 2) -> None:
         self._layout = layout = table.layout
         self._loader = PoolLoader(layout, sources)
-        whole = ArrayTable(table.value, table.depth, table.ep_value, table.ep_depth)
-        self._loader.recall_en_passant(whole, range(len(layout.placements)))
-        self._most = phases_of_window(layout)
+        solved = ArrayTable(table.value, table.depth, table.ep_value, table.ep_depth)
+        self._loader.recall_en_passant(solved, range(len(layout.placements)))
+        self._phases_per_window = phases_of_window(layout)
         self._groups = phase_groups(layout)
         self._crew = Crew(threads, Stages())
-        parts = min(threads, MAX_PARTS) if self._most == 1 else 1
-        most = slots_of_window(layout)
+        parts = min(threads, MAX_PARTS) if self._phases_per_window == 1 else 1
+        max_slots = slots_of_window(layout)
         self._workspaces = [
-            make_workspace(layout, Variant.R_MOBILITY, parts) for _ in range(most // layout.phase_size)
+            make_workspace(layout, Variant.R_MOBILITY, parts) for _ in range(max_slots // layout.phase_size)
         ]
-        self._room = [(_empty(most), _empty(most)) for _ in range(_SHOWN)]
+        self._buffers = [(_flat_layer(max_slots), _flat_layer(max_slots)) for _ in range(_LAYER_PAIRS)]
 
     def __enter__(self) -> "EveryLayer":
         return self
@@ -71,81 +73,82 @@ class EveryLayer:
 
     @property
     def windows(self) -> list[Window]:
-        """All phases in the order in which they are to be solved."""
+        """The windows of all phases, in the order in which they must be solved."""
         return [
-            (first, min(first + self._most, group[-1] + 1))
+            (first, min(first + self._phases_per_window, group[-1] + 1))
             for group in self._groups
-            for first in group[:: self._most]
+            for first in group[:: self._phases_per_window]
         ]
 
     def layers(self, window: Window) -> Iterator[tuple[Layer, Layer]]:
         """Yield the layers of White's and of Black's accrued score of rank 2, then 3 and so on, until no
-        position is in them; go on to the end, for later windows rest on this one.
+        position is in them.
 
-        A pair stays as it is until the second one after it is asked for.
+        A pair remains unchanged until the second pair after it is requested. The iterator must be exhausted,
+        because later windows depend on this one.
         """
         first, last = window
         for group in self._groups:
             if group[0] == first:
                 self._loader.prepare(group, self._crew.threads.map)
         slots = (last - first) * self._layout.phase_size
-        pairs = [(_part(white, slots), _part(black, slots)) for white, black in self._room]
-        # A phase alone has all threads.
-        crew, run = (self._crew, map) if self._most == 1 else (None, self._crew.threads.map)
-        phases = [self._show(phase, phase - first, crew, pairs) for phase in range(first, last)]
+        pairs = [(_first_slots(white, slots), _first_slots(black, slots)) for white, black in self._buffers]
+        # A phase that is a window by itself gets all threads.
+        crew, run = (self._crew, map) if self._phases_per_window == 1 else (None, self._crew.threads.map)
+        phases = [self._solve_phase(phase, phase - first, crew, pairs) for phase in range(first, last)]
         rank = 0
         while any(list(run(next, phases))):
             if rank >= FIRST_LAYER:
-                yield pairs[rank % _SHOWN]
+                yield pairs[rank % _LAYER_PAIRS]
             rank += 1
 
-    def _show(
+    def _solve_phase(
         self, phase: int, number: int, crew: Crew | None, pairs: Sequence[tuple[Layer, Layer]]
     ) -> Iterator[bool]:
-        """Solve a phase, which is one of that number in its window, rank by rank, and show its layers; yield
-        whether any position is in them."""
+        """Solve phase ``number`` of its window rank by rank, copying its layers to ``pairs``; yield whether
+        any position is in them."""
         layout, pool, workspace = self._layout, self._loader.pool, self._workspaces[number]
         place_pawns(workspace.frame, layout, phase)
         self._loader.clear(phase)
         parts, run = (4 * crew.width, crew.threads.map) if crew else (1, map)
         find_moves(workspace, pool, mirrors_itself(layout, phase), parts, run)
         none = empty_record(NOTHING, layout.phase_size, np.empty(0, np.uint32), 0)
-        given = workspace, pool, self._loader.fresh(phase), (none, none)
-        ranks = (WidePhaseSolver(*given, crew) if crew else PhaseSolver(*given)).ranks()
+        arguments = workspace, pool, self._loader.fresh(phase), (none, none)
+        ranks = (WidePhaseSolver(*arguments, crew) if crew else PhaseSolver(*arguments)).ranks()
         empty = 0
         for rank in count():
-            left = next(ranks, None) is not None
-            # Where nothing is left, every pair has to be told once.
-            if rank >= FIRST_LAYER and empty < _SHOWN:
-                for holder, shown in zip(SIDES, pairs[rank % _SHOWN], strict=True):
+            any_alive = next(ranks, None) is not None
+            # Once no position is in the layers, each pair is overwritten once with empty layers.
+            if rank >= FIRST_LAYER and empty < _LAYER_PAIRS:
+                for holder, shown in zip(SIDES, pairs[rank % _LAYER_PAIRS], strict=True):
                     attacker = workspace.attackers[1 - holder]
-                    show_layer(attacker, rank, number * layout.phase_size, shown)
-                empty += not left
-            yield left
+                    copy_layer(attacker, rank, number * layout.phase_size, shown)
+                empty += not any_alive
+            yield any_alive
 
 
-def _empty(slots: int) -> WindowLayer:
-    """Return room for a layer, as flat arrays."""
+def _flat_layer(slots: int) -> WindowLayer:
+    """Return arrays for a layer of ``slots`` slots, not yet divided by side to move."""
     return WindowLayer(
         zeros(2 * slots, np.uint8), zeros(2 * slots, np.uint16), zeros(2 * slots // 64, np.uint64)
     )
 
 
-def _part(room: WindowLayer, slots: int) -> WindowLayer:
-    """Return room for a layer of so many slots, which is part of a larger one."""
+def _first_slots(layer: WindowLayer, slots: int) -> WindowLayer:
+    """Return the beginning of the arrays of :func:`_flat_layer` as a layer of ``slots`` slots."""
     return WindowLayer(
-        room.value[: 2 * slots].reshape(2, -1),
-        room.depth[: 2 * slots].reshape(2, -1),
-        room.there[: slots // 32].reshape(2, -1),
+        layer.value[: 2 * slots].reshape(2, -1),
+        layer.depth[: 2 * slots].reshape(2, -1),
+        layer.there[: slots // 32].reshape(2, -1),
     )
 
 
 class LayerSolver:
-    """Solves layers of one phase of a table, one after the other, from its fresh values.
+    """Solves single layers of one phase of a table from its fresh values.
 
-    :param table: the table that was built without accrued scores.
-    :param sources: every successor's table.
-    :raises DamagedTableError: if one of them does not decode.
+    :param table: the table, built without accrued scores.
+    :param sources: the tables of all successors.
+    :raises DamagedTableError: if one of these tables does not decode.
     """
 
     def __init__(
@@ -157,8 +160,8 @@ class LayerSolver:
         self._phase_size = layout.phase_size
         pool = loader.pool
         self._fresh = loader.fresh(phase)
-        # Layers are solved one after the other, so the exits need room of their own.
-        exits = room_for_exits(2 * layout.phase_size)
+        # The exits are needed again for the next layer, so they must not share arrays with the results.
+        exits = exit_buffers(2 * layout.phase_size)
         self._workspace = replace(make_workspace(layout, Variant.R_MOBILITY), exits=exits)
         place_pawns(self._workspace.frame, layout, phase)
         with ThreadPoolExecutor(threads) as executor:
@@ -168,8 +171,8 @@ class LayerSolver:
     def solve(self, accrued: GScore) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
         """Return codes of V(P, A) and depths D(P, A), shape (2, phase size) each.
 
-        They stand at the canonical slots of the positions that A, their own score and their fresh value leave
-        undecided: both scores have at least the rank of A. Elsewhere the code is ``NONE``.
+        They are stored at the canonical slots of the positions in the layer: position score and fresh value
+        both have at least the rank of A. Elsewhere the code is ``NONE``.
         """
         value = np.full((2, self._phase_size), NONE, np.uint8)
         depth = np.zeros((2, self._phase_size), np.uint16)

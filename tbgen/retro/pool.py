@@ -1,4 +1,4 @@
-"""Filling the pool: which blocks of the sub-tables a group of phases needs, and getting them."""
+"""Making the pool and loading into it the blocks of sub-tables that a group of phases needs."""
 
 import functools
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
@@ -27,18 +27,18 @@ from tbgen.retro.kernels.sweep import SweepResults
 from tbgen.retro.kernels.targets import Pool, Routes, Targets
 from tbgen.retro.workspace import expand
 
-_PART: Final = 1 << 22
-"""Slots that one thread empties at a time."""
+_SLOTS_PER_PART: Final = 1 << 22
+"""Number of slots that one task clears."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 class Map(Protocol):
-    """The built-in ``map``, or what spreads the work over threads."""
+    """The built-in ``map``, or a function like it that distributes the calls over threads."""
 
     def __call__(self, function: Callable[[Item], Result], items: Iterable[Item], /) -> Iterable[Result]:
-        """Call a function on all items; what it returns comes in their order."""
+        """Call a function on all items; return its results in the order of the items."""
 
 
 @functools.cache
@@ -96,7 +96,7 @@ def _ints(values: Iterable[int]) -> NDArray[np.int64]:
 
 
 def no_routes() -> Routes:
-    """Return the routes of a table, which has none."""
+    """Return the empty routes of a table: only cells have routes."""
     return Routes(
         np.empty(0, np.int16), np.empty(0, np.int64), np.empty(0, np.int64), np.zeros(2, np.uint64), 0
     )
@@ -105,12 +105,12 @@ def no_routes() -> Routes:
 class PoolLoader:
     """Makes the pool of a table and fills it from the sub-tables.
 
-    Tables with fewer men are small and stay in the pool. Tables with as many men, which promotions reach, do
-    not fit all at once: only the phases that can be reached from those being solved are there, as far as
-    possible where the table's own phases that are solved later will be.
+    Sub-tables with fewer men are small and stay in the pool. Those with equally many men, which promotions
+    reach, would be too large together: the pool contains only their phases that can be reached from the ones
+    being solved. Where possible these occupy the slots of phases of the table that are solved later.
 
     :param table: the table itself, if it has been solved before.
-    :param only: of the blocks with fewer men those that are needed, if not all of them.
+    :param only: the needed blocks with fewer men; None for all such blocks.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class PoolLoader:
         for block, side in product(kept, SIDES):
             places[block, side] = end
             end += block_slots(block)
-        self._room_at, slots = end, end + most_promoted_slots(layout)
+        self._promoted_at, slots = end, end + most_promoted_slots(layout)
         self.pool: Final = Pool(
             np.empty(slots, np.uint8),
             np.empty(slots, np.uint16),
@@ -150,12 +150,12 @@ class PoolLoader:
         self._load(places, map)
 
     def fresh(self, phase: int) -> SweepResults:
-        """Return where the fresh values and depths of a phase go."""
+        """Return the arrays for the fresh values and depths of a phase, which are part of the pool."""
         return SweepResults(self.pool.value, self.pool.depth, self.pool.targets.begin[phase].copy())
 
     def recall(self, phase: int) -> None:
-        """Bring what pawn moves from a phase reach into the pool, and the phase itself, from the table that
-        was solved before."""
+        """Load a phase, and the phases and en passant positions that its pawn steps reach, from the table
+        solved before."""
         assert self._table is not None
         phases = {phase, *reached_by_pawn_steps(self._layout, phase)}
         for reached, side in product(phases, SIDES):
@@ -163,7 +163,7 @@ class PoolLoader:
         self.recall_en_passant(self._table, phases)
 
     def recall_en_passant(self, table: EnPassantSource, phases: Container[int]) -> None:
-        """Bring the en passant positions of some phases into the pool."""
+        """Load the en passant positions of some phases into the pool."""
         size = self._layout.phase_size
         for row, config in enumerate(en_passant_configs(self._layout).tolist()):
             if config[0] in phases:
@@ -172,19 +172,20 @@ class PoolLoader:
                 table.read_en_passant(row, self.pool.value[part], self.pool.depth[part])
 
     def prepare(self, phases: Sequence[int], run: Map = map) -> None:
-        """Bring whatever zeroing moves from some phases of equally many pawn steps reach into the pool.
+        """Load the blocks that zeroing moves from a group of phases reach into the pool.
 
-        ``run`` is called like ``map`` and may spread the work over threads.
+        The phases of the group have equally many remaining pawn steps. ``run`` is called like ``map`` and may
+        distribute the work over threads.
         """
         for block in self._number:
             if block[0].men == self._layout.material.men:
                 self.pool.targets.begin[self._number[block]] = -1
-        self._load(places_of_promoted(self._layout, phases, self._room_at), run)
+        self._load(places_of_promoted(self._layout, phases, self._promoted_at), run)
 
     def clear(self, phase: int, run: Map = map) -> None:
-        """Empty the table's own slots of a phase; ``run`` as for ``prepare``."""
+        """Clear the slots of a phase of the table itself; ``run`` as for ``prepare``."""
         begins, size = self.pool.targets.begin[phase].tolist(), self._layout.phase_size
-        edges = [*range(0, size, _PART), size]
+        edges = [*range(0, size, _SLOTS_PER_PART), size]
         parts = [(begin + first, begin + last) for begin in begins for first, last in pairwise(edges)]
         for _ in run(lambda part: self._clear(*part), parts):
             pass
@@ -205,7 +206,7 @@ class PoolLoader:
             pass
 
     def _copy(self, source: Source, layout: Layout, phase: int, side: Side, begin: int) -> None:
-        """Fill the pool from ``begin`` on with one phase of a table, one side to move, all slots."""
+        """Fill the pool from ``begin`` on with one side to move of a phase of a table, in all slots."""
         part = slice(begin, begin + layout.phase_size)
         value, depth = self.pool.value[part], self.pool.depth[part]
         source.read_side(phase, side, value, depth)

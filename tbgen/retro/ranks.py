@@ -1,13 +1,16 @@
-"""Phases rank by rank: narrow ones on one thread, wide ones on several; with depths, or for values alone.
+"""Solving phases rank by rank, narrow ones on one thread, wide ones on several, with or without depths.
 
-Levels of wide phases with much to do are shared out among the threads.
+Large levels of wide phases are divided among the threads.
 
-For values alone, without depths, phases take a third of the memory. A position's value follows from sweeps
-key by key, in whatever order the positions of a key are taken; depths only tell in how many plies it is
-reached. Without them the best exits, the results of inner sweeps and the fresh values share one byte for each
-position: most exits become events when the outer sweeps have decided most positions, and inner sweeps write
-only to positions with their attacker to move, whose fresh values these are in the layer of their own score.
-Both attackers use the same counts and scratch, one after the other, each with all threads.
+Without depths a phase needs a third of the memory. The value of a position follows from sweeps key by key, in
+any order of the positions of one key. Best exits, results of inner sweeps and fresh values then share one
+byte for each position. This works for two reasons:
+
+- most exits become events only after the outer sweeps have decided most positions;
+- an inner sweep writes only to positions with its attacker to move, and in the layer of such a position's own
+  score the value written is its fresh value.
+
+Both attackers use the same counters and scratch memory, one after the other, each with all threads.
 """
 
 import threading
@@ -49,26 +52,26 @@ from tbgen.retro.kernels.sweep import (
     Sets,
     Sweep,
     SweepResults,
+    assign_part,
     begin_sweep,
     find_part,
     next_level,
-    take_levels,
-    take_part,
+    run_levels,
 )
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.words import Codes, Words
 from tbgen.retro.pool import Map
-from tbgen.retro.workspace import make_phase, make_scratch, room_for_right, zeros
+from tbgen.retro.workspace import make_phase, make_scratch, right_buffers, zeros
 
 
 @dataclass
 class Stages:
-    """Seconds spent per stage, summed over threads where several work at once."""
+    """Seconds spent on each stage, summed over concurrent threads."""
 
     seconds: dict[str, float] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     layers: int = 0
-    """Accrued scores solved, of both holders."""
+    """Number of accrued scores solved, of both holders."""
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
@@ -79,19 +82,20 @@ class Stages:
             self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - begun
 
 
-_WORTH_SHARING: Final = int64(1 << 12)
-"""Words that lead to a level from which on it is shared out: a millisecond or two of work."""
+_MIN_SHARED_WORDS: Final = int64(1 << 12)
+"""Number of words on the front from which the next level is divided among threads: one or two milliseconds of
+work."""
 
 MAX_PARTS: Final = 16
-"""Parts of a sweep at most: every part looks through the crossing moves of all others."""
+"""Greatest number of parts of a sweep: every part examines the crossing moves of all others."""
 
 
 def find_moves(workspace: Workspace, pool: Pool, mirrored: bool, parts: int = 1, run: Map = map) -> None:
     """Find the legal positions of a phase, count their moves and find their exits.
 
-    :param mirrored: whether the phase's pawns are their own mirror image.
-    :param parts: into how many the work is cut.
-    :param run: called like ``map``; may spread it over threads.
+    :param mirrored: whether the pawns of the phase are their own mirror image.
+    :param parts: number of parts into which the work is divided.
+    :param run: called like ``map``; may distribute the parts over threads.
     """
     ranges = _ranges(workspace, parts)
     for _ in run(lambda part: legal_words(workspace.frame, workspace.phase.legal, *part), ranges):
@@ -101,7 +105,7 @@ def find_moves(workspace: Workspace, pool: Pool, mirrored: bool, parts: int = 1,
 
 
 def _ranges(workspace: Workspace, parts: int) -> list[tuple[int, int]]:
-    """Ranges of words of about the same size."""
+    """Return half-open ranges of about equally many words."""
     return list(pairwise(workspace.frame.words * part // parts for part in range(parts + 1)))
 
 
@@ -109,17 +113,19 @@ class EnPassant(NamedTuple):
     """An en passant configuration of a phase."""
 
     row: int
-    """Its row among all of the table."""
+    """Its row among the configurations of the table."""
     square: int
     """The en passant square."""
 
 
 class Crew:
-    """Threads that solve phases, and as many helpers that take parts of their levels: a thread that waits for
-    all parts of a level must not occupy one that they need.
+    """Two thread pools: threads that solve phases, and helpers that process the parts of a level.
 
-    :param width: as many phases, sweeps or parts are at work at once.
-    :param stages: told how long stages of their work take.
+    The pools are separate because a thread that waits for the parts of a level must not block one that
+    processes them.
+
+    :param width: number of threads in each pool.
+    :param stages: accumulates the time of each stage.
     """
 
     def __init__(self, width: int, stages: Stages) -> None:
@@ -134,18 +140,17 @@ class Crew:
         self.close(wait=True)
 
     def close(self, *, wait: bool) -> None:
-        """End the threads, without waiting for those at work if not ``wait``."""
+        """Shut down both pools; ``wait`` says whether to wait for running work."""
         for executor in (self.threads, self.helpers):
             executor.shutdown(wait=wait, cancel_futures=True)
 
 
 class PhaseSolver:
-    """Solves one phase rank by rank, after ``find_moves``, on one thread: by two calls of kernels for every
-    rank.
+    """Solves one phase rank by rank after ``find_moves``, on one thread, with two kernel calls for each rank.
 
-    :param fresh: where the fresh values and depths go.
-    :param records: empty ones.
-    :param run: called like ``map``; may spread work over threads.
+    :param fresh: receives the fresh values and depths.
+    :param records: empty records.
+    :param run: called like ``map``; may distribute work over threads.
     """
 
     def __init__(
@@ -153,53 +158,56 @@ class PhaseSolver:
     ) -> None:
         self._workspace, self._pool, self._fresh = workspace, pool, fresh
         self._solve_rank, self._leave_rank = with_fixed_types(solve_rank), with_fixed_types(leave_rank)
-        # Before there are layers, sweeps look for the best of all values only, and many positions leave.
+        # Before the first layer, sweeps look only for the best value, and many positions leave.
         white, black = run(lambda side: first_events(workspace, side, int64(1)), SIDES)
         self._agendas = white, black
         self.records = records
-        """What the sweeps have changed so far; empty ones in their place go on from there."""
+        """Changes by the sweeps so far. They may be replaced by empty records, which store later changes."""
         self.rank = 0
-        """The rank that is to be solved, or that has been; in the end the first without a layer."""
+        """The rank that is solved next or was solved last; at the end, the first rank without a layer."""
 
     def ranks(self, en_passant: Sequence[EnPassant] = ()) -> Iterator[int]:
-        """Solve rank after rank, and the positions with a right of en passant; yield each rank with positions
-        in its layers, which are as its sweeps have left them until the next one is asked for."""
-        rights = [self._right(config) for config in en_passant]
-        left = True
-        while left:
-            left = self._sweep()
-            ranks = int64(max(self.rank, 1)), int64(self.rank + 1 if left else 256)
-            for resolve_ranks in rights:
+        """Solve rank after rank, and the positions with en passant rights; yield each rank that has positions
+        in its layers.
+
+        The workspace keeps the results of the sweeps of a rank until the next rank is requested.
+        """
+        resolvers = [self._resolver(config) for config in en_passant]
+        any_alive = True
+        while any_alive:
+            any_alive = self._sweep()
+            ranks = int64(max(self.rank, 1)), int64(self.rank + 1 if any_alive else 256)
+            for resolve_ranks in resolvers:
                 resolve_ranks(ranks)
-            if left:
+            if any_alive:
                 yield self.rank
                 self._leave()
                 self.rank += 1
 
     def _sweep(self) -> bool:
-        """Take the sweeps of the rank; return whether any position is in its layers."""
-        given = self._workspace, self._pool, self._fresh, self.rank, self._agendas, self.records
-        left, self.records = self._solve_rank(*given)
-        return bool(left)
+        """Run the sweeps of the rank; return whether any position is in its layers."""
+        arguments = self._workspace, self._pool, self._fresh, self.rank, self._agendas, self.records
+        any_alive, self.records = self._solve_rank(*arguments)
+        return bool(any_alive)
 
     def _leave(self) -> None:
         """Settle the positions of the rank, and find the events of the next one."""
         self._agendas = self._leave_rank(self._workspace, self._fresh, self.rank, self._agendas)
 
-    def _right(self, config: EnPassant) -> Callable[[tuple[int, int]], None]:
-        """Return what solves the positions of the phase with a right, given a range of ranks."""
+    def _resolver(self, config: EnPassant) -> Callable[[tuple[int, int]], None]:
+        """Return a function that solves the positions with an en passant right whose ranks are in a range."""
         workspace, nodes = self._workspace, self._workspace.frame.words * 64
-        right, at = room_for_right(nodes), self._pool.targets.ep_offset + config.row * nodes
+        right, start = right_buffers(nodes), self._pool.targets.ep_offset + config.row * nodes
         prepare(workspace, self._pool, config.square, right)
         attacker = workspace.attackers[python_of(side_with_right)(config.square)]
-        return lambda ranks: resolve(attacker, self._fresh, right, ranks, at)
+        return lambda ranks: resolve(attacker, self._fresh, right, ranks, start)
 
 
 class WidePhaseSolver(PhaseSolver):
-    """Solves one phase on all threads of a crew, the sweeps of both attackers at once: one that goes on alone
-    has all helpers.
+    """Solves one phase on all threads of a crew, running the sweeps of both attackers concurrently.
 
-    Where a sweep is cut into parts changes nothing about its results (``tbgen.retro.kernels.sweep``).
+    A sweep that outlasts the other one gets all helpers. The division of a sweep into parts does not change
+    its results (``tbgen.retro.kernels.sweep``).
     """
 
     def __init__(
@@ -208,8 +216,8 @@ class WidePhaseSolver(PhaseSolver):
         self._crew, self._stages = crew, crew.stages
         self._ranges = _ranges(workspace, 4 * crew.width)
         self._lock, self._running = threading.Lock(), 0
-        self._take_levels, self._next_level = with_fixed_types(take_levels), with_fixed_types(next_level)
-        self._find_part, self._take_part = with_fixed_types(find_part), with_fixed_types(take_part)
+        self._run_levels, self._next_level = with_fixed_types(run_levels), with_fixed_types(next_level)
+        self._find_part, self._assign_part = with_fixed_types(find_part), with_fixed_types(assign_part)
         with crew.stages.timed("events"):
             super().__init__(workspace, pool, fresh, records, crew.threads.map)
 
@@ -217,12 +225,12 @@ class WidePhaseSolver(PhaseSolver):
         run = self._crew.threads.map
         with self._stages.timed("outer sweeps"):
             list(run(self._outer, SIDES))
-            left = any(list(run(lambda part: retire(self._workspace, *part), self._ranges)))
-        if left and self.rank >= FIRST_LAYER and self._workspace.phase.score_resets:
+            any_alive = any(list(run(lambda part: retire(self._workspace, *part), self._ranges)))
+        if any_alive and self.rank >= FIRST_LAYER and self._workspace.phase.score_resets:
             with self._stages.timed("inner sweeps"):
                 white, black = run(self._inner, SIDES)
                 self.records = white, black
-        return left
+        return any_alive
 
     def _leave(self) -> None:
         run = self._crew.threads.map
@@ -235,62 +243,62 @@ class WidePhaseSolver(PhaseSolver):
         return later_events(self._workspace, side, self.rank, self._agendas[side], self._fresh)
 
     def _outer(self, side: Side) -> None:
-        """Take the outer sweep of an attacker."""
+        """Run the outer sweep of an attacker."""
         attacker = self._workspace.attackers[side]
         sweep = python_of(outer_sweep)(attacker, self.rank, self._agendas[side], self._fresh)
-        self._take(sweep, self.rank - 1)
+        self._run_sweep(sweep, self.rank - 1)
 
     def _inner(self, side: Side) -> SweepRecord:
-        """Take the inner sweep of an attacker, if it can bring anything new; return the record of it."""
+        """Update the last inner sweep of an attacker or run a new one; return the extended record."""
         attacker, rank = self._workspace.attackers[side], self.rank
         updated = update_inner(attacker, self._pool, self._fresh, rank)
         if updated < 0:
             sweep = python_of(inner_sweep)(attacker, 255 - rank, self._agendas[side])
-            attacker.last_key[0] = self._take(sweep, rank)
+            attacker.last_key[0] = self._run_sweep(sweep, rank)
         return record_inner(attacker, rank, updated, self.records[side])
 
-    def _take(self, sweep: Sweep, low: int) -> int:
-        """Take all levels of a sweep; return the last key that was assigned to a position, 0 if none."""
+    def _run_sweep(self, sweep: Sweep, low: int) -> int:
+        """Run all levels of a sweep; return the last key that was assigned to a position, 0 if none."""
         parts = range(len(sweep.attacker.scratch.front))
-        limit = _WORTH_SHARING if len(parts) > 1 else NO_LIMIT
+        limit = _MIN_SHARED_WORDS if len(parts) > 1 else NO_LIMIT
         with self._lock:
             self._running += 1
         try:
-            stand = begin_sweep(sweep, low)
+            state = begin_sweep(sweep, low)
             while True:
-                stand = self._take_levels(sweep, stand, limit)
-                if stand.level >= NEVER:
-                    return stand.last
-                self._share(partial(self._find_part, sweep), parts)
-                self._share(partial(self._take_part, sweep, stand), parts)
-                stand = self._next_level(sweep, stand)
+                state = self._run_levels(sweep, state, limit)
+                if state.level >= NEVER:
+                    return state.last
+                self._run_parts(partial(self._find_part, sweep), parts)
+                self._run_parts(partial(self._assign_part, sweep, state), parts)
+                state = self._next_level(sweep, state)
         finally:
             with self._lock:
                 self._running -= 1
 
-    def _share(self, work: Callable[[int], None], parts: range) -> None:
-        """Work on all parts, at once where a thread is idle."""
+    def _run_parts(self, work: Callable[[int], None], parts: range) -> None:
+        """Process all parts, concurrently if a thread is idle."""
         idle = self._running < self._crew.width
         list(self._crew.helpers.map(work, parts) if idle else map(work, parts))
 
 
 _NO_SETS: Final = np.zeros((2, 0), np.uint64)
 _NO_DEPTHS: Final = np.zeros(0, np.uint16)
-_NEIGHBOURS: Final = 6
-"""Bits of a word's number that 64 neighbouring words differ in."""
+_NEIGHBOUR_BITS: Final = 6
+"""Number of low bits in which the numbers of 64 neighbouring words differ."""
 
 
-def room_for_values(frame: Frame, parts: int) -> Workspace:
-    """Return room to solve a cell for values; sweeps are shared out among at most ``parts``.
+def values_workspace(frame: Frame, parts: int) -> Workspace:
+    """Return the workspace in which a cell is solved for values; sweeps have at most ``parts`` parts.
 
-    The values are ``exits.value`` in the end, ``NONE`` where there is no position.
+    At the end ``exits.value`` contains the values, ``NONE`` for slots without a position.
     """
     words = frame.words
     phase = make_phase(words, True)
     results = SweepResults(zeros(2 * 64 * words, np.uint8), _NO_DEPTHS, np.array([0, 64 * words], np.int64))
-    # Parts have squares of Black's king, and 64 neighbouring words have to be of one part.
-    scratch = make_scratch(words, parts if frame.scalars > 1 and frame.shifts[1] >= _NEIGHBOURS else 1)
-    left = zeros(64 * words, np.uint8)
+    # Black's king on a square determines the part, and 64 neighbouring words must belong to one part.
+    scratch = make_scratch(words, parts if frame.scalars > 1 and frame.shifts[1] >= _NEIGHBOUR_BITS else 1)
+    remaining = zeros(64 * words, np.uint8)
 
     def attacker(side: Side) -> Attacker:
         caught: Words = zeros(words, np.uint64)
@@ -298,7 +306,7 @@ def room_for_values(frame: Frame, parts: int) -> Workspace:
         def sets(counts: Codes) -> Sets:
             return Sets(zeros(words, np.uint64), counts, zeros(words, np.uint64), caught, _NO_SETS)
 
-        outer, inner = sets(phase.quiet[1 - side]), sets(left)
+        outer, inner = sets(phase.quiet[1 - side]), sets(remaining)
         key = np.zeros(1, np.int64)
         return Attacker(side, frame, phase, outer, inner, scratch, results, _NO_SETS, _NO_SETS, key)
 
@@ -308,7 +316,7 @@ def room_for_values(frame: Frame, parts: int) -> Workspace:
 
 
 class ValuesSolver(WidePhaseSolver):
-    """Solves one phase for values, after ``find_moves``, in the room that :func:`room_for_values` returns."""
+    """Solves one phase for values after ``find_moves``, in the workspace of :func:`values_workspace`."""
 
     def __init__(self, workspace: Workspace, pool: Pool, crew: Crew) -> None:
         none = empty_record(NOTHING, workspace.frame.words, np.empty(0, np.uint32), 0)
@@ -318,15 +326,16 @@ class ValuesSolver(WidePhaseSolver):
     def _sweep(self) -> bool:
         for side in SIDES:
             self._outer(side)
-        left = any(list(self._crew.threads.map(lambda part: retire(self._workspace, *part), self._ranges)))
-        if left and self.rank >= FIRST_LAYER:
+        ranges = self._ranges
+        any_alive = any(list(self._crew.threads.map(lambda part: retire(self._workspace, *part), ranges)))
+        if any_alive and self.rank >= FIRST_LAYER:
             for side in SIDES:
-                self._take_inner(side)
-        return left
+                self._run_inner(side)
+        return any_alive
 
-    def _take_inner(self, side: Side) -> None:
-        """Take a new inner sweep of an attacker."""
+    def _run_inner(self, side: Side) -> None:
+        """Run a new inner sweep of an attacker."""
         attacker = self._workspace.attackers[side]
         self._renew_inner(attacker)
         sweep = python_of(inner_sweep)(attacker, 255 - self.rank, self._agendas[side])
-        self._take(sweep, self.rank)
+        self._run_sweep(sweep, self.rank)

@@ -1,4 +1,4 @@
-"""Solving a whole table: its phases in order, on several threads, and their functions numbered for good."""
+"""Solving a table: its phases in order, on several threads, and its functions of the accrued score."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -24,14 +24,14 @@ from tbgen.retro.kernels.frame import Phase
 from tbgen.retro.kernels.functions import (
     NO_STEP,
     Log,
-    Names,
+    Numbers,
     Paths,
     Runs,
-    count_names,
+    count_numbers,
     functions_of,
-    number_endings,
-    rename,
-    weave,
+    number_path_pairs,
+    renumber,
+    runs_of_entries,
 )
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER, Workspace
 from tbgen.retro.kernels.numbering import numbering
@@ -43,84 +43,95 @@ from tbgen.retro.pool import Map, PoolLoader
 from tbgen.retro.ranks import MAX_PARTS, Crew, EnPassant, PhaseSolver, Stages, WidePhaseSolver, find_moves
 from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns, score_resets, zeros
 
-_FEW: Final = 1024
-_PART: Final = 1 << 22
+_INITIAL_CAPACITY: Final = 1024
+"""Number of entries of functions for which there is memory at first."""
+_SLOTS_PER_PART: Final = 1 << 22
+"""Number of slots that one task counts or renumbers."""
 
 
 class FunctionBook:
-    """The functions of a table: known ones, and which each slot has."""
+    """The functions of a table, and the number of the function of each slot."""
 
     def __init__(self, layout: Layout, side: Side) -> None:
         self.side = side
         self._phase_size = layout.phase_size
-        self._number: Names = zeros(layout.size, np.uint32)
-        self._known = numbering(_FEW, NO_STEP)
+        self._number: Numbers = zeros(layout.size, np.uint32)
+        self._functions = numbering(_INITIAL_CAPACITY, NO_STEP)
         self._lock = threading.Lock()
 
-    def of_phase(self, phase: int) -> Names:
-        """Return the numbers of a phase's slots, shape (phase size,): zeros first, then those of the paths of
-        White's accrued scores, and in the end those of functions."""
+    def of_phase(self, phase: int) -> Numbers:
+        """Return the numbers of a phase's slots, shape (phase size,).
+
+        They are zeros at first, then numbers of the paths of White's accrued scores, and at last numbers of
+        functions.
+        """
         return self._number[phase * self._phase_size : (phase + 1) * self._phase_size]
 
     def add(self, phase: Phase, by_holder: tuple[Paths, Paths], fresh: Codes, parts: int, run: Map) -> None:
         """Turn the paths of a phase into functions.
 
-        ``by_holder`` are the paths of White's accrued scores, which lie in ``of_phase``, and of Black's;
-        ``fresh`` uint8 (phase size,) the fresh values. ``run`` may work on ``parts`` parts
-        of the words at once; like the threads, they change nothing in the end.
+        :param by_holder: the paths of White's accrued scores, stored in ``of_phase``, and of Black's.
+        :param fresh: uint8 (phase size,): the fresh values.
+        :param parts: number of parts into which the words are divided. The numbering after :meth:`finish`
+            does not depend on the parts, nor on the number of threads.
+        :param run: called like ``map``; may distribute the parts over threads.
         """
 
         def finish(part: tuple[int, int]) -> None:
-            endings = number_endings(phase, by_holder, fresh, *part)
+            path_pairs = number_path_pairs(phase, by_holder, fresh, *part)
             with self._lock:
-                self._known, names = functions_of(endings, by_holder, self._known)
-            rename(by_holder[0].of_slot[64 * part[0] : 64 * part[1]], names)
+                self._functions, numbers = functions_of(path_pairs, by_holder, self._functions)
+            renumber(by_holder[0].of_slot[64 * part[0] : 64 * part[1]], numbers)
 
         edges = np.linspace(0, len(phase.canonical), parts + 1).astype(int).tolist()
         for _ in run(finish, pairwise(edges)):
             pass
 
     def finish(self, run: Map) -> Functions:
-        """Return the functions of the table, numbered by falling frequency; nothing can be added any more.
+        """Return the functions of the table, numbered by falling frequency; no phase can be added afterwards.
 
-        ``run`` may work on parts of the slots at once.
+        ``run`` may distribute parts of the slots over threads.
         """
-        keys = self._known.key[: self._known.length[0]]
-        parts = [self._number[begin : begin + _PART] for begin in range(0, len(self._number), _PART)]
+        keys = self._functions.key[: self._functions.length[0]]
+        parts = [
+            self._number[begin : begin + _SLOTS_PER_PART]
+            for begin in range(0, len(self._number), _SLOTS_PER_PART)
+        ]
         count = np.zeros(len(keys), np.int64)
         for counted in run(lambda part: _counted(part, len(keys)), parts):
             count += counted
         used = [0, *(np.flatnonzero(count[1:]) + 1).tolist()]
         entries = {function: _entries(keys, function) for function in used}
         order = [0, *sorted(used[1:], key=lambda function: (-count[function], entries[function]))]
-        names = np.zeros(len(keys), np.uint32)
-        names[order] = np.arange(len(order))
-        for _ in run(lambda part: rename(part, names), parts):
+        numbers = np.zeros(len(keys), np.uint32)
+        numbers[order] = np.arange(len(order))
+        for _ in run(lambda part: renumber(part, numbers), parts):
             pass
         joined = np.frombuffer(b"".join(entries[function] for function in order), np.uint8)
         start = np.cumsum([0, *(len(entries[function]) // 2 for function in order)])
         return Functions(self.side, self._number, start, joined[::2].copy(), joined[1::2].copy())
 
 
-def _counted(of_slot: Names, numbers: int) -> Ints:
-    """Return how often each number, of so many, stands in ``of_slot``."""
+def _counted(of_slot: Numbers, numbers: int) -> Ints:
+    """Return how often each number below ``numbers`` occurs in ``of_slot``."""
     count = np.zeros(numbers, np.int64)
-    count_names(of_slot, count)
+    count_numbers(of_slot, count)
     return count
 
 
 def _entries(keys: Words, function: int) -> bytes:
     """Return the entries of a function, two bytes each: A and V(P, A)."""
-    found = []
+    entries = []
     while function:
         function, entry = divmod(int(keys[function]), 1 << 16)
-        found.append(entry.to_bytes(2, "big"))
-    return b"".join(reversed(found))
+        entries.append(entry.to_bytes(2, "big"))
+    return b"".join(reversed(entries))
 
 
 AfterPhase = Callable[[int, Workspace, Pool, int, Map], None]
-"""Called with each phase that is solved, while its moves are still there: its number, its
-workspace, the pool with the values, into how many parts work on it is best cut, and a ``map`` for them."""
+"""A function called after each phase is solved, while the workspace still contains its positions and ranks.
+
+Arguments: phase, workspace, pool with the values, recommended number of parts, and a ``map`` for them."""
 
 
 def solve(
@@ -139,16 +150,16 @@ def solve(
 ) -> Table:
     """Solve the table of a material.
 
-    ``sources`` maps every successor material to its table of the same variant. ``wide`` says whether to
-    put all threads on one phase after the other, rather than one thread on each phase; by default that
-    depends on the phases' size.
-    ``accrued`` says what to keep of accrued scores, and ``side`` is the side to move of functions. With
-    more than ``max_runs`` runs the table goes without any; in whole-game mobility there is nothing to keep.
-    ``after_phase`` is called with every phase.
-
-    :raises UsageError: if the solver does not know the variant.
-    :raises ValueError: if ``wide`` is asked of a table with en passant positions.
-    :raises OverflowError: if a value has no code or a depth no room; no material of five men comes near.
+    :param sources: every successor material with its table of the same variant.
+    :param wide: whether all threads work on one phase at a time rather than one thread on each phase; by
+        default this depends on the size of the phases.
+    :param accrued: form in which the values of accrued scores are stored; ignored in whole-game mobility.
+    :param max_runs: number of runs above which the table is made without any.
+    :param side: side to move of the functions.
+    :param after_phase: called after each phase.
+    :raises UsageError: if the solver does not support the variant.
+    :raises ValueError: if ``wide`` is specified for a table with en passant positions.
+    :raises OverflowError: if a value has no code or a depth is too large; no material of five men comes near.
     """
     layout, stages = layout_of(material), stages or Stages()
     if wide and len(en_passant_configs(layout)):
@@ -166,7 +177,7 @@ def solve(
 
 @dataclass
 class _TableSolver:
-    """One run over all phases of a table."""
+    """The solution of one table, phase by phase."""
 
     layout: Layout
     loader: PoolLoader
@@ -185,19 +196,19 @@ class _TableSolver:
         self.pool, self.configs = self.loader.pool, en_passant_configs(self.layout)
         self.canonical = np.empty((len(self.layout.placements), self.layout.phase_size // 64), np.uint64)
         self.crew = Crew(self.threads, self.stages)
-        # What all threads do together of one phase, and in how many parts.
+        # The ``map`` for the parts of one phase, and their number.
         self.together: Map = self.crew.threads.map if self.wide else map
         self.parts = 4 * self.threads if self.wide else 1
         self._lock = threading.Lock()
 
     def keep_accrued(self, form: AccruedForm, max_runs: int | None, side: Side) -> None:
-        """Say what to keep of accrued scores."""
+        """Set the form in which the values of accrued scores are stored."""
         self.keep, self.max_runs = list(AccruedForm).index(form), max_runs
         if form is AccruedForm.FUNCTIONS:
             self.functions = FunctionBook(self.layout, side)
 
     def run(self) -> None:
-        """Solve all phases; those with equally many pawn steps left are independent of each other."""
+        """Solve all phases; those with equally many remaining pawn steps are independent of each other."""
         idle: SimpleQueue[Workspace] = SimpleQueue()
         phases, done, width = len(self.layout.placements), 0, self.crew.width
         for _ in range(1 if self.wide else min(width, phases)):
@@ -211,11 +222,11 @@ class _TableSolver:
                     done += 1
                     self.progress("phases", done, phases)
         finally:
-            # After an interruption nobody wants to wait for the kernels that are still at work.
+            # After an interruption, do not wait for the kernels that are still running.
             self.crew.close(wait=done == phases)
 
     def solve_phase(self, idle: "SimpleQueue[Workspace]", phase: int) -> None:
-        """Solve one phase in a workspace that is idle: on one thread, or on all of them."""
+        """Solve one phase in an idle workspace, on one thread or on all threads."""
         workspace = idle.get()
         try:
             with self.stages.timed("moves"):
@@ -232,25 +243,25 @@ class _TableSolver:
             idle.put(workspace)
 
     def _solve_ranks(self, phase: int, workspace: Workspace) -> None:
-        """Solve all ranks of a phase, and keep what the inner sweeps have changed."""
-        given = workspace, self.pool, self.loader.fresh(phase), self._records(phase)
+        """Solve all ranks of a phase, and store the runs or functions."""
+        arguments = workspace, self.pool, self.loader.fresh(phase), self._records(phase)
         rows = np.flatnonzero(self.configs[:, 0] == phase).tolist()
-        # Of a wide phase the stages are timed one by one.
+        # The stages of a wide phase are timed one by one.
         with nullcontext() if self.wide else self.stages.timed("layers"):
-            solver = WidePhaseSolver(*given, self.crew) if self.wide else PhaseSolver(*given)
+            solver = WidePhaseSolver(*arguments, self.crew) if self.wide else PhaseSolver(*arguments)
             for rank in solver.ranks([EnPassant(row, int(self.configs[row, 1])) for row in rows]):
                 if self.wide:
                     self.progress("layer" if self.variant.layered else "rank", rank, 0)
-                    if not self._room_for(sum(int(record.log.length[0]) for record in solver.records)):
+                    if not self._keeps_runs(sum(int(record.log.length[0]) for record in solver.records)):
                         solver.records = self._records(phase)
             self._check(workspace, solver.rank)
         with self.stages.timed("accrued scores"):
             self._keep(phase, workspace, solver.records)
 
     def _check(self, workspace: Workspace, rank: int) -> None:
-        """Count the layers of a phase whose first rank without a layer is ``rank``; check that all fits."""
+        """Count the layers of a phase, whose last rank is ``rank`` - 1; check depths and ranks."""
         if max(attacker.scratch.deepest[0] for attacker in workspace.attackers) > MAX_DEPTH:
-            raise OverflowError(f"{self.layout.material}: depths beyond {MAX_DEPTH} plies have no room")
+            raise OverflowError(f"{self.layout.material}: depths beyond {MAX_DEPTH} plies cannot be stored")
         if rank > MAX_CODED_RANK + 1:
             raise OverflowError(f"{self.layout.material}: scores of rank {rank - 1} have no code in a table")
         if self.variant.layered:
@@ -258,7 +269,7 @@ class _TableSolver:
                 self.stages.layers = max(self.stages.layers, 2 * (rank - FIRST_LAYER))
 
     def _records(self, phase: int) -> Records:
-        """Empty records of both attackers' inner sweeps."""
+        """Return empty records of both attackers' inner sweeps."""
         size = self.layout.phase_size
         by_black, by_white, side = *np.empty((2, 0), np.uint32), 0
         if self.functions is not None:
@@ -266,15 +277,15 @@ class _TableSolver:
             by_black, by_white = zeros(size, np.uint32), self.functions.of_phase(phase)
         return empty_record(self.keep, size, by_black, side), empty_record(self.keep, size, by_white, side)
 
-    def _room_for(self, more: int) -> bool:
-        """Whether so many runs more may be kept; if not, all are given up."""
+    def _keeps_runs(self, more: int) -> bool:
+        """Return whether ``more`` additional runs may be stored; if not, discard all runs."""
         if self.keep == RUNS and self.max_runs is not None and self.kept + more > self.max_runs:
             self.keep = NOTHING
             self.runs_of.clear()
         return self.keep != NOTHING
 
     def _keep(self, phase: int, workspace: Workspace, records: Records) -> None:
-        """Keep the runs or functions of a solved phase."""
+        """Store the runs or functions of a solved phase."""
         (of_black, of_white), words = records, workspace.frame.words
         if self.functions is not None:
             at = self.functions.side * self.layout.size + phase * self.layout.phase_size
@@ -286,18 +297,18 @@ class _TableSolver:
             runs = list(self.together(lambda each: runs_of(each.log, words, solved), (of_white, of_black)))
             with self._lock:
                 more = sum(len(each.rank) for each in runs)
-                if self._room_for(more):
+                if self._keeps_runs(more):
                     self.kept += more
                     self.runs_of[phase] = runs
 
     def table(self) -> Table:
-        """Put the results together; canonical slots only."""
+        """Assemble the table from the results at canonical slots."""
         layout, pool = self.layout, self.pool
         size, phases, rights = layout.size, len(layout.placements), len(self.configs)
         ep = slice(pool.targets.ep_offset, pool.targets.ep_offset + rights * layout.phase_size)
         ep_value = pool.value[ep].reshape(rights, layout.phase_size).copy()
         ep_depth = pool.depth[ep].reshape(rights, layout.phase_size).copy()
-        # The table's own slots are the first of the pool; the rest of its memory is given back.
+        # The slots of the table itself come first in the pool; the memory after them is released.
         pool.value.resize(2 * size, refcheck=False)
         pool.depth.resize(2 * size, refcheck=False)
         value, depth = pool.value.reshape(2, size), pool.depth.reshape(2, size)
@@ -309,10 +320,10 @@ class _TableSolver:
         mask = np.zeros((2, 2, phases, layout.phase_size // 64 if self.keep == RUNS else 0), np.uint64)
         runs: list[tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint16]]] = []
         for holder, side, phase in product((0, 1), (0, 1), sorted(self.runs_of)):
-            found = self.runs_of[phase][holder]
-            mask[holder, side, phase] = found.mask[side]
-            part = slice(found.white, None) if side else slice(found.white)
-            runs.append((found.rank[part], found.value[part], found.depth[part]))
+            of_phase = self.runs_of[phase][holder]
+            mask[holder, side, phase] = of_phase.mask[side]
+            part = slice(of_phase.white, None) if side else slice(of_phase.white)
+            runs.append((of_phase.rank[part], of_phase.value[part], of_phase.depth[part]))
         none = np.empty(0, np.uint8), np.empty(0, np.uint8), np.empty(0, np.uint16)
         rank, run_value, run_depth = map(np.concatenate, zip(none, *runs, strict=True))
         functions = None
@@ -326,7 +337,7 @@ class _TableSolver:
 
 
 def runs_of(log: Log, words: int, fresh: SweepResults) -> Runs:
-    """Return the changes of a log as runs; the other arguments are those of ``weave``."""
+    """Return the changes of a log as runs; ``words`` and ``fresh`` are as for ``runs_of_entries``."""
     entries = log.entry[: log.length[0]]
-    entries.sort(kind="stable")  # by node and rank; each layer's are in order already
-    return weave(entries, words, fresh)
+    entries.sort(kind="stable")  # by node and rank; the entries of each layer are in order already
+    return runs_of_entries(entries, words, fresh)

@@ -1,6 +1,6 @@
-"""Compiling all kernels of the solver in one go, so that it is a step of its own and not part of a table.
+"""Compiling all kernels of the solver in a separate step, before any table is built.
 
-Those for described men are a family of their own (``tbgen.retro.described_warmup``).
+The kernels for described men are another family (``tbgen.retro.described_warmup``).
 """
 
 from collections.abc import Callable, Mapping
@@ -19,27 +19,27 @@ from tbgen.retro.kernels.en_passant import prepare, resolve
 from tbgen.retro.kernels.events import Agenda, no_events
 from tbgen.retro.kernels.layer_sweeps import Workspace, inner_sweep
 from tbgen.retro.kernels.phase import NOTHING, empty_record, leave_rank, solve_rank
-from tbgen.retro.kernels.sweep import Stand, SweepResults, find_part, next_level, take_part
+from tbgen.retro.kernels.sweep import SweepResults, SweepState, assign_part, find_part, next_level
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.layer_solvers import EveryLayer
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.solver import solve
-from tbgen.retro.workspace import expand, make_workspace, room_for_right
+from tbgen.retro.workspace import expand, make_workspace, right_buffers
 
 FAMILY: Final = __name__
-"""Name of these kernels in the cache."""
+"""Name of this family of kernels in the cache."""
 SMALLEST: Final = Material.parse("KvK")
 
 
 def ensure_compiled(note: Callable[[str], object]) -> None:
-    """Compile the kernels if they are not in the cache; ``note`` gets a sentence that says so before."""
+    """Compile the kernels if they are not in the cache, after calling ``note`` with a message about it."""
     with compiling(FAMILY, "of the solver", "about half a minute", note) as needed:
         if needed:
             compile_kernels()
 
 
 def compile_kernels() -> None:
-    """Compile every kernel, in two processes, and mark the cache."""
+    """Compile every kernel, in two processes, and mark them as compiled in the cache."""
     compile_side_by_side(_compile_narrow, partial(compile_others, SMALLEST, {}))
     run_all(SMALLEST, {})
     mark_compiled(FAMILY)
@@ -50,8 +50,8 @@ def _compile_narrow() -> None:
 
 
 def compile_narrow(material: Material, sources: Mapping[Material, Source]) -> None:
-    """Compile the kernels that narrow phases like those of a material are solved by, as far as they are not
-    in the cache; ``sources`` are its sub-tables."""
+    """Compile those kernels that solve narrow phases, unless they are in the cache; ``material`` and its
+    sub-tables ``sources`` determine the types of the arguments."""
     workspace, pool, fresh, agenda = _examples(material, sources)
     record = empty_record(NOTHING, 64 * workspace.frame.words, np.empty(0, np.uint32), 0)
     agendas = agenda, agenda
@@ -60,14 +60,14 @@ def compile_narrow(material: Material, sources: Mapping[Material, Source]) -> No
 
 
 def compile_others(material: Material, sources: Mapping[Material, Source]) -> None:
-    """Compile all other kernels: some for their arguments, the rest by solving the material."""
+    """Compile all other kernels, some for example arguments, the rest by solving the material."""
     workspace, pool, fresh, agenda = _examples(material, sources)
-    attacker, stand = workspace.attackers[0], Stand(0, 0, 0, 0)
+    attacker, state = workspace.attackers[0], SweepState(0, 0, 0, 0)
     sweep = python_of(inner_sweep)(attacker, 2, agenda)
     compile_for(find_part, sweep, 0)
-    compile_for(take_part, sweep, stand, 0)
-    compile_for(next_level, sweep, stand)
-    right = room_for_right(64)
+    compile_for(assign_part, sweep, state, 0)
+    compile_for(next_level, sweep, state)
+    right = right_buffers(64)
     compile_for(prepare, workspace, pool, 0, right)
     compile_for(resolve, attacker, fresh, right, (0, 0), 0)
     table = solve(material, sources, Variant.R_MOBILITY, wide=True)
@@ -75,7 +75,7 @@ def compile_others(material: Material, sources: Mapping[Material, Source]) -> No
 
 
 def run_all(material: Material, sources: Mapping[Material, Source]) -> None:
-    """Solve a small material in all ways, so that no kernel is left to compile."""
+    """Solve a small material in all ways, so that no kernel remains to be compiled."""
     for wide in (False, True):
         table = solve(material, sources, Variant.R_MOBILITY, wide=wide, accrued=AccruedForm.FUNCTIONS)
     with EveryLayer(table, sources) as every:
@@ -87,7 +87,7 @@ def run_all(material: Material, sources: Mapping[Material, Source]) -> None:
 def _examples(
     material: Material, sources: Mapping[Material, Source]
 ) -> tuple[Workspace, Pool, SweepResults, Agenda]:
-    """Return arguments of kernels, as the solver has them."""
+    """Return example arguments of kernels, of the types that the solver passes."""
     layout = layout_of(material)
     pool = PoolLoader(layout, sources).pool
     fresh = SweepResults(pool.value, pool.depth, np.zeros(2, np.int64))

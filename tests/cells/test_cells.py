@@ -15,7 +15,7 @@ from tbgen.cells.frames import frame_of_cell, workspace_for_cell
 from tbgen.cells.games import Games
 from tbgen.cells.routes import Route, routes_of
 from tbgen.compiler.jit import python_of
-from tbgen.retro.kernels.moves import room_for_moves
+from tbgen.retro.kernels.moves import move_buffer
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.made_up_exits import MadeUp, boards, cells, made_up
 from tests.support.reference_cell import Cell as ReferenceCell
@@ -227,6 +227,6 @@ def test_buffers_hold_the_squares_of_a_full_board() -> None:
     frame = frame_of_cell(Cell.of_board(board, [chess.E1])).frame
     assert frame.scalars == 31
     scratches = [attacker.scratch for attacker in workspace_for_cell(frame).attackers]
-    squares = [python_of(room_for_moves)(1).squares, *(scratch.moves.squares[0] for scratch in scratches)]
+    squares = [python_of(move_buffer)(1).squares, *(scratch.moves.squares[0] for scratch in scratches)]
     squares += [scratch.exit.men.squares for scratch in scratches]
     assert min(map(len, squares)) >= frame.scalars

@@ -25,7 +25,7 @@ KNOWLEDGE: list[Knowledge] = [MadeUp(), SomeKnowledge()]
 @pytest.mark.parametrize("fen", [SMALL, "k7/2r5/p7/P7/8/8/4P3/K7 w - - 0 1", *exhaustive([LARGER])])
 def test_values_are_those_found_with_depths(fen: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads share the work of nearly every level; all exits may be without bounds."""
-    monkeypatch.setattr(ranks, "_WORTH_SHARING", int64(2))
+    monkeypatch.setattr(ranks, "_MIN_SHARED_WORDS", int64(2))
     board = chess.Board(fen)
     cell = Cell.of_board(board, mobile_squares(board))
     frame = frame_of_cell(cell)

@@ -19,7 +19,7 @@ from tbgen.retro.kernels.phase import (
     record_inner,
     renew_inner,
 )
-from tbgen.retro.kernels.sweep import NO_LIMIT, Attacker, Sweep, SweepResults, begin_sweep, take_levels
+from tbgen.retro.kernels.sweep import NO_LIMIT, Attacker, Sweep, SweepResults, begin_sweep, run_levels
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.update import Layer, limits, update
 from tbgen.retro.pool import PoolLoader
@@ -30,7 +30,7 @@ from tests.support.made_up_tables import as_sources, made_up
 
 def take(sweep: Sweep, low: int) -> int:
     """Take all levels of a sweep; return the last key."""
-    return take_levels(sweep, begin_sweep(sweep, low), NO_LIMIT).last
+    return run_levels(sweep, begin_sweep(sweep, low), NO_LIMIT).last
 
 
 @dataclass

@@ -64,7 +64,7 @@ def test_any_number_of_threads_gives_the_right_table(
 ) -> None:
     material = Material.parse(name)
     # Nearly every level is shared out, so that parts meet at each of them.
-    monkeypatch.setattr(ranks, "_WORTH_SHARING", int64(2))
+    monkeypatch.setattr(ranks, "_MIN_SHARED_WORDS", int64(2))
     at_work: set[tuple[str, int]] = set()
 
     def observed(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -126,7 +126,7 @@ def test_shared_sweeps_with_a_pawn(monkeypatch: pytest.MonkeyPatch) -> None:
         legal[:, max(start, 1 << 12) : stop] = ZERO  # White's king does not leave a1
 
     monkeypatch.setattr(ranks, "legal_words", few_words)
-    monkeypatch.setattr(ranks, "_WORTH_SHARING", int64(8))
+    monkeypatch.setattr(ranks, "_MIN_SHARED_WORDS", int64(8))
     material = Material.parse("KQBvKP")
     smaller = sorted(sub for sub in material.successors() if sub.men < material.men)
     around = {sub: made_up(layout_of(sub), number, 30, 10) for number, sub in enumerate(smaller)}

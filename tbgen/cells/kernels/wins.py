@@ -11,7 +11,7 @@ from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.retro.geometry import BIT, ORTHODOX, PAWN_ATTACKS
 from tbgen.retro.kernels.frame import Frame, attacks_along, decode, reach
-from tbgen.retro.kernels.moves import MovesFound, onward
+from tbgen.retro.kernels.moves import MoveBuffer, scalar_moves
 from tbgen.retro.kernels.words import ZERO, Codes, Ints, Word, Words, bits_of
 
 WHITE, BLACK = int64(0), int64(1)
@@ -58,9 +58,9 @@ class WinSearch(Struct):
     """uint64 (pawns, words): positions that White wins after capturing a black pawn, Black to move."""
     level: Codes
     """uint8 (slots,): the round in which each position with Black to move was found; (0,) if not needed."""
-    found: MovesFound
+    found: MoveBuffer
     """Buffer for moves, forwards or backwards."""
-    before: MovesFound
+    before: MoveBuffer
     """Buffer for the moves before those in ``found``."""
 
 
@@ -287,7 +287,7 @@ def _runs(search: WinSearch) -> tuple[int, int, int]:
 def _mark_before(search: WinSearch, word: int, bits: Word, round_: int) -> None:
     """Mark the words from which Black may have moved to newly won positions."""
     frame, before = search.frame, search.before
-    for number in range(onward(frame, word, bits, BLACK, before)):
+    for number in range(scalar_moves(frame, word, bits, BLACK, before)):
         _mark(search, before.word[number], round_)
     if frame.colours[frame.scalars] == BLACK:
         _mark(search, word, round_)
@@ -389,5 +389,5 @@ def _lose(search: WinSearch, word: int, lost: Word, round_: int) -> None:
     if frame.colours[frame.scalars] == WHITE:
         free = ~decode(frame, word, found.squares)
         _win(search, word, reach(ORTHODOX, frame.kinds[frame.scalars], lost, free), round_)
-    for number in range(onward(frame, word, lost, WHITE, found)):
+    for number in range(scalar_moves(frame, word, lost, WHITE, found)):
         _win(search, found.word[number], found.bits[number], round_)

@@ -25,7 +25,7 @@ from tbgen.retro.geometry import BIT, IMAGES, INVERSES, ORTHODOX
 from tbgen.retro.kernels.best_exits import NO_EXIT, Exits
 from tbgen.retro.kernels.canonical import canonical_slot
 from tbgen.retro.kernels.frame import Frame, Phase, decode, reach
-from tbgen.retro.kernels.moves import SLICES, MovesFound, onward, quiet_targets
+from tbgen.retro.kernels.moves import SLICES, MoveBuffer, quiet_targets, scalar_moves
 from tbgen.retro.kernels.words import (
     ALL,
     ONE,
@@ -137,7 +137,7 @@ class Replies(NamedTuple):
 class Derived(Struct):
     """Room for one word whose positions are derived."""
 
-    onward: MovesFound
+    moves: MoveBuffer
     best: Codes
     """uint8 (64,): the best merit of the moves so far, 0 without any."""
     nearest: Plies
@@ -207,9 +207,9 @@ def _weigh_scalars(ply: PhasePlies, side: int, word: int, bits: Word, room: Deri
     """Weigh the quiet moves of the mover's scalars from the positions ``bits``."""
     other, own, start = 1 - side, ply.rank[side], ply.start[1 - side]
     known = Replies(ply.value, ply.depth, ply.rank[other])
-    for number in range(onward(ply.frame, word, bits, side, room.onward)):
-        target, symmetry = room.onward.word[number], room.onward.symmetry[number]
-        left = room.onward.bits[number] & image(ply.known[target], INVERSES[symmetry])
+    for number in range(scalar_moves(ply.frame, word, bits, side, room.moves)):
+        target, symmetry = room.moves.word[number], room.moves.symmetry[number]
+        left = room.moves.bits[number] & image(ply.known[target], INVERSES[symmetry])
         if symmetry == 0:
             child = target << 6
             _weigh_lanes(own, word, left, known, child, start + child, TURNED[side], room)
@@ -228,7 +228,7 @@ def _weigh_bit_man(ply: PhasePlies, side: int, word: int, bits: Word, room: Deri
     move(around.value, 64, ply.value, ply.start[1 - side] + first, ALL)
     move(around.depth, 64, ply.depth, ply.start[1 - side] + first, ALL)
     move(around.rank, 64, ply.rank[1 - side], first, ALL)
-    empty = ~decode(frame, word, room.onward.squares)
+    empty = ~decode(frame, word, room.moves.squares)
     for way in range(ORTHODOX.ways[kind]):
         origins, child = known, int64(64)
         for _ in range(ORTHODOX.length[kind, way]):
@@ -344,7 +344,7 @@ def find_needed(
 ) -> None:
     """Find the flagged positions that ``exceptions``, positions of ``side``, cannot do without; 1 in
     ``needed``, uint8 (phase size,), at their canonical slots."""
-    found, frame, legal = room.onward, ply.frame, ply.phase.legal[1 - side]
+    found, frame, legal = room.moves, ply.frame, ply.phase.legal[1 - side]
     for word in range(start, stop):
         wrong = exceptions[word]
         while wrong:
@@ -367,11 +367,11 @@ def clear_flags(ply: PhasePlies, side: int, needed: Codes, start: int, stop: int
 
 
 @inlined
-def _before_news(ply: PhasePlies, side: int, word: int, found: MovesFound) -> Word:
+def _before_news(ply: PhasePlies, side: int, word: int, found: MoveBuffer) -> Word:
     """The positions of a word from which ``side`` can move to one that has become known last."""
     frame, news = ply.frame, ply.news
     before = ZERO
-    for number in range(onward(frame, word, ALL, side, found)):
+    for number in range(scalar_moves(frame, word, ALL, side, found)):
         target, symmetry = found.word[number], found.symmetry[number]
         if news[target]:
             before |= found.bits[number] & image(news[target], INVERSES[symmetry])
@@ -394,7 +394,7 @@ def find_exceptions(
     for word in range(start, stop):
         bits = ply.phase.legal[side, word] & ply.phase.canonical[word]
         if bits and exceptions[word] != ALL:
-            bits &= exceptions[word] | _before_news(ply, side, word, room.onward)
+            bits &= exceptions[word] | _before_news(ply, side, word, room.moves)
         if bits:
             derive(ply, side, word, bits, room)
             at = ply.start[side] + word * 64

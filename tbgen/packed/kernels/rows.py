@@ -17,7 +17,7 @@ from tbgen.index.layout import MIRROR_FILES, TRANSPOSE
 from tbgen.retro.geometry import (
     BIT,
     IMAGES,
-    MOST_TARGETS,
+    MAX_TARGETS,
     ORTHODOX,
     PAWN_ATTACKS,
     SYMMETRY_OF,
@@ -237,7 +237,7 @@ def row_mask(rows: Rows, row: int, squares: Ints, image: Ints) -> Word:
     return _smallest_image(rows, phase, mask, squares, image)
 
 
-MAX_MOVES = (MAX_MEN - 1) * MOST_TARGETS
+MAX_MOVES = (MAX_MEN - 1) * MAX_TARGETS
 """Most moves of the free men of one side."""
 
 

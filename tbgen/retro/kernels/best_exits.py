@@ -1,10 +1,10 @@
-"""Moves that leave the phase, of whole words: counted, and folded into one best exit per position.
+"""Finding the moves that leave the phase, word by word, and the best exit of each position.
 
-A capture or pawn move resets the accrued score and leads to a position whose fresh value W is known. In a
-cell, quiet moves of frozen men and castling leave too.
+A capture or pawn move resets the accrued score and leads to a position whose fresh value W is in the pool. In
+a cell, quiet moves of frozen men and castling also leave the phase.
 
-Of all such moves of a position only the value best for the mover matters, with the smallest and the largest
-depth among those of that value: which depth counts depends on whom the value favours over the accrued score.
+An exit consists of the value that is best for the mover, and the smallest and greatest depth among the moves
+to this value. Which depth counts depends on whom the value favours over the accrued score.
 """
 
 from dataclasses import dataclass
@@ -41,55 +41,55 @@ from tbgen.retro.kernels.targets import (
 from tbgen.retro.kernels.words import ALL, ZERO, Codes, Plies, Word, Words, bits_of, equal, lowest, put
 
 NO_EXIT = 65535
-"""Smallest depth of a position without a move that leaves the phase."""
+"""Marks a position without an exit, in place of the smallest depth."""
 NOTHING = int64(0)
-"""No man captured, no promotion. (numpy's type: numba compiles a kernel anew for every plain constant.)"""
+"""Stands for no captured man, or no promotion. (A numpy type, since numba compiles a kernel again for every
+plain constant.)"""
 NOWHERE = int64(-1)
-"""No scalar captured, no file of a double step."""
+"""Stands for no captured scalar, or no double step."""
 PAWN = int64(-1)
-"""The number of whatever pawn moves."""
+"""Stands for any pawn in place of the index of a moving man."""
 
 
 @dataclass(frozen=True, eq=False)
 class Exits(Struct):
-    """The best exit of each position; all arrays have one entry per slot of the phase, White to move
-    first."""
+    """The best exit of each position; the arrays have one element per node."""
 
     value: Codes
-    """uint8 codes; without depths, NONE where there is no zeroing move."""
+    """uint8: codes of the values. If depths are not computed, NONE marks positions without an exit."""
     nearest: Plies
-    """uint16 plies, NO_EXIT where there is no zeroing move; empty without depths."""
+    """uint16: smallest depths in plies, NO_EXIT without an exit; empty if depths are not computed."""
     farthest: Plies
-    """uint16 plies; empty without depths."""
+    """uint16: greatest depths in plies; empty if depths are not computed."""
 
 
-class Turn(NamedTuple):
-    """One word with one side to move, while the moves that leave the phase are worked out."""
+class ExitSearch(NamedTuple):
+    """The search for the moves that leave the phase from one word with one side to move."""
 
     frame: Frame
     pool: Pool
-    """The moves lead there."""
+    """Values and depths of the positions that the moves lead to."""
     exits: Exits
-    """The best of them are kept there."""
+    """Receives the best exits."""
     side: int
     """The side to move."""
     first: int
-    """Where the word's positions begin in ``Exits``."""
+    """Index of the first position of the word in ``exits``."""
     legal: Word
-    """Its legal positions."""
+    """The legal positions of the word."""
     occupied: Word
     """Squares of scalars and pawns."""
     men: Men
-    """The position after the move in hand; between moves, that of the word."""
+    """The men after the current move; between moves, the men of the word."""
     slices: Words
-    """uint64 (SLICES,): the counter of the word's moves."""
+    """uint64 (SLICES,): bit-sliced counter of the moves of the word."""
     captures_only: bool
-    """Whether pawn moves other than captures are left out."""
+    """Whether pawn moves other than captures are omitted."""
 
 
 @inlined
-def forget_exits(exits: Exits, first: int) -> None:
-    """Forget the exits of the word whose positions begin at ``first``."""
+def reset_exits(exits: Exits, first: int) -> None:
+    """Reset the exits of the word whose first position has index ``first``."""
     if len(exits.nearest):
         put(exits.nearest, first, ALL, NO_EXIT)
     else:
@@ -98,7 +98,7 @@ def forget_exits(exits: Exits, first: int) -> None:
 
 @inlined
 def without_exit(exits: Exits, first: int) -> Word:
-    """The positions without exit of the word whose positions begin at ``first``."""
+    """The positions without an exit in the word whose first position has index ``first``."""
     if len(exits.nearest):
         return equal(exits.nearest, first, NO_EXIT)
     return equal(exits.value, first, NONE)
@@ -106,18 +106,18 @@ def without_exit(exits: Exits, first: int) -> Word:
 
 @inlined
 def keep_best_exit(exits: Exits, node: int, side: int, value: int, depth: int) -> None:
-    """Take one move that leaves the phase into the best exit of its position."""
+    """Update the best exit of a position by one move that leaves the phase."""
     if len(exits.nearest) == 0:
         if exits.value[node] == NONE or (value < exits.value[node]) == (side == 0):
             exits.value[node] = value
         return
     if exits.nearest[node] != NO_EXIT:
-        known = exits.value[node]
-        if value == known:
+        best = exits.value[node]
+        if value == best:
             exits.nearest[node] = min(exits.nearest[node], depth)
             exits.farthest[node] = max(exits.farthest[node], depth)
             return
-        if (value > known) == (side == 0):
+        if (value > best) == (side == 0):
             return
     exits.value[node] = value
     exits.nearest[node] = depth
@@ -125,9 +125,9 @@ def keep_best_exit(exits: Exits, node: int, side: int, value: int, depth: int) -
 
 
 @inlined
-def _settle_in_tables(turn: Turn, mask: Word, captured: int, promotion: int, ep_file: int) -> None:
-    """``settle_moves`` for the phases of tables."""
-    pool, targets, men, side = turn.pool, turn.pool.targets, turn.men, turn.side
+def _fold_in_tables(search: ExitSearch, mask: Word, captured: int, promotion: int, ep_file: int) -> None:
+    """Implement ``fold_moves`` for phases of tables."""
+    pool, targets, men, side = search.pool, search.pool.targets, search.men, search.side
     target = targets.number[side, captured, promotion]
     base, step, symmetry, variable = slots_after(targets, target, side, men)
     ep_shift = int64(0)
@@ -149,16 +149,16 @@ def _settle_in_tables(turn: Turn, mask: Word, captured: int, promotion: int, ep_
         value = pool.value[slot]
         if targets.swapped[target]:
             value = np.uint8(255) - value
-        keep_best_exit(turn.exits, turn.first + bit, side, value, pool.depth[slot])
+        keep_best_exit(search.exits, search.first + bit, side, value, pool.depth[slot])
 
 
 @inlined
-def _route(turn: Turn, mover: int, captured: int, promotion: int) -> tuple[int, int]:
-    """Which route a move takes, and the mobile man on whose square the positions reached do not depend: one
-    that is captured, or has captured what stood still (-1: none)."""
-    routes, men, side = turn.pool.routes, turn.men, turn.side
+def _route(search: ExitSearch, mover: int, captured: int, promotion: int) -> tuple[int, int]:
+    """The route of a move, and the mobile man whose square does not matter after the move: the captured
+    mobile man, or the one that captures a pawn or frozen man (-1: none)."""
+    routes, men, side = search.pool.routes, search.men, search.side
     origin, target, victim = NO_SQUARE, NO_SQUARE, NOWHERE
-    taken = routes.pawns[1 - side] & ~men.pawns[1 - side]
+    captured_pawn = routes.pawns[1 - side] & ~men.pawns[1 - side]
     if mover == PAWN:
         origin = lowest(routes.pawns[side] & ~men.pawns[side])
         if promotion:
@@ -167,9 +167,9 @@ def _route(turn: Turn, mover: int, captured: int, promotion: int) -> tuple[int, 
             target = lowest(men.pawns[side] & ~routes.pawns[side])
     elif routes.frozen[mover] >= 0:
         origin, target = routes.frozen[mover], men.squares[mover]
-    if taken:
+    if captured_pawn:
         if origin == NO_SQUARE:
-            target = lowest(taken)
+            target = lowest(captured_pawn)
     elif captured:
         victim = captured - 1
         if routes.frozen[victim] >= 0:
@@ -181,10 +181,10 @@ def _route(turn: Turn, mover: int, captured: int, promotion: int) -> tuple[int, 
 
 
 @inlined
-def _settle_by_routes(turn: Turn, mask: Word, mover: int, captured: int, promotion: int) -> None:
-    """``settle_moves`` for cells."""
-    pool, routes, squares = turn.pool, turn.pool.routes, turn.men.squares
-    route, victim = _route(turn, mover, captured, promotion)
+def _fold_by_routes(search: ExitSearch, mask: Word, mover: int, captured: int, promotion: int) -> None:
+    """Implement ``fold_moves`` for cells."""
+    pool, routes, squares = search.pool, search.pool.routes, search.men.squares
+    route, victim = _route(search, mover, captured, promotion)
     begin = routes.begin[routes.block[route]]
     slot, step = int64(0), NOWHERE
     for man in range(len(routes.frozen)):
@@ -204,56 +204,57 @@ def _settle_by_routes(turn: Turn, mask: Word, mover: int, captured: int, promoti
             value = -1 - begin
         elif pool.value[at] != NONE:
             value, depth = int64(pool.value[at]), int64(pool.depth[at] if len(pool.depth) else 0)
-        keep_best_exit(turn.exits, turn.first + bit, turn.side, value, depth)
+        keep_best_exit(search.exits, search.first + bit, search.side, value, depth)
 
 
 @kernel
-def settle_moves(turn: Turn, mask: Word, mover: int, captured: int, promotion: int, ep_file: int) -> None:
-    """Count the move of man ``mover`` (or a ``PAWN``) that leads to ``turn.men`` from all positions in
-    ``mask``, and fold it into their exits.
+def fold_moves(
+    search: ExitSearch, mask: Word, mover: int, captured: int, promotion: int, ep_file: int
+) -> None:
+    """Count one move from each position in ``mask``, which leads to ``search.men``, and update the exits.
 
-    ``captured`` and ``promotion`` are those of ``Targets.number``; ``ep_file`` is the file of a pawn that has
-    made a double step, else -1.
+    ``mover`` is the index of the moving man, or ``PAWN``; ``captured`` and ``promotion`` are as for
+    ``Targets.number``; ``ep_file`` is the file of a pawn that makes a double step, else -1.
     """
-    add_moves(turn.slices, ONE_MOVE, mask)
-    if len(turn.pool.routes.block):
-        _settle_by_routes(turn, mask, mover, captured, promotion)
+    add_moves(search.slices, ONE_MOVE, mask)
+    if len(search.pool.routes.block):
+        _fold_by_routes(search, mask, mover, captured, promotion)
     else:
-        _settle_in_tables(turn, mask, captured, promotion, ep_file)
+        _fold_in_tables(search, mask, captured, promotion, ep_file)
 
 
 @kernel
-def _arrive(turn: Turn, mask: Word, man: int, square: int, captured: int) -> None:
-    """Take the move of a free man to a square, or to that of the bit man, from the positions ``mask``."""
+def _fold_move_to(search: ExitSearch, mask: Word, man: int, square: int, captured: int) -> None:
+    """Fold the move of a free man to ``square`` (VARIABLE: the bit man's) from the positions ``mask``."""
     if mask:
-        squares = turn.men.squares
+        squares = search.men.squares
         origin = squares[man]
         squares[man] = square
-        settle_moves(turn, mask, man, captured, NOTHING, NOWHERE)
+        fold_moves(search, mask, man, captured, NOTHING, NOWHERE)
         squares[man] = origin
 
 
 @inlined
-def _victim_on(turn: Turn, square: int) -> tuple[int, int]:
-    """What may be captured on a square in all positions: its number in ``Targets.number``, and which scalar
-    it is."""
-    frame, enemy = turn.frame, 1 - turn.side
+def _victim_on(search: ExitSearch, square: int) -> tuple[int, int]:
+    """The man that can be captured on a square in all positions of the word: its number in
+    ``Targets.number``, and its index if it is a scalar."""
+    frame, enemy = search.frame, 1 - search.side
     captured, scalar = NOTHING, NOWHERE
-    if turn.men.pawns[enemy] & BIT[square]:
+    if search.men.pawns[enemy] & BIT[square]:
         captured = CAPTURED_PAWN
     for man in range(2, frame.scalars):
-        if turn.men.squares[man] == square and frame.colours[man] == enemy:
+        if search.men.squares[man] == square and frame.colours[man] == enemy:
             captured, scalar = man + 1, man
     return captured, scalar
 
 
 @kernel
-def _from_where(turn: Turn, man: int, square: int, captured: int) -> Word:
-    """Positions in which a man can go to a square, where the scalar ``captured`` is taken, if any."""
-    frame, men, side, occupied = turn.frame, turn.men, turn.side, turn.occupied
+def _positions_with_move(search: ExitSearch, man: int, square: int, captured: int) -> Word:
+    """Positions in which a man can move to ``square``, capturing the scalar ``captured`` if not -1."""
+    frame, men, side, occupied = search.frame, search.men, search.side, search.occupied
     kind = frame.kinds[man]
     if man == frame.scalars:
-        mask = turn.legal & reach(frame.moves, kind, BIT[square], ~occupied)
+        mask = search.legal & reach(frame.moves, kind, BIT[square], ~occupied)
         if mask and king_safe(frame, men, side, occupied, captured, True) & BIT[square]:
             return mask
         return ZERO
@@ -264,113 +265,115 @@ def _from_where(turn: Turn, man: int, square: int, captured: int) -> Word:
     men.squares[man] = square
     mask = king_safe(frame, men, side, (occupied & ~BIT[origin]) | BIT[square], captured, True)
     men.squares[man] = origin
-    return mask & turn.legal & ~passed & ~BIT[square]
+    return mask & search.legal & ~passed & ~BIT[square]
 
 
 @kernel
-def _captures(turn: Turn) -> None:
-    """Captures of scalars and pawns by free men."""
-    frame, enemy, pawns = turn.frame, 1 - turn.side, turn.men.pawns
+def _captures(search: ExitSearch) -> None:
+    """Fold the captures of scalars and pawns by free men."""
+    frame, enemy, pawns = search.frame, 1 - search.side, search.men.pawns
     victims = pawns[enemy]
     for man in range(2, frame.scalars):
         if frame.colours[man] == enemy:
-            victims |= BIT[turn.men.squares[man]]
+            victims |= BIT[search.men.squares[man]]
     for square in bits_of(victims):
-        captured, scalar = _victim_on(turn, square)
+        captured, scalar = _victim_on(search, square)
         pawns[enemy] &= ~BIT[square]
         for man in range(frame.scalars + 1):
-            if frame.colours[man] == turn.side:
-                _arrive(turn, _from_where(turn, man, square, scalar), man, square, captured)
+            if frame.colours[man] == search.side:
+                _fold_move_to(
+                    search, _positions_with_move(search, man, square, scalar), man, square, captured
+                )
         pawns[enemy] = frame.pawns[enemy]
 
 
 @kernel
-def _captures_of_bit_man(turn: Turn, man: int) -> None:
-    """Capture by scalar ``man`` of the bit man, wherever it stands."""
-    frame, side, men, bit_man = turn.frame, turn.side, turn.men, turn.frame.scalars
+def _captures_of_bit_man(search: ExitSearch, man: int) -> None:
+    """Fold the capture of the bit man by the scalar ``man``, on all squares."""
+    frame, side, men, bit_man = search.frame, search.side, search.men, search.frame.scalars
     origin, captured = men.squares[man], bit_man + 1
-    mask = turn.legal & reach(frame.moves, frame.kinds[man], BIT[origin], ~turn.occupied)
-    left = turn.occupied & ~BIT[origin]
+    mask = search.legal & reach(frame.moves, frame.kinds[man], BIT[origin], ~search.occupied)
+    remaining = search.occupied & ~BIT[origin]
     if man == side:
         targets, mask = mask, ZERO
         for square in bits_of(targets):
             men.squares[man] = square
-            mask |= BIT[square] & king_safe(frame, men, side, left | BIT[square], NOWHERE, False)
+            mask |= BIT[square] & king_safe(frame, men, side, remaining | BIT[square], NOWHERE, False)
         men.squares[man] = origin
     elif mask:
-        mask &= king_safe(frame, men, side, left, bit_man, True)
+        mask &= king_safe(frame, men, side, remaining, bit_man, True)
     if frame.movers[man] != FROZEN:
-        _arrive(turn, mask, man, VARIABLE, captured)
+        _fold_move_to(search, mask, man, VARIABLE, captured)
         return
-    for square in bits_of(mask):  # each square is a way out of its own
-        _arrive(turn, BIT[square], man, square, captured)
+    for square in bits_of(mask):  # each square is a different route
+        _fold_move_to(search, BIT[square], man, square, captured)
 
 
 @kernel
-def _pawn_arrives(turn: Turn, mask: Word, square: int, captured: int, ep_file: int) -> None:
-    """A pawn has left ``turn.men.pawns`` for ``square``, on the last rank by promotion."""
+def _fold_pawn_move_to(search: ExitSearch, mask: Word, square: int, captured: int, ep_file: int) -> None:
+    """Fold the move of a pawn that is removed from ``search.men.pawns`` to ``square``, or its promotions."""
     if mask == ZERO:
         return
-    pawns = turn.men.pawns
+    pawns = search.men.pawns
     if 8 <= square < 56:
-        pawns[turn.side] |= BIT[square]
-        settle_moves(turn, mask, PAWN, captured, NOTHING, ep_file)
-        pawns[turn.side] &= ~BIT[square]
+        pawns[search.side] |= BIT[square]
+        fold_moves(search, mask, PAWN, captured, NOTHING, ep_file)
+        pawns[search.side] &= ~BIT[square]
         return
-    turn.men.squares[PROMOTED] = square
+    search.men.squares[PROMOTED] = square
     for kind in range(1, KIND_COUNT):
-        settle_moves(turn, mask, PAWN, captured, kind, NOWHERE)
+        fold_moves(search, mask, PAWN, captured, kind, NOWHERE)
 
 
 @kernel
-def _pawn_steps(turn: Turn, pawn: int) -> None:
-    """Steps of one pawn that has left ``turn.men.pawns``."""
-    side, occupied, square, ep_file, open_way = turn.side, turn.occupied, pawn, NOWHERE, turn.legal
+def _pawn_steps(search: ExitSearch, pawn: int) -> None:
+    """Fold the steps of one pawn, which is removed from ``search.men.pawns``."""
+    side, occupied, square, ep_file, open_way = search.side, search.occupied, pawn, NOWHERE, search.legal
     for _ in range(2 if pawn >> 3 == (1 if side == 0 else 6) else 1):
         square += 8 if side == 0 else -8
         if occupied & BIT[square]:
             return
         open_way &= ~BIT[square]
-        left = (occupied & ~BIT[pawn]) | BIT[square]
-        mask = open_way & king_safe(turn.frame, turn.men, side, left, NOWHERE, True)
-        _pawn_arrives(turn, mask, square, NOTHING, ep_file)
+        remaining = (occupied & ~BIT[pawn]) | BIT[square]
+        mask = open_way & king_safe(search.frame, search.men, side, remaining, NOWHERE, True)
+        _fold_pawn_move_to(search, mask, square, NOTHING, ep_file)
         ep_file = pawn & 7
 
 
 @kernel
-def _pawn_captures(turn: Turn, pawn: int) -> None:
-    """Captures by one pawn that has left ``turn.men.pawns`` (those en passant belong to positions with the
-    right)."""
-    frame, side, men, bit_man = turn.frame, turn.side, turn.men, turn.frame.scalars
-    enemy, left = 1 - side, turn.occupied & ~BIT[pawn]
+def _pawn_captures(search: ExitSearch, pawn: int) -> None:
+    """Fold the captures by one pawn, which is removed from ``search.men.pawns``, except en passant: only
+    positions with the right have those."""
+    frame, side, men, bit_man = search.frame, search.side, search.men, search.frame.scalars
+    enemy, remaining = 1 - side, search.occupied & ~BIT[pawn]
     for square in bits_of(PAWN_ATTACKS[side, pawn]):
-        captured, scalar = _victim_on(turn, square)
+        captured, scalar = _victim_on(search, square)
         if captured:
             men.pawns[enemy] &= ~BIT[square]
-            mask = turn.legal & king_safe(frame, men, side, left, scalar, True)
-            _pawn_arrives(turn, mask, square, captured, NOWHERE)
+            mask = search.legal & king_safe(frame, men, side, remaining, scalar, True)
+            _fold_pawn_move_to(search, mask, square, captured, NOWHERE)
             men.pawns[enemy] = frame.pawns[enemy]
-        elif bit_man >= 2 and frame.colours[bit_man] == enemy and turn.legal & BIT[square]:
-            mask = BIT[square] & king_safe(frame, men, side, left | BIT[square], NOWHERE, False)
+        elif bit_man >= 2 and frame.colours[bit_man] == enemy and search.legal & BIT[square]:
+            mask = BIT[square] & king_safe(frame, men, side, remaining | BIT[square], NOWHERE, False)
             men.squares[bit_man] = square
-            _pawn_arrives(turn, mask, square, bit_man + 1, NOWHERE)
+            _fold_pawn_move_to(search, mask, square, bit_man + 1, NOWHERE)
             men.squares[bit_man] = VARIABLE
 
 
 @kernel
-def _moves_of_frozen(turn: Turn, man: int) -> None:
-    """Quiet moves of one frozen man."""
-    frame = turn.frame
-    origin = lowest(frame.places) if man == frame.scalars else turn.men.squares[man]
-    for square in bits_of(reach(frame.moves, frame.kinds[man], BIT[origin], ~turn.occupied)):
-        _arrive(turn, _from_where(turn, man, square, NOWHERE), man, square, NOTHING)
+def _moves_of_frozen(search: ExitSearch, man: int) -> None:
+    """Fold the quiet moves of one frozen man."""
+    frame = search.frame
+    origin = lowest(frame.places) if man == frame.scalars else search.men.squares[man]
+    for square in bits_of(reach(frame.moves, frame.kinds[man], BIT[origin], ~search.occupied)):
+        _fold_move_to(search, _positions_with_move(search, man, square, NOWHERE), man, square, NOTHING)
 
 
 @kernel
-def _castlings(turn: Turn) -> None:
-    """Castling, which counts as a capture of the rook by its own king; what is in the way is as in
-    Chess960 (FIDE Laws of Chess, guideline II)."""
-    frame, side, men, bit_man = turn.frame, turn.side, turn.men, turn.frame.scalars
+def _castlings(search: ExitSearch) -> None:
+    """Fold castling, whose route is that of a capture of the rook by its own king; the squares that must be
+    empty are those of Chess960 (FIDE Laws of Chess, guideline II)."""
+    frame, side, men, bit_man = search.frame, search.side, search.men, search.frame.scalars
     enemy, squares = 1 - side, men.squares
     for number in range(len(frame.castlings)):
         king, rook = frame.castlings[number, 0], frame.castlings[number, 1]
@@ -381,57 +384,58 @@ def _castlings(turn: Turn) -> None:
         corner = lowest(frame.places) if rook == bit_man else squares[rook]
         both = BIT[start] | BIT[corner]
         empty = (BETWEEN[start, goal] | BIT[goal] | BETWEEN[corner, beside] | BIT[beside]) & ~both
-        if empty & turn.occupied:
+        if empty & search.occupied:
             continue
-        mask = turn.legal & ~empty
+        mask = search.legal & ~empty
         for square in bits_of(BETWEEN[start, goal] | BIT[start]):
-            mask &= safe(frame, men, square, enemy, turn.occupied & ~BIT[start], NOWHERE, True)
-        left = (turn.occupied & ~both) | BIT[beside]
-        mask &= safe(frame, men, goal, enemy, left, NOWHERE, rook != bit_man)
+            mask &= safe(frame, men, square, enemy, search.occupied & ~BIT[start], NOWHERE, True)
+        remaining = (search.occupied & ~both) | BIT[beside]
+        mask &= safe(frame, men, goal, enemy, remaining, NOWHERE, rook != bit_man)
         if mask:
             before = squares[rook]
             squares[king], squares[rook] = goal, beside
-            settle_moves(turn, mask, king, rook + 1, NOTHING, NOWHERE)
+            fold_moves(search, mask, king, rook + 1, NOTHING, NOWHERE)
             squares[king], squares[rook] = start, before
 
 
 @kernel
-def leaving_moves(turn: Turn) -> None:
-    """Count all moves of the word that leave the phase and keep the best as exits."""
-    frame, side, pawns, bit_man = turn.frame, turn.side, turn.men.pawns, turn.frame.scalars
-    _captures(turn)
+def leaving_moves(search: ExitSearch) -> None:
+    """Count all moves of the word that leave the phase, and store the best exits."""
+    frame, side, pawns, bit_man = search.frame, search.side, search.men.pawns, search.frame.scalars
+    _captures(search)
     for man in range(bit_man + 1):
         if frame.colours[man] != side:
             continue
         if bit_man >= 2 and frame.colours[bit_man] != side:
-            _captures_of_bit_man(turn, man)
+            _captures_of_bit_man(search, man)
         if frame.movers[man] == FROZEN:
-            _moves_of_frozen(turn, man)
+            _moves_of_frozen(search, man)
     for pawn in bits_of(frame.pawns[side]):
         pawns[side] &= ~BIT[pawn]
-        if not turn.captures_only:
-            _pawn_steps(turn, pawn)
-        _pawn_captures(turn, pawn)
+        if not search.captures_only:
+            _pawn_steps(search, pawn)
+        _pawn_captures(search, pawn)
         pawns[side] |= BIT[pawn]
-    _castlings(turn)
+    _castlings(search)
 
 
 @dataclass(frozen=True, eq=False)
-class OneExit(Struct):
-    """Room to find the exit of one position."""
+class ExitBuffer(Struct):
+    """Buffers to find the exit of one position."""
 
     exits: Exits
-    """The exit, in the only entry."""
+    """The exit, in the only element."""
     men: Men
     slices: Words
     """uint64 (SLICES,)."""
 
 
 @kernel
-def find_exit(frame: Frame, pool: Pool, node: int, one: OneExit) -> None:
-    """Find the best exit of one legal position, as ``count_moves`` does for all of them."""
+def find_exit(frame: Frame, pool: Pool, node: int, buffer: ExitBuffer) -> None:
+    """Find the best exit of one legal position, as ``count_moves`` does for all positions."""
     side, word, bit = place_of(frame, node)
-    occupied = enter_word(frame, word, one.men)
-    one.slices[:] = ZERO
-    one.exits.nearest[0] = NO_EXIT
-    leaving_moves(Turn(frame, pool, one.exits, side, -bit, BIT[bit], occupied, one.men, one.slices, False))
+    occupied = enter_word(frame, word, buffer.men)
+    buffer.slices[:] = ZERO
+    buffer.exits.nearest[0] = NO_EXIT
+    exits, men, slices = buffer.exits, buffer.men, buffer.slices
+    leaving_moves(ExitSearch(frame, pool, exits, side, -bit, BIT[bit], occupied, men, slices, False))

@@ -1,4 +1,4 @@
-"""Canonical slots as sets, and the expansion of a stored table to all its slots."""
+"""Finding the canonical slots as sets, and expanding a stored table to all its slots."""
 
 import numpy as np
 
@@ -24,8 +24,8 @@ def sort_like(squares: Ints, like: Ints) -> None:
 
 @inlined
 def _symmetry(frame: Frame, mirrored: bool, word: int) -> int:
-    """The symmetry, other than none, that leaves the place of White's king or the pawns as they are; else
-    0."""
+    """The symmetry other than the identity that leaves White's king, or with pawns the pawns, in place; 0 if
+    none exists."""
     if frame.pawnless:
         return TRANSPOSE if TRIANGLE_SQUARE[word >> frame.shifts[0]] % 9 == 0 else 0
     return MIRROR_FILES if mirrored else 0
@@ -33,7 +33,7 @@ def _symmetry(frame: Frame, mirrored: bool, word: int) -> int:
 
 @inlined
 def _slot_in_order(frame: Frame, like: Ints, squares: Ints) -> int:
-    """The slot of the men on these squares, like men in the order of their squares."""
+    """The slot of the men on ``squares``, after sorting like men by square."""
     sort_like(squares, like)
     slot = TRIANGLE_OF[squares[0]] if frame.pawnless else squares[0]
     for man in range(1, frame.scalars + 1):
@@ -43,7 +43,7 @@ def _slot_in_order(frame: Frame, like: Ints, squares: Ints) -> int:
 
 @inlined
 def _read_squares(frame: Frame, slot: int, squares: Ints) -> None:
-    """Write the squares of all free men of a slot to ``squares``, those of men that stand together too."""
+    """Write the squares of all free men of a slot to ``squares``, even if several men share a square."""
     for man in range(frame.scalars, 0, -1):
         squares[man] = slot & 63
         slot >>= 6
@@ -52,9 +52,10 @@ def _read_squares(frame: Frame, slot: int, squares: Ints) -> None:
 
 @kernel
 def canonical_slot(frame: Frame, slot: int, like: Ints, mirrored: bool, squares: Ints) -> int:
-    """The canonical slot within the phase; ``mirrored`` if the phase's pawns are their own mirror image.
+    """The canonical slot within the phase.
 
-    ``like`` int64 (n, 2) are the ranges of like men, ``squares`` is scratch, int64 (free,).
+    ``like``, int64 (n, 2), contains the ranges of like men; ``mirrored`` says whether the pawns of the phase
+    are their own mirror image; ``squares``, int64 (free,), is scratch memory.
     """
     symmetry = _symmetry(frame, mirrored, slot >> 6)
     _read_squares(frame, slot, squares)
@@ -68,7 +69,7 @@ def canonical_slot(frame: Frame, slot: int, like: Ints, mirrored: bool, squares:
 
 @inlined
 def _in_order(frame: Frame, like: Ints, word: int) -> Word:
-    """The positions of a word in which like men stand in the order of their squares."""
+    """The positions of a word in which like men are sorted by square."""
     bits = ALL
     for group in range(len(like)):
         for man in range(like[group, 0] + 1, like[group, 1]):
@@ -102,9 +103,12 @@ def canonical_words(frame: Frame, like: Ints, mirrored: bool, words: Words, star
 
 
 @inlined
-def _rests_on_word(frame: Frame, like: Ints, mirrored: bool, word: int) -> bool:
-    """Whether the canonical slots of all positions of a word are in one word: no man like the bit man may
-    change places with it, and no position of the word may be its own image."""
+def _has_one_canonical_word(frame: Frame, like: Ints, mirrored: bool, word: int) -> bool:
+    """Whether the canonical slots of all positions of a word are in one word.
+
+    This is so if the bit man has no like man and, where a symmetry applies to the word, the kings decide
+    which of two images is canonical.
+    """
     for group in range(len(like)):
         if like[group, 1] > frame.scalars:
             return False
@@ -115,14 +119,14 @@ def _rests_on_word(frame: Frame, like: Ints, mirrored: bool, word: int) -> bool:
 def _expand_word(
     frame: Frame, like: Ints, mirrored: bool, word: int, bits: Word, value: Codes, depth: Plies, squares: Ints
 ) -> None:
-    """``expand_words`` for the positions ``bits`` of one word, none of which is canonical."""
+    """Implement ``expand_words`` for the positions ``bits`` of one word, none of which is canonical."""
     first = word * 64
-    if not _rests_on_word(frame, like, mirrored, word):
+    if not _has_one_canonical_word(frame, like, mirrored, word):
         for bit in bits_of(bits):
             origin = canonical_slot(frame, first + bit, like, mirrored, squares)
             value[first + bit], depth[first + bit] = value[origin], depth[origin]
         return
-    # The slot that the first position of the word stands for; the bit man's square is added below.
+    # The canonical slot with the bit man on square 0; his square is added below.
     _read_squares(frame, first, squares)
     turned = is_image(frame, word)
     if turned:
@@ -150,8 +154,11 @@ def expand_words(
     start: int,
     stop: int,
 ) -> None:
-    """Copy value and depth (phase size,) of canonical slots to the other slots of ``among``, words ``start``
-    to ``stop`` - 1; ``canonical`` and ``among`` are uint64 (words,)."""
+    """Copy value and depth of the canonical slots to the other slots of ``among``, in the words ``start`` to
+    ``stop`` - 1.
+
+    ``canonical`` and ``among`` are uint64 (words,); ``value`` and ``depth`` have shape (phase size,).
+    """
     squares = np.empty(frame.scalars + 1, np.int64)
     for word in range(start, stop):
         bits = among[word] & ~canonical[word]

@@ -1,7 +1,7 @@
-"""Events: exits, and positions whose fresh value was settled in earlier layers, in the order of the sweeps.
+"""Sweep events: exits, and positions settled in earlier layers, in the order in which they enter the sweeps.
 
-An event is a position that comes in at a *level*: key and time (plies) in one number. There are many events
-and few levels, so events are kept level by level, in four bytes each.
+An event is a position that enters a sweep at its *level*, which is key and depth in plies as one number.
+There are many events and few levels, so the events are stored level by level, in four bytes each.
 """
 
 from typing import NamedTuple
@@ -12,38 +12,40 @@ from numpy.typing import NDArray
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.best_exits import Exits, without_exit
-from tbgen.retro.kernels.numbering import Numbering, number_of, numbering, with_room
+from tbgen.retro.kernels.numbering import Numbering, number_of, numbering, with_capacity
 from tbgen.retro.kernels.words import Codes, Ints, Plies, Words, bits_of, popcount, within
 
 TIME_BITS = 16
 TIME_MASK = (1 << TIME_BITS) - 1
 NEVER = int64(256 << TIME_BITS)
-"""Above every level."""
-_FEW = 64
-_THIN = 8
-"""Exits are looked through when one in so many positions has left the layers since the last time."""
+"""A number greater than every level."""
+_INITIAL_CAPACITY = 64
+"""Number of levels for which there is memory at first."""
+_DEPARTED_SHARE = 8
+"""The exits of departed positions are removed once one in this number of positions has left the layers."""
 
 
 class Events(NamedTuple):
-    """Nodes (slot, plus the phase size if Black is to move) level by level."""
+    """The nodes of events (slot, plus the phase size if Black is to move), level by level."""
 
     level: Ints
-    """int64 (levels,): key << 16 | time, rising."""
+    """int64 (levels,): key << 16 | depth in plies, ascending."""
     start: Ints
-    """int64 (levels + 1,): the nodes of level i are ``start[i]`` to ``start[i + 1]`` - 1."""
+    """int64 (levels + 1,): the nodes of level i have indices ``start[i]`` to ``start[i + 1]`` - 1."""
     node: NDArray[np.uint32]
-    """uint32, with room for more; those of a level rise, so that a sweep meets no word of theirs twice."""
+    """uint32: nodes, perhaps followed by unused elements. They ascend within a level, so that a sweep reaches
+    each word once."""
 
 
 class Agenda(NamedTuple):
     """All events of one attacker."""
 
     exits: Events
-    """Of positions that may have left the layers since, too."""
+    """Exits, perhaps also of positions that have left the layers."""
     settled: Events
-    """Positions that have left the layers with a fresh value which sweeps still look for."""
+    """Positions that have left the layers with fresh values that later sweeps can still reach."""
     alive: int
-    """How many positions were in the layers when the exits were looked through."""
+    """Number of positions in the layers when ``exits`` was last purged."""
 
 
 class Goals(NamedTuple):
@@ -51,49 +53,51 @@ class Goals(NamedTuple):
 
     value: Codes
     depth: tuple[Plies, Plies]
-    """With White and with Black to move; empty if there are none: then all count as 0."""
+    """Depths with White and with Black to move; empty if depths are not computed, which counts as 0."""
     starts: Ints
-    """int64 (2,): where the phase begins in ``value`` and ``depth``, by side to move."""
+    """int64 (2,): index of the first slot of the phase in ``value`` and ``depth``, by side to move."""
     more: int
-    """Plies to be added to the depths."""
+    """Number of plies to add to the depths."""
 
 
 @inlined
 def level_of(attacking: int, value: int, depth: int) -> int:
-    """The level of a value and depth as the attacker ``attacking`` (0 White, 1 Black) sees it."""
+    """The level of a value and depth for the attacker ``attacking`` (0 White, 1 Black)."""
     key = int64(value) if attacking == 0 else 255 - int64(value)
     return key << TIME_BITS | int64(depth)
 
 
 @inlined
 def level_at(events: Events, number: int) -> int:
-    """The level of that number, ``NEVER`` after the last."""
+    """The level with index ``number``, ``NEVER`` after the last."""
     return events.level[number] if number < len(events.level) else NEVER
 
 
 @jit
 def no_events() -> Events:
-    """Return events without any."""
+    """Return an empty list of events."""
     return Events(np.empty(0, np.int64), np.zeros(1, np.int64), np.empty(0, np.uint32))
 
 
 class Count(NamedTuple):
-    """Events by level, while they are counted and put in their places."""
+    """Events by level, while they are counted and sorted into levels."""
 
     levels: Numbering
     place: Ints
-    """int64 (levels,): number of events so far, then the place of the next one."""
+    """int64 (levels,): number of events so far in the counting pass, then the index of the next event."""
     node: NDArray[np.uint32]
-    """Room for the events; empty while they are counted."""
+    """Receives the nodes of the events; empty in the counting pass."""
 
 
 @kernel
 def _go_through(
     attacking: int, mask: Words, side: int, start: int, goals: Goals, top: int, count: Count
 ) -> int:
-    """Count the positions of ``mask`` uint64 (2, words) with a side to move that are below the level ``top``,
-    from word ``start`` on, and put each in its place if there is room for events; return the word that there
-    may be no room for in the levels, or the number of words."""
+    """Count the positions of ``mask`` below the level ``top``; store them unless this is the counting pass.
+
+    ``mask`` is uint64 (2, words); only positions with ``side`` to move from word ``start`` on are visited.
+    Return the number of words, or the first word for which the capacity of the levels may be too small.
+    """
     words, first, depth = mask.shape[1], goals.starts[side], goals.depth[side]
     for word in range(start, words):
         bits = mask[side, word]
@@ -113,29 +117,28 @@ def _go_through(
 
 @jit
 def events_of(attacking: int, mask: Words, goals: Goals, high: int) -> Events:
-    """Return the events of the positions of ``mask`` uint64 (2, words) whose value and depth make a level
-    below that of the key ``high``."""
-    # No event is at this level, which only takes the number 0.
-    levels, counts = numbering(_FEW, np.uint64(NEVER)), np.zeros(_FEW, np.int64)
+    """Return the events of those positions of ``mask``, uint64 (2, words), whose keys are below ``high``."""
+    # No event has the level NEVER, which only occupies the number 0.
+    levels, counts = numbering(_INITIAL_CAPACITY, np.uint64(NEVER)), np.zeros(_INITIAL_CAPACITY, np.int64)
     words, top, nothing = mask.shape[1], high << TIME_BITS, np.empty(0, np.uint32)
     for side in range(2):
         word = int64(0)
         while word < words:
-            levels = with_room(levels, 64)
+            levels = with_capacity(levels, 64)
             longer = np.zeros(len(levels.key), np.int64)
             longer[: len(counts)] = counts
             counts = longer
             word = _go_through(attacking, mask, side, word, goals, top, Count(levels, counts, nothing))
-    known = levels.length[0]
-    order = np.argsort(levels.key[1:known]) + 1
-    level = np.empty(known - 1, np.int64)
-    start, place = np.zeros(known, np.int64), np.empty(known, np.int64)
-    for at in range(known - 1):
+    length = levels.length[0]
+    order = np.argsort(levels.key[1:length]) + 1
+    level = np.empty(length - 1, np.int64)
+    start, place = np.zeros(length, np.int64), np.empty(length, np.int64)
+    for at in range(length - 1):
         number = order[at]
         level[at] = levels.key[number]
         place[number] = start[at]
         start[at + 1] = start[at] + counts[number]
-    count = Count(with_room(levels, 64), place, np.empty(start[known - 1], np.uint32))
+    count = Count(with_capacity(levels, 64), place, np.empty(start[length - 1], np.uint32))
     for side in range(2):
         _go_through(attacking, mask, side, int64(0), goals, top, count)
     return Events(level, start, count.node)
@@ -149,7 +152,7 @@ def _mark_exits(exits: Exits, among: Words, mask: Words) -> None:
 
 @jit
 def with_exit(exits: Exits, among: Words) -> Words:
-    """Return which of some positions have an exit; both uint64 (2, words)."""
+    """Return the positions of ``among`` that have an exit; both are uint64 (2, words)."""
     mask = np.empty_like(among)
     _mark_exits(exits, among.reshape(-1), mask.reshape(-1))
     return mask
@@ -157,8 +160,11 @@ def with_exit(exits: Exits, among: Words) -> Words:
 
 @jit
 def exit_events(attacking: int, mask: Words, exits: Exits, high: int) -> Events:
-    """Return the events of the exits of the positions of ``mask`` uint64 (2, words) with keys below ``high``:
-    an attacker's exit counts with its smallest depth, a defender's with its largest, one ply after it."""
+    """Return the events of exits with keys below ``high``, of the positions ``mask``, uint64 (2, words).
+
+    The depth of an event is one ply more than the smallest depth of an attacker's exit or the greatest depth
+    of a defender's exit.
+    """
     white, black = exits.farthest, exits.nearest
     if attacking == 0:
         white, black = black, white
@@ -176,16 +182,16 @@ def _mark_below(exits: Exits, least: int, most: int, mask: Words) -> None:
 
 @jit
 def _below(attacking: int, mask: Words, exits: Exits, high: int) -> Words:
-    """Return the positions of ``mask`` uint64 (2, words) whose exits have keys below ``high``, at least 1."""
+    """Return the positions of ``mask``, uint64 (2, words), whose exits have keys below ``high`` > 0."""
     least, most = (int64(0), high - 1) if attacking == 0 else (256 - high, int64(255))
-    found = mask.copy()
-    _mark_below(exits, least, most, found.reshape(-1))
-    return found
+    below = mask.copy()
+    _mark_below(exits, least, most, below.reshape(-1))
+    return below
 
 
 @jit
 def _within(events: Events, first: int, last: int) -> Events:
-    """Return the events whose keys are in ``first <= key < last``."""
+    """Return the events with keys in the half-open range from ``first`` to ``last``."""
     begin = np.searchsorted(events.level, first << TIME_BITS)
     end = np.searchsorted(events.level, last << TIME_BITS)
     return Events(events.level[begin:end], events.start[begin : end + 1], events.node)
@@ -193,7 +199,7 @@ def _within(events: Events, first: int, last: int) -> Events:
 
 @jit
 def merged(one: Events, other: Events) -> Events:
-    """Return the events of both."""
+    """Return the union of two lists of events."""
     levels = len(one.level) + len(other.level)
     total = one.start[-1] - one.start[0] + other.start[-1] - other.start[0]
     both = Events(np.empty(levels, np.int64), np.zeros(levels + 1, np.int64), np.empty(total, np.uint32))
@@ -202,7 +208,7 @@ def merged(one: Events, other: Events) -> Events:
         level = min(level_at(one, mine), level_at(other, theirs))
         mine += level_at(one, mine) == level
         theirs += level_at(other, theirs) == level
-        # The nodes of a level rise.
+        # The nodes of a level ascend.
         while here < one.start[mine] or there < other.start[theirs]:
             at_end = there == other.start[theirs]
             if at_end or (here < one.start[mine] and one.node[here] < other.node[there]):
@@ -220,8 +226,8 @@ def merged(one: Events, other: Events) -> Events:
 
 @kernel
 def _thin(events: Events, alive: Words) -> int:
-    """Take out, in place, all but the events of positions of ``alive`` uint64 (2 * words,); return the number
-    of levels left."""
+    """Remove in place all events of positions outside ``alive``, uint64 (2 * words,); return the number of
+    remaining levels."""
     count, at, begin = 0, int64(0), events.start[0]
     events.start[0] = 0
     for number in range(len(events.level)):
@@ -241,7 +247,7 @@ def _thin(events: Events, alive: Words) -> int:
 
 @jit
 def count_of(mask: Words) -> int:
-    """Return the number of positions of ``mask`` uint64 (2, words)."""
+    """Return the number of positions of ``mask``, uint64 (2, words)."""
     count = int64(0)
     for word in mask.reshape(-1):
         count += popcount(word)
@@ -250,12 +256,12 @@ def count_of(mask: Words) -> int:
 
 @jit
 def next_agenda(agenda: Agenda, settled: Events, alive: Words, first: int, last: int) -> Agenda:
-    """Return the events that sweeps over keys in ``first <= key < last`` may meet, those newly settled among
-    them; ``alive`` uint64 (2, words) are the positions still in the layers."""
-    left = count_of(alive)
+    """Return the events that sweeps over the keys from ``first`` to ``last`` - 1 may reach, including the
+    newly settled positions; ``alive``, uint64 (2, words), are the positions still in the layers."""
+    remaining = count_of(alive)
     exits, counted = agenda.exits, agenda.alive
-    if left * _THIN <= counted * (_THIN - 1):
-        exits, counted = _within(exits, first, last), left
+    if remaining * _DEPARTED_SHARE <= counted * (_DEPARTED_SHARE - 1):
+        exits, counted = _within(exits, first, last), remaining
         count = _thin(exits, alive.reshape(-1))
         exits = Events(exits.level[:count], exits.start[: count + 1], exits.node)
         if 2 * exits.start[count] < len(exits.node):

@@ -1,10 +1,11 @@
-"""The frame of a phase: which men are scalars of the word index, which is the bit man, and where men attack.
+"""The frame of a phase: the division of the free men into scalars and bit man; and the attacks of men.
 
 The last free man is the *bit man*: its 64 squares are the 64 bits of a word. The other free men are the
-*scalars*; their squares make the word's number. Bit ``b`` of word ``w`` is slot ``64 * w + b`` of the phase.
+*scalars*; their squares form the number of the word. Bit ``b`` of word ``w`` is slot ``64 * w + b``.
 
-In the frame of a cell some free men are *frozen*: they stand on one square, and what they do leaves the cell.
-A frozen scalar takes no part in the word's number, and of a frozen bit man only one bit is ever set.
+In the frame of a cell some free men are *frozen*: each stands on one square, and its moves leave the cell.
+The square of a frozen scalar is not part of the word's number. If the bit man is frozen, only the bit of its
+square is ever set.
 """
 
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.index.layout import TRANSPOSE
 from tbgen.retro.geometry import BIT, IMAGES, PAWN_ATTACKS, TRIANGLE_SQUARE, Movement
-from tbgen.retro.kernels.targets import VARIABLE, Men, room_for_men
+from tbgen.retro.kernels.targets import VARIABLE, Men, men_buffer
 from tbgen.retro.kernels.words import ALL, ZERO, Codes, Ints, Word, Words, bits_of, ride, rotated
 
 
@@ -26,8 +27,8 @@ def attacks_along(moves: Movement, kind: int, square: int, target: int) -> bool:
 
 @inlined
 def reach(moves: Movement, kind: int, word: Word, empty: Word) -> Word:
-    """Squares that a man of ``kind`` reaches in one quiet move from any of the set bits, ``empty`` being the
-    squares that no other man occupies. Read backwards: the squares it may have come from."""
+    """Squares that a man of ``kind`` reaches in one quiet move from any of the set bits, and equally the
+    squares from which it reaches these. ``empty`` are the squares that no other man occupies."""
     result = ZERO
     for way in range(moves.leaps[kind]):
         result |= moves.landing[kind, way] & rotated(word, moves.distance[kind, way])
@@ -38,67 +39,69 @@ def reach(moves: Movement, kind: int, word: Word, empty: Word) -> Word:
 
 
 @inlined
-def counts(moves: Movement, kind: int, way: int, step: int) -> bool:
-    """Whether a step on a way, the first being 1, is a move of its own and not also one of another way."""
+def is_separate_move(moves: Movement, kind: int, way: int, step: int) -> bool:
+    """Whether step number ``step`` (from 1) on a way is a move that is not counted on another way."""
     return not moves.shares or moves.shared[kind, way] >> step & 1 == 0
 
 
 FROZEN = 2
-"""Stands for the colour of a man that does not move within the phase."""
+"""Replaces the colour of a man that does not move within the phase."""
 NO_DIGIT = 62
-"""A shift that leaves nothing of a word's number."""
+"""A shift by which every word number becomes 0."""
 
 
 @dataclass(frozen=True, eq=False)
 class Frame(Struct):
-    """Geometry of one phase, as the kernels read it."""
+    """Geometry of one phase."""
 
     moves: Movement
     kinds: Ints
-    """int64 (free,): kind of each free man, in ``moves``."""
+    """int64 (free,): index of the kind of each free man in ``moves``."""
     colours: Ints
-    """int64 (free,): 0 White, 1 Black."""
+    """int64 (free,): colour of each free man, 0 White, 1 Black."""
     movers: Ints
-    """int64 (free,): the colour of each free man that moves within the phase, ``FROZEN`` for others."""
+    """int64 (free,): colour of each free man that moves within the phase, ``FROZEN`` for the others."""
     shifts: Ints
-    """int64 (free - 1,): place of each scalar's square in the word number; ``NO_DIGIT`` if it is frozen."""
+    """int64 (free - 1,): shift of each scalar's square in the word number; ``NO_DIGIT`` if it is frozen."""
     base: Ints
-    """int64 (free - 1,): square of each frozen scalar, else 0."""
+    """int64 (free - 1,): square of each frozen scalar, 0 for the others."""
     places: Word
-    """Squares that the bit man may stand on."""
+    """Squares on which the bit man may stand."""
     scalars: int
+    """Number of scalars."""
     pawnless: bool
     words: int
-    """Number of words of one side to move."""
+    """Number of words for one side to move."""
     pawns: Words
     """uint64 (2,): squares of White's and Black's pawns in this phase."""
     castlings: Ints
-    """int64 (n, 4): castling rights: king, rook, and the squares that castling takes them to. Both are
-    frozen: where one of them moves the right is gone."""
+    """int64 (n, 4): castling rights: indices of king and rook, and their squares after castling. Both men are
+    frozen, because the right is lost when one of them moves."""
     like: Ints
-    """int64 (n, 2): half-open ranges of like scalars. Only words with these in the order of their squares
-    are solved; the others contain no legal position."""
+    """int64 (n, 2): half-open ranges of like scalars. Only words in which these are sorted by square are
+    solved; the sets of legal positions of other words are empty."""
 
 
 @dataclass(frozen=True, eq=False)
 class Phase(Struct):
-    """What both attackers share, uint64 (2, words) by side to move."""
+    """Data that both attackers share; sets are uint64 (2, words), by side to move."""
 
     legal: Words
+    """Legal positions."""
     alive: Words
-    """Positions still in the layers; none of words that are images (``is_image``)."""
+    """Positions still in the layers; empty for words of images (``is_image``)."""
     settled: Words
-    """Positions that have left them last, with a fresh value of their own layer; where one layer is solved
-    alone, those beside it."""
+    """Positions settled last, in the layer of their position score. If one layer is solved alone: positions
+    outside the layer to which positions in the layer can move."""
     slices: Words
-    """uint64 (2, words, SLICES): ranks, see ``tbgen.retro.kernels.moves``."""
+    """uint64 (2, words, SLICES): bit-sliced ranks (``tbgen.retro.kernels.moves``)."""
     canonical: Words
     """uint64 (words,): canonical slots."""
     quiet: Codes
-    """uint8 (2, 64 * words): numbers of quiet moves; the attackers count them down."""
+    """uint8 (2, 64 * words): numbers of quiet moves; the attackers decrement them."""
     score_resets: bool
-    """Whether captures and pawn moves reset the accrued score: else there are no layers to solve, and no
-    inner sweeps."""
+    """Whether captures and pawn moves reset the accrued score. If not, there are no layers and no inner
+    sweeps."""
 
 
 @inlined
@@ -110,8 +113,8 @@ def place_of(frame: Frame, node: int) -> tuple[int, int, int]:
 
 @inlined
 def decode(frame: Frame, word: int, squares: Ints) -> Word:
-    """Write the scalars' squares to ``squares`` and return the squares that scalars and pawns occupy, or 0 if
-    two of them stand on one square."""
+    """Write the squares of the scalars to ``squares``; return the set of squares of scalars and pawns, or 0
+    if two of these men share a square."""
     squares[0] = (word >> frame.shifts[0]) + frame.base[0]
     if frame.pawnless:
         squares[0] = TRIANGLE_SQUARE[squares[0]]
@@ -128,7 +131,8 @@ def decode(frame: Frame, word: int, squares: Ints) -> Word:
 
 @inlined
 def _diagonal(frame: Frame, word: int) -> tuple[bool, int, int]:
-    """Whether White's king stands on the diagonal of its triangle, and Black's square with its image."""
+    """Whether White's king stands on the diagonal of the triangle, and if so the square of Black's king and
+    its image."""
     if not frame.pawnless or frame.scalars < 2 or TRIANGLE_SQUARE[word >> frame.shifts[0]] % 9:
         return False, 0, 0
     square = (word >> frame.shifts[1]) & 63
@@ -137,22 +141,22 @@ def _diagonal(frame: Frame, word: int) -> tuple[bool, int, int]:
 
 @inlined
 def is_image(frame: Frame, word: int) -> bool:
-    """Whether no position of a word is canonical, for White's king stands on the diagonal and Black's above
-    it: its positions are images of others, and are not solved."""
+    """Whether White's king stands on the diagonal and Black's above it. All positions of such a word are
+    images of positions in another word; they are not canonical and not solved."""
     on_diagonal, square, image = _diagonal(frame, word)
     return on_diagonal and image < square
 
 
 @inlined
 def has_image(frame: Frame, word: int) -> bool:
-    """Whether another word has the images of this one's positions, which are not solved."""
+    """Whether the images of the positions of a word are in another word, which is not solved."""
     on_diagonal, square, image = _diagonal(frame, word)
     return on_diagonal and image > square
 
 
 @inlined
 def ordered(frame: Frame, word: int) -> int:
-    """The word with like scalars in the order of their squares: the same positions."""
+    """The number of the word with the same positions and like scalars sorted by square."""
     for group in range(len(frame.like)):
         first, stop = frame.like[group, 0], frame.like[group, 1]
         for last in range(stop - 1, first, -1):
@@ -179,9 +183,9 @@ def safe(
 ) -> Word:
     """Squares of the bit man for which ``square`` is not attacked by colour ``by``.
 
-    ``occupied`` are the squares of scalars and pawns; man ``captured`` is off the board (-1: none; the bit
-    man: a man that attacks nothing stands in its place), and the bit man's place is empty if not
-    ``bit_there``.
+    ``occupied`` are the squares of scalars and pawns. ``captured`` is the index of a man that does not
+    attack, -1 for none; if it is the bit man, its square still counts as occupied. If not ``bit_there``, the
+    bit man is off the board and its square is empty.
     """
     if PAWN_ATTACKS[1 - by, square] & men.pawns[by]:
         return ZERO
@@ -202,9 +206,9 @@ def safe(
 
 @kernel
 def king_safe(frame: Frame, men: Men, colour: int, occupied: Word, captured: int, bit_there: bool) -> Word:
-    """Squares of the bit man for which ``colour``'s king is not attacked (arguments as for ``safe``).
+    """Squares of the bit man for which the king of ``colour`` is not attacked; see ``safe``.
 
-    Where Black's king is the bit man itself, White has only its king and pawns to attack with.
+    If Black's king is the bit man, White's only attackers are its king and pawns.
     """
     if frame.scalars == 1 and colour == 1:
         return ~(frame.moves.attacks[KING, men.squares[0]] | pawn_attacks(0, men.pawns[0]))
@@ -213,7 +217,7 @@ def king_safe(frame: Frame, men: Men, colour: int, occupied: Word, captured: int
 
 @inlined
 def enter_word(frame: Frame, word: int, men: Men) -> Word:
-    """Set the men to those of a word; return the squares of scalars and pawns as ``decode`` does."""
+    """Set ``men`` to the men of a word; return the squares of scalars and pawns as ``decode`` does."""
     men.squares[frame.scalars] = VARIABLE
     men.pawns[0], men.pawns[1] = frame.pawns[0], frame.pawns[1]
     return decode(frame, word, men.squares)
@@ -221,13 +225,13 @@ def enter_word(frame: Frame, word: int, men: Men) -> Word:
 
 @jit
 def legal_words(frame: Frame, legal: Words, start: int, stop: int) -> None:
-    """Set ``legal[:, start:stop]`` (uint64 (2, words)): positions whose side not to move is not in check and
-    whose men stand on different squares, like scalars in order."""
-    men = room_for_men()
+    """Set ``legal[:, start:stop]``, uint64 (2, words), to the legal positions: all men stand on different
+    squares, the side not to move is not in check, and like scalars are sorted by square."""
+    men = men_buffer()
     for word in range(start, stop):
         occupied = enter_word(frame, word, men) if ordered(frame, word) == word else ZERO
         for side in range(2):
             legal[side, word] = ZERO
             if occupied:
-                calm = king_safe(frame, men, 1 - side, occupied, int64(-1), True)
-                legal[side, word] = frame.places & ~occupied & calm
+                no_check = king_safe(frame, men, 1 - side, occupied, int64(-1), True)
+                legal[side, word] = frame.places & ~occupied & no_check

@@ -1,13 +1,13 @@
-"""How the value of a position changes with the accrued score: as runs, or as one function without depths.
+"""Recording the value of a position for all accrued scores, as runs or as functions without depths.
 
-*Runs* are logged layer by layer and then sorted. From one layer to the next of the same holder few states
-change, so only the changes are kept.
+*Runs* are logged layer by layer and then sorted. Few states change from one layer to the next of the same
+holder, so only the changes are stored.
 
-*Functions* are V(P, A) as a function of A, for one side to move. While the layers are solved, every position
-is on a *path* for each holder of A: the changes of V(P, A) from layer to layer so far, without a log. Very
-many positions share a path, so a path is a number, and a change leads from it to another. When all layers are
-solved, W(P) is known, and the paths of both holders make the function of the position
-(``tbgen.index.table.Functions``).
+*Functions* are V(P, A) as a function of A, for one side to move. While the layers are solved, each position
+has a *path* for each holder of A: the sequence of changes of V(P, A) so far. Many positions share a path, so
+paths are numbered, and a change of the value replaces the path number of the position by another one. When
+all layers are solved, W(P) is determined, and the paths of both holders together form the function of the
+position (``tbgen.index.table.Functions``).
 """
 
 from typing import NamedTuple
@@ -22,7 +22,7 @@ from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.frame import Phase
 from tbgen.retro.kernels.layer_sweeps import assigned
 from tbgen.retro.kernels.moves import of_rank
-from tbgen.retro.kernels.numbering import Numbering, number_of, numbering, with_room
+from tbgen.retro.kernels.numbering import Numbering, number_of, numbering, with_capacity
 from tbgen.retro.kernels.sweep import Attacker, SweepResults
 from tbgen.retro.kernels.words import ZERO, Codes, Ints, Plies, Word, Words, bits_of
 
@@ -37,7 +37,7 @@ class Log(NamedTuple):
     """uint64: node (slot, plus the phase size if Black is to move) << 32, rank of A << 24, code of V(P, A)
     (NONE for A itself) << 16, and D(P, A)."""
     length: Ints
-    """int64 (1,): entries in use."""
+    """int64 (1,): number of entries in use."""
 
 
 class Runs(NamedTuple):
@@ -46,33 +46,33 @@ class Runs(NamedTuple):
     mask: Words
     """uint64 (2, words): positions that have runs."""
     rank: Codes
-    """uint8 (runs,): rank of A, plus ``LAST_RUN`` if it is the position's last."""
+    """uint8 (runs,): rank of A, plus ``LAST_RUN`` in the last run of a position."""
     value: Codes
-    """uint8 (runs,): code of V(P, A), NONE for A itself, ``FRESH`` for the fresh value."""
+    """uint8 (runs,): code of V(P, A); NONE for A itself, ``FRESH`` for the fresh value."""
     depth: Plies
     """uint16 (runs,): D(P, A)."""
     white: int
-    """How many of them have White to move."""
+    """Number of runs with White to move."""
 
 
 @jit
-def empty_log(room: int) -> Log:
-    """Return a log without entries."""
-    return Log(np.empty(room, np.uint64), np.zeros(1, np.int64))
+def empty_log(capacity: int) -> Log:
+    """Return an empty log with memory for some entries."""
+    return Log(np.empty(capacity, np.uint64), np.zeros(1, np.int64))
 
 
 @inlined
 def changed_states(attacker: Attacker, side: int, word: int, rank: int, carried: bool) -> tuple[Word, Word]:
-    """Return which states of a word the layer has assigned, and which differ from those of the layer before
-    in value or depth (there: A itself, at first). To be asked once per layer.
+    """Return the states of a word that the layer has assigned, and those whose value or depth differs from
+    the layer before; before the first layer, all values count as A itself. Call this once for each layer.
 
-    ``carried`` says that the sweep was carried on from the layer before: then ``changed`` has them all.
+    ``carried`` says that the sweep was updated from the layer before; then ``changed`` contains all changes.
     """
     phase, changed = attacker.phase, attacker.inner_sets.changed[side, word]
     if phase.alive[side, word] == ZERO or (carried and changed == ZERO):
         return ZERO, ZERO
     states = phase.alive[side, word] & phase.canonical[word]
-    if side == attacker.side and states:  # those have no state of their own whose own score is A
+    if side == attacker.side and states:  # where the position score is A, there is no state of its own
         states &= ~of_rank(phase.slices[side, word], rank)
     now = assigned(attacker, side, word) & states
     before = attacker.logged[side, word]
@@ -82,10 +82,9 @@ def changed_states(attacker: Attacker, side: int, word: int, rank: int, carried:
 
 @jit
 def log_changes(attacker: Attacker, rank: int, carried: bool, log: Log) -> Log:
-    """Log the states whose (value, depth) differ from those of the layer before; ``carried`` as in
-    ``changed_states``.
+    """Log the states whose value or depth differs from the layer before; see ``changed_states``.
 
-    Returns the log, which may have been moved to make room.
+    Return the log, which may have been copied to a larger array.
     """
     for side in range(2):
         word = int64(0)
@@ -100,8 +99,8 @@ def log_changes(attacker: Attacker, rank: int, carried: bool, log: Log) -> Log:
 
 @kernel
 def _log_words(attacker: Attacker, rank: int, carried: bool, log: Log, side: int, start: int) -> int:
-    """Log the changes of one side to move from word ``start`` on; return the word that there may be no room
-    for, or the number of words."""
+    """Log the changes with one side to move from word ``start`` on; return the number of words, or the first
+    word for which the capacity of the log may be too small."""
     words, results = attacker.frame.words, attacker.results
     for word in range(start, words):
         length = log.length[0]
@@ -119,7 +118,7 @@ def _log_words(attacker: Attacker, rank: int, carried: bool, log: Log, side: int
 
 
 @jit
-def weave(entries: Words, words: int, fresh: SweepResults) -> Runs:
+def runs_of_entries(entries: Words, words: int, fresh: SweepResults) -> Runs:
     """Return the entries of a log, sorted, as runs by (side, slot, rank).
 
     ``words`` is the number of words of one side to move, ``fresh`` holds the fresh values and depths.
@@ -144,54 +143,56 @@ def weave(entries: Words, words: int, fresh: SweepResults) -> Runs:
     return Runs(mask, rank, value, depth, white)
 
 
-_LONGEST = 256
-"""Room for the changes of a position under both holders: there is one at most for every code."""
-_FEW = 1024
+_MAX_CHANGES = 256
+"""Greatest number of changes of a position under both holders: at most one for each code."""
+_INITIAL_CAPACITY = 1024
+"""Number of paths for which there is memory at first."""
 _BYTE, _ENTRY, _NUMBER = np.uint64(8), np.uint64(16), np.uint64(28)
 _LOW_BYTE, _LOW_ENTRY, _LOW_NUMBER = np.uint64(0xFF), np.uint64(0xFFFF), np.uint64((1 << 28) - 1)
 NO_STEP = np.uint64(NONE)
-"""Key of the path without changes: the value of its end is A."""
+"""Key of the empty path, whose last value is A itself."""
 
-Names = NDArray[np.uint32]
+Numbers = NDArray[np.uint32]
+"""Numbers of paths or functions."""
 
 
 class Paths(NamedTuple):
     """The paths of one holder of A in one phase."""
 
-    of_slot: Names
-    """uint32 (phase size,): the path of every slot; empty if functions are not wanted."""
+    of_slot: Numbers
+    """uint32 (phase size,): path number of each slot; empty if functions are not stored."""
     side: int
     """The side to move of the slots, 0 White or 1 Black."""
     steps: Numbering
-    """Paths by their last change: the path before it << 16, the code of A from which on it counts << 8, and
-    the code of V(P, A), NONE for A itself."""
+    """Numbers of paths by their last change: number of the path before it << 16, code of A from which it
+    counts << 8, and code of V(P, A), NONE for A itself."""
 
 
 @jit
-def no_paths(of_slot: Names, side: int) -> Paths:
-    """Return paths of one side to move without changes; ``of_slot``, zeros uint32 (phase size,), is to hold
-    them."""
-    return Paths(of_slot, side, numbering(_FEW, NO_STEP))
+def no_paths(of_slot: Numbers, side: int) -> Paths:
+    """Return empty paths for one side to move; ``of_slot``, zeros uint32 (phase size,), will store their
+    numbers."""
+    return Paths(of_slot, side, numbering(_INITIAL_CAPACITY, NO_STEP))
 
 
 @jit
 def follow_changes(attacker: Attacker, rank: int, carried: bool, paths: Paths) -> Paths:
-    """Take the positions whose value differs from that of the layer before to their next paths; ``carried``
-    as in ``changed_states``.
+    """Extend the paths of the positions whose value differs from the layer before; ``carried`` is as in
+    ``changed_states``.
 
-    Returns the paths, which may have been moved to make room.
+    Return the paths, which may have been copied to larger arrays.
     """
     word = int64(0)
     while word < attacker.frame.words:
-        paths = Paths(paths.of_slot, paths.side, with_room(paths.steps, 64))
+        paths = Paths(paths.of_slot, paths.side, with_capacity(paths.steps, 64))
         word = _follow_words(attacker, rank, carried, paths, word)
     return paths
 
 
 @kernel
 def _follow_words(attacker: Attacker, rank: int, carried: bool, paths: Paths, start: int) -> int:
-    """Follow the changes from word ``start`` on; return the word that there may be no room for, or the number
-    of words."""
+    """Extend the paths from word ``start`` on; return the number of words, or the first word for which the
+    capacity of the paths may be too small."""
     words, value, side = attacker.frame.words, attacker.results.value, paths.side
     code = np.uint64(255 - rank if attacker.side == 0 else rank)
     for word in range(start, words):
@@ -209,40 +210,41 @@ def _follow_words(attacker: Attacker, rank: int, carried: bool, paths: Paths, st
 
 
 @jit
-def number_endings(
+def number_path_pairs(
     phase: Phase, by_holder: tuple[Paths, Paths], value: Codes, start: int, stop: int
 ) -> Numbering:
-    """Number what the positions of the words ``start`` to ``stop`` - 1 have come to: both paths, and W.
+    """Number the combinations of both paths and W(P) that occur in the words ``start`` to ``stop`` - 1.
 
-    ``by_holder`` are the paths of White's and of Black's accrued scores, ``value`` uint8 (phase size,) the
-    fresh values. The numbers take the place of the first paths; slots without position
-    have 0.
+    ``by_holder`` are the paths of White's and of Black's accrued scores; ``value``, uint8 (phase size,), are
+    the fresh values. The numbers replace the path numbers of White's accrued scores, 0 without a position.
     """
     of_slot, other = by_holder[0].of_slot, by_holder[1].of_slot
-    endings = numbering(_FEW, NO_STEP)
+    path_pairs = numbering(_INITIAL_CAPACITY, NO_STEP)
     for word in range(start, stop):
         bits = phase.legal[by_holder[0].side, word] & phase.canonical[word]
         if bits:
-            endings = with_room(endings, 64)
+            path_pairs = with_capacity(path_pairs, 64)
         for bit in bits_of(bits):
             slot = word * 64 + bit
             paths = np.uint64(of_slot[slot]) << _NUMBER | np.uint64(other[slot])
-            of_slot[slot] = number_of(endings, paths << _BYTE | np.uint64(value[slot]))
-    return endings
+            of_slot[slot] = number_of(path_pairs, paths << _BYTE | np.uint64(value[slot]))
+    return path_pairs
 
 
 @inlined
-def _walk(functions: Numbering, function: int, steps: Numbering, path: Word, fresh: Word, room: Words) -> int:
-    """Add a path's changes to a function; return the longer function. Values like the fresh one become
-    ``FRESH``."""
+def _append_path(
+    functions: Numbering, function: int, steps: Numbering, path: Word, fresh: Word, buffer: Words
+) -> int:
+    """Append the changes of a path to a function; return the number of the extended function. Values equal to
+    the fresh value become ``FRESH``."""
     count = 0
     while path:
         step = steps.key[int64(path)]
-        room[count] = step & _LOW_ENTRY
+        buffer[count] = step & _LOW_ENTRY
         count += 1
         path = step >> _ENTRY
     for number in range(count - 1, -1, -1):
-        entry = room[number]
+        entry = buffer[number]
         if entry & _LOW_BYTE == fresh:
             entry = entry & ~_LOW_BYTE | np.uint64(FRESH)
         function = number_of(functions, np.uint64(function) << _ENTRY | entry)
@@ -251,32 +253,32 @@ def _walk(functions: Numbering, function: int, steps: Numbering, path: Word, fre
 
 @jit
 def functions_of(
-    endings: Numbering, by_holder: tuple[Paths, Paths], functions: Numbering
-) -> tuple[Numbering, Names]:
-    """Return all functions, which are numbered entry by entry like paths, and uint32 (endings,) that of every
-    ending."""
-    room = np.empty(_LONGEST, np.uint64)
-    count = endings.length[0]
-    of_ending = np.empty(count, np.uint32)
+    path_pairs: Numbering, by_holder: tuple[Paths, Paths], functions: Numbering
+) -> tuple[Numbering, Numbers]:
+    """Return the extended functions, numbered entry by entry like paths, and the function number of each pair
+    of paths, uint32 (pairs,)."""
+    buffer = np.empty(_MAX_CHANGES, np.uint64)
+    count = path_pairs.length[0]
+    of_pair = np.empty(count, np.uint32)
     for number in range(count):
-        functions = with_room(functions, _LONGEST)
-        ending = endings.key[number]
-        fresh, black = ending & _LOW_BYTE, ending >> _BYTE & _LOW_NUMBER
-        white = ending >> _BYTE >> _NUMBER
-        function = _walk(functions, int64(0), by_holder[0].steps, white, fresh, room)
-        of_ending[number] = _walk(functions, function, by_holder[1].steps, black, fresh, room)
-    return functions, of_ending
+        functions = with_capacity(functions, _MAX_CHANGES)
+        pair = path_pairs.key[number]
+        fresh, black = pair & _LOW_BYTE, pair >> _BYTE & _LOW_NUMBER
+        white = pair >> _BYTE >> _NUMBER
+        function = _append_path(functions, int64(0), by_holder[0].steps, white, fresh, buffer)
+        of_pair[number] = _append_path(functions, function, by_holder[1].steps, black, fresh, buffer)
+    return functions, of_pair
 
 
 @kernel
-def count_names(of_slot: Names, count: Ints) -> None:
-    """Add to ``count``, int64 (numbers,), how often each number stands in ``of_slot``."""
+def count_numbers(of_slot: Numbers, count: Ints) -> None:
+    """Add the frequency of each number in ``of_slot`` to ``count``, int64 (numbers,)."""
     for slot in range(len(of_slot)):
         count[of_slot[slot]] += 1
 
 
 @kernel
-def rename(of_slot: Names, names: Names) -> None:
-    """Replace every number of ``of_slot`` by its name, which stands in ``names`` in its place."""
+def renumber(of_slot: Numbers, new: Numbers) -> None:
+    """Replace every number ``n`` in ``of_slot`` by ``new[n]``."""
     for slot in range(len(of_slot)):
-        of_slot[slot] = names[of_slot[slot]]
+        of_slot[slot] = new[of_slot[slot]]

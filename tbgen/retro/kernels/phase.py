@@ -1,7 +1,7 @@
-"""Solving one phase: mobility and exits, then rank by rank; and single layers outside the solver.
+"""Solving one phase: moves and exits, then rank by rank; also single layers, solved alone or copied.
 
-Of these one is solved alone, by sweeps with the events that belong to it, and others are copies of those
-that the solver goes through.
+``solve_layer`` solves one layer without the layers before it. ``copy_layer`` copies a layer while the solver
+has it in its arrays.
 """
 
 from typing import NamedTuple, TypeAlias
@@ -10,11 +10,19 @@ import numpy as np
 
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.index.layout import TRANSPOSE
-from tbgen.retro.kernels.best_exits import Turn, forget_exits, leaving_moves
+from tbgen.retro.kernels.best_exits import ExitSearch, leaving_moves, reset_exits
 from tbgen.retro.kernels.canonical import canonical_words
 from tbgen.retro.kernels.events import Agenda, count_of, exit_events, no_events, with_exit
 from tbgen.retro.kernels.frame import Phase, decode, enter_word, is_image, place_of, reach
-from tbgen.retro.kernels.functions import Log, Names, Paths, empty_log, follow_changes, log_changes, no_paths
+from tbgen.retro.kernels.functions import (
+    Log,
+    Numbers,
+    Paths,
+    empty_log,
+    follow_changes,
+    log_changes,
+    no_paths,
+)
 from tbgen.retro.kernels.layer_sweeps import (
     FIRST_LAYER,
     Workspace,
@@ -29,81 +37,86 @@ from tbgen.retro.kernels.layer_sweeps import (
     settled_events,
 )
 from tbgen.retro.kernels.moves import (
-    MOST_MOVES,
+    MAX_WORD_MOVES,
     ONE_MOVE,
     SLICES,
-    MovesFound,
+    MoveBuffer,
     count_quiet,
     image_word,
+    move_buffer,
     of_rank_at_least,
-    onward,
-    room_for_moves,
+    scalar_moves,
 )
 from tbgen.retro.kernels.sweep import Attacker, SweepResults, run_sweep
-from tbgen.retro.kernels.targets import Men, Pool, room_for_men
+from tbgen.retro.kernels.targets import Men, Pool, men_buffer
 from tbgen.retro.kernels.update import Layer, limits, update
 from tbgen.retro.kernels.words import ALL, ZERO, Codes, Plies, Word, Words, add, image, move, put, within
 
 NOTHING, RUNS, FUNCTIONS = range(3)
-"""What to keep of accrued scores: the members of ``AccruedForm`` in their order."""
+"""Forms in which the values of accrued scores are recorded: the members of ``AccruedForm`` in order."""
 
 
 class SweepRecord(NamedTuple):
-    """What is kept of the layers of one holder of A."""
+    """The recorded values of the layers of one holder of A."""
 
     keep: int
     """``NOTHING``, ``RUNS`` or ``FUNCTIONS``."""
     log: Log
-    """For runs."""
+    """Used for runs."""
     paths: Paths
-    """For functions."""
+    """Used for functions."""
 
 
 Records: TypeAlias = tuple[SweepRecord, SweepRecord]
-"""Those of White's and of Black's inner sweeps: of Black's and of White's A."""
+"""Records of White's and of Black's inner sweeps, which are of Black's and of White's A."""
 Agendas: TypeAlias = tuple[Agenda, Agenda]
-"""White's and Black's."""
+"""Agendas of White and of Black as attackers."""
 
 
 @inlined
 def _find_exits(
     workspace: Workspace, pool: Pool, men: Men, first: int, mask: Word, slices: Words, captures: bool
 ) -> None:
-    """Keep the best zeroing moves, or only ``captures``, of the positions ``mask`` of the word with the node
-    ``first`` in the exits, and add them to the counter ``slices``; ``men`` is room."""
+    """Store the exits of the positions ``mask`` of a word; add their zeroing moves to the counter ``slices``.
+
+    ``first`` is the first node of the word; ``captures`` says whether only captures count; ``men`` is scratch
+    memory.
+    """
     frame, exits = workspace.frame, workspace.exits
-    forget_exits(exits, first)
+    reset_exits(exits, first)
     if mask:
         side, word, _ = place_of(frame, first)
         occupied = enter_word(frame, word, men)
-        leaving_moves(Turn(frame, pool, exits, side, first, mask, occupied, men, slices, captures))
+        leaving_moves(ExitSearch(frame, pool, exits, side, first, mask, occupied, men, slices, captures))
 
 
 @kernel
 def _count_words(
-    workspace: Workspace, pool: Pool, found: MovesFound, men: Men, start: int, stop: int
+    workspace: Workspace, pool: Pool, buffer: MoveBuffer, men: Men, start: int, stop: int
 ) -> None:
-    """Ranks, numbers of quiet moves, and exits for ``count_moves``; ``found`` and ``men`` are room."""
+    """Implement ``count_moves`` except for the canonical slots; ``buffer`` and ``men`` are scratch memory."""
     frame, phase = workspace.frame, workspace.phase
     for word in range(start, stop):
         for side in range(2):
-            own, other, slices = phase.legal[side, word], phase.legal[1 - side], phase.slices[side, word]
+            legal, other, slices = phase.legal[side, word], phase.legal[1 - side], phase.slices[side, word]
             slices[:] = ZERO
-            if own:
-                slices[0] = own & other[word]
-                count_quiet(frame, word, side, own, other, found, slices)
+            if legal:
+                slices[0] = legal & other[word]
+                count_quiet(frame, word, side, legal, other, buffer, slices)
                 put(phase.quiet[side], word * 64, ALL, 0)
                 for number in range(ONE_MOVE, SLICES):
                     add(phase.quiet[side], word * 64, slices[number], 1 << (number - ONE_MOVE))
-            _find_exits(workspace, pool, men, (side * frame.words + word) * 64, own, slices, False)
-            phase.alive[side, word] = ZERO if is_image(frame, word) else own
+            _find_exits(workspace, pool, men, (side * frame.words + word) * 64, legal, slices, False)
+            phase.alive[side, word] = ZERO if is_image(frame, word) else legal
 
 
 @jit
 def count_moves(workspace: Workspace, pool: Pool, mirrored: bool, start: int, stop: int) -> None:
-    """Ranks and exits of the words ``start`` to ``stop`` - 1, after ``legal_words`` has seen all words, and
-    which of their slots are canonical."""
-    _count_words(workspace, pool, room_for_moves(MOST_MOVES), room_for_men(), start, stop)
+    """Find ranks, numbers of quiet moves, exits and canonical slots of the words ``start`` to ``stop`` - 1.
+
+    ``legal_words`` must have processed all words before.
+    """
+    _count_words(workspace, pool, move_buffer(MAX_WORD_MOVES), men_buffer(), start, stop)
     canonical_words(workspace.frame, workspace.like, mirrored, workspace.phase.canonical, start, stop)
 
 
@@ -111,9 +124,9 @@ def count_moves(workspace: Workspace, pool: Pool, mirrored: bool, start: int, st
 def side_exits(
     workspace: Workspace, pool: Pool, side: int, captures: bool, among: Words, start: int, stop: int
 ) -> None:
-    """Keep the best zeroing moves, or the best ``captures``, of the positions of ``among`` uint64 (words,)
-    with ``side`` to move in the exits, whatever was there; words ``start`` to ``stop`` - 1."""
-    slices, men = np.empty(SLICES, np.uint64), room_for_men()
+    """Replace the exits with ``side`` to move in the words ``start`` to ``stop`` - 1 by the best zeroing
+    moves, or the best captures, of the positions ``among``, uint64 (words,)."""
+    slices, men = np.empty(SLICES, np.uint64), men_buffer()
     words, legal = workspace.frame.words, workspace.phase.legal[side]
     for word in range(start, stop):
         slices[:] = ZERO
@@ -123,8 +136,8 @@ def side_exits(
 
 @jit
 def first_events(workspace: Workspace, attacking: int, high: int) -> Agenda:
-    """Set up the attacker ``attacking`` (0 White, 1 Black) and return its events with keys below ``high``:
-    exits."""
+    """Initialize the sets of the attacker ``attacking`` (0 White, 1 Black) and return its events with keys
+    below ``high``, which are all exits."""
     leaving = with_exit(workspace.exits, workspace.phase.alive)
     begin(workspace.attackers[attacking], leaving)
     events = exit_events(attacking, leaving, workspace.exits, high)
@@ -135,8 +148,10 @@ def first_events(workspace: Workspace, attacking: int, high: int) -> Agenda:
 def later_events(
     workspace: Workspace, attacking: int, rank: int, agenda: Agenda, fresh: SweepResults
 ) -> Agenda:
-    """Return the events of the next layer, after this rank has been settled: as ``next_events`` does, and
-    before the first one those of all exits of positions in the layers."""
+    """Return the events of the next layer after the positions of ``rank`` have been settled.
+
+    They are those of ``next_events``, before the first layer with the exits of all positions in the layers.
+    """
     phase, exits = workspace.phase, workspace.exits
     if rank + 1 == FIRST_LAYER:
         events = exit_events(attacking, with_exit(exits, phase.alive), exits, 255)
@@ -146,24 +161,24 @@ def later_events(
 
 @jit
 def renew_inner(attacker: Attacker) -> None:
-    """Make an attacker's sets ready for a new inner sweep."""
+    """Initialize the sets of an attacker for a new inner sweep."""
     begin_inner(attacker)
 
 
 @jit
-def empty_record(keep: int, phase_size: int, of_slot: Names, side: int) -> SweepRecord:
-    """Return a record without entries; ``of_slot``, zeros uint32 (phase size,), is to hold paths of one side
-    to move, if any."""
-    # Memory that is never written to is never taken from the system.
+def empty_record(keep: int, phase_size: int, of_slot: Numbers, side: int) -> SweepRecord:
+    """Return an empty record; ``of_slot``, zeros uint32 (phase size,), will store path numbers of one side to
+    move, or is empty."""
+    # The system allocates no memory for pages that are never written to.
     return SweepRecord(keep, empty_log(phase_size if keep == RUNS else int64(1)), no_paths(of_slot, side))
 
 
 @jit
 def update_inner(attacker: Attacker, pool: Pool, fresh: SweepResults, rank: int) -> int:
-    """Carry an attacker's last inner sweep on to the layer of this rank, as ``update`` does; if that is more
-    work than a new sweep, make its sets ready for one."""
-    most, steps = limits(attacker.phase)
-    updated = update(Layer(attacker, pool, fresh, 255 - rank), rank, most, steps)
+    """Update the last inner sweep of an attacker to the layer of this rank, as ``update`` does; if a new
+    sweep is less work, initialize the sets for one and return a negative number."""
+    departed, steps = limits(attacker.phase)
+    updated = update(Layer(attacker, pool, fresh, 255 - rank), rank, departed, steps)
     if updated < 0:
         begin_inner(attacker)
     return updated
@@ -171,8 +186,8 @@ def update_inner(attacker: Attacker, pool: Pool, fresh: SweepResults, rank: int)
 
 @jit
 def record_inner(attacker: Attacker, rank: int, updated: int, record: SweepRecord) -> SweepRecord:
-    """Return the record with what the inner sweep of this rank has changed; ``updated`` is what
-    ``update_inner`` has returned."""
+    """Return the record extended by the changes of the inner sweep of this rank; ``updated`` is the result of
+    ``update_inner``."""
     keep, log, paths = record
     if updated and keep == RUNS:
         log = log_changes(attacker, rank, updated > 0, log)
@@ -185,7 +200,7 @@ def record_inner(attacker: Attacker, rank: int, updated: int, record: SweepRecor
 def _run_inner(
     attacker: Attacker, pool: Pool, fresh: SweepResults, rank: int, agenda: Agenda, record: SweepRecord
 ) -> SweepRecord:
-    """The inner sweep of one attacker, if it can bring anything new; returns the record of it."""
+    """Update the inner sweep of one attacker or run a new one; return the extended record."""
     updated = update_inner(attacker, pool, fresh, rank)
     if updated < 0:
         attacker.last_key[0] = run_sweep(inner_sweep(attacker, 255 - rank, agenda), rank)
@@ -196,21 +211,21 @@ def _run_inner(
 def solve_rank(
     workspace: Workspace, pool: Pool, fresh: SweepResults, rank: int, events: Agendas, records: Records
 ) -> tuple[bool, Records]:
-    """Take the sweeps of a rank, both attackers in turn; return whether any position is in its layers, and
-    the records with what they have changed."""
+    """Run the sweeps of a rank, one attacker after the other; return whether any position is in its layers,
+    and the extended records."""
     (white, black), (of_white, of_black) = workspace.attackers, records
     run_sweep(outer_sweep(white, rank, events[0], fresh), rank - 1)
     run_sweep(outer_sweep(black, rank, events[1], fresh), rank - 1)
-    left = retire(workspace, int64(0), workspace.frame.words)
-    if left and rank >= FIRST_LAYER and workspace.phase.score_resets:
+    any_alive = retire(workspace, int64(0), workspace.frame.words)
+    if any_alive and rank >= FIRST_LAYER and workspace.phase.score_resets:
         of_white = _run_inner(white, pool, fresh, rank, events[0], of_white)
         of_black = _run_inner(black, pool, fresh, rank, events[1], of_black)
-    return left, (of_white, of_black)
+    return any_alive, (of_white, of_black)
 
 
 @jit
 def leave_rank(workspace: Workspace, fresh: SweepResults, rank: int, events: Agendas) -> Agendas:
-    """Settle the positions of a rank whose sweeps have been taken; return the events of the next rank."""
+    """Settle the positions of a rank after its sweeps; return the events of the next rank."""
     settle(workspace, fresh, rank, int64(0), workspace.frame.words)
     of_white = later_events(workspace, int64(0), rank, events[0], fresh)
     return of_white, later_events(workspace, int64(1), rank, events[1], fresh)
@@ -218,8 +233,8 @@ def leave_rank(workspace: Workspace, fresh: SweepResults, rank: int, events: Age
 
 @kernel
 def _revive(workspace: Workspace, rank: int, fresh: SweepResults, decided: bool) -> None:
-    """Set which positions are alive in the layers of a rank: those whose own score has this rank or a larger
-    one and, if ``decided``, whose fresh value has too."""
+    """Set the positions alive in the layers of a rank: those whose position rank, and if ``decided`` also the
+    rank of their fresh value, is at least this rank."""
     phase = workspace.phase
     for side in range(2):
         for word in range(workspace.frame.words):
@@ -232,9 +247,9 @@ def _revive(workspace: Workspace, rank: int, fresh: SweepResults, decided: bool)
 
 
 @kernel
-def _find_settled(workspace: Workspace, room: MovesFound) -> None:
-    """Set which positions are settled: those that are not alive and that positions alive can move to; no
-    others matter in the layer."""
+def _find_settled(workspace: Workspace, buffer: MoveBuffer) -> None:
+    """Set the settled positions: those not alive to which positions alive can move; only these matter in the
+    layer."""
     frame, phase = workspace.frame, workspace.phase
     phase.settled[:] = ZERO
     for side in range(2):
@@ -243,14 +258,14 @@ def _find_settled(workspace: Workspace, room: MovesFound) -> None:
             alive = phase.alive[side, word]
             if alive == ZERO:
                 continue
-            for number in range(onward(frame, word, alive, side, room)):
-                target, bits = room.word[number], image(room.bits[number], room.symmetry[number])
+            for number in range(scalar_moves(frame, word, alive, side, buffer)):
+                target, bits = buffer.word[number], image(buffer.bits[number], buffer.symmetry[number])
                 if is_image(frame, target):
-                    decode(frame, target, room.squares)
-                    target, bits = image_word(frame, target, room.squares), image(bits, TRANSPOSE)
+                    decode(frame, target, buffer.squares)
+                    target, bits = image_word(frame, target, buffer.squares), image(bits, TRANSPOSE)
                 reached[target] |= bits
             if frame.movers[frame.scalars] == side:
-                empty = ~decode(frame, word, room.squares)
+                empty = ~decode(frame, word, buffer.squares)
                 reached[word] |= reach(frame.moves, frame.kinds[frame.scalars], alive, empty)
     for side in range(2):
         for word in range(frame.words):
@@ -258,24 +273,26 @@ def _find_settled(workspace: Workspace, room: MovesFound) -> None:
 
 
 @jit
-def _agenda(workspace: Workspace, attacking: int, high: int, fresh: SweepResults) -> Agenda:
-    """Set up an attacker and return its events with keys below ``high``: exits of the positions alive, and
-    the fresh values of those settled."""
+def _layer_agenda(workspace: Workspace, attacking: int, high: int, fresh: SweepResults) -> Agenda:
+    """Initialize the sets of an attacker and return its events with keys below ``high``: exits of the
+    positions alive, and the settled positions."""
     exits = first_events(workspace, attacking, high).exits
     return Agenda(exits, settled_events(attacking, workspace.phase.settled, fresh, high), int64(0))
 
 
 @jit
-def _sweep(attacker: Attacker, high: int, agenda: Agenda) -> None:
-    """Assign what an attacker can force among the positions alive, keys below ``high``."""
+def _sweep_layer(attacker: Attacker, high: int, agenda: Agenda) -> None:
+    """Assign the values with keys below ``high`` that an attacker can force, among the positions alive."""
     begin_inner(attacker)
     run_sweep(inner_sweep(attacker, high, agenda), int64(0))
 
 
 @kernel
-def _take(attacker: Attacker, at: int, value: Codes, depth: Plies) -> None:
-    """Copy what the attacker's inner sweep has assigned to ``value`` and ``depth`` (2, slots), in which the
-    phase begins at ``at``; canonical slots only."""
+def _copy_assigned(attacker: Attacker, at: int, value: Codes, depth: Plies) -> None:
+    """Copy the results of an inner sweep at the assigned canonical slots to ``value`` and ``depth``.
+
+    These have shape (2, slots); ``at`` is the index of the first slot of the phase in them.
+    """
     phase, results, words = attacker.phase, attacker.results, attacker.frame.words
     for side in range(2):
         for word in range(words):
@@ -286,8 +303,8 @@ def _take(attacker: Attacker, at: int, value: Codes, depth: Plies) -> None:
 
 
 @kernel
-def _fill(phase: Phase, code: int, at: int, value: Codes, depth: Plies) -> None:
-    """Give the positions alive the accrued score for their value; for the arguments see ``_take``."""
+def _fill_with_accrued(phase: Phase, code: int, at: int, value: Codes, depth: Plies) -> None:
+    """Set the values of the positions alive to the accrued score; arguments as for ``_copy_assigned``."""
     for side in range(2):
         for word in range(len(phase.canonical)):
             bits = phase.alive[side, word] & phase.canonical[word]
@@ -305,44 +322,44 @@ def solve_layer(
     value: Codes,
     depth: Plies,
 ) -> None:
-    """Solve the layer of the accrued score of this rank that ``holder`` (0 White, 1 Black) has.
+    """Solve the layer of the accrued score of this rank that ``holder`` (0 White, 1 Black) holds.
 
-    ``fresh`` holds the fresh values, all of them if ``decided``, else only those of positions whose own score
-    has a smaller rank; ``value`` and ``depth`` (2, phase size) receive codes and plies at the canonical slots
-    of the positions alive in the layer. Of the exits nothing is left where results take their room.
+    ``fresh`` contains all fresh values if ``decided``, else only those of positions with a smaller position
+    rank. ``value`` and ``depth``, shape (2, phase size), receive codes and plies at the canonical slots of
+    the positions in the layer. The exits are overwritten if they share arrays with the results.
     """
     _revive(workspace, rank, fresh, decided)
-    _find_settled(workspace, room_for_moves(MOST_MOVES))
-    _fill(workspace.phase, rank if holder == 0 else 255 - rank, int64(0), value, depth)
-    opponent, own = workspace.attackers[1 - holder], workspace.attackers[holder]
-    agenda = _agenda(workspace, 1 - holder, 255 - rank, fresh)
-    # What the holder can better is not known beforehand if not all values are.
-    better = agenda if decided else _agenda(workspace, int64(holder), int64(rank), fresh)
-    _sweep(opponent, 255 - rank, agenda)
-    _take(opponent, int64(0), value, depth)
+    _find_settled(workspace, move_buffer(MAX_WORD_MOVES))
+    _fill_with_accrued(workspace.phase, rank if holder == 0 else 255 - rank, int64(0), value, depth)
+    opponent, holding = workspace.attackers[1 - holder], workspace.attackers[holder]
+    agenda = _layer_agenda(workspace, 1 - holder, 255 - rank, fresh)
+    # Without all fresh values, the holder may be able to force a score that is better than A.
+    better = agenda if decided else _layer_agenda(workspace, int64(holder), int64(rank), fresh)
+    _sweep_layer(opponent, 255 - rank, agenda)
+    _copy_assigned(opponent, int64(0), value, depth)
     if not decided:
-        _sweep(own, int64(rank), better)
-        _take(own, int64(0), value, depth)
+        _sweep_layer(holding, int64(rank), better)
+        _copy_assigned(holding, int64(0), value, depth)
 
 
 class WindowLayer(NamedTuple):
     """A layer of a window of phases; see ``tbgen.retro.layer_solvers.Layer``."""
 
     value: Codes
-    """uint8 (2, slots)."""
+    """uint8 (2, slots): codes of V(P, A)."""
     depth: Plies
-    """uint16 (2, slots)."""
+    """uint16 (2, slots): depths D(P, A)."""
     there: Words
-    """uint64 (2, slots / 64)."""
+    """uint64 (2, slots / 64): canonical positions in the layer."""
 
 
 @kernel
-def show_layer(attacker: Attacker, rank: int, at: int, shown: WindowLayer) -> None:
-    """Copy the layer that the inner sweep of an attacker has solved: that of the opponent's accrued score of
-    this rank. The phase begins at slot ``at`` of the window."""
+def copy_layer(attacker: Attacker, rank: int, at: int, layer: WindowLayer) -> None:
+    """Copy the layer of the opponent's accrued score of this rank, which the inner sweep of an attacker has
+    solved, to ``layer``; the phase begins at slot ``at`` of the window."""
     phase, first = attacker.phase, at >> 6
     for side in range(2):
         for word in range(attacker.frame.words):
-            shown.there[side, first + word] = phase.alive[side, word] & phase.canonical[word]
-    _fill(phase, 255 - rank if attacker.side == 0 else rank, at, shown.value, shown.depth)
-    _take(attacker, at, shown.value, shown.depth)
+            layer.there[side, first + word] = phase.alive[side, word] & phase.canonical[word]
+    _fill_with_accrued(phase, 255 - rank if attacker.side == 0 else rank, at, layer.value, layer.depth)
+    _copy_assigned(attacker, at, layer.value, layer.depth)

@@ -1,22 +1,26 @@
-"""One side's attractor, value by value and ply by ply: the sweep, its candidates and its front.
+"""The sweep: retrograde analysis of one side's attractor, value by value and ply by ply.
 
-The *attacker* drives play to the values it likes; *keys* number the values from the attacker's best: the
-value code for White, 255 minus it for Black. A sweep over a range of keys assigns (value, depth) to
+The *attacker* forces the values that it prefers. *Keys* number the values, the attacker's best first: the key
+is the value code for White, 255 minus the code for Black. A sweep over a range of keys assigns
+value and depth to two kinds of positions:
 
-- a position with the attacker to move as soon as one move reaches an assigned position (or an exit),
-- a position with the *defender* to move once every quiet move leads to an assigned position and no exit is
-  better for the defender than the value swept; a counter per position tells how many moves are left,
+- with the attacker to move, as soon as one move leads to an assigned position or one exit has the current
+  value;
+- with the *defender* to move, as soon as every quiet move leads to an assigned position and no exit is better
+  for the defender than the current value. A counter for each position stores the number of remaining moves.
 
-levels being taken in the order (key, depth), so every position gets the attacker's best value in the fewest
-plies the attacker can force against the longest defence (depth to goal, section 5 of docs/theory.md).
+Levels are processed in the order (key, depth). So every position gets the attacker's best value with the
+fewest plies that the attacker can force against the longest defence (depth to goal, section 5 of
+docs/theory.md).
 
-Exits, and positions whose fresh value was settled in earlier layers, enter as *events* at their levels.
+Exits, and positions settled in earlier layers, enter as *events* at their levels. Positions assigned in the
+last ply are the *front* (the frontier of the search); their predecessors are *candidates* for the next ply.
 
-The candidates and the front are shared out among *parts*, so that threads can work side by side. A part has
-the words with Black's king on some of the squares. Whatever a ply writes about a word, the part of the word
-writes, so parts never meet, and what comes out does not depend on how many there are. Only moves of Black's
-king, those of White's that turn the board, and the kings' moves to images (``is_image``) lead from one part
-to another.
+Candidates and front are divided into *parts*, so that threads can work concurrently. A part contains the
+words with Black's king on certain squares. Data of a word is written only by the part of the word, so parts
+never conflict, and the results do not depend on the number of parts. Only moves of Black's king, moves of
+White's king that apply a symmetry, and the kings' moves to images (``is_image``) lead from one part to
+another.
 """
 
 from dataclasses import dataclass
@@ -28,10 +32,10 @@ from numpy.typing import NDArray
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.retro.geometry import BIT
-from tbgen.retro.kernels.best_exits import OneExit
+from tbgen.retro.kernels.best_exits import ExitBuffer
 from tbgen.retro.kernels.events import NEVER, TIME_BITS, TIME_MASK, Agenda, level_at
 from tbgen.retro.kernels.frame import Frame, Phase, place_of
-from tbgen.retro.kernels.moves import ALL_MOVES, CROSSING, MoveSearch, MovesFound, all_origins
+from tbgen.retro.kernels.moves import ALL_MOVES, CROSSING, MoveBuffer, MoveSearch, all_predecessors
 from tbgen.retro.kernels.words import (
     ZERO,
     Codes,
@@ -46,53 +50,53 @@ from tbgen.retro.kernels.words import (
 )
 
 ATTACKERS, DEFENDERS = range(2)
-"""Rows of what is kept of positions with either side to move."""
+"""Rows of arrays with one row for the positions of each side to move."""
 
 
 @dataclass(frozen=True, eq=False)
 class Scratch(Struct):
-    """Working memory of one attacker's sweeps."""
+    """Scratch memory of the sweeps of one attacker."""
 
-    found: Words
-    """uint64 (2, words): candidates of the ply; row 0 attacker to move, row 1 defender; empty between
-    plies."""
+    candidates: Words
+    """uint64 (2, words): candidates of the current ply, in row 0 with the attacker to move, in row 1 with the
+    defender; empty between plies."""
     marks: Words
-    """uint64 (2, words // 64 + 1): words of ``found`` that may not be empty."""
+    """uint64 (2, words // 64 + 1): words of ``candidates`` that may be non-empty."""
     tops: Words
-    """uint64 (parts, 2, marks // 64 + 1): words of ``marks`` that have words of the part."""
+    """uint64 (parts, 2, marks // 64 + 1): elements of ``marks`` that mark words of the part."""
     front_word: NDArray[np.int32]
-    """int32 (2, 2 * words): words assigned in the last ply, part by part."""
+    """int32 (2, 2 * words): words of the front, part by part."""
     front_bits: Words
-    """uint64 (2, 2 * words)."""
+    """uint64 (2, 2 * words): positions on the front in these words."""
     front: Ints
-    """int64 (parts, 2): how many words of ``front_word`` each part has."""
+    """int64 (parts, 2): number of words of each part on the front."""
     begin: Ints
-    """int64 (parts + 1,): where the parts begin in ``front_word``."""
+    """int64 (parts + 1,): index of the first word of each part in ``front_word``."""
     part_of: Ints
-    """int64 (64,): part by the square of Black's king."""
+    """int64 (64,): part for each square of Black's king."""
     news: Ints
-    """int64 (parts,): 1 where the last ply has assigned something."""
+    """int64 (parts,): 1 if the last ply has assigned a position of the part, else 0."""
     live: Words
-    """uint64 (parts, 2, words // 64 + 1): the part's words with a position that is still wanted (row 0) or
-    waiting (row 1) when the sweep begins."""
-    moves: MovesFound
-    """Room for a batch of words, by part: its arrays have one axis more."""
-    exit: OneExit
-    """Room for the exit of one position, which updates look for."""
+    """uint64 (parts, 2, words // 64 + 1): words of each part that contain a wanted position (row 0) or a
+    position alive with the defender to move (row 1) when the sweep begins."""
+    moves: MoveBuffer
+    """Move buffers of all parts: the arrays have a leading axis for the part."""
+    exit: ExitBuffer
+    """Buffer for the exit of one position, which updates compute."""
     deepest: Ints
-    """int64 (1,): greatest depth ever assigned; more than ``MAX_DEPTH`` if depths do not fit."""
+    """int64 (1,): greatest depth ever assigned; greater than ``MAX_DEPTH`` if depths cannot be stored."""
 
 
 @inlined
-def room_of(scratch: Scratch, part: int) -> MovesFound:
-    """The room of one part for moves."""
-    room = scratch.moves
-    return MovesFound(room.word[part], room.bits[part], room.symmetry[part], room.squares[part])
+def buffer_of(scratch: Scratch, part: int) -> MoveBuffer:
+    """The move buffer of one part."""
+    moves = scratch.moves
+    return MoveBuffer(moves.word[part], moves.bits[part], moves.symmetry[part], moves.squares[part])
 
 
 @inlined
 def part_of(frame: Frame, scratch: Scratch, word: int) -> int:
-    """The part that a word belongs to."""
+    """The part to which a word belongs."""
     if len(scratch.front) == 1:
         return int64(0)
     return int64(scratch.part_of[(word >> frame.shifts[1]) & 63])
@@ -100,8 +104,8 @@ def part_of(frame: Frame, scratch: Scratch, word: int) -> int:
 
 @inlined
 def find_candidates(scratch: Scratch, part: int, row: int, word: int, bits: Word) -> None:
-    """Add candidates of the ply; the word belongs to the part."""
-    scratch.found[row, word] |= bits
+    """Add candidates of the current ply in a word of the part."""
+    scratch.candidates[row, word] |= bits
     mark = word >> 6
     if scratch.marks[row, mark] == ZERO:
         scratch.tops[part, row, mark >> 6] |= BIT[mark & 63]
@@ -110,7 +114,7 @@ def find_candidates(scratch: Scratch, part: int, row: int, word: int, bits: Word
 
 @inlined
 def gather(scratch: Scratch, part: int, row: int, count: int) -> int:
-    """Move a part's candidates of a row to its front, from place ``count`` on; return the new count."""
+    """Move the candidates of a part and row to its front, from index ``count`` on; return the new count."""
     begin = scratch.begin[part]
     for top in range(scratch.tops.shape[2]):
         tops = scratch.tops[part, row, top]
@@ -124,15 +128,15 @@ def gather(scratch: Scratch, part: int, row: int, count: int) -> int:
             for low in bits_of(marks):
                 word = mark * 64 + low
                 scratch.front_word[row, begin + count] = word
-                scratch.front_bits[row, begin + count] = scratch.found[row, word]
-                scratch.found[row, word] = ZERO
+                scratch.front_bits[row, begin + count] = scratch.candidates[row, word]
+                scratch.candidates[row, word] = ZERO
                 count += 1
     return count
 
 
 @inlined
 def front_size(scratch: Scratch) -> int:
-    """How many words were assigned in the last ply."""
+    """Number of words on the front."""
     size = int64(0)
     for part in range(len(scratch.front)):
         size += scratch.front[part, ATTACKERS] + scratch.front[part, DEFENDERS]
@@ -141,7 +145,7 @@ def front_size(scratch: Scratch) -> int:
 
 @kernel
 def mark_live(wanted: Words, alive: Words, live: Words) -> None:
-    """Mark in ``live``, uint64 (2, words / 64), the words that are not empty."""
+    """Mark the non-empty words of ``wanted`` and ``alive`` in ``live``, uint64 (2, words / 64)."""
     live[:] = ZERO
     for word in range(len(alive)):
         if wanted[word]:
@@ -152,9 +156,9 @@ def mark_live(wanted: Words, alive: Words, live: Words) -> None:
 
 @kernel
 def share_out(frame: Frame, scratch: Scratch) -> None:
-    """Share what ``mark_live`` has marked for the first part out among all of them.
+    """Distribute the words that ``mark_live`` has marked for the first part among all parts.
 
-    There is more than one only where 64 neighbouring words have Black's king on one square.
+    With more than one part, any 64 neighbouring words have Black's king on the same square.
     """
     live, parts = scratch.live, len(scratch.front)
     if parts == 1:
@@ -168,27 +172,28 @@ def share_out(frame: Frame, scratch: Scratch) -> None:
 
 
 MAX_DEPTH = 65000
-"""Greatest depth in plies that the solver can tell from NO_EXIT and keep in 16 bits, with room to spare."""
+"""Greatest depth in plies: it fits into 16 bits and is distinct from NO_EXIT, with a margin."""
 
 BATCH = 384
-"""Origins collected before they are worked off, so that the memory has time to fetch what they need."""
+"""Number of predecessors that are listed and prefetched before they are processed."""
 
 
 NO_LIMIT = int64(1 << 62)
+"""Number of words that no front reaches."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sets(Struct):
-    """The sets of one attacker as they stand when a sweep begins or ends."""
+    """The sets of one attacker at the beginning or end of a sweep."""
 
     wanted: Words
-    """uint64 (words,), attacker to move: positions that may still be assigned in this layer."""
-    left: Codes
-    """uint8 (64 * words,), defender to move: the numbers of quiet moves to positions that are not assigned,
-    one cache line per word. They mean nothing at positions that cannot be ready any more."""
+    """uint64 (words,), attacker to move: positions that can still be assigned in this layer."""
+    remaining: Codes
+    """uint8 (64 * words,), defender to move: number of quiet moves to positions that are not assigned; one
+    cache line per word. The numbers are meaningless for positions that can no longer become ready."""
     ready: Words
-    """uint64 (words,), defender to move: positions that may still be assigned in this layer and have no exit
-    that the sweep has not reached."""
+    """uint64 (words,), defender to move: positions that can still be assigned in this layer, and whose exit,
+    if any, the sweep has reached."""
     caught: Words
     """uint64 (words,), defender to move: positions assigned in this sweep."""
     changed: Words
@@ -196,72 +201,71 @@ class Sets(Struct):
 
 
 class SweepResults(NamedTuple):
-    """Where values and depths are written: the position of a slot has them at ``starts[side] + slot``."""
+    """Arrays for values and depths; the index of a position is ``starts[side] + slot``."""
 
     value: Codes
     depth: Plies
-    """Empty if nobody wants depths: values are the same without them."""
+    """Empty if depths are not computed; values do not depend on depths."""
     starts: Ints
-    """int64 (2,)."""
+    """int64 (2,): index of the first slot, by side to move."""
 
 
 @dataclass(frozen=True, eq=False)
 class Attacker(Struct):
-    """One attacker's sets and results."""
+    """The sets and results of one attacker."""
 
     side: int
     """0 White, 1 Black."""
     frame: Frame
     phase: Phase
     outer_sets: Sets
-    """What the outer sweeps have assigned stays assigned."""
+    """Sets of the outer sweeps, whose assignments are permanent."""
     inner_sets: Sets
-    """The inner sweep's copy. (This, ``results``, ``logged`` and ``seen`` are empty if the game has no
-    layers.)"""
+    """Sets of the current inner sweep. Like ``results``, ``logged`` and ``alive_before``, they are empty if
+    the game has no layers."""
     scratch: Scratch
     results: SweepResults
-    """Of the inner sweep: 2 * phase size values and depths, White to move first."""
+    """Results of the inner sweep: 2 * phase size values and depths, White to move first."""
     logged: Words
     """uint64 (2, words): positions whose last logged state is not A itself."""
-    seen: Words
-    """uint64 (2, words): positions alive in the layer that was entered last."""
+    alive_before: Words
+    """uint64 (2, words): positions alive in the layer that was processed last."""
     last_key: Ints
-    """int64 (1,): last key that the last inner sweep has assigned."""
+    """int64 (1,): greatest key that the last inner sweep has assigned."""
 
 
 ALONE, SHARED, OF_ATTACKERS = range(3)
-"""How results are written: nobody else writes to them at the same time, and ``Sets.changed`` is told; the
-opponent's sweep may write to others of the same word; or only positions with the attacker to move have
-any."""
+"""Modes of writing results. ``ALONE``: no other thread writes to them, and changes are recorded in
+``Sets.changed``. ``SHARED``: the opponent's sweep may write to other positions of the same word at the same
+time. ``OF_ATTACKERS``: only values of positions with the attacker to move are written."""
 
 
 class Sweep(NamedTuple):
-    """What a sweep works on."""
+    """The data of a sweep."""
 
     attacker: Attacker
     agenda: Agenda
     high: int
-    """Key from which on nothing is assigned."""
+    """Upper bound of the keys, exclusive."""
     sets: Sets
-    """The outer or the inner ones of the attacker."""
+    """The outer or the inner sets of the attacker."""
     results: SweepResults
-    """Where values and depths go."""
+    """Receives values and depths."""
     writing: int
-    """``ALONE``: ``sets.changed`` tells where they differ from what was there; ``SHARED`` or
-    ``OF_ATTACKERS``."""
+    """``ALONE``, ``SHARED`` or ``OF_ATTACKERS``."""
 
 
-class Stand(NamedTuple):
-    """How far a sweep has come."""
+class SweepState(NamedTuple):
+    """The progress of a sweep."""
 
     level: int
-    """The level to be taken next, ``NEVER`` at the end."""
+    """The next level, ``NEVER`` at the end."""
     exits: int
-    """Number of the next level of exits."""
+    """Index of the next level of exits."""
     settled: int
-    """Number of the next level of settled positions."""
+    """Index of the next level of settled positions."""
     last: int
-    """Last key that was assigned to a position, 0 if none."""
+    """The last key that was assigned to a position, 0 if none."""
 
 
 @inlined
@@ -275,70 +279,70 @@ def _prefetch_record(results: SweepResults, side: int, word: int) -> None:
 
 @inlined
 def _collect(sweep: Sweep, part: int, other: int, row: int, number: int, stop: int) -> tuple[int, int]:
-    """Collect the part's moves to the words of a front, the other part's, from ``number`` on, until the batch
-    is full or ``stop`` is reached; return how many moves there are, and the next number.
+    """List predecessors, in one part, of the front of another part; return the number of entries, and the
+    index of the next word of the front.
 
-    ``row`` says whose front it is. What each move needs of the sets is on its way then.
+    ``row`` is the row of the front, and ``number`` its first word to process. The batch ends at word ``stop``
+    or when it is full. The data of the sets that each entry needs is prefetched.
     """
     attacker, scratch, sets = sweep.attacker, sweep.attacker.scratch, sweep.sets
-    found, mover = room_of(scratch, part), attacker.side if row == DEFENDERS else 1 - attacker.side
-    search = MoveSearch(attacker.frame, mover, True, scratch.live[part, 1 - row], found)
+    buffer, mover = buffer_of(scratch, part), attacker.side if row == DEFENDERS else 1 - attacker.side
+    search = MoveSearch(attacker.frame, mover, True, scratch.live[part, 1 - row], buffer)
     which, entries = ALL_MOVES if other == part else CROSSING, int64(0)
     while number < stop and entries < BATCH:
         before = entries
         word, bits = int64(scratch.front_word[row, number]), scratch.front_bits[row, number]
-        entries = all_origins(search, word, bits, row == ATTACKERS, which, entries)
+        entries = all_predecessors(search, word, bits, row == ATTACKERS, which, entries)
         for entry in range(before, entries):
             if row == DEFENDERS:
-                prefetch(sets.wanted, found.word[entry])
+                prefetch(sets.wanted, buffer.word[entry])
             else:
-                prefetch(sets.left, found.word[entry] * 64)
+                prefetch(sets.remaining, buffer.word[entry] * 64)
         number += 1
     return entries, number
 
 
 @inlined
 def _reach_back(sweep: Sweep, part: int, other: int, row: int) -> None:
-    """Find the part's candidates among the positions with moves to what another part, or itself, has assigned
-    last; ``row`` says whose front that is.
+    """Find the candidates of one part among the predecessors of the front of another part or its own.
 
-    Of the defenders' front these are wanted positions. Moves to the attackers' are counted down: ready
-    positions without a move left.
+    ``row`` is the row of the front. Candidates before the defenders' front are wanted positions. Moves to the
+    attackers' front are counted down; candidates are ready positions without remaining moves.
     """
-    scratch, found, sets = sweep.attacker.scratch, room_of(sweep.attacker.scratch, part), sweep.sets
+    scratch, buffer, sets = sweep.attacker.scratch, buffer_of(sweep.attacker.scratch, part), sweep.sets
     number = scratch.begin[other]
     stop = number + scratch.front[other, row]
     while number < stop:
         entries, number = _collect(sweep, part, other, row, number, stop)
         for entry in range(entries):
-            word, bits = found.word[entry], found.bits[entry]
+            word, bits = buffer.word[entry], buffer.bits[entry]
             if row == DEFENDERS:
                 bits &= sets.wanted[word]
             else:
-                bits = count_down(sets.left, word * 64, bits)
+                bits = count_down(sets.remaining, word * 64, bits)
                 if bits:
                     bits &= sets.ready[word]
             if bits:
                 find_candidates(scratch, part, 1 - row, word, bits)
 
 
-# Two kernels, since one with both loops takes a tenth longer.
+# Two kernels, since a single one with both loops is 10 % slower.
 @kernel
 def _find_attackers(sweep: Sweep, part: int, other: int) -> None:
-    """Find the part's wanted positions with a move to what another part, or itself, has caught last."""
+    """Find the wanted positions of one part with a move to the defenders' front of a part."""
     _reach_back(sweep, part, other, DEFENDERS)
 
 
 @kernel
 def _find_defenders(sweep: Sweep, part: int, other: int) -> None:
-    """Count down the part's moves to what another part, or itself, has assigned last."""
+    """Count down the moves in one part to the attackers' front of a part."""
     _reach_back(sweep, part, other, ATTACKERS)
 
 
 @kernel
-def _take_exits(sweep: Sweep, part: int, number: int) -> None:
-    """Find the part's attacking positions with an exit of a level, and its defending ones without move left
-    that have waited for it."""
+def _enter_exits(sweep: Sweep, part: int, number: int) -> None:
+    """Enter the exits of a level. Candidates of the part are attackers with such an exit, and defenders with
+    such an exit and no remaining moves."""
     attacker, exits, sets = sweep.attacker, sweep.agenda.exits, sweep.sets
     frame, scratch, alive = attacker.frame, attacker.scratch, attacker.phase.alive[1 - attacker.side]
     stop = exits.start[number + 1]
@@ -347,7 +351,7 @@ def _take_exits(sweep: Sweep, part: int, number: int) -> None:
         if side == attacker.side:
             prefetch(sets.wanted, word)
         else:
-            prefetch(sets.left, word * 64)
+            prefetch(sets.remaining, word * 64)
         side, word, bit = place_of(frame, int64(exits.node[event]))
         if part_of(frame, scratch, word) != part:
             continue
@@ -356,14 +360,14 @@ def _take_exits(sweep: Sweep, part: int, number: int) -> None:
                 find_candidates(scratch, part, ATTACKERS, word, BIT[bit])
         elif alive[word] & BIT[bit]:
             sets.ready[word] |= BIT[bit]
-            if sets.left[word * 64 + bit] == 0:
+            if sets.remaining[word * 64 + bit] == 0:
                 find_candidates(scratch, part, DEFENDERS, word, BIT[bit])
 
 
 @kernel
-def _take_settled(sweep: Sweep, part: int, number: int) -> int:
-    """Find the part's attacking positions that were settled at a level; put its defending ones on its front
-    and return their number of words there."""
+def _enter_settled(sweep: Sweep, part: int, number: int) -> int:
+    """Enter the positions of the part that were settled at a level: attackers as candidates, defenders on the
+    front. Return the number of words of these defenders on the front."""
     frame, scratch, settled = sweep.attacker.frame, sweep.attacker.scratch, sweep.agenda.settled
     front_word, front_bits = scratch.front_word[DEFENDERS], scratch.front_bits[DEFENDERS]
     first = front = scratch.begin[part]
@@ -383,8 +387,8 @@ def _take_settled(sweep: Sweep, part: int, number: int) -> int:
 
 @inlined
 def _write_apart(results: SweepResults, first: int, bits: Word, code: int, ply: int) -> None:
-    """Write one value and depth to all positions in ``bits`` of the word that starts at ``first``, and touch
-    no other: somebody else may be writing to these."""
+    """Write one value and depth to the positions ``bits`` of the word that starts at ``first``. Other
+    positions, to which another thread may be writing, are not accessed."""
     for bit in bits_of(bits):
         results.value[first + bit] = code
         if len(results.depth):
@@ -393,7 +397,7 @@ def _write_apart(results: SweepResults, first: int, bits: Word, code: int, ply: 
 
 @inlined
 def _record_front(sweep: Sweep, row: int, start: int, stop: int, level: int) -> None:
-    """Write value and depth of a level to the positions on the front from ``start`` to ``stop`` - 1."""
+    """Write value and depth of a level to the positions on the front, words ``start`` to ``stop`` - 1."""
     scratch, sets, results = sweep.attacker.scratch, sweep.sets, sweep.results
     attacking, key = sweep.attacker.side, level >> TIME_BITS
     side = attacking if row == ATTACKERS else 1 - attacking
@@ -419,9 +423,9 @@ def _record_front(sweep: Sweep, row: int, start: int, stop: int, level: int) -> 
 
 @kernel
 def find_part(sweep: Sweep, part: int) -> None:
-    """The first half of a level: find what the part's moves to the front make candidates.
+    """Process the first half of a level for one part: find its candidates by moves to the front.
 
-    All parts have to be through before any takes the second half.
+    All parts must finish this half before any part begins the second half.
     """
     for other in range(len(sweep.attacker.scratch.front)):
         _find_attackers(sweep, part, other)
@@ -429,78 +433,78 @@ def find_part(sweep: Sweep, part: int) -> None:
 
 
 @kernel
-def take_part(sweep: Sweep, stand: Stand, part: int) -> None:
-    """The second half of a level: events, and then the part's candidates become its front."""
+def assign_part(sweep: Sweep, state: SweepState, part: int) -> None:
+    """Process the second half of a level for one part: enter its events and make its candidates its front."""
     scratch, begin = sweep.attacker.scratch, sweep.attacker.scratch.begin[part]
-    known = int64(0)
-    if level_at(sweep.agenda.exits, stand.exits) == stand.level:
-        _take_exits(sweep, part, stand.exits)
-    if level_at(sweep.agenda.settled, stand.settled) == stand.level:
-        known = _take_settled(sweep, part, stand.settled)
-    caught = gather(scratch, part, DEFENDERS, known)
+    defenders = int64(0)
+    if level_at(sweep.agenda.exits, state.exits) == state.level:
+        _enter_exits(sweep, part, state.exits)
+    if level_at(sweep.agenda.settled, state.settled) == state.level:
+        defenders = _enter_settled(sweep, part, state.settled)
+    caught = gather(scratch, part, DEFENDERS, defenders)
     wanted = gather(scratch, part, ATTACKERS, int64(0))
     scratch.front[part, DEFENDERS], scratch.front[part, ATTACKERS] = caught, wanted
-    scratch.news[part] = caught + wanted > known
-    _record_front(sweep, DEFENDERS, begin + known, begin + caught, stand.level)
-    _record_front(sweep, ATTACKERS, begin, begin + wanted, stand.level)
+    scratch.news[part] = caught + wanted > defenders
+    _record_front(sweep, DEFENDERS, begin + defenders, begin + caught, state.level)
+    _record_front(sweep, ATTACKERS, begin, begin + wanted, state.level)
 
 
 @inlined
-def _with_level(sweep: Sweep, exits: int, settled: int, level: int, last: int) -> Stand:
-    """The stand from which the next level is taken: the one after ``level`` if there is a front, or the same
-    again without depths."""
+def _state_after(sweep: Sweep, exits: int, settled: int, level: int, last: int) -> SweepState:
+    """The state with the next level. After a non-empty front this is the level after ``level``, or without
+    depths ``level`` again."""
     if front_size(sweep.attacker.scratch) > 0:
         level += 1 if len(sweep.results.depth) else 0
     else:
         level = min(level_at(sweep.agenda.exits, exits), level_at(sweep.agenda.settled, settled))
         if level >= sweep.high << TIME_BITS:
-            return Stand(NEVER, exits, settled, last)
+            return SweepState(NEVER, exits, settled, last)
     ply = level & TIME_MASK
     sweep.attacker.scratch.deepest[0] = max(sweep.attacker.scratch.deepest[0], ply)
-    return Stand(level if ply <= MAX_DEPTH else NEVER, exits, settled, last)
+    return SweepState(level if ply <= MAX_DEPTH else NEVER, exits, settled, last)
 
 
 @jit
-def begin_sweep(sweep: Sweep, low: int) -> Stand:
-    """Begin to assign all positions that the attacker can force to values with keys from ``low`` on."""
+def begin_sweep(sweep: Sweep, low: int) -> SweepState:
+    """Begin a sweep over the keys from ``low`` on; return its state."""
     attacker, scratch = sweep.attacker, sweep.attacker.scratch
     sweep.sets.caught[:] = ZERO
     scratch.front[:] = 0
     exits = int64(np.searchsorted(sweep.agenda.exits.level, low << TIME_BITS))
     settled = int64(np.searchsorted(sweep.agenda.settled.level, low << TIME_BITS))
-    stand = _with_level(sweep, exits, settled, int64(0), int64(0))
-    if stand.level < NEVER:
+    state = _state_after(sweep, exits, settled, int64(0), int64(0))
+    if state.level < NEVER:
         mark_live(sweep.sets.wanted, attacker.phase.alive[1 - attacker.side], scratch.live[0])
         share_out(attacker.frame, scratch)
-    return stand
+    return state
 
 
 @jit
-def next_level(sweep: Sweep, stand: Stand) -> Stand:
-    """Go on after all parts are through with a level."""
-    level, exits, settled, last = stand
+def next_level(sweep: Sweep, state: SweepState) -> SweepState:
+    """Return the state after a level that all parts have finished."""
+    level, exits, settled, last = state
     for part in range(len(sweep.attacker.scratch.front)):
         if sweep.attacker.scratch.news[part]:
             last = level >> TIME_BITS
     exits += level_at(sweep.agenda.exits, exits) == level
     settled += level_at(sweep.agenda.settled, settled) == level
-    return _with_level(sweep, exits, settled, level, last)
+    return _state_after(sweep, exits, settled, level, last)
 
 
 @jit
-def take_levels(sweep: Sweep, stand: Stand, limit: int) -> Stand:
-    """Take level after level, one part after the other, up to one that so many words lead to."""
+def run_levels(sweep: Sweep, state: SweepState, limit: int) -> SweepState:
+    """Process levels, one part after the other, until the front has ``limit`` words or the sweep ends."""
     parts = len(sweep.attacker.scratch.front)
-    while stand.level < NEVER and front_size(sweep.attacker.scratch) < limit:
+    while state.level < NEVER and front_size(sweep.attacker.scratch) < limit:
         for part in range(parts):
             find_part(sweep, part)
         for part in range(parts):
-            take_part(sweep, stand, part)
-        stand = next_level(sweep, stand)
-    return stand
+            assign_part(sweep, state, part)
+        state = next_level(sweep, state)
+    return state
 
 
 @jit
 def run_sweep(sweep: Sweep, low: int) -> int:
-    """Take all levels of a sweep; return the last key that was assigned to a position, 0 if none."""
-    return take_levels(sweep, begin_sweep(sweep, low), NO_LIMIT).last
+    """Process all levels of a sweep; return the last key that was assigned to a position, 0 if none."""
+    return run_levels(sweep, begin_sweep(sweep, low), NO_LIMIT).last

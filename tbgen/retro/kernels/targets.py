@@ -1,8 +1,8 @@
-"""Where zeroing moves lead: blocks of the materials reached, laid side by side in one pool of arrays.
+"""Finding the positions that zeroing moves reach, in the pool of the values of all materials reached.
 
-A *block* is one phase of one material, White to move and Black to move. The pool starts with the table being
-solved (pawn moves stay in it), then its en passant positions, then blocks of the successors. Every slot of a
-block that stands for a legal position has its value, canonical or not.
+A *block* of the pool is one phase of one material, with White and with Black to move. The pool begins with
+the table that is being solved, since pawn moves may remain in it. Its en passant positions follow, then
+blocks of the successors. All slots of legal positions have values, canonical or not.
 """
 
 from dataclasses import dataclass
@@ -18,71 +18,81 @@ from tbgen.retro.geometry import IMAGES, KIND_COUNT, SYMMETRY_OF, TRIANGLE_OF
 from tbgen.retro.kernels.words import Codes, Ints, Plies, Words, bits_of, image
 
 CAPTURED_PAWN = int64(zeroing.CAPTURED_PAWN)
-"""As numpy's type, since numba compiles a kernel anew for every plain constant."""
+"""Number of a captured pawn in ``Targets.number``. (A numpy type, since numba compiles a kernel again for
+every plain constant.)"""
 VARIABLE = int64(-1)
-"""Square of the one man after a move whose square is the bit of the word."""
+"""Stands for the square of the one man after a move whose square is the bit of the word."""
 
 
 @dataclass(frozen=True, eq=False)
 class Targets(Struct):
-    """The pool's directory; every array's first axis is the target's number."""
+    """The directory of the pool. A *target* is the material that one type of move leads to: side, captured
+    man and promotion. Unless stated otherwise, arrays are indexed by target."""
 
     number: Ints
-    """int64 (2, 7, 5): target of a move by (side, captured man, promotion: 0 none, else kind)."""
+    """int64 (2, 7, 5): target of a move, by side, captured man (0 for none) and kind of the promoted man (0
+    for none)."""
     swapped: Ints
-    """int64: 1 where colours are swapped in the target."""
+    """int64: 1 if colours are swapped in the target, else 0."""
     free: Ints
     """int64: number of free men."""
     source: Ints
-    """int64 (targets, 5): which man after the move each free man of the target is."""
+    """int64 (targets, 5): index, after the move, of each free man of the target."""
     pawns: Ints
     """int64: number of pawns."""
     phase_size: Ints
     """int64: number of slots of a phase."""
     block_at: Ints
-    """int64: where the target's blocks, one per phase, start in ``begin``."""
+    """int64: index in ``begin`` of the first block of the target, which has one block per phase."""
     begin: Ints
-    """int64 (blocks, 2): start of a block in the pool by the side to move there; -1 where the block
-    is not in the pool."""
+    """int64 (blocks, 2): index in the pool of the first slot of a block, by side to move in the target; -1 if
+    the block is not in the pool."""
     rows_at: Ints
-    """int64: start of the target's pawn placements in ``rows``."""
+    """int64: index in ``rows`` of the first pawn placement of the target."""
     rows: NDArray[np.int32]
-    """int32: twice the phase, plus one if mirrored, of pawn squares read as digits in base 64."""
+    """int32: twice the phase, plus one if mirrored, by the pawn squares as digits in base 64."""
     ep_row: NDArray[np.int32]
-    """int32 (phases, 16): en passant configuration by phase and file of the capturable pawn, Black's files
-    from 8; -1 where there is none."""
+    """int32 (phases, 16): row of the en passant configuration, by phase and file of the pawn that can be
+    captured, plus 8 if it is Black's; -1 for none."""
     ep_offset: int
-    """Where the en passant positions start in the pool."""
+    """Index in the pool of the first en passant position."""
 
 
 NO_SQUARE = int64(zeroing.NO_SQUARE)
+"""Stands for no square in a route."""
 ROUTE_VICTIMS = zeroing.ROUTE_VICTIMS
+"""Number of values of ``victim`` in a route."""
 ROUTES = 65 * 65 * ROUTE_VICTIMS * KIND_COUNT
-"""Number of routes that can be told apart."""
+"""Number of possible routes."""
 
 
 @dataclass(frozen=True, eq=False)
 class Routes(Struct):
-    """Where moves that leave a cell lead: in place of the directory.
+    """The directory of the pool of a cell: the blocks to which moves out of the cell lead.
 
-    A move's *route* is what it does to pawns, frozen men and the set of mobile men: ``((origin * 65 +
-    target) * ROUTE_VICTIMS + victim) * KIND_COUNT + promotion``. ``origin`` is where the pawn or frozen man
-    that moves came from; ``target`` is where it goes or, if a mobile man moves, where the pawn or frozen man
-    that it captures stood (``NO_SQUARE``: nothing of the kind); ``victim`` is 1 + the number of the mobile
-    man captured, or of the mobile man that captures what stood still. Its block holds the positions reached,
-    by the squares of the mobile men left, in their order, the latter left out too.
+    The *route* of a move is the change of pawns, frozen men and mobile men, encoded as ``((origin * 65 +
+    target) * ROUTE_VICTIMS + victim) * KIND_COUNT + promotion``:
+
+    - ``origin`` is the square from which a pawn or frozen man moves, ``NO_SQUARE`` if a mobile man moves;
+    - ``target`` is the square to which it moves; if a mobile man moves, the square of the pawn or frozen man
+      that it captures; ``NO_SQUARE`` if there is neither;
+    - ``victim`` is 1 + the index of the captured mobile man, or of the mobile man that captures a pawn or
+      frozen man; 0 for neither.
+
+    The block of a route contains the positions reached, numbered by the squares of the mobile men in their
+    order, without ``victim``.
     """
 
     block: NDArray[np.int16]
-    """int16 (ROUTES,): number of each route's block; empty where the directory counts."""
+    """int16 (ROUTES,): index of the block of each route; empty in pools of tables."""
     begin: Ints
-    """int64: start of each block in the pool; -1 - code where all that is known is the code of a bound."""
+    """int64: index in the pool of the first slot of each block; -1 - code if one bound replaces a block."""
     frozen: Ints
-    """int64 (free,): square of each man of the frame that is frozen, -1 for mobile ones."""
+    """int64 (free,): square of each frozen man of the frame, -1 for mobile men."""
     pawns: Words
     """uint64 (2,): squares of White's and Black's pawns in the cell."""
     unknown: int
-    """Code of positions without value in a block."""
+    """Code that replaces NONE in a block."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,45 +102,45 @@ class Pool(Struct):
     value: Codes
     """uint8 codes."""
     depth: Plies
-    """uint16 plies; empty if nobody wants depths."""
+    """uint16 plies; empty if depths are not computed."""
     targets: Targets
     routes: Routes
 
 
 class Men(NamedTuple):
-    """The position after a move, of all places of the bit man at once."""
+    """The men after a move, for all squares of the bit man at once."""
 
     squares: Ints
-    """int64 (32,): squares of the men, ``VARIABLE`` of at most one of those left; the last is that of a
+    """int64 (32,): squares of the men, ``VARIABLE`` for at most one remaining man; the last element is for a
     promoted man."""
     pawns: Words
     """uint64 (2,): squares of White's and Black's pawns."""
     scratch: Ints
-    """int64 (6,)."""
+    """int64 (6,): scratch memory of ``slots_after``."""
 
 
 @jit
-def room_for_men() -> Men:
-    """Return room for the men of a position."""
+def men_buffer() -> Men:
+    """Return buffers for the men of a position."""
     return Men(np.zeros(zeroing.PROMOTED + 1, np.int64), np.zeros(2, np.uint64), np.empty(6, np.int64))
 
 
 @inlined
 def pawn_row(targets: Targets, target: int, pawns: Words) -> int:
-    """Twice the phase, plus one if mirrored, of the pawns ``pawns`` (uint64 (2,)) in a target with pawns."""
+    """Twice the phase, plus one if mirrored, of ``pawns``, uint64 (2,), in a target with pawns."""
     key = 0
     for colour in range(2):
-        own = pawns[colour]
+        squares = pawns[colour]
         if targets.swapped[target]:
-            own = image(pawns[1 - colour], 2)
-        for square in bits_of(own):
+            squares = image(pawns[1 - colour], 2)
+        for square in bits_of(squares):
             key = key * 64 + square
     return targets.rows[targets.rows_at[target] + key]
 
 
 @inlined
 def _slot(squares: Ints, free: int, symmetry: int, pawnless: bool) -> int:
-    """Slot within a phase; a man on a negative square counts as 0."""
+    """Slot within a phase; a negative square counts as 0."""
     slot = 0
     for man in range(free):
         slot <<= 6
@@ -144,12 +154,12 @@ def _slot(squares: Ints, free: int, symmetry: int, pawnless: bool) -> int:
 
 @kernel
 def slots_after(targets: Targets, target: int, side: int, men: Men) -> tuple[int, int, int, int]:
-    """Return (base, step, symmetry, king) for the slots in the pool of the positions after a move of
-    ``side``.
+    """Return (base, step, symmetry, king), which determine the slots in the pool after a move of ``side``.
 
-    The position with the man that is ``VARIABLE`` on ``b`` has slot ``base + (IMAGES[symmetry, b] << step)``;
-    step is -1 if no man is variable. ``king`` is the number of the variable man if it is the king that fixes
-    the symmetry, else -1: then the slot must be asked for each of its squares in turn.
+    With the ``VARIABLE`` man on square ``b``, the slot is ``base + (IMAGES[symmetry, b] << step)``; ``step``
+    is -1 if no man is variable. ``king`` is -1 unless the variable man is the king whose square determines
+    the symmetry. Then it is the index of that man, and the function must be called again for each square of
+    the king.
     """
     scratch = men.scratch
     pawnless = targets.pawns[target] == 0

@@ -1,9 +1,9 @@
-"""Words of 64 positions that differ in the square of the bit man only: operations on bits and on lanes.
+"""Operations on words of 64 positions, which differ only in the square of the bit man: on bits, and on lanes.
 
-Lanes are the 64 positions side by side: one vector instruction, or a few, for all of them. What is known of
-each position, a byte or two, lies in a C-contiguous array from ``first`` on, in the order of the word's bits;
-nobody checks that there are 64 elements. A word chooses positions, as everywhere. The others keep what they
-have, but are written again: no other thread may write to these 64 at the same time.
+Operations on lanes process array elements of all 64 positions with a few vector instructions. The elements,
+one or two bytes each, are 64 consecutive ones of a C-contiguous array from index ``first`` on, in the order
+of the bits of the word; bounds are not checked. A word ``bits`` selects positions. Elements of the other
+positions are rewritten unchanged, so no other thread may write to any of the 64 elements at the same time.
 """
 
 from typing import Any, TypeAlias, cast
@@ -18,13 +18,13 @@ from tbgen.compiler.jit import inlined, intrinsic
 from tbgen.retro.vectors import BitsType, LaneCall, coded, comparison, plain
 
 Word: TypeAlias = np.uint64
-"""A machine word: a set of squares of the bit man."""
+"""A machine word: a set of positions, or of squares."""
 Words: TypeAlias = NDArray[np.uint64]
 Ints: TypeAlias = NDArray[np.int64]
 Codes: TypeAlias = NDArray[np.uint8]
-"""Values, as the bytes of a table."""
+"""Codes of scores."""
 Plies: TypeAlias = NDArray[np.uint16]
-"""Depths."""
+"""Depths in plies."""
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -48,7 +48,7 @@ def popcount(typing_context: Any, word: Any) -> Any:
 
 @intrinsic
 def lowest(typing_context: Any, word: Any) -> Any:
-    """Number of the lowest set bit of a uint64 (64 for zero), as int64."""
+    """Index of the lowest set bit of a uint64 (64 for zero), as int64."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
@@ -58,7 +58,7 @@ def lowest(typing_context: Any, word: Any) -> Any:
 
 @intrinsic
 def bits_of(typing_context: Any, word: Any) -> Any:
-    """The numbers of the set bits of a uint64, the lowest first, as int64, for a loop."""
+    """Iterator over the indices of the set bits of a uint64, lowest first, as int64."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return cast(Any, cgutils).alloca_once_value(builder, args[0])
@@ -68,8 +68,7 @@ def bits_of(typing_context: Any, word: Any) -> Any:
 
 @intrinsic
 def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
-    """Ask the memory for an element of a contiguous array (one index, whatever its dimensions) ahead of its
-    use."""
+    """Prefetch an element of a contiguous array; ``index`` is its flat index."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         data = context.make_array(signature.args[0])(context, builder, args[0]).data
@@ -85,7 +84,7 @@ def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
 
 @inlined
 def image(word: Word, symmetry: int) -> Word:
-    """The word with every bit moved to its square's image under ``symmetry`` (0..7)."""
+    """The word with every bit moved to the image of its square under ``symmetry`` (0 to 7)."""
     if symmetry & 1:
         word = ((word >> _S1) & _REV1) | ((word & _REV1) << _S1)
         word = ((word >> _S2) & _REV2) | ((word & _REV2) << _S2)
@@ -106,14 +105,17 @@ def image(word: Word, symmetry: int) -> Word:
 
 @inlined
 def rotated(word: Word, amount: Word) -> Word:
-    """The word with every bit moved so many places upwards, beyond the top from the bottom again."""
+    """The word rotated left by ``amount`` bits."""
     return word << (amount & _PLACES) | word >> (-amount & _PLACES)
 
 
 @inlined
 def ride(word: Word, through: Word, step: Word) -> Word:
-    """Squares one or more steps (a rotation) from the set bits, all squares on the way (and the target) in
-    ``through``, to which a step leads from inside the board only."""
+    """Squares reached by one or more steps from the set bits.
+
+    A step is a rotation. All squares on the way, including the target, must be in ``through``, which contains
+    no square that a step reaches by wrapping around the board.
+    """
     fill = word | through & rotated(word, step)
     pairs = through & rotated(through, step)
     fill |= pairs & rotated(fill, step << _S1)
@@ -123,10 +125,10 @@ def ride(word: Word, through: Word, step: Word) -> Word:
 
 @intrinsic
 def count_down(typing_context: Any, counts: Any, first: Any, bits: Any) -> Any:
-    """Take one from each of the counts that ``bits`` choose; return which of them are zero now."""
+    """Decrement the elements of ``counts`` that ``bits`` select; return which of these have become zero."""
 
     def write(call: LaneCall) -> Any:
-        # A truth value that is widened with its sign is -1.
+        # A true value, sign-extended, is -1.
         before = call.load(0)
         now = call.builder.add(before, call.builder.sext(call.chosen(2), before.type))
         call.update(0, call.args[1], lambda _: now)
@@ -137,7 +139,7 @@ def count_down(typing_context: Any, counts: Any, first: Any, bits: Any) -> Any:
 
 @intrinsic
 def add(typing_context: Any, array: Any, first: Any, bits: Any, amount: Any) -> Any:
-    """Add an amount to the elements that ``bits`` choose."""
+    """Add an amount to the elements that ``bits`` select."""
 
     def write(call: LaneCall) -> None:
         amounts = call.repeated(3, 0)
@@ -149,7 +151,7 @@ def add(typing_context: Any, array: Any, first: Any, bits: Any, amount: Any) -> 
 
 @intrinsic
 def put(typing_context: Any, array: Any, first: Any, bits: Any, value: Any) -> Any:
-    """Set the elements that ``bits`` choose to a value; return which of them were another one."""
+    """Set the elements that ``bits`` select to a value; return which of these had a different value."""
 
     def write(call: LaneCall) -> Any:
         before, values = call.load(0), call.repeated(3, 0)
@@ -161,8 +163,8 @@ def put(typing_context: Any, array: Any, first: Any, bits: Any, value: Any) -> A
 
 @intrinsic
 def move(typing_context: Any, target: Any, to: Any, source: Any, first: Any, bits: Any) -> Any:
-    """Copy the elements that ``bits`` choose from ``source``, from ``first`` on, to ``target``, from ``to``
-    on."""
+    """Copy the elements that ``bits`` select from ``source``, from index ``first`` on, to ``target``, from
+    index ``to`` on."""
 
     def write(call: LaneCall) -> None:
         after = call.load(2)
@@ -173,7 +175,7 @@ def move(typing_context: Any, target: Any, to: Any, source: Any, first: Any, bit
 
 @intrinsic
 def equal(typing_context: Any, array: Any, first: Any, value: Any) -> Any:
-    """Return where the elements are a value."""
+    """Return the positions whose elements equal ``value``."""
 
     def write(call: LaneCall) -> Any:
         return call.where("==", call.load(0), call.repeated(2, 0))
@@ -183,7 +185,7 @@ def equal(typing_context: Any, array: Any, first: Any, value: Any) -> Any:
 
 @intrinsic
 def within(typing_context: Any, array: Any, first: Any, least: Any, most: Any) -> Any:
-    """Return where the elements, which have no signs, are at least one value and at most another."""
+    """Return the positions whose elements, which are unsigned, are from ``least`` to ``most`` inclusive."""
 
     def write(call: LaneCall) -> Any:
         elements = call.load(0)
@@ -198,21 +200,21 @@ def within(typing_context: Any, array: Any, first: Any, least: Any, most: Any) -
 
 @intrinsic
 def less(typing_context: Any, array: Any, first: Any, other: Any, begin: Any) -> Any:
-    """Return where the elements of ``array``, from ``first`` on, are less than those of ``other``, from
-    ``begin`` on."""
+    """Return the positions whose elements of ``array``, from index ``first`` on, are less than those of
+    ``other``, from index ``begin`` on."""
     return types.uint64(array, types.int64, other, types.int64), comparison("<")
 
 
 @intrinsic
 def same(typing_context: Any, array: Any, first: Any, other: Any, begin: Any) -> Any:
-    """Return where the elements of ``array``, from ``first`` on, are those of ``other``, from ``begin``
-    on."""
+    """Return the positions whose elements of ``array``, from index ``first`` on, equal those of ``other``,
+    from index ``begin`` on."""
     return types.uint64(array, types.int64, other, types.int64), comparison("==")
 
 
 @intrinsic
 def flip(typing_context: Any, array: Any, first: Any, bits: Any) -> Any:
-    """Turn all bits of the elements that ``bits`` choose around."""
+    """Invert all bits of the elements that ``bits`` select."""
 
     def write(call: LaneCall) -> None:
         builder = call.builder
@@ -233,27 +235,27 @@ def weigh_all(
     first: Any,
     turned: Any,
 ) -> Any:
-    """Take one move more into the best of the positions that ``bits`` choose.
+    """Update the best moves of the positions that ``bits`` select by one more move of each.
 
     ``best``, ``nearest`` and ``farthest`` have 64 elements: the greatest value so far, and the smallest and
-    the greatest depth beside it. ``value`` (with all its bits ``turned`` around: 255, else 0) and ``depth``,
-    from ``first`` on, are those of the move.
+    the greatest depth among the moves to it. ``value`` and ``depth``, from index ``first`` on, are those of
+    the new moves; each value is first combined with ``turned``, 0 or 255, by exclusive or.
     """
 
     def write(call: LaneCall) -> None:
         builder, begin, chosen = call.builder, ir.Constant(ir.IntType(64), 0), call.chosen(3)
         values = builder.xor(call.load(4, 6), call.repeated(7, 4))
-        depths, known = call.load(5, 6), builder.load(call.place(0, begin), align=1)
-        better = builder.and_(chosen, builder.icmp_unsigned(">", values, known))
-        as_good = builder.and_(chosen, builder.icmp_unsigned("==", values, known))
+        depths, greatest = call.load(5, 6), builder.load(call.place(0, begin), align=1)
+        better = builder.and_(chosen, builder.icmp_unsigned(">", values, greatest))
+        as_good = builder.and_(chosen, builder.icmp_unsigned("==", values, greatest))
 
-        def nearer(sign: str, before: Any) -> Any:
+        def updated_depths(sign: str, before: Any) -> Any:
             beyond = builder.and_(as_good, builder.icmp_unsigned(sign, depths, before))
             return builder.select(builder.or_(better, beyond), depths, before)
 
         call.update(0, begin, lambda before: builder.select(better, values, before))
-        call.update(1, begin, lambda before: nearer("<", before))
-        call.update(2, begin, lambda before: nearer(">", before))
+        call.update(1, begin, lambda before: updated_depths("<", before))
+        call.update(2, begin, lambda before: updated_depths(">", before))
 
-    given = best, nearest, farthest, types.uint64, value, depth, types.int64, plain(turned)
-    return types.void(*given), coded(write)
+    arguments = best, nearest, farthest, types.uint64, value, depth, types.int64, plain(turned)
+    return types.void(*arguments), coded(write)
