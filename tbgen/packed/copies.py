@@ -1,6 +1,6 @@
-"""Plain copies of packed tables, in a folder beside the tables, for what reads tables as a whole.
+"""Plain copies of packed tables, in a folder beside the tables, for callers that read entire tables.
 
-Nothing here takes compiled code.
+This module needs no compiled code.
 """
 
 import shutil
@@ -20,25 +20,25 @@ from tbgen.store.writer import write_table
 from tbgen.system.files import write_errors
 
 COPIES: Final = ".unpacked"
-"""Folder of a directory's plain copies."""
+"""Folder of the plain copies in a directory of tables."""
 
 
 class PlainCopies:
     """The plain copies of the packed tables of a directory for one variant."""
 
     made: ClassVar[set[Path]] = set()
-    """The copies that this process has made: those of others, such as a build at work, are theirs to
-    remove."""
+    """The copies that this process has made. Other processes, such as a running build, remove their copies
+    themselves."""
 
     def __init__(self, directory: Path, variant: Variant) -> None:
         self._directory, self._variant = directory, variant
 
     def path(self, material: Material) -> Path:
-        """Return where the copy of a table lies, whether there is one or not."""
+        """Return the path of the copy of a table, whether it exists or not."""
         return table_path(self._directory / COPIES, material.name, self._variant)
 
     def open(self, material: Material, info: TableInfo) -> TableFile | None:
-        """Return the copy of a table whose file says ``info``; None if there is none of it."""
+        """Return the copy of the table described by ``info``; None if no copy of it exists."""
         try:
             file = TableFile(self.path(material), material=material)
         except (MissingTableError, DamagedTableError):
@@ -49,9 +49,9 @@ class PlainCopies:
         return None
 
     def keep(self, table: Table, info: TableInfo, threads: int) -> None:
-        """Keep a copy of a table whose file says ``info``, without its functions.
+        """Write a copy of a table, described by ``info``, without its functions.
 
-        :raises TbgenError: if it cannot be written.
+        :raises TbgenError: if the copy cannot be written.
         """
         copy = self.path(table.material)
         with write_errors(copy, remedy="copy the tables to where copies of them can be written"):
@@ -67,25 +67,25 @@ class PlainCopies:
         )
 
 
-def to_unpack(materials: Iterable[Material], at_hand: Callable[[Material], bool]) -> list[Material]:
-    """Return which tables have to be unpacked before some can be read, each after those that it rests on.
+def to_unpack(materials: Iterable[Material], is_readable: Callable[[Material], bool]) -> list[Material]:
+    """Return the tables that must be unpacked before some tables can be read, each after its successors.
 
-    :param at_hand: tells whether a table is read in little time: it is plain, or has a copy.
+    :param is_readable: returns whether a table can be read quickly, because it is plain or has a copy.
     """
-    found, waiting = set[Material](), set(materials)
+    needed, waiting = set[Material](), set(materials)
     while waiting:
         material = waiting.pop()
-        if not at_hand(material):
-            found.add(material)
-            waiting |= material.successors() - found
-    return sorted(found)
+        if not is_readable(material):
+            needed.add(material)
+            waiting |= material.successors() - needed
+    return sorted(needed)
 
 
 @contextmanager
 def passing_copies(directory: Path) -> Iterator[None]:
-    """Remove in the end the plain copies of a directory that this process has made since the beginning.
+    """On exit, remove the plain copies in a directory that this process has made within the context.
 
-    An open one can be read to the end, and one that is missed is made again.
+    An open copy remains readable, and a copy that is needed later is made again.
     """
     folder, before = directory / COPIES, PlainCopies.made.copy()
     try:
@@ -95,7 +95,7 @@ def passing_copies(directory: Path) -> Iterator[None]:
             if copy.parent == folder:
                 copy.unlink(missing_ok=True)
                 PlainCopies.made.discard(copy)
-        with suppress(OSError):  # others lie there, or there is none
+        with suppress(OSError):  # it contains other copies or does not exist
             folder.rmdir()
 
 

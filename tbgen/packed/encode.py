@@ -1,4 +1,4 @@
-"""Encoding the stored side of a table: frequencies first, then the blocks, on several threads."""
+"""Encoding the stored side of a table on several threads: first the frequencies, then the blocks."""
 
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -34,7 +34,7 @@ from tbgen.packed.kernels.encode import (
     count_codes,
     decode_blocks,
     encode_blocks,
-    turn_flags,
+    toggle_flags,
 )
 from tbgen.packed.kernels.rows import Rows
 from tbgen.packed.pack import Needed, rows_of
@@ -44,31 +44,33 @@ from tbgen.store.dataset import AnyArray, Dataset, datasets, shared_arrays
 from tbgen.store.schema import DatasetSchema, Manifest, manifest_of, steps_of
 from tbgen.store.writer import FileContent
 
-_CONTEXTS_AT_ONCE: Final = 256
-"""Contexts that are put in order together, so that little memory goes round."""
+_CONTEXTS_PER_STEP: Final = 256
+"""Number of contexts that are sorted at a time, which limits the memory."""
 
 
 def shares(counts: NDArray[np.int64]) -> NDArray[np.uint16]:
-    """Return frequencies that sum up to ``TOTAL`` in every context that occurs, at least 1 for every symbol
-    that does; shape (contexts, symbols) like the counts."""
+    """Return the shares of symbols by their frequencies, shape (contexts, symbols) like ``counts``.
+
+    They sum up to ``TOTAL`` in every context that occurs, and are at least 1 for every symbol that occurs.
+    """
     total = counts.sum(axis=1, keepdims=True)
     exact = counts * TOTAL / np.maximum(total, 1)
     size = np.maximum(np.floor(exact), counts > 0).astype(np.int64)
     for context in np.flatnonzero(total[:, 0]):
-        row, over = size[context], int(size[context].sum()) - TOTAL
-        if over < 0:
-            row[np.argmax(counts[context])] -= over
-        while over > 0:  # taken where it costs least
+        row, excess = size[context], int(size[context].sum()) - TOTAL
+        if excess < 0:
+            row[np.argmax(counts[context])] -= excess
+        while excess > 0:  # reduce the share that costs least
             loss = np.where(row > 1, counts[context] / np.maximum(row, 1), np.inf)
             row[np.argmin(loss)] -= 1
-            over -= 1
+            excess -= 1
     return np.asarray(size, np.uint16)
 
 
 def starts_of(size: NDArray[np.uint16]) -> NDArray[np.uint16]:
-    """Return where each of the shares, shape (contexts, symbols), begins among those of its context."""
+    """Return the start of each share within its context; shape (contexts, symbols) like ``size``."""
     start = np.zeros_like(size)
-    for some, order, ends in _falling(size):
+    for some, order, ends in _by_falling_share(size):
         before = ends - np.take_along_axis(size[some], order, axis=1)
         np.put_along_axis(start[some], order, before.astype(np.uint16), axis=1)
     return start
@@ -77,80 +79,82 @@ def starts_of(size: NDArray[np.uint16]) -> NDArray[np.uint16]:
 def model_of(size: NDArray[np.uint16]) -> Model:
     """Return the model with these shares, shape (contexts, symbols).
 
-    :raises ValueError: if those of a context are neither all 0 nor sum up to ``TOTAL``: decoders would look
-        for symbols where there are none.
+    :raises ValueError: if the shares of a context are neither all 0 nor sum up to ``TOTAL``, in which case
+        decoders would search for symbols that do not exist.
     """
     contexts, symbols = size.shape
     if contexts and not (symbols and np.isin(size.sum(axis=1, dtype=np.int64), (0, TOTAL)).all()):
         raise ValueError(f"shares that do not sum up to {TOTAL}")
-    # Filled up, and even in a context that does not occur, a decoder finds a place.
+    # Padded so that a decoder finds a symbol in any case, even in a context that does not occur.
     places = -(-symbols // WIDE) * WIDE
     symbol = np.zeros((contexts, places), np.uint8)
     edge, mark = (np.full((contexts, length), TOTAL, np.uint16) for length in (places + 1, WIDE))
-    for some, order, ends in _falling(size):
+    for some, order, ends in _by_falling_share(size):
         symbol[some, :symbols], edge[some, 0], edge[some, 1:symbols] = order, 0, ends[:, :-1]
     mark[:, : places // WIDE] = edge[:, WIDE::WIDE]
     return Model(symbol, edge, mark)
 
 
-def _falling(size: NDArray[np.uint16]) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield contexts, their symbols by falling share, and where the shares of these end."""
-    for first in range(0, len(size), _CONTEXTS_AT_ONCE):
-        some = slice(first, first + _CONTEXTS_AT_ONCE)
+def _by_falling_share(
+    size: NDArray[np.uint16],
+) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield slices of contexts, their symbols by falling share, and the ends of the shares in this order."""
+    for first in range(0, len(size), _CONTEXTS_PER_STEP):
+        some = slice(first, first + _CONTEXTS_PER_STEP)
         wide = size[some].astype(np.int64)
         order = np.argsort(-wide, axis=1, kind="stable")
         yield some, order, np.cumsum(np.take_along_axis(wide, order, axis=1), axis=1)
 
 
-_BLOCKS_AT_ONCE: Final = 2048
-"""Blocks per job of a thread."""
+_BLOCKS_PER_TASK: Final = 2048
+"""Number of blocks in one task of a thread."""
 
 Part = tuple[int, int]
-"""The first of some neighbouring blocks, or slots or words, and the one after the last."""
+"""A half-open range of blocks, slots or words."""
 
 
-def parts_of(first: int, end: int, at_once: int = _BLOCKS_AT_ONCE) -> list[Part]:
-    """Return the parts in which threads work the blocks ``first`` to ``end`` - 1 off; or slots or words, so
-    many ``at_once``."""
-    return list(pairwise([*range(first, end, at_once), end]))
+def parts_of(first: int, end: int, size: int = _BLOCKS_PER_TASK) -> list[Part]:
+    """Divide the blocks, slots or words ``first`` to ``end`` - 1 into tasks of threads, of at most ``size``
+    each."""
+    return list(pairwise([*range(first, end, size), end]))
 
 
-_MOST_BYTES: Final = 8 * BLOCK_SLOTS
-"""Bytes that a block may take: no step takes more than twelve bits."""
-_AT_ONCE: Final = 1 << 22
-"""Slots that a thread counts or flags at a time."""
+_MAX_BLOCK_BYTES: Final = 8 * BLOCK_SLOTS
+"""Greatest size of a block in bytes; no step takes more than twelve bits."""
+_SLOTS_PER_TASK: Final = 1 << 22
+"""Number of slots that one task counts or flags."""
 
 
 Shapes: TypeAlias = tuple[tuple[int, int], ...]
-"""Of values, depths, functions and bytes: numbers of contexts, and of symbols of each."""
+"""(Number of contexts, symbols per context) of values, depths, functions and bytes."""
 
 
 _SHARES: Final = (schema.VALUE_SHARES, schema.DEPTH_SHARES, schema.FUNCTION_SHARES)
-"""Of values, depths and functions: shape (contexts, symbols), (0, 0) where there are none."""
+"""Datasets of the shares of values, depths and functions: shape (contexts, symbols), (0, 0) if unused."""
 _VALUES: Final = (schema.VALUE_DATA, schema.VALUE_LENGTH, schema.VALUE_CHECK)
 _FUNCTIONS: Final = (schema.FUNCTION_DATA, schema.FUNCTION_LENGTH, schema.FUNCTION_CHECK)
 
 
 def escape_bytes(functions: int) -> int:
-    """Return how many bytes the number of a rare one of so many functions takes."""
+    """Return the number of bytes that encode the number of a rare function, out of ``functions``."""
     return 2 if functions <= 1 << 16 else 4
 
 
 def stream_of(data: NDArray[np.uint8], length: NDArray[np.uint16], check: NDArray[np.uint16]) -> Stream:
-    """Return coded blocks as decoders see them, given their bytes, lengths and checksums."""
+    """Return encoded blocks in the form that decoders use, from their bytes, lengths and checksums."""
     starts = np.cumsum(length, dtype=np.int64) - length
     return Stream(data, starts[::64].copy(), length, check)
 
 
 def empty_stream(blocks: int) -> Stream:
-    """Return so many blocks without bytes."""
+    """Return a stream of empty blocks."""
     return stream_of(np.zeros(0, np.uint8), *np.zeros((2, blocks), np.uint16))
 
 
 def encoding_of(rows: Rows, code: NDArray[np.uint8], shapes: Shapes, functions: int) -> Encoding:
-    """Return what it takes to count a table's steps: shares are not known yet.
+    """Return the encoding of a table without shares, by which steps are counted.
 
-    :param code: of each value symbol.
+    :param code: code of each value symbol.
     """
     of_code = np.full(256, -1, np.int64)
     of_code[code[FIRST_VALUE:]] = np.arange(FIRST_VALUE, len(code))
@@ -163,15 +167,15 @@ def encoding_of(rows: Rows, code: NDArray[np.uint8], shapes: Shapes, functions: 
 
 
 def step_shapes(symbols: int, halves: int, functions: int) -> Shapes:
-    """Return how many contexts and symbols there are for values, depths, functions and bytes."""
+    """Return the numbers of contexts and symbols of values, depths, functions and bytes."""
     rare = (FUNCTION_CONTEXTS, FUNCTION_ESCAPE + 1) if functions else (0, 0)
     return (VALUE_CONTEXTS, symbols), (DEPTH_CONTEXTS, halves), rare, (1, 256)
 
 
 def coding_of(rows: Rows, data: Callable[[DatasetSchema], AnyArray]) -> Coding:
-    """Return what it takes to decode a table.
+    """Return the data needed to decode a table.
 
-    :param data: returns the data of a dataset of its file.
+    :param data: returns the data of a dataset of the table's file.
     """
     start = data(schema.FUNCTION_START).astype(np.int64)
     values, depths, functions = (model_of(data(shares)) for shares in _SHARES)
@@ -191,8 +195,8 @@ def coding_of(rows: Rows, data: Callable[[DatasetSchema], AnyArray]) -> Coding:
 
 
 def direct_arrays(table: Table) -> dict[DatasetSchema, AnyArray]:
-    """Return the data that the file of a packed table stores as they are in memory, by the datasets of its
-    manifest; in place of values and depths it stores blocks."""
+    """Return the arrays that a packed table stores as they are in memory, by dataset of the manifest; values
+    and depths are stored as blocks instead."""
     functions, none = table.functions, np.zeros(0, np.uint8)
     return {
         **shared_arrays(table),
@@ -203,7 +207,7 @@ def direct_arrays(table: Table) -> dict[DatasetSchema, AnyArray]:
 
 
 class Encoder:
-    """Encodes one table on some threads."""
+    """Encodes one table on several threads."""
 
     def __init__(self, table: Table, needed: Needed, threads: int) -> None:
         self._table, self._needed, self._threads = table, needed, threads
@@ -218,11 +222,10 @@ class Encoder:
         self._blocks = table.layout.size // BLOCK_SLOTS
 
     def encode(self) -> dict[DatasetSchema, AnyArray]:
-        """Return the datasets of the table but counts and exceptions: the stored side encoded, decoded again
-        and compared.
+        """Return the datasets of the table except counts and exceptions, after decoding and comparing them.
 
-        :raises ValueError: if the table has positions elsewhere than its index says, or does not decode to
-            what it was: then the program is wrong.
+        :raises ValueError: if the table has positions in other slots than its index, or does not decode to
+            the same values. Either means an error in the program.
         """
         deepest = int(self._content.depth.max(initial=0))
         with ThreadPoolExecutor(self._threads) as pool, self._flagged(pool):
@@ -238,62 +241,62 @@ class Encoder:
             )
             encoded = {**direct_arrays(self._table), schema.CODE: code}
             encoded |= zip(_SHARES, sizes[:-1], strict=True)
-            encoded |= self._written(pool, encoding)
+            encoded |= self._encoded_blocks(pool, encoding)
             self._compare(pool, encoded)
         return encoded
 
     @contextmanager
     def _flagged(self, pool: ThreadPoolExecutor) -> Iterator[None]:
-        """Flag the depths of what need not be stored, for a while."""
+        """Flag the depths of the positions that need not be stored, within the context."""
         captures = self._needed.captures
 
-        def turn(part: Part) -> None:
-            turn_flags(self._content, captures, *part)
+        def toggle(part: Part) -> None:
+            toggle_flags(self._content, captures, *part)
 
-        words = parts_of(0, len(captures), _AT_ONCE // 64)
-        list(pool.map(turn, words))
+        words = parts_of(0, len(captures), _SLOTS_PER_TASK // 64)
+        list(pool.map(toggle, words))
         try:
             yield
         finally:
-            list(pool.map(turn, words))
+            list(pool.map(toggle, words))
 
     def _codes(self, pool: ThreadPoolExecutor) -> NDArray[np.uint8]:
-        """The codes of all value symbols, the frequent ones first after those that are no values."""
+        """Return the codes of all symbols: those that are no values, then values by falling frequency."""
 
         def counted(part: Part) -> NDArray[np.int64]:
-            found = np.zeros(256, np.int64)
-            count_codes(self._content, found, *part)
-            return found
+            frequencies = np.zeros(256, np.int64)
+            count_codes(self._content, frequencies, *part)
+            return frequencies
 
-        slots = parts_of(0, len(self._content.value), _AT_ONCE)
+        slots = parts_of(0, len(self._content.value), _SLOTS_PER_TASK)
         count = np.sum(list(pool.map(counted, slots)), axis=0)
         count[NONE] = 0
         order = np.argsort(-count, kind="stable")[: np.count_nonzero(count)]
         return np.concatenate([np.zeros(FIRST_VALUE, np.uint8), order.astype(np.uint8)])
 
     def _count(self, pool: ThreadPoolExecutor, encoding: Encoding) -> NDArray[np.int64]:
-        """How often each step occurs, and 1 for each byte."""
+        """Return the frequency of each step, and 1 for each byte."""
 
         def count(worker: int) -> tuple[NDArray[np.int64], list[int]]:
             counts = np.zeros(encoding.first[BYTES] + encoding.width[BYTES], np.int64)
             content, parts = self._content, parts_of(0, self._blocks)[worker :: self._threads]
             return counts, [count_blocks(encoding, content, counts, THREAD.room, *part) for part in parts]
 
-        found = list(pool.map(count, range(self._threads)))
-        positions = [number for _, numbers in found for number in numbers]
+        results = list(pool.map(count, range(self._threads)))
+        positions = [number for _, numbers in results for number in numbers]
         if min(positions) < 0 or sum(positions) != count_positions(self._content.value):
-            raise ValueError(f"{self._table.material} has positions elsewhere than its index")
-        counts = np.asarray(np.sum([counts for counts, _ in found], axis=0), np.int64)
+            raise ValueError(f"{self._table.material} has positions in other slots than its index")
+        counts = np.asarray(np.sum([counts for counts, _ in results], axis=0), np.int64)
         counts[encoding.first[BYTES] :] = 1
         return counts
 
-    def _written(self, pool: ThreadPoolExecutor, encoding: Encoding) -> dict[DatasetSchema, AnyArray]:
-        """The blocks of values and depths, and those of functions."""
+    def _encoded_blocks(self, pool: ThreadPoolExecutor, encoding: Encoding) -> dict[DatasetSchema, AnyArray]:
+        """Return the datasets of the blocks of values and depths, and of functions."""
         values, functions = empty_stream(self._blocks), empty_stream(self._blocks if self._functions else 0)
 
         def encode(part: Part) -> list[NDArray[np.uint8]]:
-            most = (part[1] - part[0]) * _MOST_BYTES
-            one, other = (replace(stream, data=np.empty(most, np.uint8)) for stream in (values, functions))
+            size = (part[1] - part[0]) * _MAX_BLOCK_BYTES
+            one, other = (replace(stream, data=np.empty(size, np.uint8)) for stream in (values, functions))
             end, other_end = encode_blocks(encoding, self._content, one, other, THREAD.room, *part)
             return [one.data[:end].copy(), other.data[:other_end].copy()]
 
@@ -311,11 +314,11 @@ class Encoder:
 
 
 def packed_content(table: Table, needed: Needed, threads: int = 2) -> FileContent:
-    """Return what the file of a table in packed form holds, for :func:`tbgen.store.writer.write_table`.
+    """Return the content of the file of a table in packed form, for :func:`tbgen.store.writer.write_table`.
 
-    The table has functions of accrued scores, or none; runs are not stored.
+    Functions of the accrued score are stored if the table has them, runs never.
 
-    :raises ValueError: if the table does not decode to what it was.
+    :raises ValueError: if the table does not decode to the same values.
     """
     derived = 1 - needed.side
     arrays = {
@@ -341,7 +344,7 @@ def manifest_of_content(table: Table, threads: int = 2) -> Manifest:
 
 
 def _content(table: Table) -> list[Dataset]:
-    """What the manifest describes."""
+    """Return the datasets that the manifest describes."""
     none = np.zeros(0, np.uint32)
     number = none if table.functions is None else table.functions.number
     return datasets(schema.CONTENT, {**direct_arrays(table), schema.FUNCTION_NUMBER: number})

@@ -1,4 +1,4 @@
-"""What of a table has to be stored, and in which order, if one side follows from the other in one ply."""
+"""Choosing the side to move of a table that is stored, its order, and the exceptions on the derived side."""
 
 import threading
 from collections.abc import Callable
@@ -31,27 +31,27 @@ from tbgen.retro.pool import Map
 from tbgen.retro.workspace import like_men, mirrors_itself
 from tbgen.store.schema import slots_in
 
-_WORTH = (0, 9, 5, 3, 3)
-"""What a man of each kind is worth; a pawn 1."""
+_PIECE_VALUES = (0, 9, 5, 3, 3)
+"""Value of a man by kind; a pawn counts 1."""
 
-_CLEAR = 2
-"""From what advantage on the stronger side to move is the one to store."""
+_CLEAR_ADVANTAGE = 2
+"""Advantage in pawns from which the positions with the stronger side to move are stored."""
 
 
 def stored_side(layout: Layout) -> Side:
-    """Return the side to move that is stored: White, the stronger, unless the game is balanced.
+    """Return the side to move that is stored: White, the stronger side, unless the ending is balanced.
 
-    Where White wins, its positions are fewer and their values alike; in balanced endings those of the side
-    with fewer moves are (docs/format.md has measurements).
+    If White wins, positions with White to move are fewer and have similar values; in balanced endings this
+    holds for the side with fewer moves (docs/format.md has measurements).
     """
     advantage = layout.white_pawns - layout.black_pawns
     for kind, colour in zip(layout.kinds, layout.colours, strict=True):
-        advantage += -_WORTH[kind] if colour else _WORTH[kind]
-    return WHITE_TO_MOVE if advantage >= _CLEAR else BLACK_TO_MOVE
+        advantage += -_PIECE_VALUES[kind] if colour else _PIECE_VALUES[kind]
+    return WHITE_TO_MOVE if advantage >= _CLEAR_ADVANTAGE else BLACK_TO_MOVE
 
 
 def digit_order(layout: Layout, side: Side) -> list[int]:
-    """Return the free men from the major digit of a row's number to the row man.
+    """Return the free men from the most significant digit of a row's number to the row man.
 
     The men of the side not to move come first, kings before pieces, knights before sliders.
     """
@@ -86,27 +86,27 @@ def rows_of(layout: Layout, side: Side) -> Rows:
     )
 
 
-_ROUNDS: Final = 2
-"""How often what is needed is looked for: what the first round gives back may bring another move to bear."""
+_SEARCH_ROUNDS: Final = 2
+"""Number of searches for needed positions: if some are restored, other moves may decide an exception."""
 
 
 @dataclass(frozen=True)
 class Needed:
-    """What of a table has to be stored."""
+    """The positions of a table that must be stored."""
 
     side: Side
     """The stored side to move."""
     captures: NDArray[np.uint64]
-    """uint64 (size / 64,): slots of the stored side whose value their best capture gives and on which nothing
-    derived rests."""
+    """uint64 (size / 64,): slots of the stored side that need not be stored, because the best capture gives
+    their values and no derived position depends on them."""
     exceptions: NDArray[np.int64]
-    """Slots of the other side that derivation gets wrong, ascending."""
+    """Slots of the derived side that derivation gets wrong, ascending."""
 
 
 class NeedFinder:
-    """Finds what has to be stored, phase by phase, while the solver has each of them in its hands.
+    """Finds the positions that must be stored, phase by phase while the solver runs.
 
-    It is the solver's :data:`tbgen.retro.solver.AfterPhase`; phases may come from several threads.
+    The object is a :data:`tbgen.retro.solver.AfterPhase` of the solver; several threads may call it.
     """
 
     def __init__(self, layout: Layout) -> None:
@@ -117,30 +117,30 @@ class NeedFinder:
         self._lock = threading.Lock()
 
     def __call__(self, phase: int, workspace: Workspace, pool: Pool, parts: int, run: Map) -> None:
-        """Look at a solved phase; ``run`` may work on ``parts`` parts of its words at once.
+        """Process a solved phase; ``run`` may distribute ``parts`` parts of its words over threads.
 
-        :raises OverflowError: if a depth has no room beside the flag; no material of five men comes near.
+        :raises OverflowError: if a depth does not fit beside the flag; no material of five men comes near.
         """
         layout, side, derived = self._layout, int(self.side), int(self._derived)
         size, frame = layout.phase_size, workspace.frame
         mirrored, like = mirrors_itself(layout, phase), workspace.like
         edges = list(pairwise(np.linspace(0, frame.words, parts + 1).astype(int).tolist()))
 
-        def do(kernel: Callable[..., object], *given: object) -> None:
-            list(run(lambda part: kernel(*given, *part), edges))
+        def do(kernel: Callable[..., object], *arguments: object) -> None:
+            list(run(lambda part: kernel(*arguments, *part), edges))
 
         start, rank = pool.targets.begin[phase].copy(), np.zeros((2, size), np.uint8)
-        known, exits = np.zeros((2, frame.words), np.uint64), workspace.exits
-        ply = PhasePlies(frame, workspace.phase, exits, pool.value, pool.depth, start, rank, *known)
-        own = slice(int(ply.start[side]), int(ply.start[side]) + size)
-        if (deepest := int(pool.depth[own].max())) >= CAPTURE_FLAG:
-            raise OverflowError(f"{layout.material}: depths of {deepest} plies have no room in packed tables")
+        usable, exits = np.zeros((2, frame.words), np.uint64), workspace.exits
+        ply = PhasePlies(frame, workspace.phase, exits, pool.value, pool.depth, start, rank, *usable)
+        stored = slice(int(ply.start[side]), int(ply.start[side]) + size)
+        if (deepest := int(pool.depth[stored].max())) >= CAPTURE_FLAG:
+            raise OverflowError(f"{layout.material}: depths of {deepest} plies do not fit into packed tables")
 
         def expand() -> None:
             slots = ply.phase.canonical, ply.phase.legal[side]
-            do(expand_words, frame, like, mirrored, *slots, pool.value[own], pool.depth[own])
+            do(expand_words, frame, like, mirrored, *slots, pool.value[stored], pool.depth[stored])
 
-        if resets := ply.phase.score_resets:  # then the layers have taken the room of the exits
+        if resets := ply.phase.score_resets:  # then the results have overwritten the exits
             do(side_exits, workspace, pool, derived, False, ply.phase.canonical)
         if resets or layout.pawns:  # else all zeroing moves are captures
             do(side_exits, workspace, pool, side, True, ply.phase.canonical)
@@ -148,7 +148,7 @@ class NeedFinder:
         do(mark_captures, ply, side)
         needed = np.zeros(size, np.uint8)
         wrong = np.full(frame.words, ALL)
-        for number in range(_ROUNDS + 1):
+        for number in range(_SEARCH_ROUNDS + 1):
             if number > 0:
                 do(
                     lambda *part: find_needed(
@@ -160,14 +160,14 @@ class NeedFinder:
             do(ready_children, ply, side)
             do(lambda *part: find_exceptions(ply, derived, wrong, THREAD.derived, *part))
         words = slice(phase * size // 64, (phase + 1) * size // 64)
-        flags = np.packbits(pool.depth[own] >= CAPTURE_FLAG, bitorder="little").view(np.uint64)
+        flags = np.packbits(pool.depth[stored] >= CAPTURE_FLAG, bitorder="little").view(np.uint64)
         np.bitwise_and(flags, ply.phase.canonical & ply.phase.legal[side], out=self._captures[words])
-        pool.depth[own] &= CAPTURE_FLAG - 1
+        pool.depth[stored] &= CAPTURE_FLAG - 1
         with self._lock:
             self._exceptions.append(slots_in(wrong) + phase * size)
 
     def needed(self) -> Needed:
-        """Return what has to be stored, after all phases."""
+        """Return the positions that must be stored, after all phases."""
         exceptions = np.concatenate(self._exceptions)
         exceptions.sort()
         return Needed(self.side, self._captures, exceptions)

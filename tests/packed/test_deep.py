@@ -47,7 +47,7 @@ def test_a_depth_without_room(three_men: Path, monkeypatch: pytest.MonkeyPatch) 
             super().__call__(phase, workspace, pool, *rest)
 
     monkeypatch.setattr(packed_tables, "NeedFinder", Deepened)
-    with pytest.raises(OverflowError, match="KRvK: depths of 32768 plies have no room"):
+    with pytest.raises(OverflowError, match="KRvK: depths of 32768 plies do not fit"):
         to_pack(three_men, "KRvK")
 
 

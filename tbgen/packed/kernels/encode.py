@@ -1,7 +1,7 @@
 """Counting, encoding and decoding many blocks at once.
 
-What a decoder meets is a symbol in a context, or a byte: a *step*. All steps of a table stand in one order,
-those of values first, then those of depths, of functions and of bytes; a step is its place there.
+A *step* is what a decoder decodes at a time: a symbol in a context, or a byte. The possible steps of a table
+are numbered in one order: first those of values, then those of depths, of functions and of bytes.
 """
 
 from dataclasses import dataclass
@@ -43,49 +43,51 @@ from tbgen.packed.kernels.rows import Rows, first_slot, place_row
 from tbgen.retro.kernels.words import ALL, ONE, Ints, Words, add, lowest, prefetch, put
 
 VALUES, DEPTHS, FUNCTIONS, BYTES = range(4)
-"""What there are steps of; all bytes stand in one context."""
+"""Kinds of steps; all bytes have the same context."""
 
 
 @dataclass(frozen=True, eq=False)
 class Encoding(Struct):
-    """All that is needed to encode a table."""
+    """The data needed to encode a table."""
 
     rows: Rows
     of_code: Ints
-    """int64 (256,): value symbol of each code that occurs."""
+    """int64 (256,): value symbol of each code that occurs, else -1."""
     escape_bytes: int
-    """Bytes of a function's number after FUNCTION_ESCAPE."""
+    """Number of bytes of a function number after FUNCTION_ESCAPE."""
     first: Ints
-    """int64 (4,): where the steps of each kind begin."""
+    """int64 (4,): first step of each kind."""
     width: Ints
-    """int64 (4,): how many symbols a context of theirs has."""
+    """int64 (4,): number of symbols in a context of each kind."""
     start: Frequencies
-    """uint16 (steps,): where the share of each step begins, of ``TOTAL``."""
+    """uint16 (steps,): start of the share of each step, out of ``TOTAL``."""
     size: Frequencies
-    """uint16 (steps,): its share; 0 where it never occurs."""
+    """uint16 (steps,): share of each step; 0 if the step never occurs."""
 
 
 @kernel
 def count_codes(content: Content, count: Ints, start: int, stop: int) -> None:
-    """Add to ``count``, int64 (256,), how often each value is stored among the slots ``start`` to
-    ``stop`` - 1: where the depth is not 0, and has no flag."""
+    """Add the frequencies of explicit values in a range of slots to ``count``, int64 (256,).
+
+    Values are explicit if the depth is not 0 and has no flag.
+    """
     for slot in range(start, stop):
         if 0 < content.depth[slot] < CAPTURE_FLAG:
             count[content.value[slot]] += 1
 
 
 @kernel
-def turn_flags(content: Content, captures: Words, start: int, stop: int) -> None:
-    """Flag the depths of the slots of ``captures``, uint64 (slots / 64,), or take their flags away; words
-    ``start`` to ``stop`` - 1."""
+def toggle_flags(content: Content, captures: Words, start: int, stop: int) -> None:
+    """Toggle the flags in the depths of the slots ``captures``, uint64 (slots / 64,), in the words ``start``
+    to ``stop`` - 1."""
     for word in range(start, stop):
         if captures[word]:
-            add(content.depth, word * 64, captures[word], CAPTURE_FLAG)  # twice it is more than 16 bits hold
+            add(content.depth, word * 64, captures[word], CAPTURE_FLAG)  # a second addition overflows
 
 
 @inlined
-def _ask_for(rows: Rows, content: Content, number: int, squares: Ints) -> None:
-    """Ask the memory for the slots of a block ahead of its use, where those of a row are neighbours."""
+def _prefetch_block(rows: Rows, content: Content, number: int, squares: Ints) -> None:
+    """Prefetch the slots of a block if those of a row are adjacent."""
     if rows.row_shift:
         return
     for row in range(number * BLOCK_ROWS, (number + 1) * BLOCK_ROWS):
@@ -101,8 +103,8 @@ def _ask_for(rows: Rows, content: Content, number: int, squares: Ints) -> None:
 
 @inlined
 def _read_slots(encoding: Encoding, content: Content, number: int, room: Room) -> int:
-    """Fill a block from the arrays of the stored side; return how many positions it has, -1 if the arrays
-    lack one of them."""
+    """Fill a block from the arrays of the stored side; return its number of positions, -1 if the arrays lack
+    a value."""
     rows, block, value, depth, count = encoding.rows, room.block, content.value, content.depth, 0
     for at in range(len(block.masks)):
         row = number * BLOCK_ROWS + at
@@ -130,13 +132,13 @@ def _read_slots(encoding: Encoding, content: Content, number: int, room: Room) -
 
 @inlined
 def _step(encoding: Encoding, kind: int, context: int, symbol: int) -> int:
-    """The step of a symbol in a context."""
+    """Number of the step of a symbol in a context."""
     return int(encoding.first[kind]) + context * int(encoding.width[kind]) + symbol
 
 
 @inlined
 def _add_bytes(encoding: Encoding, steps: Ints, count: int, number: int, size: int) -> int:
-    """Add the bytes of a number, the least significant first."""
+    """Append the steps of the bytes of a number, least significant first; return the new count."""
     for byte in range(size):
         steps[count + byte] = _step(encoding, BYTES, 0, (number >> (8 * byte)) & 255)
     return count + size
@@ -144,7 +146,7 @@ def _add_bytes(encoding: Encoding, steps: Ints, count: int, number: int, size: i
 
 @kernel
 def _list_steps(encoding: Encoding, functions: bool, room: Room) -> int:
-    """List the steps of a block's functions, or else of its values and depths; return how many."""
+    """List the steps of the functions of a block, or of its values and depths; return their number."""
     block, steps, above, count = room.block, room.steps, room.above, 0
     nowhere = -1 if functions else NOWHERE
     above[2 if functions else 0, :] = nowhere
@@ -181,15 +183,15 @@ def _list_steps(encoding: Encoding, functions: bool, room: Room) -> int:
 
 @kernel
 def count_blocks(encoding: Encoding, content: Content, counts: Ints, room: Room, first: int, end: int) -> int:
-    """Add the steps of the blocks ``first`` to ``end`` - 1 to ``counts``, int64 (steps,); return how many
-    positions these have, -1 if the arrays lack one of them."""
+    """Add the frequencies of the steps in the blocks ``first`` to ``end`` - 1 to ``counts``, int64 (steps,);
+    return the number of positions, -1 if the arrays lack a value."""
     total = 0
     for number in range(first, end):
-        _ask_for(encoding.rows, content, min(number + 1, end - 1), room.squares)
-        found = _read_slots(encoding, content, number, room)
-        if found < 0:
+        _prefetch_block(encoding.rows, content, min(number + 1, end - 1), room.squares)
+        positions = _read_slots(encoding, content, number, room)
+        if positions < 0:
             return -1
-        total += found
+        total += positions
         for kind in range(2 if len(content.function) else 1):
             for at in range(_list_steps(encoding, kind == 1, room)):
                 counts[room.steps[at]] += 1
@@ -198,22 +200,24 @@ def count_blocks(encoding: Encoding, content: Content, counts: Ints, room: Room,
 
 @kernel
 def _write_steps(encoding: Encoding, stream: Stream, number: int, steps: Ints, count: int, at: int) -> int:
-    """Encode a block's ``count`` steps, whose shares are not 0, to the stream's data from ``at`` on, and note
-    length and checksum; return the end of what was written, beyond which one byte more may have been
-    touched."""
+    """Encode the ``count`` steps of a block, whose shares are not 0, to the data of the stream from index
+    ``at`` on, and store length and checksum; return the index after the last byte.
+
+    One more byte may have been overwritten.
+    """
     out, end, state = stream.data, at, LOW
     for back in range(count):
         step = steps[count - 1 - back]
         start, size = int64(encoding.start[step]), int64(encoding.size[step])
         most = size * ((LOW >> TOTAL_BITS) << 8)
-        # No more than two bytes have to go; what is written beyond them is written again.
+        # At most two bytes are emitted; bytes written beyond them are overwritten later.
         out[end] = state & 255
         out[end + 1] = state >> 8 & 255
-        gone = int64(state >= most) + int64(state >> 8 >= most)
-        end += gone
-        state >>= 8 * gone
-        times = (state * RECIPROCAL[size]) >> RECIPROCAL_BITS
-        state += times * (TOTAL - size) + start
+        emitted = int64(state >= most) + int64(state >> 8 >= most)
+        end += emitted
+        state >>= 8 * emitted
+        quotient = (state * RECIPROCAL[size]) >> RECIPROCAL_BITS
+        state += quotient * (TOTAL - size) + start
     for _ in range(STATE_BYTES if count else 0):
         out[end] = state & 255
         end += 1
@@ -229,11 +233,11 @@ def _write_steps(encoding: Encoding, stream: Stream, number: int, steps: Ints, c
 def encode_blocks(
     encoding: Encoding, content: Content, values: Stream, functions: Stream, room: Room, first: int, end: int
 ) -> tuple[int, int]:
-    """Encode the values and depths of the blocks ``first`` to ``end`` - 1, and their functions, to the
-    beginning of the streams' data; return how many bytes."""
+    """Encode the values and depths of the blocks ``first`` to ``end`` - 1, and their functions, to the data
+    of the two streams from index 0 on; return the numbers of bytes."""
     at, at_functions, steps = 0, 0, room.steps
     for number in range(first, end):
-        _ask_for(encoding.rows, content, min(number + 1, end - 1), room.squares)
+        _prefetch_block(encoding.rows, content, min(number + 1, end - 1), room.squares)
         _read_slots(encoding, content, number, room)
         at = _write_steps(encoding, values, number, steps, _list_steps(encoding, False, room), at)
         if len(content.function):
@@ -243,8 +247,10 @@ def encode_blocks(
 
 
 @kernel
-def _take(coding: Coding, content: Content, compared: bool, room: Room, slot: int, place: int) -> bool:
-    """Write one position of a block to the arrays, or compare it with what they have."""
+def _store_or_compare(
+    coding: Coding, content: Content, compared: bool, room: Room, slot: int, place: int
+) -> bool:
+    """Write one position of a block to the arrays, or compare it with them; return whether it is valid."""
     block, symbol = room.block, int64(room.block.symbol[place])
     if symbol >= len(coding.code):
         return False
@@ -254,8 +260,8 @@ def _take(coding: Coding, content: Content, compared: bool, room: Room, slot: in
     elif symbol != SELF:
         depth = depth_of_half(coding.rows.side, code, int64(block.half[place]))
     if compared:
-        known = int64(content.depth[slot])
-        same = known & CAPTURE_FLAG == CAPTURE_FLAG if symbol == CAPTURE else known == depth
+        stored = int64(content.depth[slot])
+        same = stored & CAPTURE_FLAG == CAPTURE_FLAG if symbol == CAPTURE else stored == depth
         same &= symbol <= CAPTURE or content.value[slot] == code
         if len(content.function):
             same &= content.function[slot] == block.function[place]
@@ -268,15 +274,17 @@ def _take(coding: Coding, content: Content, compared: bool, room: Room, slot: in
 
 @kernel
 def decode_blocks(coding: Coding, content: Content, compared: bool, room: Room, first: int, end: int) -> bool:
-    """Decode the blocks ``first`` to ``end`` - 1 to the arrays, by slot, functions only where there is room
-    for them, or compare them with these: codes and depths of explicit values, CAPTURE_FLAG in the depth of
-    captures, depth 0 for positions worth their own score. Returns whether all blocks are what was written,
-    and what is compared is the same."""
+    """Decode the blocks ``first`` to ``end`` - 1 to the arrays, by slot, or compare them with the arrays.
+
+    Explicit values have a code and a depth, captures CAPTURE_FLAG in the depth, and positions with their
+    position score depth 0. Functions are omitted if their array is empty. Return whether all blocks are
+    undamaged and, if compared, equal to the arrays.
+    """
     rows, block, good = coding.rows, room.block, True
-    # A plain constant would have the compiler unroll all loops over rows, for twenty seconds.
+    # With a plain constant the compiler would unroll all loops over rows, which takes twenty seconds.
     size, last = len(block.masks), len(block.symbol) - 1
     for number in range(first, end):
-        _ask_for(rows, content, min(number + 1, end - 1), room.squares)
+        _prefetch_block(rows, content, min(number + 1, end - 1), room.squares)
         for at in range(size):
             find_mask(rows, number * BLOCK_ROWS + at, at, room)
         good &= decode_values(coding, number, last, room)
@@ -290,5 +298,5 @@ def decode_blocks(coding: Coding, content: Content, compared: bool, room: Room, 
                 square = lowest(mask)
                 mask &= mask - ONE
                 slot, place = slot_of_row + (square << rows.row_shift), at * 64 + square
-                good &= _take(coding, content, compared, room, slot, place)
+                good &= _store_or_compare(coding, content, compared, room, slot, place)
     return good

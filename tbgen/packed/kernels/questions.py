@@ -26,7 +26,7 @@ from tbgen.packed.kernels.blocks import (
     decode_values,
     find_mask,
 )
-from tbgen.packed.kernels.derive import conclude, depth_of_half, merit, own_score, rank_of_code, weigh
+from tbgen.packed.kernels.derive import conclude, depth_of_half, merit, position_score, rank_of_code, weigh
 from tbgen.packed.kernels.rows import (
     Placed,
     Rows,
@@ -133,7 +133,7 @@ def _ask_children(rows: Rows, phase: int, moves: int, batch: Batch, number: int,
         room.child[man] = target
         make_canonical(rows, phase, room.child, room.image)
         _, rank = list_moves(rows, Placed(room.child, phase), other, room.replies)
-        inherits = accrued >= 0 and rank >= rank_of_code(accrued) and own_score(other, rank) != accrued
+        inherits = accrued >= 0 and rank >= rank_of_code(accrued) and position_score(other, rank) != accrued
         batch.question[at] = _question(rows, phase, room.child, inherits)
         batch.after[at] = rank
         at += 1
@@ -195,7 +195,7 @@ def _stored(coding: Coding, batch: Batch, at: int, filled: bool, room: Room) -> 
     """Value and depth of a position of the stored side from the answer ``at``; value DAMAGED, or UNSTORED
     where its best capture is to be looked up: then the question's ``target`` is set."""
     symbol, side = int64(batch.symbol[at]), coding.rows.side
-    own = own_score(side, int64(batch.after[at]))
+    own = position_score(side, int64(batch.after[at]))
     if symbol == SELF:
         return own, 0
     if symbol == CAPTURE:
@@ -231,7 +231,7 @@ def _derived(coding: Coding, batch: Batch, number: int, room: Room) -> tuple[int
     """W and D of a position of the side that is not stored, exceptions aside, by the rule of
     ``tbgen.packed.kernels.derive``; value DAMAGED."""
     side, rank = 1 - coding.rows.side, batch.rank[number]
-    own, best_exit = own_score(side, rank), batch.exits[number, 0]
+    own, best_exit = position_score(side, rank), batch.exits[number, 0]
     if best_exit == DAMAGED:
         return DAMAGED, 0
     if rank < 2:
