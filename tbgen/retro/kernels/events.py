@@ -15,9 +15,9 @@ from tbgen.retro.kernels.best_exits import Exits, without_exit
 from tbgen.retro.kernels.numbering import Numbering, number_of, numbering, with_capacity
 from tbgen.retro.kernels.words import Codes, Ints, Plies, Words, bits_of, popcount, within
 
-TIME_BITS = 16
-TIME_MASK = (1 << TIME_BITS) - 1
-NEVER = int64(256 << TIME_BITS)
+DEPTH_BITS = 16
+DEPTH_MASK = (1 << DEPTH_BITS) - 1
+NEVER = int64(256 << DEPTH_BITS)
 """A number greater than every level."""
 _INITIAL_CAPACITY = 64
 """Number of levels for which there is memory at first."""
@@ -64,7 +64,7 @@ class Goals(NamedTuple):
 def level_of(attacking: int, value: int, depth: int) -> int:
     """The level of a value and depth for the attacker ``attacking`` (0 White, 1 Black)."""
     key = int64(value) if attacking == 0 else 255 - int64(value)
-    return key << TIME_BITS | int64(depth)
+    return key << DEPTH_BITS | int64(depth)
 
 
 @inlined
@@ -90,7 +90,7 @@ class Count(NamedTuple):
 
 
 @kernel
-def _go_through(
+def _count_or_store(
     attacking: int, mask: Words, side: int, start: int, goals: Goals, top: int, count: Count
 ) -> int:
     """Count the positions of ``mask`` below the level ``top``; store them unless this is the counting pass.
@@ -120,7 +120,7 @@ def events_of(attacking: int, mask: Words, goals: Goals, high: int) -> Events:
     """Return the events of those positions of ``mask``, uint64 (2, words), whose keys are below ``high``."""
     # No event has the level NEVER, which only occupies the number 0.
     levels, counts = numbering(_INITIAL_CAPACITY, np.uint64(NEVER)), np.zeros(_INITIAL_CAPACITY, np.int64)
-    words, top, nothing = mask.shape[1], high << TIME_BITS, np.empty(0, np.uint32)
+    words, top, nothing = mask.shape[1], high << DEPTH_BITS, np.empty(0, np.uint32)
     for side in range(2):
         word = int64(0)
         while word < words:
@@ -128,7 +128,7 @@ def events_of(attacking: int, mask: Words, goals: Goals, high: int) -> Events:
             longer = np.zeros(len(levels.key), np.int64)
             longer[: len(counts)] = counts
             counts = longer
-            word = _go_through(attacking, mask, side, word, goals, top, Count(levels, counts, nothing))
+            word = _count_or_store(attacking, mask, side, word, goals, top, Count(levels, counts, nothing))
     length = levels.length[0]
     order = np.argsort(levels.key[1:length]) + 1
     level = np.empty(length - 1, np.int64)
@@ -140,7 +140,7 @@ def events_of(attacking: int, mask: Words, goals: Goals, high: int) -> Events:
         start[at + 1] = start[at] + counts[number]
     count = Count(with_capacity(levels, 64), place, np.empty(start[length - 1], np.uint32))
     for side in range(2):
-        _go_through(attacking, mask, side, int64(0), goals, top, count)
+        _count_or_store(attacking, mask, side, int64(0), goals, top, count)
     return Events(level, start, count.node)
 
 
@@ -192,8 +192,8 @@ def _below(attacking: int, mask: Words, exits: Exits, high: int) -> Words:
 @jit
 def _within(events: Events, first: int, last: int) -> Events:
     """Return the events with keys in the half-open range from ``first`` to ``last``."""
-    begin = np.searchsorted(events.level, first << TIME_BITS)
-    end = np.searchsorted(events.level, last << TIME_BITS)
+    begin = np.searchsorted(events.level, first << DEPTH_BITS)
+    end = np.searchsorted(events.level, last << DEPTH_BITS)
     return Events(events.level[begin:end], events.start[begin : end + 1], events.node)
 
 

@@ -28,7 +28,7 @@ from tbgen.retro.kernels.words import ZERO, Ints, Word, Words, bits_of, image, p
 
 ALL_MOVES, CROSSING, OF_KINGS = range(3)
 """Selections of moves to undo. ``CROSSING`` are the moves that may change the square of Black's king in the
-word number: its own moves, and moves of White's king that apply a symmetry."""
+word number: its own moves, and moves of White's king out of the triangle."""
 
 MAX_WORD_MOVES = 2 * 16 + (MAX_MEN - 2) * MAX_TARGETS + MAX_STEPS
 """Greatest number of entries of ``all_predecessors``: 16 for White's king and 16 for images; one for each

@@ -1,8 +1,8 @@
 """The sweep: retrograde analysis of one side's attractor, value by value and ply by ply.
 
 The *attacker* forces the values that it prefers. *Keys* number the values, the attacker's best first: the key
-is the value code for White, 255 minus the code for Black. A sweep over a range of keys assigns
-value and depth to two kinds of positions:
+is the value code for White, 255 minus the code for Black. A sweep over a range of keys assigns value and
+depth to two kinds of positions:
 
 - with the attacker to move, as soon as one move leads to an assigned position or one exit has the current
   value;
@@ -19,7 +19,7 @@ last ply are the *front* (the frontier of the search); their predecessors are *c
 Candidates and front are divided into *parts*, so that threads can work concurrently. A part contains the
 words with Black's king on certain squares. Data of a word is written only by the part of the word, so parts
 never conflict, and the results do not depend on the number of parts. Only moves of Black's king, moves of
-White's king that apply a symmetry, and the kings' moves to images (``is_image``) lead from one part to
+White's king out of the triangle, and the kings' moves to images (``is_image``) lead from one part to
 another.
 """
 
@@ -33,7 +33,7 @@ from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.best_exits import ExitBuffer
-from tbgen.retro.kernels.events import NEVER, TIME_BITS, TIME_MASK, Agenda, level_at
+from tbgen.retro.kernels.events import DEPTH_BITS, DEPTH_MASK, NEVER, Agenda, level_at
 from tbgen.retro.kernels.frame import Frame, Phase, place_of
 from tbgen.retro.kernels.moves import ALL_MOVES, CROSSING, MoveBuffer, MoveSearch, all_predecessors
 from tbgen.retro.kernels.words import (
@@ -399,7 +399,7 @@ def _write_apart(results: SweepResults, first: int, bits: Word, code: int, ply: 
 def _record_front(sweep: Sweep, row: int, start: int, stop: int, level: int) -> None:
     """Write value and depth of a level to the positions on the front, words ``start`` to ``stop`` - 1."""
     scratch, sets, results = sweep.attacker.scratch, sweep.sets, sweep.results
-    attacking, key = sweep.attacker.side, level >> TIME_BITS
+    attacking, key = sweep.attacker.side, level >> DEPTH_BITS
     side = attacking if row == ATTACKERS else 1 - attacking
     code = key if attacking == 0 else 255 - key
     for number in range(start, stop):
@@ -412,13 +412,13 @@ def _record_front(sweep: Sweep, row: int, start: int, stop: int, level: int) -> 
             sets.caught[word] |= bits
         first = results.starts[side] + word * 64
         if sweep.writing == SHARED:
-            _write_apart(results, first, bits, code, level & TIME_MASK)
+            _write_apart(results, first, bits, code, level & DEPTH_MASK)
         elif sweep.writing == OF_ATTACKERS:
             if row == ATTACKERS:
                 put(results.value, first, bits, code)
         else:
             sets.changed[side, word] |= put(results.value, first, bits, code)
-            sets.changed[side, word] |= put(results.depth, first, bits, level & TIME_MASK)
+            sets.changed[side, word] |= put(results.depth, first, bits, level & DEPTH_MASK)
 
 
 @kernel
@@ -457,9 +457,9 @@ def _state_after(sweep: Sweep, exits: int, settled: int, level: int, last: int) 
         level += 1 if len(sweep.results.depth) else 0
     else:
         level = min(level_at(sweep.agenda.exits, exits), level_at(sweep.agenda.settled, settled))
-        if level >= sweep.high << TIME_BITS:
+        if level >= sweep.high << DEPTH_BITS:
             return SweepState(NEVER, exits, settled, last)
-    ply = level & TIME_MASK
+    ply = level & DEPTH_MASK
     sweep.attacker.scratch.deepest[0] = max(sweep.attacker.scratch.deepest[0], ply)
     return SweepState(level if ply <= MAX_DEPTH else NEVER, exits, settled, last)
 
@@ -470,8 +470,8 @@ def begin_sweep(sweep: Sweep, low: int) -> SweepState:
     attacker, scratch = sweep.attacker, sweep.attacker.scratch
     sweep.sets.caught[:] = ZERO
     scratch.front[:] = 0
-    exits = int64(np.searchsorted(sweep.agenda.exits.level, low << TIME_BITS))
-    settled = int64(np.searchsorted(sweep.agenda.settled.level, low << TIME_BITS))
+    exits = int64(np.searchsorted(sweep.agenda.exits.level, low << DEPTH_BITS))
+    settled = int64(np.searchsorted(sweep.agenda.settled.level, low << DEPTH_BITS))
     state = _state_after(sweep, exits, settled, int64(0), int64(0))
     if state.level < NEVER:
         mark_live(sweep.sets.wanted, attacker.phase.alive[1 - attacker.side], scratch.live[0])
@@ -485,7 +485,7 @@ def next_level(sweep: Sweep, state: SweepState) -> SweepState:
     level, exits, settled, last = state
     for part in range(len(sweep.attacker.scratch.front)):
         if sweep.attacker.scratch.news[part]:
-            last = level >> TIME_BITS
+            last = level >> DEPTH_BITS
     exits += level_at(sweep.agenda.exits, exits) == level
     settled += level_at(sweep.agenda.settled, settled) == level
     return _state_after(sweep, exits, settled, level, last)

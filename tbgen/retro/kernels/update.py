@@ -16,7 +16,7 @@ import numpy as np
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.best_exits import NO_EXIT, find_exit
-from tbgen.retro.kernels.events import NEVER, TIME_BITS, TIME_MASK, level_of
+from tbgen.retro.kernels.events import DEPTH_BITS, DEPTH_MASK, NEVER, level_of
 from tbgen.retro.kernels.frame import Phase, place_of
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER, assigned
 from tbgen.retro.kernels.moves import ALL_MOVES, MoveSearch, all_predecessors, quiet_targets, solved_slot
@@ -62,7 +62,7 @@ class Changes(NamedTuple):
 def _level(attacking: int, high: int, value: int, depth: int) -> int:
     """The level of a value and depth; ``NEVER``, which means unassigned, from key ``high`` on."""
     level = level_of(attacking, value, depth)
-    return level if level < high << TIME_BITS else NEVER
+    return level if level < high << DEPTH_BITS else NEVER
 
 
 @inlined
@@ -215,10 +215,10 @@ def _set_level(attacker: Attacker, node: int, level: int) -> None:
     """Set the level of a position in the results."""
     side, word, bit = place_of(attacker.frame, node)
     if level < NEVER:
-        key = level >> TIME_BITS
+        key = level >> DEPTH_BITS
         attacker.results.value[node] = key if attacker.side == 0 else 255 - key
-        attacker.results.depth[node] = level & TIME_MASK
-        attacker.scratch.deepest[0] = max(attacker.scratch.deepest[0], level & TIME_MASK)
+        attacker.results.depth[node] = level & DEPTH_MASK
+        attacker.scratch.deepest[0] = max(attacker.scratch.deepest[0], level & DEPTH_MASK)
         attacker.last_key[0] = max(attacker.last_key[0], key)
     _set_assigned(attacker, side, word, BIT[bit], level < NEVER)
 
