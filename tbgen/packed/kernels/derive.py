@@ -94,8 +94,8 @@ def depth_of_half(side: int, code: int, half: int) -> int:
     return 2 * half + int64((code > NONE) == (side == 1))
 
 
-_MOST_WAYS = max(ORTHODOX.ways)
-STEP = np.array([[8 * r + f for f, r in kind.steps] + [0] * (_MOST_WAYS - len(kind.steps)) for kind in KINDS])
+_MAX_WAYS = max(ORTHODOX.ways)
+STEP = np.array([[8 * r + f for f, r in kind.steps] + [0] * (_MAX_WAYS - len(kind.steps)) for kind in KINDS])
 """int64 (kinds, ways): difference of squares by one step; ``Movement.distance`` is this modulo 64."""
 
 TURNED = np.array([255, 0], np.uint8)

@@ -2,8 +2,8 @@
 
 In each layer the sweeps of the two attackers, White (0) and Black (1), are independent of each other:
 
-- The *outer* sweep of layer ``rank`` assigns the scores of rank - 1 that the attacker holds. Positions that
-  it assigns have this value for every accrued score: they are *decided* (fact F3) and leave all layers for
+- The *outer* sweep of layer ``rank`` assigns the score of rank - 1 that the attacker holds. Positions that it
+  assigns have this value for every accrued score: they are *decided* (fact F3) and leave all layers for
   good.
 - The *inner* sweep assigns all values from the score of this rank that the attacker holds to the last one
   that is better for the attacker than A, the opponent's score of this rank. Positions that it does not assign
@@ -61,7 +61,7 @@ def begin(attacker: Attacker, leaving: Words) -> None:
 
 @jit
 def outer_sweep(attacker: Attacker, rank: int, agenda: Agenda, fresh: SweepResults) -> Sweep:
-    """Return the sweep that assigns the attacker's scores of rank - 1; it must begin with the key rank - 1.
+    """Return the sweep that assigns the score of rank - 1 that the attacker holds, which is the key rank - 1.
 
     Values and depths are written to ``fresh``.
     """
