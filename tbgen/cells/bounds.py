@@ -33,6 +33,7 @@ from tbgen.retro.kernels.sweep import MAX_DEPTH, SweepResults
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.words import Codes, Plies, Words
 from tbgen.retro.ranks import Crew, PhaseSolver, WidePhaseSolver, find_moves
+from tbgen.retro.workspace import slot_numbers
 
 _Number = TypeVar("_Number", bound=np.generic)
 
@@ -239,7 +240,7 @@ class BoundsGame:
             yield workspace
 
     def _solver(self, workspace: Workspace, fresh: SweepResults, crew: Crew | None) -> PhaseSolver:
-        none = empty_record(NOTHING, self._frame.size, np.empty(0, np.uint32), 0)
+        none = empty_record(NOTHING, self._frame.size, slot_numbers(0), 0)
         arguments = workspace, self._pool, fresh, (none, none)
         return WidePhaseSolver(*arguments, crew) if crew else PhaseSolver(*arguments)
 

@@ -129,7 +129,8 @@ class NeedFinder:
         def do(kernel: Callable[..., object], *arguments: object) -> None:
             list(run(lambda part: kernel(*arguments, *part), edges))
 
-        start, rank = pool.targets.begin[phase].copy(), np.zeros((2, size), np.uint8)
+        # The counts of quiet moves are not needed after the solution; their memory is.
+        start, rank = pool.targets.begin[phase].copy(), workspace.phase.quiet
         usable, exits = np.zeros((2, frame.words), np.uint64), workspace.exits
         ply = PhasePlies(frame, workspace.phase, exits, pool.value, pool.depth, start, rank, *usable)
         stored = slice(int(ply.start[side]), int(ply.start[side]) + size)

@@ -27,7 +27,14 @@ from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER
 from tbgen.retro.kernels.phase import NOTHING, WindowLayer, copy_layer, empty_record, solve_layer
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.ranks import MAX_PARTS, Crew, PhaseSolver, Stages, WidePhaseSolver, find_moves
-from tbgen.retro.workspace import exit_buffers, make_workspace, mirrors_itself, place_pawns, zeros
+from tbgen.retro.workspace import (
+    exit_buffers,
+    make_workspace,
+    mirrors_itself,
+    place_pawns,
+    slot_numbers,
+    zeros,
+)
 
 Window = tuple[int, int]
 """A half-open range of phases."""
@@ -112,7 +119,7 @@ class EveryLayer:
         self._loader.clear(phase)
         parts, run = (4 * crew.width, crew.threads.map) if crew else (1, map)
         find_moves(workspace, pool, mirrors_itself(layout, phase), parts, run)
-        none = empty_record(NOTHING, layout.phase_size, np.empty(0, np.uint32), 0)
+        none = empty_record(NOTHING, layout.phase_size, slot_numbers(0), 0)
         arguments = workspace, pool, self._loader.fresh(phase), (none, none)
         ranks = (WidePhaseSolver(*arguments, crew) if crew else PhaseSolver(*arguments)).ranks()
         empty = 0

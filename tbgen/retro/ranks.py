@@ -61,7 +61,7 @@ from tbgen.retro.kernels.sweep import (
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.words import Codes, Words
 from tbgen.retro.pool import Map
-from tbgen.retro.workspace import make_phase, make_scratch, right_buffers, zeros
+from tbgen.retro.workspace import make_phase, make_scratch, right_buffers, slot_numbers, zeros
 
 
 @dataclass
@@ -319,7 +319,7 @@ class ValuesSolver(WidePhaseSolver):
     """Solves one phase for values after ``find_moves``, in the workspace of :func:`values_workspace`."""
 
     def __init__(self, workspace: Workspace, pool: Pool, crew: Crew) -> None:
-        none = empty_record(NOTHING, workspace.frame.words, np.empty(0, np.uint32), 0)
+        none = empty_record(NOTHING, workspace.frame.words, slot_numbers(0), 0)
         self._renew_inner = with_fixed_types(renew_inner)
         super().__init__(workspace, pool, workspace.attackers[0].results, (none, none), crew)
 

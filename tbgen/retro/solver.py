@@ -24,13 +24,14 @@ from tbgen.retro.kernels.frame import Phase
 from tbgen.retro.kernels.functions import (
     NO_STEP,
     Log,
-    Numbers,
     Paths,
     Runs,
+    SlotNumbers,
     count_numbers,
     functions_of,
     number_path_pairs,
     renumber,
+    renumbered,
     runs_of_entries,
 )
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER, Workspace
@@ -41,7 +42,14 @@ from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.words import Codes, Ints, Words
 from tbgen.retro.pool import Map, PoolLoader
 from tbgen.retro.ranks import MAX_PARTS, Crew, EnPassant, PhaseSolver, Stages, WidePhaseSolver, find_moves
-from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns, score_resets, zeros
+from tbgen.retro.workspace import (
+    make_workspace,
+    mirrors_itself,
+    place_pawns,
+    score_resets,
+    slot_numbers,
+    zeros,
+)
 
 _INITIAL_CAPACITY: Final = 1024
 """Number of entries of functions for which there is memory at first."""
@@ -55,17 +63,17 @@ class FunctionBook:
     def __init__(self, layout: Layout, side: Side) -> None:
         self.side = side
         self._phase_size = layout.phase_size
-        self._number: Numbers = zeros(layout.size, np.uint32)
+        self._of_slot = slot_numbers(layout.size)
         self._functions = numbering(_INITIAL_CAPACITY, NO_STEP)
         self._lock = threading.Lock()
 
-    def of_phase(self, phase: int) -> Numbers:
-        """Return the numbers of a phase's slots, shape (phase size,).
+    def of_phase(self, phase: int) -> SlotNumbers:
+        """Return the numbers of a phase's slots.
 
         They are zeros at first, then numbers of the paths of White's accrued scores, and at last numbers of
         functions.
         """
-        return self._number[phase * self._phase_size : (phase + 1) * self._phase_size]
+        return _part_of(self._of_slot, phase * self._phase_size, (phase + 1) * self._phase_size)
 
     def add(self, phase: Phase, by_holder: tuple[Paths, Paths], fresh: Codes, parts: int, run: Map) -> None:
         """Turn the paths of a phase into functions.
@@ -81,7 +89,8 @@ class FunctionBook:
             path_pairs = number_path_pairs(phase, by_holder, fresh, *part)
             with self._lock:
                 self._functions, numbers = functions_of(path_pairs, by_holder, self._functions)
-            renumber(by_holder[0].of_slot[64 * part[0] : 64 * part[1]], numbers)
+                highest = max(by_holder[0].steps.length[0], len(numbers), self._functions.length[0])
+            renumber(_part_of(by_holder[0].of_slot, 64 * part[0], 64 * part[1]), numbers, highest)
 
         edges = np.linspace(0, len(phase.canonical), parts + 1).astype(int).tolist()
         for _ in run(finish, pairwise(edges)):
@@ -93,26 +102,33 @@ class FunctionBook:
         ``run`` may distribute parts of the slots over threads.
         """
         keys = self._functions.key[: self._functions.length[0]]
-        parts = [
-            self._number[begin : begin + _SLOTS_PER_PART]
-            for begin in range(0, len(self._number), _SLOTS_PER_PART)
-        ]
+        number = zeros(len(self._of_slot.low), np.uint32)
+        parts = list(pairwise([*range(0, len(number), _SLOTS_PER_PART), len(number)]))
         count = np.zeros(len(keys), np.int64)
-        for counted in run(lambda part: _counted(part, len(keys)), parts):
+        for counted in run(lambda part: _counted(_part_of(self._of_slot, *part), len(keys)), parts):
             count += counted
         used = [0, *(np.flatnonzero(count[1:]) + 1).tolist()]
         entries = {function: _entries(keys, function) for function in used}
         order = [0, *sorted(used[1:], key=lambda function: (-count[function], entries[function]))]
         numbers = np.zeros(len(keys), np.uint32)
         numbers[order] = np.arange(len(order))
-        for _ in run(lambda part: renumber(part, numbers), parts):
+
+        def finish(part: tuple[int, int]) -> None:
+            renumbered(_part_of(self._of_slot, *part), numbers, number[slice(*part)])
+
+        for _ in run(finish, parts):
             pass
         joined = np.frombuffer(b"".join(entries[function] for function in order), np.uint8)
         start = np.cumsum([0, *(len(entries[function]) // 2 for function in order)])
-        return Functions(self.side, self._number, start, joined[::2].copy(), joined[1::2].copy())
+        return Functions(self.side, number, start, joined[::2].copy(), joined[1::2].copy())
 
 
-def _counted(of_slot: Numbers, numbers: int) -> Ints:
+def _part_of(of_slot: SlotNumbers, first: int, stop: int) -> SlotNumbers:
+    """Return the numbers of the slots ``first`` to ``stop`` - 1."""
+    return SlotNumbers(of_slot.low[first:stop], of_slot.high[first:stop])
+
+
+def _counted(of_slot: SlotNumbers, numbers: int) -> Ints:
     """Return how often each number below ``numbers`` occurs in ``of_slot``."""
     count = np.zeros(numbers, np.int64)
     count_numbers(of_slot, count)
@@ -271,10 +287,10 @@ class _TableSolver:
     def _records(self, phase: int) -> Records:
         """Return empty records of both attackers' inner sweeps."""
         size = self.layout.phase_size
-        by_black, by_white, side = *np.empty((2, 0), np.uint32), 0
+        by_black, by_white, side = slot_numbers(0), slot_numbers(0), 0
         if self.functions is not None:
             side = int(self.functions.side)
-            by_black, by_white = zeros(size, np.uint32), self.functions.of_phase(phase)
+            by_black, by_white = slot_numbers(size), self.functions.of_phase(phase)
         return empty_record(self.keep, size, by_black, side), empty_record(self.keep, size, by_white, side)
 
     def _keeps_runs(self, more: int) -> bool:

@@ -24,7 +24,7 @@ from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.layer_solvers import EveryLayer
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.solver import solve
-from tbgen.retro.workspace import expand, make_workspace, right_buffers
+from tbgen.retro.workspace import expand, make_workspace, right_buffers, slot_numbers
 
 FAMILY: Final = __name__
 """Name of this family of kernels in the cache."""
@@ -53,7 +53,7 @@ def compile_narrow(material: Material, sources: Mapping[Material, Source]) -> No
     """Compile those kernels that solve narrow phases, unless they are in the cache; ``material`` and its
     sub-tables ``sources`` determine the types of the arguments."""
     workspace, pool, fresh, agenda = _examples(material, sources)
-    record = empty_record(NOTHING, 64 * workspace.frame.words, np.empty(0, np.uint32), 0)
+    record = empty_record(NOTHING, 64 * workspace.frame.words, slot_numbers(0), 0)
     agendas = agenda, agenda
     compile_for(solve_rank, workspace, pool, fresh, 0, agendas, (record, record))
     compile_for(leave_rank, workspace, fresh, 0, agendas)

@@ -19,6 +19,7 @@ from tbgen.retro.kernels.best_exits import ExitBuffer, Exits
 from tbgen.retro.kernels.canonical import canonical_words, expand_words
 from tbgen.retro.kernels.en_passant import Right
 from tbgen.retro.kernels.frame import Frame, Phase
+from tbgen.retro.kernels.functions import SlotNumbers
 from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.kernels.moves import MAX_SCALARS, MAX_WORD_MOVES, SLICES, MoveBuffer
 from tbgen.retro.kernels.sweep import BATCH, Attacker, Scratch, Sets, SweepResults
@@ -182,6 +183,11 @@ def make_attacker(side: int, frame: Frame, phase: Phase, parts: int) -> Attacker
         zeros((2, layered), np.uint64),
         np.zeros(1, np.int64),
     )
+
+
+def slot_numbers(slots: int) -> SlotNumbers:
+    """Return the number 0 for each of so many slots."""
+    return SlotNumbers(zeros(slots, np.uint16), zeros(slots, np.uint16))
 
 
 def exit_buffers(size: int) -> Exits:

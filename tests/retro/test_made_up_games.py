@@ -25,7 +25,7 @@ from tbgen.retro.kernels.phase import RUNS, empty_record
 from tbgen.retro.kernels.sweep import MAX_DEPTH, SweepResults
 from tbgen.retro.ranks import EnPassant, PhaseSolver, find_moves
 from tbgen.retro.solver import runs_of, solve
-from tbgen.retro.workspace import make_phase, make_workspace, mirrors_itself, place_pawns
+from tbgen.retro.workspace import make_phase, make_workspace, mirrors_itself, place_pawns, slot_numbers
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.made_up_tables import Fresh, as_sources, made_up
 from tests.support.one_ply import folded, one_ply
@@ -206,7 +206,7 @@ def test_a_placement_with_en_passant(name: str, turn: chess.Color, monkeypatch: 
     starts = np.array([phase * size, layout.size + phase * size])
     for start in starts:
         pool.value[start : start + size], pool.depth[start : start + size] = NONE, 0
-    none = np.empty(0, np.uint32)
+    none = slot_numbers(0)
     empty = empty_record(RUNS, size, none, 0), empty_record(RUNS, size, none, 0)
     solved = SweepResults(pool.value, pool.depth, starts)
     solver = PhaseSolver(workspace, pool, solved, empty)

@@ -24,7 +24,7 @@ from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.update import Layer, limits, update
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.ranks import find_moves
-from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns
+from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns, slot_numbers
 from tests.support.made_up_tables import as_sources, made_up
 
 
@@ -51,7 +51,7 @@ class Solver:
         place_pawns(workspace.frame, self.layout, self.phase)
         find_moves(workspace, self.pool, mirrors_itself(self.layout, self.phase))
         self.events = [first_events(workspace, attacker, int64(1)) for attacker in (0, 1)]
-        none = np.empty(0, np.uint32)
+        none = slot_numbers(0)
         self.records = [empty_record(RUNS, self.layout.phase_size, none, 0) for _ in (0, 1)]
 
     def enter(self) -> bool:

@@ -153,14 +153,42 @@ NO_STEP = np.uint64(NONE)
 """Key of the empty path, whose last value is A itself."""
 
 Numbers = NDArray[np.uint32]
-"""Numbers of paths or functions."""
+"""Numbers of functions."""
+
+_TWO_BYTES = 1 << 16
+"""How many numbers two bytes can tell apart."""
+
+
+class SlotNumbers(NamedTuple):
+    """The number of each slot: first of a path, then of a pair of paths, at last of a function."""
+
+    low: NDArray[np.uint16]
+    """uint16 (slots,): lower halves of the numbers."""
+    high: NDArray[np.uint16]
+    """uint16 (slots,): upper halves. While there are few numbers, this memory is not accessed, and the system
+    does not provide it."""
+
+
+@inlined
+def _number_at(of_slot: SlotNumbers, slot: int, numbers: int) -> int:
+    """The number of a slot, which is below ``numbers``."""
+    number = int64(of_slot.low[slot])
+    return number if numbers <= _TWO_BYTES else number | int64(of_slot.high[slot]) << 16
+
+
+@inlined
+def _set_number(of_slot: SlotNumbers, slot: int, number: int, numbers: int) -> None:
+    """Replace the number of a slot; both the old and the new one are below ``numbers``."""
+    of_slot.low[slot] = number & (_TWO_BYTES - 1)
+    if numbers > _TWO_BYTES:
+        of_slot.high[slot] = number >> 16
 
 
 class Paths(NamedTuple):
     """The paths of one holder of A in one phase."""
 
-    of_slot: Numbers
-    """uint32 (phase size,): path number of each slot; empty if functions are not stored."""
+    of_slot: SlotNumbers
+    """Path number of each slot of the phase; empty if functions are not stored."""
     side: int
     """The side to move of the slots, 0 White or 1 Black."""
     steps: Numbering
@@ -169,8 +197,8 @@ class Paths(NamedTuple):
 
 
 @jit
-def no_paths(of_slot: Numbers, side: int) -> Paths:
-    """Return empty paths for one side to move; ``of_slot``, zeros uint32 (phase size,), will store their
+def no_paths(of_slot: SlotNumbers, side: int) -> Paths:
+    """Return empty paths for one side to move; ``of_slot``, zeros for all its slots, will store their
     numbers."""
     return Paths(of_slot, side, numbering(_INITIAL_CAPACITY, NO_STEP))
 
@@ -202,10 +230,11 @@ def _follow_words(attacker: Attacker, rank: int, carried: bool, paths: Paths, st
         for bit in bits_of(changed):
             slot = word * 64 + bit
             after = np.uint64(value[side * words * 64 + slot] if now & BIT[bit] else NONE)
-            path = np.uint64(paths.of_slot[slot])
+            path = np.uint64(_number_at(paths.of_slot, slot, paths.steps.length[0]))
             if after != paths.steps.key[int64(path)] & _LOW_BYTE:
                 step = path << _ENTRY | code << _BYTE | after
-                paths.of_slot[slot] = number_of(paths.steps, step)
+                number = number_of(paths.steps, step)
+                _set_number(paths.of_slot, slot, number, paths.steps.length[0])
     return words
 
 
@@ -218,16 +247,19 @@ def number_path_pairs(
     ``by_holder`` are the paths of White's and of Black's accrued scores; ``value``, uint8 (phase size,), are
     the fresh values. The numbers replace the path numbers of White's accrued scores, 0 without a position.
     """
-    of_slot, other = by_holder[0].of_slot, by_holder[1].of_slot
+    (of_slot, side, white_steps), (black_of_slot, _, black_steps) = by_holder
+    white_paths, black_paths = white_steps.length[0], black_steps.length[0]
     path_pairs = numbering(_INITIAL_CAPACITY, NO_STEP)
     for word in range(start, stop):
-        bits = phase.legal[by_holder[0].side, word] & phase.canonical[word]
+        bits = phase.legal[side, word] & phase.canonical[word]
         if bits:
             path_pairs = with_capacity(path_pairs, 64)
         for bit in bits_of(bits):
             slot = word * 64 + bit
-            paths = np.uint64(of_slot[slot]) << _NUMBER | np.uint64(other[slot])
-            of_slot[slot] = number_of(path_pairs, paths << _BYTE | np.uint64(value[slot]))
+            paths = np.uint64(_number_at(of_slot, slot, white_paths)) << _NUMBER
+            paths |= np.uint64(_number_at(black_of_slot, slot, black_paths))
+            number = number_of(path_pairs, paths << _BYTE | np.uint64(value[slot]))
+            _set_number(of_slot, slot, number, max(white_paths, path_pairs.length[0]))
     return path_pairs
 
 
@@ -271,14 +303,21 @@ def functions_of(
 
 
 @kernel
-def count_numbers(of_slot: Numbers, count: Ints) -> None:
+def count_numbers(of_slot: SlotNumbers, count: Ints) -> None:
     """Add the frequency of each number in ``of_slot`` to ``count``, int64 (numbers,)."""
-    for slot in range(len(of_slot)):
-        count[of_slot[slot]] += 1
+    for slot in range(len(of_slot.low)):
+        count[_number_at(of_slot, slot, len(count))] += 1
 
 
 @kernel
-def renumber(of_slot: Numbers, new: Numbers) -> None:
-    """Replace every number ``n`` in ``of_slot`` by ``new[n]``."""
-    for slot in range(len(of_slot)):
-        of_slot[slot] = new[of_slot[slot]]
+def renumber(of_slot: SlotNumbers, new: Numbers, numbers: int) -> None:
+    """Replace every number ``n`` in ``of_slot`` by ``new[n]``; all old and new ones are below ``numbers``."""
+    for slot in range(len(of_slot.low)):
+        _set_number(of_slot, slot, new[_number_at(of_slot, slot, numbers)], numbers)
+
+
+@kernel
+def renumbered(of_slot: SlotNumbers, new: Numbers, found: Numbers) -> None:
+    """Write ``new[n]`` for every number ``n`` in ``of_slot`` to ``found``, uint32 (slots,)."""
+    for slot in range(len(found)):
+        found[slot] = new[_number_at(of_slot, slot, len(new))]

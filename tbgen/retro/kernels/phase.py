@@ -16,8 +16,8 @@ from tbgen.retro.kernels.events import Agenda, count_of, exit_events, no_events,
 from tbgen.retro.kernels.frame import Phase, decode, enter_word, is_image, place_of, reach
 from tbgen.retro.kernels.functions import (
     Log,
-    Numbers,
     Paths,
+    SlotNumbers,
     empty_log,
     follow_changes,
     log_changes,
@@ -166,9 +166,9 @@ def renew_inner(attacker: Attacker) -> None:
 
 
 @jit
-def empty_record(keep: int, phase_size: int, of_slot: Numbers, side: int) -> SweepRecord:
-    """Return an empty record; ``of_slot``, zeros uint32 (phase size,), will store path numbers of one side to
-    move, or is empty."""
+def empty_record(keep: int, phase_size: int, of_slot: SlotNumbers, side: int) -> SweepRecord:
+    """Return an empty record; ``of_slot``, zeros for the slots of the phase, will store path numbers of one
+    side to move, or is empty."""
     # The system allocates no memory for pages that are never written to.
     return SweepRecord(keep, empty_log(phase_size if keep == RUNS else int64(1)), no_paths(of_slot, side))
 
