@@ -14,7 +14,7 @@ from tbgen.index.table import AccruedForm, ArraySource
 from tbgen.packed.decoder import room_for
 from tbgen.packed.encode import coding_of, empty_stream, encoding_of, step_shapes
 from tbgen.packed.kernels.blocks import Coding, Content
-from tbgen.packed.kernels.encode import count_blocks, count_codes, decode_blocks, encode_blocks, turn_flags
+from tbgen.packed.kernels.encode import count_blocks, count_codes, decode_blocks, encode_blocks, toggle_flags
 from tbgen.packed.kernels.questions import answer, ask, follow
 from tbgen.packed.pack import NeedFinder, rows_of
 from tbgen.packed.rooms import make_room
@@ -78,7 +78,7 @@ def compile_encoding() -> None:
     content = Content(np.zeros(1, np.uint8), np.zeros(1, np.uint16), np.zeros(1, np.uint32))
     encoding, stream, room = encoding_of(_ROWS, _CODE, step_shapes(2, 1, 0), 0), empty_stream(0), make_room()
     count = np.zeros(1, np.int64)
-    compile_for(turn_flags, content, np.zeros(1, np.uint64), 0, 1)
+    compile_for(toggle_flags, content, np.zeros(1, np.uint64), 0, 1)
     compile_for(count_codes, content, count, 0, 1)
     compile_for(count_blocks, encoding, content, count, room, 0, 1)
     compile_for(encode_blocks, encoding, content, stream, stream, room, 0, 1)

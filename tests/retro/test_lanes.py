@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from tbgen.compiler.jit import jit
 from tbgen.retro.kernels import words
 from tbgen.retro.kernels.words import Codes, Plies, Word
-from tbgen.retro.workspace import LINE, zeros
+from tbgen.retro.workspace import CACHE_LINE, zeros
 
 SIZE = 256
 Elements = NDArray[np.uint8] | NDArray[np.uint16]
@@ -159,7 +159,7 @@ def test_arrays_begin_with_a_cache_line() -> None:
     shapes: list[int | tuple[int, ...]] = [1, 1000, (3, 40), (2, 100, 8)]
     for shape, dtype in itertools.product(shapes, (np.uint8, np.uint16, np.uint64)):
         array = zeros(shape, dtype)
-        assert array.ctypes.data % LINE == 0
+        assert array.ctypes.data % CACHE_LINE == 0
         assert (array.shape, array.dtype) == (np.zeros(shape, dtype).shape, dtype)
         assert array.flags.c_contiguous
         assert not array.any()
