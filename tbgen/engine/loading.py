@@ -5,9 +5,9 @@ The partner is the engine that the options name; it is terminated when they name
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future, wait
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from tbgen.documents import MANAGED_OPTIONS, unmanaged
 from tbgen.errors import TbgenError
@@ -40,6 +40,20 @@ def load_in_thread(name: str, work: Callable[[], T], say: Callable[[str], None])
 
     threading.Thread(target=load, daemon=True).start()
     return future
+
+
+_REPORT_SECONDS: Final = 5.0
+"""Interval between two messages about loading that continues."""
+
+
+def wait_until_loaded(futures: Collection[Future[Any]], say: Callable[[str], object]) -> None:
+    """Wait until each future has a result or an error.
+
+    :param say: called every few seconds with a sentence, since some programs give up a silent engine.
+    """
+    began = time.perf_counter()
+    while wait(futures, _REPORT_SECONDS).not_done:
+        say(f"still loading after {seconds_since(began)}")
 
 
 def is_ready(future: "Future[T] | None") -> bool:
@@ -93,7 +107,7 @@ class Partnership:
     def wait(self) -> None:
         """Wait until the partner has started or failed to start."""
         if self._starting:
-            wait([self._starting])
+            wait_until_loaded([self._starting], self._note)
 
     def new_game(self) -> None:
         """Tell the partner that a new game begins; let one that has failed be started again."""

@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from concurrent.futures import wait as wait_for
 from contextlib import contextmanager, suppress
 from itertools import permutations
 from pathlib import Path
@@ -23,7 +22,7 @@ from tbgen.board.score import MAX_CODED_RANK, GScore
 from tbgen.board.scoring import EXPONENTIAL
 from tbgen.engine.game import Advice, SearchGame
 from tbgen.engine.limits import Timer
-from tbgen.engine.loading import is_ready, load_in_thread, seconds_since
+from tbgen.engine.loading import is_ready, load_in_thread, seconds_since, wait_until_loaded
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.games.settings import PLIES, FiftyMoveRule
 from tbgen.packed import tables as asking
@@ -126,7 +125,7 @@ class EngineTables:
             if not self._opened:
                 self._open_all()
         if wait:
-            wait_for(self._kernels.values())
+            wait_until_loaded(self._kernels.values(), self._say)
 
     def _open_all(self) -> None:
         self._opened, began = True, time.perf_counter()

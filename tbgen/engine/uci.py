@@ -9,7 +9,7 @@ the rules of the protocol: it ignores unknown words, and reports errors in an ``
 import re
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -18,7 +18,7 @@ import chess
 import tbgen
 from tbgen.engine.game import SearchGame, extend, read_game
 from tbgen.engine.limits import Go, Timer
-from tbgen.engine.loading import Partnership, is_ready, load_in_thread
+from tbgen.engine.loading import Partnership, is_ready, load_in_thread, wait_until_loaded
 from tbgen.engine.options import Options
 from tbgen.engine.table_advice import EngineTables
 from tbgen.engine.thinker import MoveChoice, Thinker
@@ -114,7 +114,7 @@ class UciEngine:
             search = self._loaded_search()
             self._partner()
             if self._options.wait:
-                wait([search])
+                wait_until_loaded([search], self._note)
                 self._partnership.wait()
         self._say("readyok")
 

@@ -23,7 +23,7 @@ import chess
 from chess.engine import EngineError
 
 from tbgen.documents import options_for
-from tbgen.errors import UsageError, quote
+from tbgen.errors import UsageError, printable, quote
 from tbgen.match.clock import Clock, TimeControl, limit_of
 from tbgen.match.uci import Thought, Uci
 from tbgen.system.files import check_name, write_errors
@@ -78,6 +78,8 @@ class EngineLogs:
 
 START_SECONDS: Final = 30.0
 STALL_SECONDS: Final = 300.0
+_SLOW_SECONDS: Final = 5.0
+"""Time after which messages of an engine that is not ready yet are passed on."""
 _QUIT_SECONDS: Final = 2.0
 """Time that an engine has to obey ``quit``."""
 _KILL_SECONDS: Final = 5.0
@@ -86,6 +88,7 @@ _GRACE_SECONDS: Final = 0.2
 """Time to wait for a move beyond its limit, because the time that counts is measured when bytes are read."""
 _EMPTY: Final = "<empty>"
 """The empty text in UCI."""
+_MESSAGE_PREFIX: Final = b"info string "
 _VARIANT: Final = "rmobility"
 _UNSAFE_IN_MOVE: Final = re.compile(r"[^0-9A-Za-z()]")
 _MAX_MOVE_LENGTH: Final = 10
@@ -129,9 +132,9 @@ class EngineSettings:
     restart: bool = False
     """Whether the engine is restarted for each game."""
     start: float = START_SECONDS
-    """Time limit in seconds for the start, and for the answer to ``isready``."""
+    """Time limit in seconds for the start, and for the answer to ``isready``, restarted by lines ``info``."""
     stall: float = STALL_SECONDS
-    """Time limit in seconds for a move without a clock."""
+    """Time limit in seconds for a move without a clock, and for ``start`` however often it is restarted."""
 
 
 def find_command(words: str, arguments: tuple[str, ...], directory: Path | None) -> tuple[str, ...]:
@@ -169,18 +172,26 @@ class EngineReply(NamedTuple):
 class Engine:
     """A running engine."""
 
-    def __init__(self, settings: EngineSettings, uci: Uci, root: int, guard: Guard) -> None:
+    def __init__(
+        self, settings: EngineSettings, uci: Uci, root: int, guard: Guard, note: Callable[[str], object]
+    ) -> None:
         self.settings = settings
-        self._uci, self._root, self._guard = uci, root, guard
+        self._uci, self._root, self._guard, self._note = uci, root, guard, note
         self._game: object = None
         guard.watch(root)
 
     @classmethod
     async def launch(
-        cls, settings: EngineSettings, guard: Guard, processors: Collection[int], log: LineLog | None
+        cls,
+        settings: EngineSettings,
+        guard: Guard,
+        processors: Collection[int],
+        log: LineLog | None,
+        note: Callable[[str], object] = lambda _: None,
     ) -> Engine:
         """Start an engine in a session of its own, and set its options.
 
+        :param note: called with a sentence if the engine explains why it is not ready yet.
         :raises EngineFault: if the engine cannot be started, or does not answer as UCI requires.
         :raises UsageError: if the engine rejects an option.
         """
@@ -198,7 +209,7 @@ class Engine:
             )
         except (OSError, subprocess.SubprocessError) as error:
             raise EngineFault(Fault.ABANDONED, f"it cannot be started: {error}") from None
-        engine = cls(settings, uci, transport.get_pid(), guard)
+        engine = cls(settings, uci, transport.get_pid(), guard, note)
         try:
             await engine._in_time(uci.initialize())
             await engine._configure()
@@ -320,16 +331,30 @@ class Engine:
             raise UsageError(f"{self.settings.name} refuses its options: {error}") from None
 
     async def _in_time(self, command: Coroutine[Any, Any, None]) -> None:
-        """Wait for the engine to answer a command.
+        """Wait for the engine to answer a command. Each line ``info`` restarts the time limit.
 
         :raises EngineFault: if it does not answer in time, or has terminated.
         """
-        seconds = self.settings.start
+        seconds, loop = self.settings.start, self._uci.loop
+        began = loop.time()
+        max_seconds = max(seconds, self.settings.stall)
+
+        def extend(info: bytes) -> None:
+            elapsed = loop.time() - began
+            if not deadline.expired():
+                deadline.reschedule(began + min(elapsed + seconds, max_seconds))
+            if elapsed >= _SLOW_SECONDS and info.startswith(_MESSAGE_PREFIX):
+                sentence = info.removeprefix(_MESSAGE_PREFIX).decode("utf-8", "replace")
+                self._note(f"{self.settings.name} is not ready yet: {printable(sentence)}")
+
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(seconds) as deadline:
+                self._uci.on_info = extend
                 await command
         except TimeoutError:
-            late = f"it does not answer within {duration(seconds)}"
-            raise EngineFault(Fault.STALLED, late) from None
+            limit = seconds if loop.time() - began < max_seconds else max_seconds
+            raise EngineFault(Fault.STALLED, f"it does not answer within {duration(limit)}") from None
         except EngineError as error:
             raise self._broken(error) from None
+        finally:
+            self._uci.on_info = lambda _: None

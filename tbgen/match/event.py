@@ -8,7 +8,7 @@ import logging
 import random
 import signal
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, suppress
 
 import chess
@@ -42,10 +42,19 @@ class _Slot:
     """A game slot, in which one game at a time is played, with its engines and processors.
 
     :param number: number of the slot, from 0.
+    :param note: called with a sentence if an engine explains why it is not ready yet.
     """
 
-    def __init__(self, number: int, processors: Collection[int], guard: Guard, logs: EngineLogs) -> None:
+    def __init__(
+        self,
+        number: int,
+        processors: Collection[int],
+        guard: Guard,
+        logs: EngineLogs,
+        note: Callable[[str], object],
+    ) -> None:
         self._number, self._processors, self._guard, self._logs = number, processors, guard, logs
+        self._note = note
         self._engines: dict[str, Engine] = {}
 
     async def engine(self, settings: EngineSettings) -> Engine:
@@ -59,7 +68,7 @@ class _Slot:
             return engine
         await self.close([name])
         log = self._logs.of(name, self._number)
-        self._engines[name] = await Engine.launch(settings, self._guard, self._processors, log)
+        self._engines[name] = await Engine.launch(settings, self._guard, self._processors, log, self._note)
         return self._engines[name]
 
     async def close(self, names: Collection[str], *, kill: bool = False) -> None:
@@ -91,7 +100,7 @@ class Event:
         self.schedule = Schedule(settings, openings, lambda key: self._games.games[key].points)
         games = self.schedule.total
         encounters = settings.rounds * len(settings.engines) if games is None else -(-games // settings.games)
-        self._chess960 = openings.check(encounters, lambda sentence: self._send(Note(sentence)))
+        self._chess960 = openings.check(encounters, self._note)
         self._digest = _digest(settings, self.schedule, openings)
         self._players = {engine.name: engine for engine in settings.engines}
         self._summary = Summary()
@@ -114,7 +123,7 @@ class Event:
             self._send(self._event_start(file.size))
             if not self._test_has_decided():
                 with closing(Guard()) as guard:
-                    await self._try_engines(_Slot(0, settings.processors, guard, logs))
+                    await self._try_engines(_Slot(0, settings.processors, guard, logs, self._note))
                     await self._play_all(file, guard, logs)
         summary = self._summary
         summary.standings, summary.winner = self._games.standings(self._scheme), self.schedule.winner
@@ -129,7 +138,7 @@ class Event:
         try:
             async with asyncio.TaskGroup() as group:
                 slots = [
-                    _Slot(number, processors[number * share : (number + 1) * share], guard, logs)
+                    _Slot(number, processors[number * share : (number + 1) * share], guard, logs, self._note)
                     for number in range(count)
                 ]
                 workers = [group.create_task(self._work(slot, due, file)) for slot in slots]
@@ -206,7 +215,7 @@ class Event:
         self._note_unproved(game)
         if game.faulty:
             self._summary.faults[game.faulty][game.termination] += 1
-            self._send(Note(f"{game.faulty}: {game.termination}: {game.detail}"))
+            self._note(f"{game.faulty}: {game.termination}: {game.detail}")
             if not self.settings.recover and game.outcome.basis is Basis.ABANDONED:
                 raise TbgenError(f"{game.faulty} has failed in game {game.fixture.key}: {game.detail}")
         await self._send_standing()
@@ -229,7 +238,7 @@ class Event:
         for reason in (*game.outcome.lacks, game.outcome.unsolvable):
             if reason and reason not in self._reasons_noted:
                 self._reasons_noted.add(reason)
-                self._send(Note(f"game {game.fixture.key}: {reason}"))
+                self._note(f"game {game.fixture.key}: {reason}")
 
     def _is_sampled(self, game: PlayedGame) -> bool:
         """Return whether to verify an adjudication, which a random number fixed for each game decides."""
@@ -255,6 +264,9 @@ class Event:
             await slot.close_others()
             if self._chess960 and not plays_chess960:
                 raise UsageError(f"{settings.name} does not play Chess960: it has no option UCI_Chess960")
+
+    def _note(self, sentence: str) -> None:
+        self._send(Note(sentence))
 
     def _send(self, message: Message) -> None:
         for listener in self._listeners:

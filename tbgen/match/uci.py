@@ -98,6 +98,8 @@ class Uci(chess.engine.UciProtocol):
         """Whether ``go`` has been sent and ``bestmove`` has not been read yet."""
         self.on_go: Callable[[], object] = lambda: None
         """Function called when ``go`` has been sent."""
+        self.on_info: Callable[[bytes], object] = lambda _: None
+        """Function called with each line ``info``."""
         self.on_thought: Callable[[Thought, float], object] = lambda *_: None
         """Function called with each new thought and the seconds since ``go``, while the engine thinks."""
         self._info = b""
@@ -159,6 +161,7 @@ class Uci(chess.engine.UciProtocol):
         line = spaced(raw)
         word, _, rest = line.partition(b" ")
         if word == b"info":
+            self.on_info(line)
             self._keep_info(line.partition(b" string ")[0])  # the rest is free text
         elif word == b"bestmove" and self.searching:
             self.searching = False

@@ -245,21 +245,22 @@ def test_quit_and_the_end_of_input_stop_an_engine_that_thinks(rest: list[str]) -
 def test_ready_means_loaded(small: Path, packed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first lookup in a table is slow, as if its code were compiled.
 
-    The times taken are reported before ``readyok``, which follows the lookup. The search looks up many
-    positions at once, in plain tables too.
+    Messages say that loading continues. The times taken are reported before ``readyok``, which follows the
+    lookup. The search looks up many positions at once, in plain tables too.
     """
-    ready, too_soon, look_up = threading.Event(), [], Tablebase.get
+    too_soon, look_up = [], Tablebase.get
 
     def slowly(*given: Any) -> ProbeResult | None:
-        too_soon.append(ready.wait(0.2))
+        engine.hear(r"info string still loading after \d+\.\d\d s$")
+        too_soon.append("readyok" in engine.said)
         return look_up(*given)
 
+    monkeypatch.setattr("tbgen.engine.loading._REPORT_SECONDS", 0.01)
     monkeypatch.setattr(EngineTables, "_is_packed", lambda *_: packed)
     monkeypatch.setattr(asking, "ensure_compiled", lambda note=str: note("compiling the kernels"))
     monkeypatch.setattr(Tablebase, "get", slowly)
     with talk(small, ready=False) as engine:
         said = engine.say("isready")
-        ready.set()
         assert too_soon == [False]
         assert re.fullmatch(r"info string opening \d+ tables took \d+\.\d\d s", said[0])
         assert "info string compiling the kernels" in said

@@ -1,15 +1,20 @@
 """A fault of an engine loses the game and is recorded, and the event continues."""
 
+import asyncio
 import os
 import re
 import shutil
 import signal
 import time
+from contextlib import nullcontext
 from pathlib import Path
+from unittest.mock import create_autospec
 
 import pytest
 
+from tbgen.match.engine_process import Engine, EngineFault, EngineSettings
 from tbgen.match.uci import Uci
+from tbgen.system.processes import Guard
 from tests.match.engines import words
 from tests.support.commands import failure
 from tests.support.exhaustive import exhaustive
@@ -123,6 +128,37 @@ def test_an_engine_that_never_starts_is_a_mistake(tmp_path: Path, capsys: pytest
         assert "B does not start: " in failure(capsys, 1, *event(pgn, players=players)), mode
         assert pgn.read_bytes() == b""
         assert children() == before
+
+
+@pytest.mark.parametrize(
+    ("pauses", "fault"),
+    [([20.0] * 9, ""), ([20.0, 40.0], "30.0 s"), ([20.0] * 99, "5 min 00 s")],
+    ids=["at work", "silent", "endless"],
+)
+def test_an_engine_that_says_what_it_does_has_longer_to_get_ready(
+    pauses: list[float], fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its messages are passed on once it is slow. The clock advances by the pauses only."""
+    clock, told = [0.0], list[str]()
+
+    async def get_ready(uci: Uci) -> None:
+        for pause in pauses:
+            uci.pipe_data_received(1, b"info string compiling\x07\ninfo depth 1\n")
+            clock[0] += pause
+            await asyncio.sleep(0)
+        if fault:
+            await asyncio.Event().wait()
+
+    async def wait() -> None:
+        monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: clock[0])
+        uci = Uci()
+        engine = Engine(EngineSettings("A", ("none",)), uci, 0, create_autospec(Guard), told.append)
+        await engine._in_time(get_ready(uci))
+
+    with pytest.raises(EngineFault, match=f"within {fault}$") if fault else nullcontext():
+        asyncio.run(wait())
+    assert told[0] == "A is not ready yet: compiling\N{REPLACEMENT CHARACTER}"
+    assert len(told) == min(len(pauses), 16) - 1
 
 
 def scripted(path: Path, *commands: str) -> list[str]:
