@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from shutil import copy
+from signal import SIGUSR1
 from urllib.parse import urlencode
 from urllib.request import urlopen
 
@@ -113,7 +114,7 @@ def test_a_server_and_an_engine_go_through(directory: Path, environment: dict[st
         address = said.split(" at ")[1].split(",")[0]
         with urlopen(f"{address}/r?{urlencode({'fen': KNK})}") as answer:
             assert json.load(answer)["value"] == str(tbgen.open_tablebase(directory).probe(KNK).value)
-        server.terminate()
+        server.send_signal(SIGUSR1)  # which stands for Ctrl-Break
         assert server.wait(60) == 0
     with started("tbgen", "engine", *place, env=environment) as engine:
         said, _ = engine.communicate(f"position fen {KNK}\ngo movetime 100\nquit\n", 300)

@@ -2,18 +2,27 @@
 
 import errno
 import os
+import re
 import socket
 import stat
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
+from contextlib import nullcontext
+from pathlib import Path, PureWindowsPath
 
 import pytest
 
 from tbgen.errors import DamagedTableError, TbgenError, UsageError
 from tbgen.system import files
-from tbgen.system.files import remove_leftovers, remove_own, temporary_path, write_file, written_aside
+from tbgen.system.files import (
+    check_name,
+    remove_leftovers,
+    remove_own,
+    temporary_path,
+    write_file,
+    written_aside,
+)
 
 
 def test_the_order_of_a_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,6 +90,45 @@ def test_a_link_is_replaced_and_what_it_points_to_stays(tmp_path: Path) -> None:
     link.symlink_to(path)
     write_file(link, b"own")
     assert (path.read_bytes(), link.read_bytes(), link.is_symlink()) == (b"shared", b"own", False)
+
+
+@pytest.mark.parametrize("refusals", [2, 4, 5])
+def test_a_file_that_is_open_is_replaced_once_it_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusals: int
+) -> None:
+    """Windows refuses to replace open files; there are five attempts."""
+    path, real = tmp_path / "a.txt", os.replace
+    path.write_bytes(b"before")
+    answers = [*[PermissionError(errno.EACCES, "Access is denied")] * refusals, None]
+
+    def replace(source: Path, target: Path) -> None:
+        if error := answers.pop(0):
+            raise error
+        real(source, target)
+
+    monkeypatch.setattr("tbgen.system.files._RETRY_SECONDS", (0.0,) * 4)
+    monkeypatch.setattr(os, "replace", replace)
+    with nullcontext() if refusals < 5 else pytest.raises(TbgenError, match="no permission"):
+        write_file(path, b"after")
+    assert path.read_bytes() == (b"after" if refusals < 5 else b"before")
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+RESERVED = ("con.pgn", "CON", "aux .h5", "com1.txt", "LPT9", "KQvK:x", "K?vK", "a|b", "a.", "a ", "conout$")
+"""Names that Windows reserves or refuses: *Naming Files, Paths, and Namespaces*, Microsoft."""
+
+
+def test_names_that_windows_has_other_uses_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The drive of a path is not checked; other systems allow all names."""
+    for name in RESERVED:
+        check_name(Path(name))
+    monkeypatch.setattr(sys, "platform", "win32")
+    for name in RESERVED:
+        for path in (PureWindowsPath("C:\\games", name), PureWindowsPath(name, "KvK.r.h5")):
+            with pytest.raises(UsageError, match=re.escape(f"Windows has other uses for '{name}'")):
+                check_name(path)
+    for free in (r"C:\KBvK.r.h5", r"..\K[WD]vK.r.h5", "C:console.pgn", "com10", ".config", r"\\host\share\a"):
+        check_name(PureWindowsPath(free))
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import FileIO
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import IO, Final
 
 from tbgen.errors import TbgenError, UsageError, causes, quote
@@ -40,7 +40,8 @@ _RETRY_SECONDS: Final = (0.01, 0.05, 0.2, 0.5) if sys.platform == "win32" else (
 """Pauses between attempts to replace a file that another process has open."""
 
 _RESERVED: Final = re.compile(
-    r"(con|prn|aux|com[0-9¹²³]|lpt[0-9¹²³])( *\..*)?|.*[<>:\"|?*\0-\x1f].*|.*[. ]", re.IGNORECASE
+    r"(con|prn|aux|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])( *\..*)?|.*[<>:\"|?*\0-\x1f].*|.*[. ]",
+    re.IGNORECASE,
 )
 """Names that Windows reserves for devices, or does not allow; ``nul`` may be written to."""
 
@@ -135,7 +136,7 @@ def without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
-def check_name(path: Path) -> None:
+def check_name(path: PurePath) -> None:
     """Check that the system allows a file or directory of this name.
 
     :raises UsageError: if the name is reserved for a device, or contains characters that are not allowed.

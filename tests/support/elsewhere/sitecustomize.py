@@ -11,6 +11,7 @@ import fcntl
 import mmap
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -115,6 +116,7 @@ INSTEAD: Mapping[tuple[str, str], Any] = {
     ("os", "open"): opening,
     ("os", "fsync"): syncing,
     ("mmap", "mmap"): Map,
+    ("signal", "SIGBREAK"): signal.SIGUSR1,
 }
 
 
