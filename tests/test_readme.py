@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,21 +19,16 @@ from tbgen.generator import build
 from tests.support.builds import Silent
 from tests.support.exhaustive import exhaustive
 from tests.support.paths import ROOT
+from tests.support.script_modules import load_script
 
 Capture = pytest.CaptureFixture[str]
 README = (ROOT / "README.md").read_text()
 DOCS = ROOT / "docs"
+SCRIPT = load_script("check_install")
+"""Reads and compares examples in the same way where tbgen is installed."""
+examples, same = SCRIPT.examples, SCRIPT.same
 
 PAGES = "\n".join((DOCS / name).read_text() for name in ("tour.md", "referee.md", "scoring.md", "report.md"))
-
-
-def examples(text: str) -> Iterator[tuple[str, str]]:
-    """Yield commands and their output; ``...`` stands for anything."""
-    for block in re.findall(r"^```console\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
-        for example in re.split(r"^\$ ", block, flags=re.M)[1:]:
-            command, _, printed = example.partition("\n")
-            yield command, printed
-
 
 SHOWN: defaultdict[str, list[str]] = defaultdict(list)
 """Outputs shown on pages of docs, by command."""
@@ -43,9 +37,6 @@ for command, printed in examples(PAGES):
 
 COMMAND = re.compile(r"((?P<before>.*) \| )?tbgen (?P<words>.*?)( (?P<joint>\||&&) (?P<after>.*))?")
 """A command of tbgen, and the commands of the shell before and after it."""
-
-MACHINE = re.compile(r"\d+(\.\d+)? (s|KiB|MiB|GiB)\b|\d+ min \d+ s|\btbgen \d+\.\d+\.\d+")
-"""Output that depends on the machine, on the version of zlib, and on the tbgen that has built the tables."""
 
 
 @pytest.fixture
@@ -56,12 +47,6 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("docs", "tests"):
         (tmp_path / name).symlink_to(ROOT / name)
     return tmp_path
-
-
-def same(shown: str, printed: str) -> bool:
-    """Return whether two outputs are equal except for times, sizes, white space and omissions."""
-    masked = [MACHINE.sub("SOME", text) for text in (shown, printed)]
-    return doctest.OutputChecker().check_output(*masked, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
 
 
 def is_dear(command: str) -> bool:
