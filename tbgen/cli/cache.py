@@ -13,8 +13,8 @@ def run(*, clear: bool, json: AsJson) -> None:
     """Print where compiled kernels are stored and how large they are, or remove them.
 
     Kernels are stored in the directory "kernels" of $NUMBA_CACHE_DIR, else in tbgen/kernels of
-    $XDG_CACHE_HOME or of ~/.cache. Removed kernels are compiled again when they are needed. tbgen keeps no
-    other files outside the directories of tables.
+    $XDG_CACHE_HOME or of ~/.cache; macOS and Windows have other directories for caches. Removed kernels are
+    compiled again when they are needed. tbgen keeps no other files outside the directories of tables.
 
     \b
     For example:
