@@ -24,6 +24,7 @@ from threading import Lock, local
 from typing import Final, NamedTuple
 
 from tbgen.system.locks import lock
+from tbgen.system.processes import dying_with_parent
 
 _PACKAGE: Final = Path(__file__).parent.parent
 _IMPORT: Final = re.compile(r"^[ \t]*from (tbgen[.\w]*) import (\([^)]*\)|[^\n#]*)", re.MULTILINE)
@@ -241,21 +242,27 @@ def compile_side_by_side(aside: Callable[[], object], here: Callable[[], object]
     """Call two functions that compile kernels, ``aside`` in another process that shares the cache.
 
     Afterwards this process calls ``aside`` too. That compiles whatever the other process has not, or
-    everything if there is only one processor or no shared cache.
+    everything if there is only one processor or no shared cache. If this process is interrupted, the other
+    process is killed.
 
     :param aside: a function at the top level of a module.
     """
     other = _start(aside) if directory() == home() and os.cpu_count() != 1 else None
-    here()
-    if other is not None:
-        other.wait()
+    try:
+        here()
+        if other is not None:
+            other.wait()
+    finally:
+        if other is not None:
+            other.kill()  # no effect on a process that has ended
     aside()
 
 
 def _start(aside: Callable[[], object]) -> "subprocess.Popen[bytes]":
+    script = f"from {aside.__module__} import {aside.__qualname__} as run; run()"
     path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
     return subprocess.Popen(
-        [sys.executable, "-c", f"from {aside.__module__} import {aside.__qualname__} as run; run()"],
+        [*dying_with_parent(), sys.executable, "-c", script],
         env={**os.environ, "PYTHONPATH": path},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,

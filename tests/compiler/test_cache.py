@@ -1,10 +1,16 @@
 """The compilation of kernels, and its announcement."""
 
 import fcntl
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
 
+import psutil
 import pytest
 
 from tbgen.compiler import cache as kernel_cache
@@ -62,6 +68,33 @@ def test_only_one_thread_waits_for_another_process(tmp_path: Path, monkeypatch: 
         assert found.empty()
         kernel_cache.mark_compiled(FAMILY)
     assert found.get(timeout=300) is False
+
+
+INTERRUPTED = """
+import os, signal, sys
+import psutil
+from tbgen.compiler.cache import compile_side_by_side
+
+def end():
+    (other,) = psutil.Process().children()
+    print(other.pid, flush=True)
+    os.kill(os.getpid(), getattr(signal, sys.argv[1]))
+
+os.cpu_count = lambda: 2
+compile_side_by_side(signal.pause, end)
+"""
+
+
+@pytest.mark.parametrize(("name", "path"), [("SIGINT", ""), ("SIGKILL", os.environ["PATH"])])
+def test_the_other_process_ends_with_the_first(tmp_path: Path, name: str, path: str) -> None:
+    """The first process kills the other one; if the first is killed itself, ``setpriv`` in ``PATH`` helps."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PATH": path}
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, name], env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == -getattr(signal, name), done.stderr
+    with suppress(psutil.NoSuchProcess):  # it has ended already
+        psutil.Process(int(done.stdout)).wait(60)
 
 
 def test_sizes_and_removal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
