@@ -41,7 +41,7 @@ _REST_FACTOR: Final = 20
 
 
 @dataclass(eq=False, slots=True)
-class Seat:
+class SpectatorSeat:
     """A seat in the audience, and the client that has it."""
 
     client: str
@@ -58,10 +58,10 @@ class Audience:
         """Number of changes so far."""
         self._changed = asyncio.Event()
         self._closed = False
-        self._seats: list[Seat] = []
+        self._seats: list[SpectatorSeat] = []
 
     @contextmanager
-    def seat(self, client: str) -> Iterator[Seat]:
+    def seat(self, client: str) -> Iterator[SpectatorSeat]:
         """Give a spectator a seat for the block.
 
         If all seats are taken, the spectator gets the oldest seat of the client with the most seats. A client
@@ -79,7 +79,7 @@ class Audience:
             oldest.lost = True
             self._seats.remove(oldest)
             self._wake()
-        seat = Seat(client)
+        seat = SpectatorSeat(client)
         self._seats.append(seat)
         try:
             yield seat
@@ -101,7 +101,7 @@ class Audience:
         self._closed = True
         self._wake()
 
-    async def events(self, seat: Seat, everything: Callable[[], str]) -> AsyncIterator[str]:
+    async def events(self, seat: SpectatorSeat, everything: Callable[[], str]) -> AsyncIterator[str]:
         """Yield the events for a spectator while the seat lasts: the complete state first, then the changes.
 
         :param everything: returns the event with the complete state.
