@@ -116,7 +116,7 @@ def test_a_history_that_is_no_play(tablebase: Tablebase) -> None:
     board.push(chess.Move.null())
     board.push_san("Bh3")
     for ask in (tablebase.probe, tablebase.get, tablebase.moves, tablebase.line):
-        with pytest.raises(UsageError, match=r"clear it with board\.clear_stack\(\)"):
+        with pytest.raises(UsageError, match=r"clear them with board\.clear_stack\(\)"):
             ask(board)
         assert ask(board, tbgen.FRESH) == ask(board.copy(stack=False))
     (result,) = tablebase.probe_many([board])

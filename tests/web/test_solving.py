@@ -107,7 +107,7 @@ def test_what_takes_too_long_is_refused(program: Program, monkeypatch: pytest.Mo
     found = events(text)
     assert ": nothing new" in text
     assert [name for name, _ in found] == ["interval", "refusal"]
-    assert found[-1][1]["message"] == "the position is not solved in time"
+    assert found[-1][1]["message"] == "the position was not solved in time"
 
 
 def test_one_at_a_time_and_an_end_when_nobody_waits(
