@@ -10,15 +10,13 @@ import functools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Final, NamedTuple, Protocol
+from typing import Final
 
 import numpy as np
 
 from tbgen.board.kinds import KING, PROMOTIONS
 from tbgen.board.material import Material
-from tbgen.board.score import Code
-from tbgen.errors import TbgenError
-from tbgen.index.layout import MIRROR_FILES, SIDES, Layout, Side, Slot, layout_of, swap_colours
+from tbgen.index.layout import MIRROR_FILES, SIDES, Layout, Side, layout_of, swap_colours
 
 CAPTURED_PAWN: Final = 6
 """Number that stands for the capture of a pawn; 0 stands for no capture, 1 + man for that of a free man."""
@@ -267,30 +265,3 @@ def _block_if_any(target: Target, white: list[int], black: list[int]) -> Block |
         white, black = ([swap_colours(square) for square in squares] for squares in (black, white))
     phase = phase_of(layout_of(target.material), [*white, *black])
     return None if phase is None else (target.material, phase)
-
-
-class BestExit(NamedTuple):
-    """The result of the best zeroing moves of a position."""
-
-    value: Code
-    """Best fresh value for the mover, in the colours of the position's own table."""
-    nearest: int
-    """Smallest depth of the positions with this value that zeroing moves lead to, in plies from there."""
-    farthest: int
-    """Greatest depth of these positions."""
-
-
-class ExitsOfMany(Protocol):
-    """Finds the exits of positions of one table, by looking up the positions after their zeroing moves."""
-
-    def __call__(
-        self, side: Side, slots: Sequence[Slot], *, captures_only: bool = False
-    ) -> list[BestExit | TbgenError | None]:
-        """Return the exit of each legal position, None if it has no zeroing move.
-
-        Instead of an exit, the result is a ``MissingTableError`` if a table that a move leads to has not been
-        built, or a ``DamagedTableError`` if its file cannot be used.
-
-        :param slots: slots of the positions, canonical or not.
-        :param captures_only: whether to ignore pawn moves without captures.
-        """

@@ -1,9 +1,9 @@
-"""Looking positions up in a packed table, one or many, decoded as far as they are asked for."""
+"""An open packed table, and looking positions up in it, decoded as far as they are asked for."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,20 +13,24 @@ from tbgen.board.score import NONE, Code
 from tbgen.errors import TbgenError
 from tbgen.index.layout import Side, Slot
 from tbgen.index.table import NO_SCORE, Functions
-from tbgen.index.zeroing import BestExit, ExitsOfMany
-from tbgen.packed.decoder import (
-    Answer,
-    ArrayDecoder,
-    BatchDecoder,
-    CodedFile,
-    ExitsOfArrays,
-    Question,
-    decides,
+from tbgen.packed.decoder import Decoder, Exceptions
+from tbgen.packed.encode import coding_of
+from tbgen.packed.exits import ExitFinder, FreshValues, Moves, Target
+from tbgen.packed.kernels.blocks import (
+    BLOCK_SLOTS,
+    DEPTH_CONTEXTS,
+    FUNCTION_CONTEXTS,
+    FUNCTION_ESCAPE,
+    VALUE_CONTEXTS,
+    Coding,
 )
 from tbgen.packed.kernels.questions import DAMAGED, UNSTORED
+from tbgen.packed.pack import rows_of
+from tbgen.store import schema
 from tbgen.store.cache import ChunkCache
-from tbgen.store.table_file import Entry
-from tbgen.system.memory import processors
+from tbgen.store.schema import PACKED, slots_of
+from tbgen.store.table_file import Entry, StoredFile
+from tbgen.system.memory import forget, processors
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -60,23 +64,30 @@ class AnswerMemory(Generic[K, V]):
         self._new.update(answers)
 
 
-_REMEMBERED: Final = 1 << 15
-"""Answers of one table that are kept, of either kind."""
+_REMEMBERED: Final = 1 << 16
+"""Answers of one table that are kept."""
 _MOST_THREADS: Final = 8
 """To decode with; more would wait for the interpreter."""
 
-ValueOnly = tuple[Code, int | None]
+Question: TypeAlias = tuple[Side, Slot, int]
+"""A position and the code of an accrued score, or NO_SCORE."""
+Answer: TypeAlias = tuple[Code, int | None]
 """A code, and a depth in plies where it is stored."""
 
 
-class PackedFile(CodedFile):
+class PackedFile(StoredFile):
     """An open table in packed form; look-ups are safe for threads.
 
-    :param exits: finds the exits of the table's positions, which its values rest on; a file without it can be
-        checked, but not asked.
+    :param fresh: looks up the fresh values that zeroing moves lead to, which the table's values depend on; a
+        file without it can be checked, but not asked.
 
     Raises as :class:`StoredFile` does.
     """
+
+    side: Side
+    """The side to move that is stored."""
+    threads = min(processors(), _MOST_THREADS)
+    """With which many positions are decoded."""
 
     def __init__(
         self,
@@ -84,11 +95,10 @@ class PackedFile(CodedFile):
         *,
         material: Material | None = None,
         cache: ChunkCache | None = None,
-        exits: ExitsOfMany | None = None,
+        fresh: FreshValues | None = None,
     ) -> None:
-        self._exits = exits or self._no_exits
-        self._fresh = AnswerMemory[tuple[Side, Slot], Entry](_REMEMBERED)
-        self._accrued = AnswerMemory[Question, ValueOnly](_REMEMBERED)
+        self._fresh_values = fresh or self._no_values
+        self._answers = AnswerMemory[Question, Answer](_REMEMBERED)
         super().__init__(path, material=material, cache=cache)
 
     def fresh(self, side: Side, slot: Slot) -> Entry:
@@ -96,34 +106,30 @@ class PackedFile(CodedFile):
 
         :raises DamagedTableError: if its block does not decode.
         """
-        return self._fresh.get((side, slot)) or self._decode((side, slot, NO_SCORE))[0]
+        code, depth = self._answer((side, slot, NO_SCORE))
+        assert depth is not None, "depths of fresh states are stored"
+        return code, depth
 
-    def accrued(self, side: Side, slot: Slot, code: Code) -> ValueOnly:
+    def accrued(self, side: Side, slot: Slot, code: Code) -> Answer:
         """Return code of V(P, A), and D(P, A) where it follows, for the code of an accrued score A.
 
         A must have been folded in, must differ from g(P), and its rank must not exceed that of W.
         """
-        known = self._accrued.get((side, slot, code))
-        if known is None:
-            value = self._decode((side, slot, code))[1]
-            assert value is not None, "W decides what becomes of the accrued score"
-            known = value, 0 if value == code else None
-        return known
+        return self._answer((side, slot, code))
 
-    def _decode(self, question: Question) -> tuple[Entry, Code | None]:
+    def _answer(self, question: Question) -> Answer:
+        return self._answers.get(question) or self._decode(question)
+
+    def _decode(self, question: Question) -> Answer:
         """Look up one position by itself."""
-        ((_, entry, value),) = self._look_up([question])
-        if isinstance(entry, TbgenError):
-            raise entry
-        if isinstance(value, TbgenError):
-            raise value
-        return entry, value
+        answers, failed = self._look_up([question])
+        if question not in answers:
+            raise failed or self._flipped()
+        return answers[question]
 
     def learn(self, asked: Iterable[Question]) -> None:
         """Look up together what :meth:`fresh`, and with accrued scores :meth:`accrued`, is going to be asked
         for, so that it is known. What fails is left to them.
-
-        :raises DamagedTableError: if nothing can be looked up.
         """
         if not self.info.stores_accrued:
             asked = ((side, slot, NO_SCORE) for side, slot, _ in asked)
@@ -131,35 +137,23 @@ class PackedFile(CodedFile):
         if unknown:
             self._look_up(sorted(unknown))
 
-    def _look_up(self, asked: Sequence[Question]) -> list[Answer]:
-        """Look positions up, and remember what comes of it."""
-        exceptions = self._exceptions_among([slot for side, slot, _ in asked if side != self.side])
-        known: dict[tuple[Side, Slot], Entry] = {}
-        for side, slot, _ in asked:
-            entry = self._fresh.get((side, slot))
-            if entry is None and side != self.side and slot in exceptions:
-                entry = self._exception(exceptions[slot])
-            if entry is not None:
-                known[side, slot] = entry
-        found: list[Answer] = [
-            (question, known[question[:2]], None)
-            for question in asked
-            if question[2] == NO_SCORE and question[:2] in known
-        ]
-        left = [question for question in asked if question[2] != NO_SCORE or question[:2] not in known]
-        if left:
-            found += self._decoder.look_up(left, known)
-        self._fresh.update(
-            {question[:2]: entry for question, entry, _ in found if not isinstance(entry, TbgenError)}
-        )
-        self._accrued.update(
-            {
-                question: (value, 0 if value == question[2] else None)
-                for question, _, value in found
-                if isinstance(value, int)
-            }
-        )
-        return found
+    def look_up(
+        self, side: NDArray[np.uint8], slots: NDArray[np.int64], accrued: NDArray[np.int64]
+    ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
+        """Return values and depths of many positions: codes of V(P, A), and D(P, A) in plies or -1 where that
+        is not stored; those of W where it decides.
+
+        :param side: uint8 (n,), sides to move.
+        :param slots: int64 (n,), canonical slots of legal positions.
+        :param accrued: int64 (n,), codes of A, which have been folded in and differ from g(P), or NO_SCORE.
+        :raises DamagedTableError: if a block does not decode.
+        """
+        value, depth, inherited, failed = self._decoder.look_up(side, slots, accrued)
+        held = (accrued >= 0) & (np.minimum(accrued, 255 - accrued) <= np.minimum(value, 255 - value))
+        if (value == DAMAGED).any() or (inherited[held] == DAMAGED).any():
+            raise failed or self._flipped()
+        value[held], depth[held] = inherited[held], np.where(inherited == accrued, 0, -1)[held]
+        return value.astype(np.uint8), depth.astype(np.int32)
 
     def of_stored_side(self, slots: NDArray[np.int64]) -> tuple[NDArray[np.uint8], Functions]:
         """Return what the file says of many positions of the side that it stores.
@@ -171,38 +165,110 @@ class PackedFile(CodedFile):
         """
         values, number = self._decoder.of_stored(slots)
         if (values == DAMAGED).any():
-            raise self.damaged("it has flipped bits in a block")
+            raise self._flipped()
         return np.where(values == UNSTORED, NONE, values).astype(np.uint8), self.functions(number)
 
-    def array_decoder(self, exits: ExitsOfArrays) -> ArrayDecoder:
-        """Return what looks many positions up, from arrays to arrays.
+    def functions(self, number: NDArray[np.uint32]) -> Functions:
+        """Return the dictionary of functions with the numbers of all slots, which the caller has decoded.
 
-        :param exits: finds the exits of the table's positions.
+        :raises DamagedTableError: if there are no functions of these numbers.
         """
-        return ArrayDecoder(self, self._exits, exits, self.threads)
+        coding = self.coding
+        if int(number.max(initial=0)) >= len(coding.entry_start) - 1:
+            raise self.damaged("it has positions with functions that are not there")
+        return Functions(self.side, number, coding.entry_start, coding.entry_accrued, coding.entry_value)
 
     @cached_property
-    def _decoder(self) -> BatchDecoder:
-        return BatchDecoder(self, self._exits, self.threads)
+    def coding(self) -> Coding:
+        """All that is needed to decode the blocks."""
+        return self._guard(self._coding)
+
+    @property
+    def blocks(self) -> int:
+        """Number of blocks."""
+        return self.coding.value_stream.length.size
+
+    def exceptions(self) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint16]]:
+        """Return slots, values and depths of the side that is not stored where the rule is wrong."""
+        values, depths = self.data(schema.EXCEPTION_VALUE), self.data(schema.EXCEPTION_DEPTH)
+        return self._exceptions, values, depths.astype(np.uint16)
+
+    def _look_up(self, asked: Sequence[Question]) -> tuple[dict[Question, Answer], TbgenError | None]:
+        """Look positions up, and remember what comes of it; return it with the first error among the
+        exits."""
+        value, depth, inherited, failed = self._decoder.look_up(*np.array(asked, np.int64).T)
+        answers: dict[Question, Answer] = {}
+        columns = value.tolist(), depth.tolist(), inherited.tolist()
+        for (side, slot, accrued), fresh, plies, held in zip(asked, *columns, strict=True):
+            if fresh != DAMAGED:
+                answers[side, slot, NO_SCORE] = Code(fresh), plies
+            if held != DAMAGED:
+                answers[side, slot, accrued] = Code(held), 0 if held == accrued else None
+        self._answers.update(answers)
+        return answers, failed
+
+    @cached_property
+    def _decoder(self) -> Decoder:
+        exceptions = Exceptions(self._exceptions, self._exception)
+        exits = ExitFinder(self.layout, self._fresh_values)
+        return Decoder(self.layout, self.coding, exceptions, exits, self.threads, self._forget_blocks)
 
     def _knows(self, side: Side, slot: Slot, code: int) -> bool:
-        entry = self._fresh.get((side, slot))
-        return entry is not None and (
-            decides(entry, code) or self._accrued.get((side, slot, code)) is not None
-        )
+        fresh = self._answers.get((side, slot, NO_SCORE))
+        if fresh is None:
+            return False
+        is_decided = min(code, 255 - code) > min(fresh[0], 255 - fresh[0])
+        return code == NO_SCORE or is_decided or self._answers.get((side, slot, code)) is not None
 
-    def _exceptions_among(self, slots: list[Slot]) -> dict[Slot, int]:
-        """Return the places of those slots of the derived side that are exceptions."""
-        if not slots or not len(self._exceptions):
-            return {}
-        places = np.minimum(np.searchsorted(self._exceptions, slots), len(self._exceptions) - 1)
-        found = self._exceptions[places] == slots
-        return {slots[at]: int(places[at]) for at in np.flatnonzero(found)}
+    def _load(self) -> None:
+        super()._load()
+        if self.schema is not PACKED:
+            raise self.damaged("it is plain, and was to be read as a packed table")
+        self.side = self.stored_side
 
-    threads = min(processors(), _MOST_THREADS)
-    """With which many positions are decoded."""
+    def _sizes(self) -> dict[str, int]:
+        accrued, blocks = self.info.stores_accrued, self.info.size // BLOCK_SLOTS
+        return super()._sizes() | {
+            "value contexts": VALUE_CONTEXTS,
+            "depth contexts": DEPTH_CONTEXTS,
+            "function contexts": FUNCTION_CONTEXTS if accrued else 0,
+            "function symbols": FUNCTION_ESCAPE + 1 if accrued else 0,
+            "coded blocks": blocks,
+            "function blocks": blocks if accrued else 0,
+        }
 
-    def _no_exits(
-        self, side: Side, slots: Sequence[Slot], *, captures_only: bool = False
-    ) -> list[BestExit | TbgenError | None]:
+    def _coding(self) -> Coding:
+        start = self.data(schema.FUNCTION_START)
+        if (len(start) > 1) != self.info.stores_accrued:
+            raise self.damaged("it has functions of accrued scores against what it says")
+        if len(start) and (start[0] or start[-1] != self.info.runs or (start[1:] < start[:-1]).any()):
+            raise self.damaged("its functions do not begin and end with their entries")
+        coding = coding_of(rows_of(self.layout, self.side), self.data)
+        values, functions = coding.value_stream, coding.function_stream
+        for stream, wanted in ((values, schema.VALUE_DATA), (functions, schema.FUNCTION_DATA)):
+            if int(stream.length.sum(dtype=np.int64)) != len(stream.data):
+                raise self.damaged(f"its {wanted.name} has another length")
+        return coding
+
+    def _forget_blocks(self) -> None:
+        """Give back the memory of mapped blocks; they stay in the cache of the system."""
+        for mapped in self._maps:
+            forget(mapped)
+
+    @cached_property
+    def _exceptions(self) -> NDArray[np.int64]:
+        slots = slots_of(self.data(schema.EXCEPTION_STEP))
+        there = self._arrays[schema.EXCEPTION_VALUE].shape[0]
+        if len(slots) != there or (there and slots[-1] >= self.layout.size):
+            raise self.damaged("its exceptions are not those of its slots")
+        return slots
+
+    def _exception(self, place: int) -> Entry:
+        value, depth = self._arrays[schema.EXCEPTION_VALUE], self._arrays[schema.EXCEPTION_DEPTH]
+        return value.item(0, place), depth.item(0, place)
+
+    def _flipped(self) -> TbgenError:
+        return self.damaged("it has flipped bits in a block")
+
+    def _no_values(self, targets: Sequence[Target], moves: Moves) -> tuple[NDArray[np.int64], None]:
         raise TbgenError(f"{self.path} was opened without the tables that it rests on")

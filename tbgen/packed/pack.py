@@ -1,5 +1,6 @@
 """Choosing the side to move of a table that is stored, its order, and the exceptions on the derived side."""
 
+import functools
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tbgen.index.layout import BLACK_TO_MOVE, SIDES, WHITE_TO_MOVE, Layout, Side
+from tbgen.index.layout import BLACK_TO_MOVE, MIRROR_FILES, SIDES, WHITE_TO_MOVE, Layout, Side
 from tbgen.packed.kernels.blocks import CAPTURE_FLAG
 from tbgen.packed.kernels.derive import (
     PhasePlies,
@@ -22,6 +23,7 @@ from tbgen.packed.kernels.derive import (
 )
 from tbgen.packed.kernels.rows import Rows
 from tbgen.packed.rooms import THREAD
+from tbgen.retro.geometry import BIT, IMAGES
 from tbgen.retro.kernels.canonical import expand_words
 from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.kernels.phase import side_exits
@@ -63,14 +65,13 @@ def digit_order(layout: Layout, side: Side) -> list[int]:
     return men(1 - side) + men(side)
 
 
+@functools.cache
 def rows_of(layout: Layout, side: Side) -> Rows:
     """Return the rows of a table with one side to move, as the kernels see them."""
     order = digit_order(layout, side)
     radix = [10 if man == 0 and not layout.pawns else 64 for man in order[:-1]]
-    pawns = [
-        [sum(1 << square for square in part) for part in (p[: layout.white_pawns], p[layout.white_pawns :])]
-        for p in layout.placements
-    ]
+    placements = np.array(layout.placements, np.int64)
+    pawns, images = (_sets_of(layout, squares) for squares in (placements, IMAGES[MIRROR_FILES][placements]))
     return Rows(
         int(side),
         np.array(layout.kinds, np.int64),
@@ -80,10 +81,16 @@ def rows_of(layout: Layout, side: Side) -> Rows:
         like_men(layout),
         not layout.pawns,
         int(np.prod(radix)),
-        np.array(pawns, np.uint64).reshape(-1, 2),
+        pawns,
         6 * (layout.free - 1 - order[-1]),
-        np.array([mirrors_itself(layout, phase) for phase in range(len(layout.placements))], np.int64),
+        (pawns == images).all(axis=1).astype(np.int64),
     )
+
+
+def _sets_of(layout: Layout, placements: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return the squares of White's and Black's pawns as sets, uint64 (n, 2)."""
+    colours = placements[:, : layout.white_pawns], placements[:, layout.white_pawns :]
+    return np.stack([np.bitwise_or.reduce(BIT[squares], axis=1) for squares in colours], axis=1)
 
 
 _SEARCH_ROUNDS: Final = 2

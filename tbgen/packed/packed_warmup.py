@@ -13,18 +13,23 @@ from tbgen.index.layout import SIDES, layout_of
 from tbgen.index.table import AccruedForm, ArraySource
 from tbgen.packed.decoder import room_for
 from tbgen.packed.encode import coding_of, empty_stream, encoding_of, step_shapes
+from tbgen.packed.exits import destinations_of
 from tbgen.packed.kernels.blocks import Coding, Content
 from tbgen.packed.kernels.encode import count_blocks, count_codes, decode_blocks, encode_blocks, toggle_flags
 from tbgen.packed.kernels.questions import answer, ask, follow
+from tbgen.packed.kernels.rows import find_ranks
+from tbgen.packed.kernels.zeroing import COLUMNS, keep_best, list_zeroing
 from tbgen.packed.pack import NeedFinder, rows_of
-from tbgen.packed.rooms import make_room
+from tbgen.packed.rooms import make_move_room, make_room
 from tbgen.retro.solver import solve
 
 FAMILY: Final = __name__
 """Name in the cache of the kernels that write packed tables."""
 
 _SMALLEST: Final = Material.parse("KNvK")
-_ROWS: Final = rows_of(layout_of(_SMALLEST), SIDES[0])
+_LAYOUT: Final = layout_of(_SMALLEST)
+_ROWS: Final = rows_of(_LAYOUT, SIDES[0])
+_ONE: Final = np.ones(1, np.int64)
 _CODE: Final = np.zeros(2, np.uint8)
 
 
@@ -48,21 +53,25 @@ def compile_asking() -> None:
 
 def compile_questions() -> None:
     """Compile what finds the questions about positions, and what follows from the answers."""
-    batch, room = room_for(1, 1), make_room()
+    batch, room = room_for(_ONE), make_room()
     compile_for(ask, _ROWS, batch, room, 0, 1)
     compile_for(follow, _coding(), batch, False, room)
 
 
 def compile_answers() -> None:
-    """Compile what answers questions."""
-    compile_for(answer, _coding(), room_for(1, 1), np.zeros(1, np.int64), make_room(), 0, 1)
+    """Compile what answers questions, counts moves and finds exits."""
+    room, to, moves = make_room(), destinations_of(_LAYOUT), np.zeros((1, COLUMNS), np.int64)
+    compile_for(answer, _coding(), room_for(_ONE), _ONE, room, 0, 1)
+    compile_for(find_ranks, _ROWS, 0, _ONE, room.squares, room.moves, _ONE)
+    compile_for(list_zeroing, to, 0, _ONE, False, make_move_room(), moves)
+    compile_for(keep_best, to, 0, moves, moves, moves)
 
 
 def compile_finding() -> None:
     """Compile what finds what has to be stored, by solving a small table."""
     kings = Material.parse("KvK")
     rest = solve(kings, {}, Variant.R_MOBILITY, accrued=AccruedForm.NOTHING)
-    finder = NeedFinder(layout_of(_SMALLEST))
+    finder = NeedFinder(_LAYOUT)
     solve(
         _SMALLEST,
         {kings: ArraySource(rest.value, rest.depth)},

@@ -9,7 +9,9 @@ from tbgen.compiler.jit import python_of
 from tbgen.packed.kernels.blocks import BLOCK_ROWS, BLOCK_SLOTS, MOST_STEPS, Room, RowBlock
 from tbgen.packed.kernels.derive import Derived, Replies
 from tbgen.packed.kernels.rows import MAX_FREE, MAX_MOVES
+from tbgen.packed.kernels.zeroing import MoveRoom
 from tbgen.retro.kernels.moves import MAX_WORD_MOVES, move_buffer
+from tbgen.retro.kernels.targets import men_buffer
 
 
 def make_room() -> Room:
@@ -40,11 +42,17 @@ def make_derived() -> Derived:
     )
 
 
+def make_move_room() -> MoveRoom:
+    """Return working memory to list zeroing moves."""
+    squares, child = np.zeros((2, MAX_FREE), np.int64)
+    return MoveRoom(squares, python_of(men_buffer)(), child)
+
+
 class _Rooms(threading.local):
     """The rooms of one thread, made when it first asks for them."""
 
     def __init__(self) -> None:
-        self.room, self.derived = make_room(), make_derived()
+        self.room, self.derived, self.moves = make_room(), make_derived(), make_move_room()
 
 
 THREAD: Final = _Rooms()

@@ -13,7 +13,6 @@ import numpy as np
 
 from tbgen.board.material import Material
 from tbgen.index.table import Source, Table
-from tbgen.index.zeroing import ExitsOfMany
 from tbgen.progress import Progress
 from tbgen.store.cache import ChunkCache
 from tbgen.store.dataset_file import open_file
@@ -21,6 +20,7 @@ from tbgen.store.schema import COUNT, PACKED
 from tbgen.store.table_file import TableFile
 
 if TYPE_CHECKING:
+    from tbgen.packed.exits import FreshValues
     from tbgen.packed.file import PackedFile
 
 
@@ -47,12 +47,12 @@ AnyTable: TypeAlias = "TableFile | PackedFile"
 
 
 def open_table(
-    path: Path, material: Material, *, cache: ChunkCache | None = None, exits: ExitsOfMany | None = None
+    path: Path, material: Material, *, cache: ChunkCache | None = None, fresh: "FreshValues | None" = None
 ) -> AnyTable:
     """Return an open table.
 
     :param cache: where decoded chunks are kept.
-    :param exits: finds the exits of the table's positions, if they are to be looked up one by one.
+    :param fresh: looks up the fresh values that zeroing moves lead to, if positions are to be looked up.
 
     Raises as :class:`StoredFile` does.
     """
@@ -60,9 +60,9 @@ def open_table(
         return TableFile(path, material=material, cache=cache)
     from tbgen.packed.file import PackedFile
 
-    if exits is not None:
+    if fresh is not None:
         ensure_compiled()
-    return PackedFile(path, material=material, cache=cache, exits=exits)
+    return PackedFile(path, material=material, cache=cache, fresh=fresh)
 
 
 def _holds_packed(path: Path) -> bool:

@@ -31,11 +31,12 @@ from tbgen.cells.cell import Cell
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.routes import Route, routes_of
 from tbgen.errors import MissingLayerError
-from tbgen.index.arrays import ranges, slots_of
+from tbgen.index.arrays import slots_of
 from tbgen.index.layout import SIDES, WHITE_TO_MOVE, Side, Slot, layout_of
 from tbgen.index.position import locate
-from tbgen.index.table import FRESH, LAST_RUN, NO_SCORE, Table
+from tbgen.index.table import FRESH, LAST_RUN, NO_SCORE
 from tbgen.packed.file import PackedFile
+from tbgen.probe.loaded import LoadedTable
 from tbgen.probe.states import State
 from tbgen.probe.values import Place
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER
@@ -104,27 +105,6 @@ def _origins(step: Step) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     return [(origin, origin + step[0] + 8 * step[1]) for origin in origins]
 
 
-class IndexedTable:
-    """A table in memory, with an index of its runs."""
-
-    def __init__(self, table: Table) -> None:
-        self.table = table
-        self._mask = table.run_mask.ravel()
-        self._before = np.concatenate([[0], np.cumsum(np.bitwise_count(self._mask), dtype=np.int64)])
-        self._starts = np.concatenate([[0], np.flatnonzero(table.run_rank & LAST_RUN) + 1])
-
-    def runs(self, holder: Side, side: Side, slots: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-        """Return the runs of slots for the accrued scores of a holder, shape (n,) each: the place of the slot
-        among the slots, and the number of the run, those of a slot by rising rank."""
-        word, bit = np.divmod((2 * holder + side) * self.table.layout.size + slots, 64)
-        first_bit = np.uint64(1) << bit.astype(np.uint64)
-        place = np.flatnonzero(self._mask[word] & first_bit)
-        earlier = np.bitwise_count(self._mask[word] & (first_bit - np.uint64(1)))
-        number = (self._before[word] + earlier)[place]
-        counts = self._starts[number + 1] - self._starts[number]
-        return [np.repeat(place, counts), ranges(self._starts[number], counts)]
-
-
 def fresh_holds(fresh: Codes, ranks: Codes, side: Side, holder: Side, rank: int) -> NDArray[np.bool_]:
     """Return where the accrued score of a rank that a side has does not matter, by the fresh values and the
     ranks of positions with one side to move."""
@@ -142,12 +122,12 @@ class TableStates:
 
     timed: Final = True
 
-    def __init__(self, stored: IndexedTable, cell: Cell, side: Side) -> None:
-        table, (_, self._swapped) = stored.table, cell.material()
+    def __init__(self, table: LoadedTable, cell: Cell, side: Side) -> None:
+        _, self._swapped = cell.material()
         self._table, self._side = table, SIDES[side ^ self._swapped]
         self._ranks = ranks_of(cell)[side]
         there = self._ranks != NO_RANK
-        self._stored, self._slots = stored, np.where(there, slots_in_table(cell), 0)
+        self._slots = np.where(there, slots_in_table(cell), 0)
         self._value = np.where(there, table.value[self._side][self._slots], NONE).astype(np.uint8)
         self._depth = table.depth[self._side][self._slots]
 
@@ -173,8 +153,8 @@ class TableStates:
         return self._seen(np.where(fresh, self._value, value), np.where(fresh, self._depth, depth))
 
     @cached_property
-    def _runs(self) -> list[list[NDArray[np.int64]]]:
-        return [self._stored.runs(holder, self._side, self._slots) for holder in SIDES]
+    def _runs(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        return [self._table.runs(holder, self._side, self._slots) for holder in SIDES]
 
     def _seen(self, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> Block:
         """Return codes as seen with the colours of the positions."""
@@ -307,7 +287,7 @@ class WithoutRights:
 
     def __init__(self, values: "Values") -> None:
         self._values, self._layered = values, values.variant.layered
-        self._kept: dict[Material, IndexedTable] = {}
+        self._kept: dict[Material, LoadedTable] = {}
 
     def values_of(self, states: Sequence[State]) -> list[Code]:
         """Return the code of V(P, A) of each state."""
@@ -339,7 +319,7 @@ class WithoutRights:
         assert route.passed is None, "tables in memory have no en passant positions"
         material, _ = route.destination.material()
         stored = self._kept.get(material)
-        if stored is None or (accrued and not stored.table.stores_accrued):
+        if stored is None or (accrued and not stored.stores_accrued):
             # Of those that are large one at a time.
             self._kept = {other: kept for other, kept in self._kept.items() if other.men <= _READ_MEN}
             if accrued and not self._values.table(material).info.stores_accrued:
@@ -347,7 +327,7 @@ class WithoutRights:
                     f"{material} was built without accrued scores, and what castling rights are worth "
                     "depends on them: build it again (tbgen build --force)"
                 )
-            stored = self._kept[material] = IndexedTable(self._values.plain_table(material).read())
+            stored = self._kept[material] = LoadedTable(self._values.plain_table(material))
         return TableStates(stored, route.destination, side_after(route))
 
     def _asked(self, route: Route) -> NDArray[np.uint8]:

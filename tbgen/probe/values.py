@@ -1,35 +1,23 @@
-"""Values of states from the tables of some directories, and where the zeroing moves of positions lead."""
+"""Values of states from the tables of some directories."""
 
-import functools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
-from functools import partial
 from os import PathLike
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import chess
+import numpy as np
+from numpy.typing import NDArray
 
-from tbgen.board.kinds import NO_PROMOTION, PROMOTIONS, between, reach
 from tbgen.board.material import Material
 from tbgen.board.score import NONE, Code, Signed, code_of, of_code, rank_of
 from tbgen.board.variant import Variant
 from tbgen.errors import MissingLayerError, MissingTableError, TbgenError, result_or_error
-from tbgen.index.layout import (
-    IMAGE,
-    MIRROR_FILES,
-    SIDES,
-    Layout,
-    Placement,
-    Side,
-    Slot,
-    layout_of,
-    swap_colours,
-)
+from tbgen.index.layout import Layout, Side, Slot
 from tbgen.index.table import NO_SCORE
-from tbgen.index.zeroing import CAPTURED_PAWN, PROMOTED, BestExit, ExitsOfMany, targets_of
 from tbgen.packed.tables import AnyTable, open_table
 from tbgen.probe.states import Goal, State
 from tbgen.store.cache import ChunkCache, Recent
@@ -37,18 +25,9 @@ from tbgen.store.format import directories_of, find_table
 from tbgen.store.table_file import Entry, TableFile
 
 if TYPE_CHECKING:
+    from tbgen.packed.exits import Moves, Target
     from tbgen.packed.file import PackedFile
-
-
-_PAWN_REACH: Final = tuple(tuple(chess.BB_PAWN_ATTACKS[colour]) for colour in (chess.WHITE, chess.BLACK))
-"""Squares that a pawn attacks, by side and square."""
-_NOTHING: Final = 0
-"""Captured, as :func:`tbgen.index.zeroing.targets_of` numbers it: by a pawn that steps forward."""
-
-
-_Change: TypeAlias = tuple[Side, int, int]
-"""What a move does to the men: the one that moves, the number of the man that is captured, and what a pawn
-promotes to."""
+    from tbgen.probe.loaded import LoadedTable
 
 
 class Place(NamedTuple):
@@ -63,175 +42,24 @@ class Place(NamedTuple):
     ep_square: int
 
 
-class ReachedPlace(NamedTuple):
-    """Where a move leads.
-
-    :ivar swapped: whether that table has the colours the other way round.
-    """
-
-    place: Place
-    swapped: bool
-
-
-_Move: TypeAlias = tuple[int, int, int, list[int], Placement, Sequence[int]]
-"""A zeroing move, checks aside: from where, to where, the number of its capture, the squares of the free men
-after it (of one that is captured the one where it stood), the mover's pawns after it, and what it promotes
-to."""
-
-
-class ZeroingMoves:
-    """The captures and pawn moves in the positions of one table, without an en passant right; get it from
-    :func:`zeroing_moves_of`."""
-
-    def __init__(self, layout: Layout) -> None:
-        self._layout = layout
-        self._kinds = tuple(layout.material.kinds[kind] for kind in layout.kinds)
-        self._reach = tuple(map(reach, self._kinds))
-        self._men = tuple(
-            tuple(man for man, colour in enumerate(layout.colours) if colour == side) for side in SIDES
-        )
-        self._targets = {
-            (SIDES[side], *men): (layout_of(target.material), target.swapped, target.source)
-            for (side, *men), target in targets_of(layout).items()
-        }
-
-    def reached(self, side: Side, slot: Slot, *, captures_only: bool = False) -> list[ReachedPlace]:
-        """Return where the zeroing moves of a legal position lead, or its captures alone.
-
-        :param slot: any slot of the position, canonical or not.
-        """
-        free, pawns = self._layout.squares(slot)
-        white = self._layout.white_pawns
-        mine, theirs = (pawns[white:], pawns[:white]) if side else (pawns[:white], pawns[white:])
-        enemies = {free[man]: man + 1 for man in self._men[1 - side][1:]}  # all but the king
-        enemies |= dict.fromkeys(theirs, CAPTURED_PAWN)
-        occupied = 0
-        for square in (*free, *pawns):
-            occupied |= 1 << square
-        found: list[ReachedPlace] = []
-        for start, stop, captured, moved, own, promotions in self._moves(side, free, mine, enemies, occupied):
-            if captured == _NOTHING and captures_only:
-                continue
-            left = theirs
-            if captured == CAPTURED_PAWN:
-                left = tuple(square for square in theirs if square != stop)
-            men = occupied ^ 1 << start | 1 << stop
-            if not self._in_check(side, moved, left, men, captured):
-                double = captured == _NOTHING and abs(stop - start) == 16
-                passed = self._passed(side, start, stop, moved, own, left, men) if double else -1
-                found += [
-                    self._reached((side, captured, kind), moved, own, left, passed) for kind in promotions
-                ]
-        return found
-
-    def _moves(
-        self, side: Side, free: list[int], mine: Placement, enemies: dict[int, int], occupied: int
-    ) -> Iterator[_Move]:
-        """Yield zeroing moves, checks aside.
-
-        :param enemies: numbers of the captures, by square.
-        """
-        for man in self._men[side]:
-            start = free[man]
-            reached = self._reach[man][start]
-            for stop, captured in enemies.items():
-                if reached >> stop & 1 and not between(self._kinds[man], start, stop) & occupied:
-                    moved = free.copy()
-                    moved[man] = stop
-                    yield start, stop, captured, moved, mine, (NO_PROMOTION,)
-        forward, home = (-8, 6) if side else (8, 1)
-        for start in mine:
-            others = tuple(square for square in mine if square != start)
-            targets = [target for target in enemies.items() if _PAWN_REACH[side][start] >> target[0] & 1]
-            steps = 2 if start >> 3 == home else 1
-            for stop in range(start + forward, start + forward * (steps + 1), forward):
-                if occupied >> stop & 1:
-                    break
-                targets.append((stop, _NOTHING))
-            for stop, captured in targets:
-                if 8 <= stop < 56:
-                    yield start, stop, captured, free, (*others, stop), (NO_PROMOTION,)
-                else:
-                    men = [*free, *[0] * (PROMOTED - len(free)), stop]
-                    yield start, stop, captured, men, others, PROMOTIONS
-
-    def _passed(
-        self, side: Side, start: int, stop: int, free: list[int], mine: Placement, theirs: Placement, men: int
-    ) -> int:
-        """Return the square that a pawn has passed by a double step if it may be captured there, else -1."""
-        middle, others = (start + stop) // 2, mine[:-1]
-        for square in theirs:
-            men_after = men ^ 1 << square ^ 1 << stop | 1 << middle
-            able = _PAWN_REACH[side][middle] >> square & 1
-            if able and not self._in_check(SIDES[1 - side], free, others, men_after, _NOTHING):
-                return middle
-        return -1
-
-    def _in_check(self, side: Side, free: list[int], theirs: Placement, occupied: int, captured: int) -> bool:
-        """Tell whether the other side's men, but for a captured one, attack the king of a side."""
-        king = free[side]
-        for man in self._men[1 - side]:
-            start = free[man]
-            attacks = self._reach[man][start] >> king & 1 and man + 1 != captured
-            if attacks and not between(self._kinds[man], start, king) & occupied:
-                return True
-        pawns = _PAWN_REACH[side][king]  # from where pawns attack, which go the other way
-        return any(pawns >> square & 1 for square in theirs)
-
-    def _reached(
-        self, change: _Change, free: list[int], mine: Placement, theirs: Placement, passed: int
-    ) -> ReachedPlace:
-        side, (layout, swapped, source) = change[0], self._targets[change]
-        other = SIDES[1 - side]
-        white, black = (theirs, mine) if side else (mine, theirs)
-        squares = [free[man] for man in source]
-        if swapped:
-            other = side
-            squares = [swap_colours(square) for square in squares]
-            white, black = (tuple(map(swap_colours, pawns)) for pawns in (black, white))
-            # An en passant right is of the same material as the position before, which is never swapped.
-        if passed >= 0 and (*sorted(white), *sorted(black)) not in layout.rows:
-            # Two pawns side by side are no mirror image of themselves: exactly one placement is canonical.
-            passed = IMAGE[MIRROR_FILES][passed]
-        return ReachedPlace(Place(layout, other, layout.slot(squares, (*white, *black)), passed), swapped)
-
-
-zeroing_moves_of: Final = functools.cache(ZeroingMoves)
-"""Returns the zeroing moves in the positions of a table."""
-
-
-def best_exits(
-    values: "Values", moves: ZeroingMoves, side: Side, slots: Sequence[Slot], *, captures_only: bool = False
-) -> list[BestExit | TbgenError | None]:
-    """Return the exits of positions of one table, as :class:`tbgen.index.zeroing.ExitsOfMany` says.
-
-    :param values: looks up what the moves lead to.
-    :param moves: those of the table.
-    """
-    reached = [moves.reached(side, slot, captures_only=captures_only) for slot in slots]
-    values.learn((place, NO_SCORE) for each in reached for place, _ in each)
-    return [result_or_error(_best, values, side, each) for each in reached]
-
-
-def _best(values: "Values", side: Side, reached: list[ReachedPlace]) -> BestExit | None:
-    found = [(values.fresh(place), swapped) for place, swapped in reached]
-    if not found:
-        return None
-    entries = [(code ^ 255 if swapped else code, depth) for (code, depth), swapped in found]
-    # The smaller the code, the better for the table's White.
-    best = (max if side else min)(code for code, _ in entries)
-    depths = [depth for code, depth in entries if code == best]
-    return BestExit(Code(best), min(depths), max(depths))
-
-
 MAX_OPEN_FILES: Final = 64
 CACHE_BYTES: Final = 64 << 20
 """Decoded chunks that a tablebase keeps."""
+_LOADED_BYTES: Final = 512 << 20
+"""Plain tables that are kept in memory."""
+_SINGLES_MAX: Final = 1 << 13
+"""Positions of one table that are looked up one by one: for fewer no plain table is loaded."""
+_SINGLES_MAX_LOADED: Final = 100
+"""The same where the table is loaded already."""
 _SLOT_BITS: Final = 48
 RightsGoal: TypeAlias = Callable[[chess.Board, Code], tuple[Code, int | None]]
 """Returns the code of V(P, A), and D(P, A) in plies where it is known, of a position with castling rights."""
 _UNKNOWN: Final = Goal(Signed(0), 0)
 """Stands where nothing has been looked up yet."""
+
+
+_LOST: Final = (-1, 0)
+"""Stands for code and depth that cannot be looked up."""
 
 
 class Values:
@@ -258,6 +86,7 @@ class Values:
         self._cache = ChunkCache(cache_bytes)
         # A file that is dropped closes with its last reference: another thread may be reading it.
         self._files = Recent[AnyTable](max_open, lambda _: 1)
+        self._loaded = Recent["LoadedTable"](_LOADED_BYTES, lambda table: table.bytes)
         self._lock = Lock()
         self._closed = False
         self._copies = ExitStack()
@@ -344,9 +173,70 @@ class Values:
             raise table.damaged("it has no value for a legal position")
         return entry
 
-    def exits(self, material: Material) -> ExitsOfMany:
-        """Return what finds the exits of the positions of a table, whether it is there or not."""
-        return partial(best_exits, self, zeroing_moves_of(layout_of(material)))
+    def look_up(
+        self, table: AnyTable, side: NDArray[np.uint8], slots: NDArray[np.int64], accrued: NDArray[np.int64]
+    ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
+        """Return what :meth:`tbgen.packed.file.PackedFile.look_up` does, of a table in either form."""
+        if isinstance(table, TableFile):
+            value, depth = self.loaded(table).look_up(side, slots, accrued)
+        else:
+            value, depth = table.look_up(side, slots, accrued)
+        if (value == NONE).any():
+            raise table.damaged("it has no value for a legal position")
+        return value, depth
+
+    def loaded(self, table: TableFile) -> "LoadedTable":
+        """Return a plain table in memory; those used last stay there."""
+        from tbgen.probe.loaded import LoadedTable
+
+        return self._loaded.made(table.layout, lambda: LoadedTable(table))
+
+    def fresh_after(
+        self, targets: Sequence["Target"], moves: "Moves"
+    ) -> tuple[NDArray[np.int64], TbgenError | None]:
+        """Return the fresh values and depths after zeroing moves, for exits (:data:`FreshValues` of
+        ``tbgen/packed/exits.py``)."""
+        if len(moves) <= _SINGLES_MAX_LOADED:
+            return self._fresh_one_by_one(targets, moves)
+        entries, failed = np.full((len(moves), 2), _LOST, np.int64), None
+        number = np.where(moves[:, 3] < 0, moves[:, 1], len(targets))  # tables in memory have no rights
+        for target in np.unique(number).tolist():
+            rows = np.flatnonzero(number == target)
+            try:
+                if target < len(targets) and self._is_for_arrays(targets[target][0], len(rows)):
+                    layout, side = targets[target]
+                    sides, none = np.full(len(rows), side, np.uint8), np.full(len(rows), NO_SCORE)
+                    found = self.look_up(self.table(layout.material), sides, moves[rows, 2], none)
+                    entries[rows] = np.stack(found, axis=1)
+                else:
+                    entries[rows], error = self._fresh_one_by_one(targets, moves[rows])
+                    failed = failed or error
+            except TbgenError as error:
+                failed = failed or error.with_traceback(None)
+        return entries, failed
+
+    def _is_for_arrays(self, layout: Layout, count: int) -> bool:
+        """Whether so many positions of a table are looked up together."""
+        most = _SINGLES_MAX if self._loaded.get(layout) is None else _SINGLES_MAX_LOADED
+        return count > most
+
+    def _fresh_one_by_one(
+        self, targets: Sequence["Target"], moves: "Moves"
+    ) -> tuple[NDArray[np.int64], TbgenError | None]:
+        """Return what :meth:`fresh_after` does."""
+        places, entries, failed = list[Place](), list[tuple[int, int]](), None
+        for _, target, slot, ep_square in moves.tolist():
+            layout, side = targets[target]
+            places.append(Place(layout, side, Slot(slot), ep_square))
+        if len(places) > 1:
+            self.learn((place, NO_SCORE) for place in places)
+        for place in places:
+            try:
+                entries.append(self.fresh(place))
+            except TbgenError as error:
+                failed = failed or error.with_traceback(None)
+                entries.append(_LOST)
+        return np.array(entries, np.int64).reshape(-1, 2), failed
 
     def stored_of_many(self, states: Sequence[State | TbgenError]) -> list[Goal | TbgenError]:
         """Return what :meth:`stored` does for each state, or else the error; errors among the states stay.
@@ -423,7 +313,7 @@ class Values:
             if file is None:
                 try:
                     path = self.path_of(material)
-                    file = open_table(path, material, cache=self._cache, exits=self.exits(material))
+                    file = open_table(path, material, cache=self._cache, fresh=self.fresh_after)
                 except MissingTableError as error:
                     error.__context__ = None
                     first, *others = self.directories

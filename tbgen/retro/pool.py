@@ -23,6 +23,7 @@ from tbgen.index.zeroing import (
     reached_by_pawn_steps,
     targets_of,
 )
+from tbgen.retro.geometry import IMAGES
 from tbgen.retro.kernels.sweep import SweepResults
 from tbgen.retro.kernels.targets import Pool, Routes, Targets
 from tbgen.retro.workspace import expand
@@ -44,19 +45,23 @@ class Map(Protocol):
 @functools.cache
 def _placement_rows(layout: Layout) -> NDArray[np.int32]:
     rows = np.full(64**layout.pawns, -1, np.int32)
+    placements, white = np.array(layout.placements, np.int64), layout.white_pawns
+    weights = 64 ** np.arange(layout.pawns)[::-1]
     for symmetry in (MIRROR_FILES, 0):
-        for placement, row in layout.rows.items():
-            key = 0
-            for square in layout.placement_of(placement, symmetry):
-                key = key * 64 + square
-            rows[key] = 2 * row + symmetry
+        squares = IMAGES[symmetry][placements]
+        squares[:, :white].sort(axis=1)
+        squares[:, white:].sort(axis=1)
+        rows[squares @ weights] = 2 * np.arange(len(placements)) + symmetry
     return rows
 
 
-def make_directory(layout: Layout, block_at: Mapping[Material, int], blocks: int) -> Targets:
+def make_directory(
+    layout: Layout, block_at: Mapping[Material, int], blocks: int, configs: Iterable[Sequence[int]]
+) -> Targets:
     """Return the directory of a table's targets, its own blocks and en passant positions in place.
 
-    ``block_at`` says where the blocks of every material begin among all ``blocks``.
+    ``block_at`` says where the blocks of every material begin among all ``blocks``; ``configs`` are the en
+    passant configurations in the pool.
     """
     found = targets_of(layout)
     number = np.full((2, CAPTURED_PAWN + 1, len(KINDS)), -1, np.int64)
@@ -73,7 +78,7 @@ def make_directory(layout: Layout, block_at: Mapping[Material, int], blocks: int
     own = np.arange(len(layout.placements)) * layout.phase_size
     begin[: len(own)] = np.column_stack([own, layout.size + own])
     ep_row = np.full((len(layout.placements), 16), -1, np.int32)
-    for config, (phase, square) in enumerate(en_passant_configs(layout)):
+    for config, (phase, square) in enumerate(configs):
         ep_row[phase, square % 8 + (8 if square > 31 else 0)] = config
     return Targets(
         number,
@@ -141,7 +146,7 @@ class PoolLoader:
         self.pool: Final = Pool(
             np.empty(slots, np.uint8),
             np.empty(slots, np.uint16),
-            make_directory(layout, block_at, blocks),
+            make_directory(layout, block_at, blocks, en_passant_configs(layout)),
             no_routes(),
         )
         self._table = table

@@ -17,8 +17,8 @@ from tbgen.errors import DamagedTableError, MissingTableError, TbgenError
 from tbgen.index.layout import Side, Slot
 from tbgen.index.table import NO_SCORE
 from tbgen.packed import decoder as batch
-from tbgen.packed.decoder import BatchDecoder, Question
-from tbgen.packed.file import PackedFile
+from tbgen.packed.decoder import Decoder
+from tbgen.packed.file import PackedFile, Question
 from tbgen.probe.states import ProbeResult
 from tbgen.store.format import table_path
 from tests.support.exhaustive import exhaustive, sample
@@ -133,7 +133,7 @@ def test_nothing_is_decoded_by_itself_or_twice(
         assert not seen
         assert many.probe(chess.Board("8/8/8/8/1N6/3k4/8/K7 b - - 0 1"))
         assert seen
-        monkeypatch.setattr(BatchDecoder, "look_up", None)
+        monkeypatch.setattr(Decoder, "look_up", None)
         assert list(many.probe_many(*asked)) == found
 
 

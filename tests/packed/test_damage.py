@@ -64,7 +64,7 @@ def test_a_flipped_byte_of_a_block_is_noticed_by_the_probe_that_meets_it(path: P
         damaged = bytearray(content)
         damaged[begin + at] ^= 16
         path.write_bytes(damaged)
-        with PackedFile(path, exits=values.exits(KNVK)) as file:
+        with PackedFile(path, fresh=values.fresh_after) as file:
             # Every tenth position; those of one block of forty are refused.
             slots, wrong = (np.flatnonzero(value[file.side] != NONE)[at // 40 % 10 :: 10].tolist(), 0)
             for slot in slots:

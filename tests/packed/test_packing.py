@@ -11,18 +11,19 @@ from threading import Thread
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from tbgen import open_tablebase
 from tbgen.board.material import Material
 from tbgen.board.score import NONE, Code
 from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
-from tbgen.index.layout import SIDES, Side, Slot, layout_of
+from tbgen.index.layout import SIDES, Slot, layout_of
 from tbgen.index.position import board_of, locate
 from tbgen.index.table import FRESH
-from tbgen.index.zeroing import BestExit
 from tbgen.packed import sources as sources_of_build
 from tbgen.packed.copies import COPIES
+from tbgen.packed.exits import Moves, Target
 from tbgen.packed.file import PackedFile
 from tbgen.packed.sources import PackedSource, Sources
 from tbgen.packed.unpack import promotions, unpack
@@ -137,7 +138,7 @@ def test_every_state_of_single_positions(name: str, every: int, tables: Path, pa
     values = Values([tables], variant=R, max_open=64, cache_bytes=1 << 24)
     with (
         TableFile(table_path(tables, name, R)) as full,
-        PackedFile(path, exits=values.exits(Material.parse(name))) as file,
+        PackedFile(path, fresh=values.fresh_after) as file,
     ):
         value, depth = full.read_fresh()
         for side in SIDES:
@@ -183,21 +184,18 @@ def test_two_packings_are_the_same_file_but_for_times(
 def test_an_exit_is_asked_for_where_captures_decide(tables: Path, packed: PackedTables) -> None:
     """A packed table cannot answer without the tables that it rests on."""
     path = packed("KBvKN")
-    asked: list[Slot] = []
+    asked: list[Moves] = []
 
-    def exits(
-        side: Side, slots: Sequence[Slot], *, captures_only: bool = False
-    ) -> list[BestExit | TbgenError | None]:
-        asked.extend(slots)
-        return [BestExit(Code(0), 4, 4) for _ in slots]
+    def fresh(targets: Sequence[Target], moves: Moves) -> tuple[NDArray[np.int64], None]:
+        asked.append(moves)
+        return np.array([(0, 4) for _ in moves]), None
 
-    with PackedFile(path, exits=exits) as file, TableFile(table_path(tables, "KBvKN", R)) as full:
+    with PackedFile(path, fresh=fresh) as file, TableFile(table_path(tables, "KBvKN", R)) as full:
         value, _ = full.read_fresh()
-        for slot in itertools.islice(np.flatnonzero(value[file.side] != NONE), 200):
-            file.fresh(file.side, Slot(int(slot)))
-    assert asked
+        slots = (Slot(int(slot)) for slot in np.flatnonzero(value[file.side] != NONE))
+        needing = next(slot for slot in slots if file.fresh(file.side, slot) and asked)
     with PackedFile(path) as file, pytest.raises(TbgenError, match="without the tables"):
-        file.fresh(file.side, asked[0])
+        file.fresh(file.side, needing)
 
 
 def test_what_a_table_of_four_men_takes(packed: PackedTables) -> None:

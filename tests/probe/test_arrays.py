@@ -14,7 +14,6 @@ import tbgen
 from tbgen import Tablebase, UsageError
 from tbgen.board.score import NONE, GScore
 from tbgen.errors import DamagedTableError, MissingTableError
-from tbgen.packed.decoder import CodedFile
 from tbgen.packed.file import PackedFile
 from tbgen.store import schema
 from tbgen.system.memory import processors
@@ -179,7 +178,7 @@ def test_damaged_and_missing_tables(packed: PackedTables, three_men: Path, tmp_p
     squares, side, _ = at_random("KPk", 2000)
     with tbgen.open_tablebase(tmp_path) as tables, pytest.raises(MissingTableError, match=r"KvK|KQvK"):
         tables.probe_arrays("KPk", squares, side)
-    with CodedFile(path) as file:
+    with PackedFile(path) as file:
         dataset = file._file[schema.VALUE_DATA.name]
         offset, size = dataset.id.get_offset(), dataset.shape[0]
     data = bytearray(path.read_bytes())

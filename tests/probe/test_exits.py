@@ -6,15 +6,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import chess
+import numpy as np
 import pytest
 
 from tbgen.board.material import Material
+from tbgen.board.score import NONE
+from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, UsageError
 from tbgen.index.layout import SIDES, Layout, Side, Slot, layout_of
 from tbgen.index.position import board_of, locate, validate
-from tbgen.index.zeroing import BestExit, en_passant_configs
+from tbgen.index.zeroing import en_passant_configs, targets_of
+from tbgen.packed.exits import ExitFinder
+from tbgen.packed.kernels.questions import DAMAGED
 from tbgen.probe.tablebase import Tablebase, open_tablebase
-from tbgen.probe.values import zeroing_moves_of
+from tbgen.probe.values import Values
 from tests.support.depths import known
 from tests.support.exhaustive import exhaustive
 
@@ -67,14 +72,15 @@ def test_where_zeroing_moves_lead(name: str) -> None:
     Packed tables ask about positions without such a right.
     """
     layout = layout_of(Material.parse(name))
-    moves, seen = zeroing_moves_of(layout), Counter[str]()
+    finder, seen = ExitFinder(layout, Values([], variant=Variant.R_MOBILITY).fresh_after), Counter[str]()
+    swaps = [target.swapped for target in targets_of(layout).values()]
     for board, side, slot, ep_square in positions(layout, name, 800):
         if ep_square >= 0:
             continue
         for captures_only in (False, True):
             found, expected = Counter[object](), Counter[object]()
-            for place, swapped in moves.reached(side, slot, captures_only=captures_only):
-                found[*place, swapped] += 1
+            for _, target, to_slot, square in finder.moves(side, np.array([slot]), captures_only).tolist():
+                found[*finder.targets[target], to_slot, square, swaps[target]] += 1
             for after in zeroing(board, captures_only):
                 to = locate(after)
                 expected[to.shape.layout, to.side, to.slot, to.ep_square, to.shape.swapped] += 1
@@ -95,18 +101,20 @@ def test_where_zeroing_moves_lead(name: str) -> None:
 def test_exits_are_the_best_of_all_zeroing_moves(name: str, tablebase: Tablebase) -> None:
     material, several = Material.parse(name), 0
     layout = layout_of(material)
-    exits = tablebase._values.exits(material)
+    exits = ExitFinder(layout, tablebase._values.fresh_after)
     for board, side, slot, ep_square in positions(layout, f"exits of {name}", 300):
         for captures_only in (False, True):
             found = [tablebase.probe(after, "G26.5") for after in zeroing(board, captures_only)]
-            best = None
+            best: list[int] = [NONE]
             if found:
                 value = (max if board.turn else min)(result.value for result in found)
                 depths = [known(result.depth) for result in found if result.value == value]
-                best = BestExit(value.code, min(depths), max(depths))
-                several += best.nearest < best.farthest
+                best = [value.code, min(depths), max(depths)]
+                several += min(depths) < max(depths)
             if ep_square < 0:
-                assert exits(side, [slot], captures_only=captures_only) == [best], board.fen()
+                (found_exit,), failed = exits(side, np.array([slot]), captures_only)
+                assert failed is None
+                assert found_exit[: len(best)].tolist() == best, board.fen()
     assert bool(several) == (name != "KvK")
 
 
@@ -115,8 +123,8 @@ def test_a_table_that_an_exit_needs(tmp_path: Path) -> None:
     near = locate(chess.Board("8/8/8/3K4/8/8/6k1/6B1 b - - 0 1"))
     away = locate(chess.Board("8/8/8/3K4/8/6k1/8/B7 b - - 0 1"))
     with open_tablebase(tmp_path) as tables:
-        exits = tables._values.exits(layout.material)
-        assert exits(away.side, [away.slot]) == [None]
-        (error,) = exits(near.side, [near.slot])
+        exits = ExitFinder(layout, tables._values.fresh_after)
+        (none, lost), error = exits(near.side, np.array([away.slot, near.slot]), False)
+    assert (none[0], lost[0]) == (NONE, DAMAGED)
     assert isinstance(error, MissingTableError)
     assert "tbgen build KvK " in str(error)

@@ -203,7 +203,7 @@ def _stored(coding: Coding, batch: Batch, at: int, filled: bool, room: Room) -> 
             batch.target[at] = slot_of(coding.rows, batch.question[at], room.child)
             return UNSTORED, 0
         best = batch.capture[at, 0]
-        if best == DAMAGED:
+        if best in (DAMAGED, NONE):  # there is a capture unless bits have flipped
             return DAMAGED, 0
         return conclude(side, own, (merit(side, best), batch.capture[at, 1], batch.capture[at, 2]), False)
     if symbol < 0 or symbol >= len(coding.code):

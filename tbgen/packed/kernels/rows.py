@@ -287,14 +287,22 @@ def is_legal(rows: Rows, men: Placed, side: int, start: int, stop: int, occupied
 
 
 @inlined
-def _pawn_moves(rows: Rows, men: Placed, side: int, pawn: int, occupied: Word, enemies: Word) -> int:
-    """How many legal moves a pawn has; a promotion counts four times."""
+def pawn_targets(side: int, pawn: int, occupied: Word, enemies: Word) -> Word:
+    """The squares that a pawn may go to, checks aside."""
     forward, home = (8, 1) if side == 0 else (-8, 6)
-    count, stop, targets = 0, pawn + forward, PAWN_ATTACKS[side, pawn] & enemies
+    stop = pawn + forward
+    targets: Word = PAWN_ATTACKS[side, pawn] & enemies
     if occupied & BIT[stop] == ZERO:
         targets |= BIT[stop]
         if pawn >> 3 == home:
             targets |= BIT[stop + forward] & ~occupied
+    return targets
+
+
+@inlined
+def _pawn_moves(rows: Rows, men: Placed, side: int, pawn: int, occupied: Word, enemies: Word) -> int:
+    """How many legal moves a pawn has; a promotion counts four times."""
+    count, targets = 0, pawn_targets(side, pawn, occupied, enemies)
     while targets:
         count += is_legal(rows, men, side, pawn, lowest(targets), occupied)
         targets &= targets - ONE
@@ -338,6 +346,15 @@ def list_moves(rows: Rows, men: Placed, side: int, moves: Ints) -> tuple[int, in
         pawns &= pawns - ONE
     calm = not attacked(rows, men, men.squares[side], 1 - side, occupied, ZERO)
     return listed, 2 * count + calm
+
+
+@kernel
+def find_ranks(rows: Rows, side: int, slots: Ints, squares: Ints, moves: Ints, ranks: Ints) -> None:
+    """Write the ranks of positions with ``side`` to move, without en passant rights, to ``ranks``; those of
+    ``slots`` are legal. ``squares`` and ``moves`` are scratch, as for ``list_moves``."""
+    for number in range(len(slots)):
+        men = Placed(squares, place_slot(rows, slots[number], squares))
+        _, ranks[number] = list_moves(rows, men, side, moves)
 
 
 @kernel

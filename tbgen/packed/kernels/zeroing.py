@@ -1,0 +1,244 @@
+"""Zeroing moves of positions without an en passant right: where they lead, and the best of them."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tbgen.board.score import NONE
+from tbgen.compiler.jit import inlined, int64, kernel
+from tbgen.compiler.structs import Struct
+from tbgen.index.layout import MIRROR_FILES, TRANSPOSE
+from tbgen.index.zeroing import PROMOTED
+from tbgen.packed.kernels.derive import merit, weigh
+from tbgen.packed.kernels.questions import DAMAGED
+from tbgen.packed.kernels.rows import (
+    Placed,
+    Rows,
+    attacked,
+    is_legal,
+    occupied_by,
+    pawn_targets,
+    place_slot,
+)
+from tbgen.retro.geometry import BIT, IMAGES, KIND_COUNT, ORTHODOX, PAWN_ATTACKS, SYMMETRY_OF, TRIANGLE_OF
+from tbgen.retro.kernels.canonical import sort_like
+from tbgen.retro.kernels.targets import CAPTURED_PAWN, Men, Targets, pawn_row
+from tbgen.retro.kernels.words import Ints, Word, bits_of, image
+
+ORIGIN, TARGET, SLOT, PASSED = range(4)
+"""Columns of a list of moves: the number of the position that moves; the number of the target that the move
+leads to; the canonical slot there; the square that a pawn has passed by a double step if it may be captured
+there, as the table numbers it, else -1."""
+COLUMNS = 4
+MOST_ZEROING = 64
+"""More zeroing moves than any position has: at most twelve of each pawn, and one for two other men."""
+NO_CAPTURE = int64(0)
+NO_PROMOTION = int64(0)
+PAWN = int64(-1)
+"""Stands for a pawn where free men have their numbers."""
+
+Moves = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Destinations(Struct):
+    """The tables that the zeroing moves of one table lead to."""
+
+    rows: Rows
+    """The table that the moves start from."""
+    targets: Targets
+    like: Ints
+    """int64 (targets, 2): the range of like free men in each target, empty if all differ."""
+
+
+@dataclass(frozen=True, eq=False)
+class MoveRoom(Struct):
+    """Working memory of one thread."""
+
+    squares: Ints
+    """int64 (5,): free men before the move."""
+    after: Men
+    """The position after the move, numbered as before it."""
+    child: Ints
+    """int64 (5,): free men after the move in the order of the target."""
+
+
+class ZeroingTurn(NamedTuple):
+    """A position whose zeroing moves are listed."""
+
+    number: int
+    side: int
+    """The side to move."""
+    men: Placed
+    occupied: Word
+
+
+@inlined
+def _slot_of_image(room: MoveRoom, free: int, symmetry: int, like: Ints, phase: int, pawnless: bool) -> int:
+    """ZeroingTurn the men in ``room.child`` by a symmetry, sort like ones, and return their slot."""
+    squares = room.child
+    for man in range(free):
+        squares[man] = IMAGES[symmetry, squares[man]]
+    sort_like(squares, like)
+    slot = int64(TRIANGLE_OF[squares[0]]) if pawnless else phase << 6 | squares[0]
+    for man in range(1, free):
+        slot = slot << 6 | squares[man]
+    return slot
+
+
+@kernel
+def _slot_after(to: Destinations, target: int, room: MoveRoom) -> tuple[int, int]:
+    """The canonical slot of the position ``room.after`` in a target, and the symmetry that turns its pawns
+    into their placement there."""
+    targets, pawns, squares = to.targets, room.after.pawns, room.child
+    free, like, phase = targets.free[target], to.like[target : target + 1], int64(0)
+    flip = 56 if targets.swapped[target] else 0
+    for man in range(free):
+        squares[man] = room.after.squares[targets.source[target, man]] ^ flip
+    pawnless = targets.pawns[target] == 0
+    if pawnless:
+        symmetry = int64(SYMMETRY_OF[squares[0]])
+        other = TRANSPOSE if IMAGES[symmetry, squares[0]] % 9 == 0 else 0
+    else:
+        row = int64(pawn_row(targets, target, pawns))
+        phase, symmetry = row >> 1, row & 1
+        is_own_image = image(pawns[0], MIRROR_FILES) == pawns[0] and image(pawns[1], MIRROR_FILES) == pawns[1]
+        other = MIRROR_FILES if is_own_image else 0
+    slot = _slot_of_image(room, free, symmetry, like, phase, pawnless)
+    if other:
+        slot = min(slot, _slot_of_image(room, free, other, like, phase, pawnless))
+    return slot, symmetry
+
+
+@inlined
+def _passed(rows: Rows, turn: ZeroingTurn, start: int, stop: int) -> int:
+    """The square that a pawn passes from ``start`` to ``stop`` if it may be captured there, else -1."""
+    men, side = turn.men, turn.side
+    middle, king = (start + stop) // 2, men.squares[1 - side]
+    for pawn in bits_of(PAWN_ATTACKS[side, middle] & rows.pawns[men.phase, 1 - side]):
+        left = turn.occupied & ~BIT[start] & ~BIT[pawn] | BIT[middle]
+        if not attacked(rows, men, king, side, left, BIT[start]):
+            return middle
+    return -1
+
+
+@kernel
+def _add(
+    to: Destinations,
+    turn: ZeroingTurn,
+    captured: int,
+    kind: int,
+    passed: int,
+    room: MoveRoom,
+    moves: Moves,
+    at: int,
+) -> int:
+    """Add the move to ``room.after``, with a promotion to ``kind``; return the length of the list."""
+    target = to.targets.number[turn.side, captured, kind]
+    slot, symmetry = _slot_after(to, target, room)
+    moves[at, ORIGIN], moves[at, TARGET], moves[at, SLOT] = turn.number, target, slot
+    moves[at, PASSED] = passed if passed < 0 else IMAGES[symmetry, passed]
+    return at + 1
+
+
+@inlined
+def _victim(rows: Rows, turn: ZeroingTurn, square: int) -> int:
+    """What is captured on a square, as ``Targets.number`` numbers it."""
+    for man in range(2, len(rows.kinds)):
+        if turn.men.squares[man] == square:
+            return man + 1
+    return CAPTURED_PAWN if rows.pawns[turn.men.phase, 1 - turn.side] & BIT[square] else NO_CAPTURE
+
+
+@kernel
+def _add_if_legal(
+    to: Destinations,
+    turn: ZeroingTurn,
+    man: int,
+    start: int,
+    stop: int,
+    room: MoveRoom,
+    moves: Moves,
+    at: int,
+) -> int:
+    """Add the zeroing moves of a man from ``start`` to ``stop`` unless its king is left in check; return the
+    length of the list."""
+    rows, side, phase = to.rows, turn.side, turn.men.phase
+    if not is_legal(rows, turn.men, side, start, stop, turn.occupied):
+        return at
+    captured, squares, pawns = _victim(rows, turn, stop), room.after.squares, room.after.pawns
+    pawns[1 - side] &= ~BIT[stop]
+    if man != PAWN:
+        squares[man] = stop
+        at = _add(to, turn, captured, NO_PROMOTION, -1, room, moves, at)
+        squares[man] = start
+    else:
+        pawns[side] &= ~BIT[start]
+        if 8 <= stop < 56:
+            pawns[side] |= BIT[stop]
+            passed = _passed(rows, turn, start, stop) if abs(stop - start) == 16 else -1
+            at = _add(to, turn, captured, NO_PROMOTION, passed, room, moves, at)
+        else:
+            squares[PROMOTED] = stop
+            for kind in range(1, KIND_COUNT):
+                at = _add(to, turn, captured, kind, -1, room, moves, at)
+        pawns[side] = rows.pawns[phase, side]
+    pawns[1 - side] = rows.pawns[phase, 1 - side]
+    return at
+
+
+@kernel
+def list_zeroing(
+    to: Destinations, side: int, slots: Ints, captures_only: bool, room: MoveRoom, moves: Moves
+) -> int:
+    """List the zeroing moves of legal positions in ``moves``, int64 (n, COLUMNS), at least MOST_ZEROING for
+    each position; return how many.
+
+    ``slots``, canonical or not, are those of positions with ``side`` to move. ``captures_only`` leaves out
+    pawn moves that capture nothing.
+    """
+    rows, at = to.rows, int64(0)
+    squares, pawns = room.squares, room.after.pawns
+    for number in range(len(slots)):
+        men = Placed(squares, place_slot(rows, slots[number], squares))
+        enemies = occupied_by(rows, men, 1 - side)
+        turn = ZeroingTurn(number, side, men, occupied_by(rows, men, side) | enemies)
+        for man in range(len(rows.kinds)):
+            room.after.squares[man] = squares[man]
+        pawns[0], pawns[1] = rows.pawns[men.phase, 0], rows.pawns[men.phase, 1]
+        for man in range(len(rows.kinds)):
+            if rows.colours[man] == side:
+                kind, start = rows.kinds[man], squares[man]
+                for stop in bits_of(enemies & ORTHODOX.attacks[kind, start]):
+                    if not ORTHODOX.passed[kind, start, stop] & turn.occupied:
+                        at = _add_if_legal(to, turn, man, start, stop, room, moves, at)
+        for pawn in bits_of(rows.pawns[men.phase, side]):
+            stops = pawn_targets(side, pawn, turn.occupied, enemies)
+            for stop in bits_of(stops & enemies if captures_only else stops):
+                at = _add_if_legal(to, turn, PAWN, pawn, stop, room, moves, at)
+    return at
+
+
+@kernel
+def keep_best(to: Destinations, side: int, moves: Moves, entries: Ints, exits: Ints) -> None:
+    """Enter the best moves of each position in ``exits``, int64 (positions, 3), as ``Batch`` has them.
+
+    ``entries``, int64 (moves, 2), are the fresh codes and depths that the ``moves`` of ``side`` lead to, with
+    the colours of the targets; a code may be DAMAGED.
+    """
+    for number in range(len(exits)):
+        exits[number, 0] = NONE
+    for at in range(len(moves)):
+        number, code = moves[at, ORIGIN], entries[at, 0]
+        known = exits[number, 0]
+        if code == DAMAGED or known == DAMAGED:
+            exits[number, 0] = DAMAGED
+            continue
+        value = merit(side, 255 - code if to.targets.swapped[moves[at, TARGET]] else code)
+        best = (int64(-1), int64(0), int64(0))
+        if known != NONE:
+            best = merit(side, known), exits[number, 1], exits[number, 2]
+        best = weigh(best, value, entries[at, 1])
+        exits[number, 0], exits[number, 1], exits[number, 2] = merit(side, best[0]), best[1], best[2]
