@@ -37,8 +37,7 @@ from tbgen.packed.kernels.encode import (
     toggle_flags,
 )
 from tbgen.packed.kernels.rows import Rows
-from tbgen.packed.pack import Needed, rows_of
-from tbgen.packed.rooms import THREAD
+from tbgen.packed.pack import THREAD, Needed, rows_of
 from tbgen.store import schema
 from tbgen.store.dataset import AnyArray, Dataset, datasets, shared_arrays
 from tbgen.store.schema import DatasetSchema, Manifest, manifest_of, steps_of

@@ -13,9 +13,8 @@ from tbgen.board.score import NONE, Code
 from tbgen.errors import TbgenError
 from tbgen.index.layout import Side, Slot
 from tbgen.index.table import NO_SCORE, Functions
-from tbgen.packed.decoder import Decoder, Exceptions
+from tbgen.packed.decoder import Decoder, Exceptions, ExitFinder, FreshValues, Moves, Target
 from tbgen.packed.encode import coding_of
-from tbgen.packed.exits import ExitFinder, FreshValues, Moves, Target
 from tbgen.packed.kernels.blocks import (
     BLOCK_SLOTS,
     DEPTH_CONTEXTS,

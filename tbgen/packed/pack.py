@@ -1,4 +1,7 @@
-"""Choosing the side to move of a table that is stored, its order, and the exceptions on the derived side."""
+"""Choosing the side to move of a table that is stored, its order, and the exceptions on the derived side.
+
+The working memory that each thread passes to the kernels of packed tables is made here, too.
+"""
 
 import functools
 import threading
@@ -10,10 +13,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from tbgen.compiler.jit import python_of
 from tbgen.index.layout import BLACK_TO_MOVE, MIRROR_FILES, SIDES, WHITE_TO_MOVE, Layout, Side
-from tbgen.packed.kernels.blocks import CAPTURE_FLAG
+from tbgen.packed.kernels.blocks import BLOCK_ROWS, BLOCK_SLOTS, CAPTURE_FLAG, MOST_STEPS, Room, RowBlock
 from tbgen.packed.kernels.derive import (
+    Derived,
     PhasePlies,
+    Replies,
     clear_flags,
     find_exceptions,
     find_needed,
@@ -21,13 +27,14 @@ from tbgen.packed.kernels.derive import (
     mark_captures,
     ready_children,
 )
-from tbgen.packed.kernels.rows import Rows
-from tbgen.packed.rooms import THREAD
+from tbgen.packed.kernels.rows import MAX_FREE, MAX_MOVES, Rows
+from tbgen.packed.kernels.zeroing import MoveRoom
 from tbgen.retro.geometry import BIT, IMAGES
 from tbgen.retro.kernels.canonical import expand_words
 from tbgen.retro.kernels.layer_sweeps import Workspace
+from tbgen.retro.kernels.moves import MAX_WORD_MOVES, move_buffer
 from tbgen.retro.kernels.phase import side_exits
-from tbgen.retro.kernels.targets import Pool
+from tbgen.retro.kernels.targets import Pool, men_buffer
 from tbgen.retro.kernels.words import ALL
 from tbgen.retro.pool import Map
 from tbgen.retro.workspace import like_men, mirrors_itself
@@ -91,6 +98,51 @@ def _sets_of(layout: Layout, placements: NDArray[np.int64]) -> NDArray[np.uint64
     """Return the squares of White's and Black's pawns as sets, uint64 (n, 2)."""
     colours = placements[:, : layout.white_pawns], placements[:, layout.white_pawns :]
     return np.stack([np.bitwise_or.reduce(BIT[squares], axis=1) for squares in colours], axis=1)
+
+
+def make_room() -> Room:
+    """Return working memory for one thread."""
+    masks, checks, captures = np.zeros((3, BLOCK_ROWS), np.uint64)
+    squares, child, image = np.zeros((3, MAX_FREE), np.int64)
+    moves, replies = np.zeros((2, MAX_MOVES), np.int64)
+    symbol, half = np.zeros(BLOCK_SLOTS, np.uint8), np.zeros(BLOCK_SLOTS, np.uint16)
+    block = RowBlock(masks, checks, captures, symbol, half, np.zeros(BLOCK_SLOTS, np.uint32))
+    steps, above = np.zeros(MOST_STEPS * BLOCK_SLOTS, np.int64), np.zeros((3, 64), np.int64)
+    return Room(squares, child, image, moves, replies, steps, above, block)
+
+
+def make_derived() -> Derived:
+    """Return room to derive one word after the other."""
+    (best, value), plies = np.zeros((2, 64), np.uint8), np.zeros((3, 64), np.uint16)
+    values, ranks = np.zeros((2, 192), np.uint8)
+    return Derived(
+        python_of(move_buffer)(MAX_WORD_MOVES),
+        best,
+        plies[0],
+        plies[1],
+        np.zeros(1, np.uint64),
+        value,
+        plies[2],
+        np.zeros(8, np.int64),
+        Replies(values, np.zeros(192, np.uint16), ranks),
+    )
+
+
+def make_move_room() -> MoveRoom:
+    """Return working memory to list zeroing moves."""
+    squares, child = np.zeros((2, MAX_FREE), np.int64)
+    return MoveRoom(squares, python_of(men_buffer)(), child)
+
+
+class _Buffers(threading.local):
+    """Working memory of one thread, made when the thread first uses it."""
+
+    def __init__(self) -> None:
+        self.room, self.derived, self.moves = make_room(), make_derived(), make_move_room()
+
+
+THREAD: Final = _Buffers()
+"""Working memory of the current thread; no kernel leaves data there for the next one."""
 
 
 _SEARCH_ROUNDS: Final = 2

@@ -11,16 +11,14 @@ from tbgen.compiler.cache import compile_side_by_side, compiling
 from tbgen.compiler.jit import compile_for
 from tbgen.index.layout import SIDES, layout_of
 from tbgen.index.table import AccruedForm, ArraySource
-from tbgen.packed.decoder import room_for
+from tbgen.packed.decoder import destinations_of, room_for
 from tbgen.packed.encode import coding_of, empty_stream, encoding_of, step_shapes
-from tbgen.packed.exits import destinations_of
 from tbgen.packed.kernels.blocks import Coding, Content
 from tbgen.packed.kernels.encode import count_blocks, count_codes, decode_blocks, encode_blocks, toggle_flags
 from tbgen.packed.kernels.questions import answer, ask, follow
 from tbgen.packed.kernels.rows import find_ranks
 from tbgen.packed.kernels.zeroing import COLUMNS, keep_best, list_zeroing
-from tbgen.packed.pack import NeedFinder, rows_of
-from tbgen.packed.rooms import make_move_room, make_room
+from tbgen.packed.pack import NeedFinder, make_move_room, make_room, rows_of
 from tbgen.retro.solver import solve
 
 FAMILY: Final = __name__

@@ -20,7 +20,7 @@ from tbgen.store.schema import COUNT, PACKED
 from tbgen.store.table_file import TableFile
 
 if TYPE_CHECKING:
-    from tbgen.packed.exits import FreshValues
+    from tbgen.packed.decoder import FreshValues
     from tbgen.packed.file import PackedFile
 
 

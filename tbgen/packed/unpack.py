@@ -26,7 +26,7 @@ from tbgen.packed.file import PackedFile
 from tbgen.packed.kernels.blocks import CAPTURE_FLAG, Content
 from tbgen.packed.kernels.derive import PhasePlies, derive_all, explain, find_ranks, ready_children
 from tbgen.packed.kernels.encode import decode_blocks
-from tbgen.packed.rooms import THREAD
+from tbgen.packed.pack import THREAD
 from tbgen.progress import Progress, silent
 from tbgen.retro.kernels.canonical import canonical_words, expand_words
 from tbgen.retro.kernels.frame import legal_words

@@ -25,9 +25,9 @@ from tbgen.store.format import directories_of, find_table
 from tbgen.store.table_file import Entry, TableFile
 
 if TYPE_CHECKING:
-    from tbgen.packed.exits import Moves, Target
+    from tbgen.packed.decoder import Moves, Target
     from tbgen.packed.file import PackedFile
-    from tbgen.probe.loaded import LoadedTable
+    from tbgen.store.table_file import LoadedTable
 
 
 class Place(NamedTuple):
@@ -187,7 +187,7 @@ class Values:
 
     def loaded(self, table: TableFile) -> "LoadedTable":
         """Return a plain table in memory; those used last stay there."""
-        from tbgen.probe.loaded import LoadedTable
+        from tbgen.store.table_file import LoadedTable
 
         return self._loaded.made(table.layout, lambda: LoadedTable(table))
 
@@ -195,7 +195,7 @@ class Values:
         self, targets: Sequence["Target"], moves: "Moves"
     ) -> tuple[NDArray[np.int64], TbgenError | None]:
         """Return the fresh values and depths after zeroing moves, for exits (:data:`FreshValues` of
-        ``tbgen/packed/exits.py``)."""
+        ``tbgen/packed/decoder.py``)."""
         if len(moves) <= _SINGLES_MAX_LOADED:
             return self._fresh_one_by_one(targets, moves)
         entries, failed = np.full((len(moves), 2), _LOST, np.int64), None

@@ -23,7 +23,7 @@ from tbgen.index.position import board_of, locate
 from tbgen.index.table import FRESH
 from tbgen.packed import sources as sources_of_build
 from tbgen.packed.copies import COPIES
-from tbgen.packed.exits import Moves, Target
+from tbgen.packed.decoder import Moves, Target
 from tbgen.packed.file import PackedFile
 from tbgen.packed.sources import PackedSource, Sources
 from tbgen.packed.unpack import promotions, unpack
