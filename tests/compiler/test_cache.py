@@ -80,6 +80,7 @@ def end():
     print(other.pid, flush=True)
     os.kill(os.getpid(), getattr(signal, sys.argv[1]))
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of a shell ignore it
 os.cpu_count = lambda: 2
 compile_side_by_side(signal.pause, end)
 """
