@@ -1,8 +1,7 @@
-"""Positions of tables with any accrued score, many at once: what those with castling rights lead to.
+"""Values of many positions at once, with any accrued score: the successors of positions with castling rights.
 
-Positions of a packed table with any accrued score, many at once. The table stores one side to move. What the
-other side has follows by a ply: its quiet moves stay among the positions of a cell in which all its men are
-mobile, and of its zeroing moves the best one counts.
+A packed table stores one side to move. The values of the other side follow in one ply: its quiet moves stay
+among the positions of a cell in which all its men are mobile, and only its best zeroing move counts.
 """
 
 from collections.abc import Callable, Sequence
@@ -47,9 +46,9 @@ if TYPE_CHECKING:
 
 
 class QuietMoves:
-    """Finds the best quiet moves of a side in a cell; its men are all mobile.
+    """Finds the best quiet moves of a side in a cell in which all its men are mobile.
 
-    :param side: whose moves.
+    :param side: the side that moves.
     """
 
     def __init__(self, cell: Cell, side: Side) -> None:
@@ -57,17 +56,16 @@ class QuietMoves:
         still = np.array([cell.standing_mask >> square & 1 for square in range(64)], bool)
         squares = np.indices((64,) * len(cell.mobile), sparse=True)
         self._free = np.ones((64,) * len(cell.mobile), bool)
-        """Whether all men stand on squares of their own."""
+        """Whether no two men stand on one square."""
         for place, square in enumerate(squares):
             self._free &= ~still[square]
             for other in squares[:place]:
                 self._free &= square != other
 
     def best(self, merit: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return the greatest merit of the positions that the moves of each position lead to, 0 without
-        moves.
+        """Return for each position the greatest merit among its successors, 0 without moves.
 
-        :param merit: uint8 (slots,): merit of the positions that are reached, 0 where a slot is no position.
+        :param merit: uint8 (slots,): merits of the successors, 0 where a slot is no position.
         """
         best = np.zeros(self._free.shape, np.uint8)
         for place, man in enumerate(self._cell.mobile):
@@ -85,38 +83,41 @@ class QuietMoves:
 
 
 def _slide(reached: NDArray[np.uint8], free: NDArray[np.bool_], step: Step) -> NDArray[np.uint8]:
-    """Return the best that a man reaches in a direction."""
+    """Return the greatest merit that a man reaches by a ride in one direction."""
     best = np.zeros_like(reached)
     for origin, target in _origins(step):
-        # What comes after an empty square is what comes from there.
+        # From an empty square the ride continues as if it began there.
         best[origin] = np.where(free[target], np.maximum(reached[target], best[target]), 0)
     return best
 
 
 @cache
 def _origins(step: Step) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Return squares with those a step further, the ones closest to the edge first."""
+    """Return (origins, targets one step further), grouped by the steps to the edge, fewest first."""
     files, ranks = np.arange(64) & 7, np.arange(64) >> 3
-    room = np.full(64, 7)
+    steps_to_edge = np.full(64, 7)
     for at, by in ((files, step[0]), (ranks, step[1])):
         if by:
-            room = np.minimum(room, (7 - at if by > 0 else at) // abs(by))
-    origins = [np.flatnonzero(room == steps) for steps in range(1, int(room.max()) + 1)]
+            steps_to_edge = np.minimum(steps_to_edge, (7 - at if by > 0 else at) // abs(by))
+    origins = [np.flatnonzero(steps_to_edge == steps) for steps in range(1, int(steps_to_edge.max()) + 1)]
     return [(origin, origin + step[0] + 8 * step[1]) for origin in origins]
 
 
 def fresh_holds(fresh: Codes, ranks: Codes, side: Side, holder: Side, rank: int) -> NDArray[np.bool_]:
-    """Return where the accrued score of a rank that a side has does not matter, by the fresh values and the
-    ranks of positions with one side to move."""
-    own = (ranks == rank) & (holder != side)  # a position's own score is that of the side that has moved
-    return np.asarray((np.minimum(fresh, 255 - fresh) < rank) | (ranks < rank) | own, np.bool_)
+    """Return where the value with an accrued score is the fresh value.
+
+    :param fresh: fresh values of positions with ``side`` to move.
+    :param ranks: position ranks of the same positions.
+    :param holder: the side that holds the accrued score, whose rank is ``rank``.
+    """
+    is_fresh = (ranks == rank) & (holder != side)  # the side that has just moved holds the position score
+    return np.asarray((np.minimum(fresh, 255 - fresh) < rank) | (ranks < rank) | is_fresh, np.bool_)
 
 
 class TableStates:
-    """Values and depths of some positions of a table in memory with one side to move.
+    """Values and depths, from a table in memory, of the positions of a cell with one side to move.
 
-    :param cell: the positions are those of a cell without castling rights, which may have the colours the
-        other way round.
+    :param cell: a cell without castling rights; its colours may be those of the table swapped.
     :param side: the side to move.
     """
 
@@ -136,8 +137,8 @@ class TableStates:
         return self._seen(self._value, self._depth)
 
     def with_accrued(self, holder: Side, rank: int) -> Block:
-        """Return values and depths with the accrued score of a rank that a side has, the positions' own
-        folded in; only of tables that store accrued scores."""
+        """Return values and depths with an accrued score of a rank, into which the position scores are
+        folded. The table must store accrued scores."""
         holder = Side(holder ^ self._swapped)
         accrued = GScore(rank, holder == WHITE_TO_MOVE).code
         value = np.full(len(self._value), accrued, np.uint8)
@@ -145,7 +146,7 @@ class TableStates:
         place, run = self._runs[holder]
         counts = self._table.run_rank[run] % LAST_RUN <= rank
         place, run = place[counts], run[counts]
-        value[place] = self._table.run_value[run]  # of several runs that count the last one stays
+        value[place] = self._table.run_value[run]  # the last run that counts overwrites the others
         depth[place] = self._table.run_depth[run]
         value[value == NONE] = accrued
         fresh = fresh_holds(self._value, self._ranks, self._side, holder, rank)
@@ -157,21 +158,21 @@ class TableStates:
         return [self._table.runs(holder, self._side, self._slots) for holder in SIDES]
 
     def _seen(self, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> Block:
-        """Return codes as seen with the colours of the positions."""
+        """Return values and depths of the table with the colours of the cell."""
         seen = np.where(value == NONE, NONE, 255 - value) if self._swapped else value
         return Block(seen.astype(np.uint8), depth.astype(np.uint16))
 
 
 def ranks_of(cell: Cell) -> NDArray[np.uint8]:
-    """Return the ranks of a cell's positions, shape (2 sides to move, slots); ``NO_RANK`` where there is
-    none."""
+    """Return the position ranks of a cell, shape (2 sides to move, slots); ``NO_RANK`` where a slot is no
+    position."""
     frame = frame_of_cell(cell)
     (pool,) = pools_of_ends(frame, [], SomeKnowledge(), [LOWER])
     return BoundsGame(frame, pool).ranks()
 
 
 def slots_in_table(cell: Cell) -> NDArray[np.int64]:
-    """Return the canonical slots of a cell's positions in their table, -1 where there is none."""
+    """Return the canonical slots of a cell's positions in their table, -1 for what is no position."""
     material, swapped = cell.material()
     layout, slots = layout_of(material), np.arange(cell.size)
     places = places_of(cell, zip(layout.colours, layout.kinds, strict=True), swapped)
@@ -183,9 +184,9 @@ def slots_in_table(cell: Cell) -> NDArray[np.int64]:
 
 
 class PackedStates:
-    """Values of the positions of a cell with one side to move; depths are not known.
+    """Values, from a packed table, of the positions of a cell with one side to move; without depths.
 
-    :param cell: all men of the side to move are mobile in it.
+    :param cell: a cell in which all men of the side to move are mobile.
     :param fresh: returns the fresh values of the positions that a zeroing route leads to.
 
     :raises DamagedTableError: if a block does not decode.
@@ -198,8 +199,8 @@ class PackedStates:
         self._stored = SIDES[file.side ^ self._swapped]
         frame = frame_of_cell(cell)
         routes = list(routes_of(frame))
-        blocks = {route: fresh(route) for route in routes if self._counts(cell, route)}
-        # What else leaves the cell is not asked for, and counts as little as it can for the side to move.
+        blocks = {route: fresh(route) for route in routes if self._is_needed(cell, route)}
+        # All other exits are ignored: they get the worst value for the side to move.
         exits = SomeKnowledge(lambda route, _: blocks.get(route), lambda route, _: WORST[route.side])
         (pool,) = pools_of_ends(frame, routes, exits, [LOWER])
         game = BoundsGame(frame, pool)
@@ -212,31 +213,31 @@ class PackedStates:
         by_capture = game.best_exits(self._stored).value[on]
         self._fresh[self._stored][on] = np.where(value == NONE, by_capture, self._seen(value))
         self._on = on
-        self._known = FIRST_LAYER
-        """The derived side's fresh values are known of positions with a smaller rank."""
+        self._complete_below = FIRST_LAYER
+        """Position rank below which the fresh values of the derived side are complete."""
         if side != self._stored:
             self._quiet = QuietMoves(cell, side)
             self._zeroing = _merit(side, game.best_exits(side).value)
 
-    def _counts(self, cell: Cell, route: Route) -> bool:
-        """Whether a route may give values that are not stored: captures, and if the side to move is not
-        stored, all its zeroing moves."""
+    def _is_needed(self, cell: Cell, route: Route) -> bool:
+        """Return whether the values after a route are needed. These are the captures of the stored side and,
+        if the other side is to move, all its zeroing moves."""
         if route.side == self._side != self._stored:
             return not route.quiet
         return route.side == self._stored and route.destination.men < cell.men
 
     def with_accrued(self, holder: Side, rank: int) -> Block:
-        """Return values with the accrued score of a rank that a side has, the positions' own folded in."""
+        """Return values with an accrued score of a rank, into which the position scores are folded."""
         if self._side == self._stored:
             value = self._of_stored(holder, rank)
         else:
-            while self._known < rank:
-                self._derive(self._stored, self._known)
+            while self._complete_below < rank:
+                self._derive(self._stored, self._complete_below)
             value = self._derive(holder, rank)
         return Block(value, np.zeros(len(value), np.uint16))
 
     def _of_stored(self, holder: Side, rank: int) -> Codes:
-        """The same of the side that is stored."""
+        """Return what :meth:`with_accrued` does, with the stored side to move."""
         accrued = GScore(rank, holder == WHITE_TO_MOVE).code
         side, on, fresh = self._stored, self._on, self._fresh[self._stored]
         said = self._functions.said(Code(255 - accrued if self._swapped else accrued))[self._functions.number]
@@ -247,43 +248,50 @@ class PackedStates:
         return value
 
     def _derive(self, holder: Side, rank: int) -> Codes:
-        """The same of the side that is not stored, whose fresh values are known of smaller ranks."""
+        """Return what :meth:`with_accrued` does, with the derived side to move.
+
+        Its fresh values must be complete for position ranks below ``rank``.
+        """
         ranks, fresh = self._ranks[self._side], self._fresh[self._side]
         after = _merit(self._side, self._of_stored(holder, rank))
         best = np.maximum(self._quiet.best(after), self._zeroing)
         value = best if self._side else ~best
         np.copyto(value, fresh, where=(ranks < rank) | (ranks == NO_RANK))
-        if holder == self._stored and rank == self._known:  # a position's own score is the mover's
-            own = ranks == rank
-            fresh[own] = value[own]
-            self._known += 1
+        # The side that has just moved holds the position score.
+        if holder == self._stored and rank == self._complete_below:
+            settled = ranks == rank
+            fresh[settled] = value[settled]
+            self._complete_below += 1
         return value
 
     def _seen(self, value: Codes) -> Codes:
-        """Return codes as seen with the colours of the cell; those of no score mean nothing."""
+        """Return codes of scores with the colours of the cell; other codes become meaningless."""
         return 255 - value if self._swapped else value
 
 
 def _merit(side: Side, code: Codes) -> Codes:
-    """Return codes as the greater the better for a side, 0 for ``NONE``."""
+    """Return the merits of codes for a side: the greater, the better; 0 for ``NONE``."""
     merit = code.copy() if side else ~code
     merit[code == NONE] = 0
     return merit
 
 
 def values_of_ended(side: Side, ranks: NDArray[np.uint8]) -> Codes:
-    """Return the values of positions that have ended, ``NONE`` elsewhere."""
+    """Return the values of mate and stalemate positions with a side to move, ``NONE`` elsewhere."""
     return np.where(ranks < FIRST_LAYER, ranks if side else 255 - ranks, NONE).astype(np.uint8)
 
 
-_READ_MEN: Final = 4
-"""Most men of tables that are read as a whole, and kept in memory, even for a few positions."""
-_ASKED: Final = 1 << 12
+_MAX_LOADED_MEN: Final = 4
+"""Most men of the tables that are loaded whole, and kept in memory, even for a few positions."""
+_MAX_SINGLES: Final = 1 << 12
 """Most positions that are looked up one by one."""
 
 
 class WithoutRights:
-    """Finds states of positions without castling rights; its methods raise as :meth:`Values.stored` does."""
+    """Finds values and depths of positions without castling rights.
+
+    Its methods raise as :meth:`Values.stored` does.
+    """
 
     def __init__(self, values: "Values") -> None:
         self._values, self._layered = values, values.variant.layered
@@ -295,7 +303,7 @@ class WithoutRights:
         return [code_of(self._values.stored(state).value) for state in states]
 
     def inheriting(self, route: Route) -> PackedStates | TableStates:
-        """Return the states that a quiet route leads to, for every accrued score."""
+        """Return the states of every accrued score that a quiet route leads to."""
         cell = route.destination
         file = self._values.packed(cell.material()[0]) if self._layered else None
         if file is None or not file.info.stores_accrued:
@@ -303,25 +311,24 @@ class WithoutRights:
         return PackedStates(file, cell, side_after(route), lambda out: self.fresh(out)[0])
 
     def fresh(self, route: Route) -> tuple[Block, bool]:
-        """Return the states that a zeroing route leads to, whose accrued scores are their own, and whether
-        their depths are known."""
+        """Return the fresh values and depths after a zeroing route, and whether the depths are valid."""
         cell = route.destination
-        large = cell.men > _READ_MEN or self._values.packed(cell.material()[0]) is not None
-        if large and cell.size <= _ASKED:
-            return Block(self._asked(route), np.zeros(cell.size, np.uint16)), False
+        large = cell.men > _MAX_LOADED_MEN or self._values.packed(cell.material()[0]) is not None
+        if large and cell.size <= _MAX_SINGLES:
+            return Block(self._one_by_one(route), np.zeros(cell.size, np.uint16)), False
         return self._in_memory(route, accrued=False).fresh(), True
 
     def _in_memory(self, route: Route, *, accrued: bool) -> TableStates:
-        """Return the states that a route leads to, from the whole table, of a packed one from its plain copy.
+        """Return the states that a route leads to, from the whole table; a packed one is unpacked first.
 
-        :raises MissingLayerError: if accrued scores are asked for, and it has none.
+        :raises MissingLayerError: if accrued scores are needed and the table has none.
         """
         assert route.passed is None, "tables in memory have no en passant positions"
         material, _ = route.destination.material()
         stored = self._kept.get(material)
         if stored is None or (accrued and not stored.stores_accrued):
-            # Of those that are large one at a time.
-            self._kept = {other: kept for other, kept in self._kept.items() if other.men <= _READ_MEN}
+            # Only one large table is kept at a time.
+            self._kept = {other: kept for other, kept in self._kept.items() if other.men <= _MAX_LOADED_MEN}
             if accrued and not self._values.table(material).info.stores_accrued:
                 raise MissingLayerError(
                     f"{material} was built without accrued scores, and what castling rights are worth "
@@ -330,8 +337,8 @@ class WithoutRights:
             stored = self._kept[material] = LoadedTable(self._values.plain_table(material))
         return TableStates(stored, route.destination, side_after(route))
 
-    def _asked(self, route: Route) -> NDArray[np.uint8]:
-        """Return the fresh values of positions that are looked up one by one."""
+    def _one_by_one(self, route: Route) -> NDArray[np.uint8]:
+        """Return the fresh values after a zeroing route, looked up one by one."""
         cell, side = route.destination, side_after(route)
         there = np.flatnonzero(ranks_of(cell)[side] != NO_RANK)
         value = np.full(cell.size, NONE, np.uint8)
@@ -350,7 +357,7 @@ class WithoutRights:
 
 
 def board_after(route: Route, slot: int) -> chess.Board | None:
-    """Return a position that a route leads to, without castling rights; None if two men stand on one
+    """Return the position of a slot after a route, without castling rights; None if two men stand on one
     square."""
     board = route.destination.board_of(side_after(route), slot)
     if board is not None:

@@ -1,4 +1,4 @@
-"""Positions with the same men looked up at once: numpy arrays in, numpy arrays out."""
+"""Look-ups of many positions with the same men: numpy arrays in, numpy arrays out."""
 
 from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
@@ -25,10 +25,10 @@ Man: TypeAlias = tuple[int, Side]
 """Kind and side of a man."""
 
 UNKNOWN: Final = -1
-"""Depth that is not stored, or of no position."""
+"""Depth where none is stored, and where the men form no legal position."""
 _LETTERS: Final = PIECE_ORDER + "P"
 _PAWN: Final = len(PIECE_ORDER)
-"""Stands for a pawn where pieces have the number of their kind."""
+"""Number of the pawn, after the numbers of the other kinds."""
 _BIT: Final = np.uint64(1) << np.arange(64, dtype=np.uint64)
 _REACH: Final = np.array(
     [[*map(reach, KINDS), chess.BB_PAWN_ATTACKS[side == 0]] for side in SIDES], np.uint64
@@ -38,11 +38,11 @@ _QUEEN: Final = KINDS[PIECE_ORDER.index("Q")]
 _BETWEEN: Final = np.array(
     [[between(_QUEEN, start, stop) for stop in range(64)] for start in range(64)], np.uint64
 )
-"""The squares between two, none unless they share a line."""
+"""Squares between two squares; empty unless these share a line."""
 
 
 class ArrayProbes:
-    """Looks many positions up; what it has loaded of plain tables stays in memory.
+    """Looks up many positions at once; plain tables are loaded into memory and stay there.
 
     :param values: opens the tables.
     """
@@ -77,7 +77,7 @@ class ArrayProbes:
 
     def of_slots(self, file: TableFile, side: Any, slots: Any, accrued: Any) -> tuple[Codes, Depths]:
         """Return what :meth:`tbgen.probe.positions.PositionTable.look_up` does."""
-        slots = _numbers("slots", slots, (None,), "ui")  # a mask is none
+        slots = _numbers("slots", slots, (None,), "ui")  # a boolean mask is rejected
         if slots.size and (slots.min() < 0 or slots.max() >= file.info.size):
             raise UsageError(f"{file.layout.material} has no slots below 0 or above {file.info.size - 1}")
         slots, side = slots.astype(np.int64), _array("side", side, slots.shape, 1)
@@ -94,8 +94,8 @@ class ArrayProbes:
 
         :param side: uint8 (n,), sides to move.
         :param accrued: uint8 (n,), codes of accrued scores, NONE for none.
-        :raises UsageError: if an accrued score ends a game that goes on.
-        :raises MissingLayerError: if the table has no accrued scores, and one counts.
+        :raises UsageError: if an accrued score ends the game, but its position does not.
+        :raises MissingLayerError: if an accrued score counts and the table has none.
         """
         none = asked = np.full(len(slots), NO_SCORE)
         if (accrued != NONE).any():
@@ -131,8 +131,7 @@ def _legal(men: Sequence[Man], squares: NDArray[np.uint8], side: Side) -> NDArra
 
 
 def _arrangement(men: Sequence[Man]) -> tuple[Layout, bool, list[int]]:
-    """Return the table of men, whether its colours are the other way round, and the columns of the men in the
-    order of its index."""
+    """Return the layout for men, whether its colours are swapped, and the columns of the men in its order."""
     white, black = ("".join(_LETTERS[kind] for kind, owner in sorted(men) if owner == side) for side in SIDES)
     material, swapped = Material.of_sides(white, black)
     layout, left = layout_of(material), dict(enumerate(men))
@@ -145,7 +144,10 @@ def _arrangement(men: Sequence[Man]) -> tuple[Layout, bool, list[int]]:
 
 
 def _inherits(layout: Layout, side: Codes, slots: NDArray[np.int64], accrued: Codes) -> NDArray[np.bool_]:
-    """Tell where an accrued score counts, and not the position's own."""
+    """Return where an accrued score counts and differs from the position score.
+
+    :raises UsageError: if an accrued score ends the game, but its position does not.
+    """
     from tbgen.packed.decoder import ranks_of
     from tbgen.packed.tables import ensure_compiled
 
@@ -187,10 +189,10 @@ def _check_men(men: str) -> None:
 
 
 def _array(name: str, given: Any, shape: tuple[int | None, ...], most: int) -> NDArray[np.uint8]:
-    """Return an array of small numbers.
+    """Return an argument as an array of numbers from 0 to ``most``.
 
     :raises UsageError: if it has another shape, or a number out of range.
-    :raises TypeError: if it has no whole numbers.
+    :raises TypeError: if its elements are no whole numbers.
     """
     array = _numbers(name, given, shape, "bui")
     if array.size and (array.min() < 0 or array.max() > most):
@@ -199,12 +201,12 @@ def _array(name: str, given: Any, shape: tuple[int | None, ...], most: int) -> N
 
 
 def _numbers(name: str, given: Any, shape: tuple[int | None, ...], kinds: str) -> NDArray[Any]:
-    """Return an array of whole numbers.
+    """Return an argument as an array of whole numbers.
 
-    :param shape: None for any length of an axis.
-    :param kinds: which kinds of numbers these may be, as numpy has them.
+    :param shape: the expected shape; None for an axis of any length.
+    :param kinds: the accepted kinds of numpy's types, one letter each.
     :raises UsageError: if it has another shape.
-    :raises TypeError: if it has no whole numbers.
+    :raises TypeError: if its elements are no whole numbers.
     """
     expected = str(shape).replace("None", "n")
     try:

@@ -1,8 +1,8 @@
 """Positions with castling rights: cells in which the kings and rooks that may castle stand still.
 
-What these do leaves the cell, and mostly without a reset: what a quiet move of theirs is worth depends on the
-accrued score. So such a cell is solved layer by layer, and the worth of its exits is set anew for each layer.
-Exits lead to tables once no right is left, else to cells with fewer rights, fewer men or pawns further on.
+A move of one of these men leaves the cell, mostly without a reset. The value of such a quiet exit depends on
+the accrued score, so the cell is solved layer by layer, with new values of its exits for each layer. Exits
+lead to tables if no castling right remains, else to cells with fewer rights, fewer men or advanced pawns.
 """
 
 import logging
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 _SMALL_MEN: Final = 4
-"""Most men of cells that are solved in no time."""
+"""Most men of cells whose solving time is negligible."""
 
 
 class Home(NamedTuple):
@@ -70,14 +70,14 @@ def home_of(board: chess.Board) -> Home:
 
 
 def home_after(route: Route, castlings: tuple[Castling, ...]) -> Home:
-    """Return the cell of the positions that a route leads to, in which these ways to castle are left."""
+    """Return the cell of the positions after a route, with the castling rights that remain there."""
     cell = route.destination
     still = {square for castling in castlings for square in castling[:2]}
     return Home(cell.freed(frozen.square for frozen in cell.frozen if frozen.square not in still), castlings)
 
 
-def rights_left(home: Home, route: Route) -> tuple[Castling, ...]:
-    """Return the ways to castle that are left where a route leads to."""
+def remaining_rights(home: Home, route: Route) -> tuple[Castling, ...]:
+    """Return the castling rights that remain after a route."""
     standing = set(route.destination.frozen)
     men = {frozen.square: frozen for frozen in home.cell.frozen}
     return tuple(
@@ -89,7 +89,7 @@ def rights_left(home: Home, route: Route) -> tuple[Castling, ...]:
 
 
 def cells_before(home: Home, solved: Container[Home]) -> set[Home]:
-    """Return the cells that are to be solved before a cell, and that cell, but for those that are solved."""
+    """Return a cell and all cells that its solution depends on, except those already solved."""
     found, waiting = set[Home](), {home}
     while waiting:
         one = waiting.pop()
@@ -97,29 +97,29 @@ def cells_before(home: Home, solved: Container[Home]) -> set[Home]:
             continue
         found.add(one)
         routes = routes_of(lineup_of_cell(one.cell, one.castlings))
-        waiting |= {home_after(route, left) for route in routes if (left := rights_left(one, route))}
+        waiting |= {home_after(route, left) for route in routes if (left := remaining_rights(one, route))}
     return found
 
 
 def effort(home: Home) -> float:
-    """Return about how many seconds it takes to solve a cell, 0 for one that is solved in no time."""
+    """Return the estimated seconds to solve a cell, 0 if they are negligible."""
     seconds, mobile = RATES.seconds.castling, len(home.cell.mobile)
     return seconds[min(mobile, len(seconds) - 1)] if home.cell.men > _SMALL_MEN else 0.0
 
 
 def needs(board: chess.Board) -> tuple[float, int]:
-    """Return about how many seconds and bytes it takes to answer a position with castling rights from packed
+    """Return the estimated seconds and bytes of memory to probe a position with castling rights, with packed
     tables."""
     homes = cells_before(home_of(board), ())
     large = sum(home.cell.size for home in homes if home.cell.men > _SMALL_MEN and len(home.cell.mobile) > 2)
     return sum(map(effort, homes)), (RATES.process["castling"] << 20) + memory_of("castling cell", large)
 
 
-_KEPT: Final = 1 << 30
-"""Bytes of solved cells above which they are forgotten before others are solved."""
-_MOST_THREADS: Final = 4
-"""To look ways out up with."""
-_SILENT: Final = 10.0
+_MAX_KEPT_BYTES: Final = 1 << 30
+"""Bytes of solved cells above which all are dropped before others are solved."""
+_MAX_THREADS: Final = 4
+"""Most threads that look up the values of exits."""
+_PROGRESS_SECONDS: Final = 10.0
 """Seconds between two lines of progress."""
 
 _logger = logging.getLogger(__name__)
@@ -129,10 +129,10 @@ _logger = logging.getLogger(__name__)
 class HomeLayers:
     """Values and depths of a cell with castling rights, of shape (2 sides to move, slots).
 
-    :ivar fresh: codes, ``NONE`` where there is no position, and plies.
-    :ivar timed: whether depths are known; else they mean nothing.
-    :ivar accrued: the same by the holder of an accrued score and its rank; ``NONE`` where the position's own
-        score has a smaller rank. Empty in whole-game mobility.
+    :ivar fresh: fresh values, as codes (``NONE`` where a slot is no position), and depths in plies.
+    :ivar timed: whether the depths are valid; otherwise they are meaningless.
+    :ivar accrued: values and depths by the holder and rank of the accrued score; ``NONE`` where the position
+        rank is smaller. Empty in whole-game mobility.
     """
 
     home: Home
@@ -146,8 +146,10 @@ class HomeLayers:
         return sum({id(array): array.nbytes for layer in self.accrued.values() for array in layer}.values())
 
     def goal(self, position: CellPosition, accrued: Code) -> tuple[Code, int | None]:
-        """Return code and depth in plies, if it is known, of a state whose accrued score has the position's
-        own folded in."""
+        """Return the code of the value of a state, and its depth in plies, None if it is not available.
+
+        :param accrued: code of the accrued score, into which the position score has been folded.
+        """
         at = side_of(position.board), position.slot
         layer = self.accrued.get((SIDES[accrued > NONE], rank_of_code(accrued)), self.fresh)
         value, depth = self.fresh if layer.value[at] == NONE else layer
@@ -156,10 +158,12 @@ class HomeLayers:
 
 
 class CellStates:
-    """As :class:`TableStates`, for the positions of a cell with castling rights that a route leads to.
+    """Values and depths, from a solved cell, of the positions that a route leads to.
 
-    :param passed: by slot the fresh values of positions in which the pawn that has moved may be captured en
-        passant; their depths are not known.
+    It has the methods of :class:`TableStates`.
+
+    :param passed: fresh values, by slot, of positions in which the pawn that has just moved can be captured
+        en passant. They have no depths.
     """
 
     def __init__(self, layers: HomeLayers, destination: Cell, side: Side, passed: dict[int, Code]) -> None:
@@ -173,10 +177,11 @@ class CellStates:
         return block
 
     def with_accrued(self, holder: Side, rank: int) -> Block:
-        """Return values and depths with the accrued score of a rank that a side has, the positions' own
-        folded in."""
+        """Return values and depths with an accrued score of a rank, into which the position scores are
+        folded."""
         fresh, layer = self._layers.fresh, self._layers.accrued.get((holder, rank), self._layers.fresh)
-        alone = layer.value == NONE  # where a position's own score is that score, both are the same
+        # Where the position score is the accrued score, the layer has the fresh value.
+        alone = layer.value == NONE
         value = np.where(alone, fresh.value, layer.value)
         return self._of_destination(Block(value, np.where(alone, fresh.depth, layer.depth)))
 
@@ -188,25 +193,28 @@ class CellStates:
 
 @dataclass
 class _HomeExits:
-    """What is known of the exits of a cell, which is all."""
+    """Values and depths of all exits of a cell."""
 
     inheriting: dict[Route, PackedStates | TableStates | CellStates] = field(default_factory=dict)
-    """By quiet route what it leads to with any accrued score."""
+    """States after each quiet route, with any accrued score."""
     fresh: dict[Route, Block] = field(default_factory=dict)
-    """By other routes what they lead to."""
+    """Fresh values and depths after each of the other routes."""
     timed: bool = True
-    """Whether all depths are known."""
+    """Whether all depths are valid."""
 
     def block(self, route: Route, _end: int) -> Block:
-        """Return what is known of a route, as :class:`tbgen.cells.bounds.Knowledge` says."""
+        """Return the values and depths after a route, as :class:`tbgen.cells.bounds.Knowledge` requires.
+
+        Quiet routes get those of the first layer.
+        """
         fresh = self.fresh.get(route)
         return self.inheriting[route].with_accrued(SIDES[0], FIRST_LAYER) if fresh is None else fresh
 
 
 class CastlingSolver:
-    """Solves cells with castling rights, and keeps what it has solved.
+    """Solves cells with castling rights, and keeps the solutions.
 
-    :param values: looks up what tables say.
+    :param values: looks up positions in tables.
     """
 
     def __init__(self, values: "Values") -> None:
@@ -215,18 +223,24 @@ class CastlingSolver:
         self._layers: dict[Home, HomeLayers] = {}
         self._course = _HomeProgress(set())
         # Starting threads takes as long as a layer of a small cell; they end with the solver.
-        self._threads = ThreadPoolExecutor(min(processors(), _MOST_THREADS))
+        self._threads = ThreadPoolExecutor(min(processors(), _MAX_THREADS))
 
     def goal(self, board: chess.Board, accrued: Code) -> tuple[Code, int | None]:
-        """Return the code of V(P, A), and D(P, A) in plies where it is known, for a position with castling
-        rights where play goes on and the position's own score has been folded into A.
+        """Return the code of V(P, A), and D(P, A) in plies, None if it is not available.
+
+        P is a position with castling rights that is neither mate nor stalemate; its position score has been
+        folded into A.
 
         Raises as the look-ups do.
         """
         home = home_of(board)
-        self._values.table(home.cell.material()[0])  # the one to build if it is missing, others or not
+        # If this table is missing, the error names it rather than another one.
+        self._values.table(home.cell.material()[0])
         compile_kernels()
-        if home not in self._layers and sum(layers.nbytes for layers in self._layers.values()) > _KEPT:
+        if (
+            home not in self._layers
+            and sum(layers.nbytes for layers in self._layers.values()) > _MAX_KEPT_BYTES
+        ):
             self._layers.clear()
         self._course = _HomeProgress(cells_before(home, self._layers))
         return self._goal(board, accrued)
@@ -244,7 +258,7 @@ class CastlingSolver:
         return code, depth
 
     def _by_a_ply(self, board: chess.Board, accrued: Code) -> Code:
-        """Return the code of V(P, A) from what the legal moves lead to."""
+        """Return the code of V(P, A) as the best value among the successors."""
         states = [each.state for each in reached_by(board, of_code(accrued), self._values.variant)]
         known = [state for state in states if state.position.terminal or state.position.castling is None]
         found = self._without.values_of(known)
@@ -288,10 +302,10 @@ class CastlingSolver:
         return HomeLayers(home, Block(value, depth), exits.timed, layers)
 
     def _exits(self, home: Home, routes: list[Route]) -> _HomeExits:
-        """Return what is known of the positions that routes lead to."""
+        """Return the values and depths of the positions that routes lead to."""
         exits = _HomeExits()
         for route in routes:
-            castlings = rights_left(home, route)
+            castlings = remaining_rights(home, route)
             in_cell = self._in_cell(route, castlings) if castlings else None
             if route.quiet and self._resets:
                 states = exits.inheriting[route] = in_cell or self._without.inheriting(route)
@@ -304,12 +318,12 @@ class CastlingSolver:
         return exits
 
     def _in_cell(self, route: Route, castlings: tuple[Castling, ...]) -> CellStates:
-        """Return what is known of positions in which there are rights left."""
+        """Return the states after a route that leaves castling rights."""
         layers = self._solved(home_after(route, castlings))
         return CellStates(layers, route.destination, side_after(route), self._passed(route, castlings))
 
     def _passed(self, route: Route, castlings: tuple[Castling, ...]) -> dict[int, Code]:
-        """Return the fresh values of positions with an en passant right that a route leads to, by slot."""
+        """Return the fresh values, by slot, of positions after a route in which en passant is legal."""
         found = {}
         for slot in range(route.destination.size if route.passed is not None else 0):
             board = board_after(route, slot)
@@ -322,28 +336,28 @@ class CastlingSolver:
 
 
 class _HomeProgress:
-    """Says how many large cells are to be solved, and how long that takes.
+    """Logs the number of large cells that remain to be solved, and the estimated time.
 
     :param homes: all cells to solve.
     """
 
     def __init__(self, homes: set[Home]) -> None:
-        # Cells whose tables are read as a whole are solved in no time.
+        # Small cells take negligible time.
         self._left = {home for home in homes if effort(home)}
         self._countdown = Countdown(sum(map(effort, self._left)))
         self._countdown.begin({})
         if self._left:
-            self._tell("to solve with the help of tables")
+            self._report("to solve with the help of tables")
 
     def done(self, home: Home) -> None:
-        """Say what is left, once in a while."""
+        """Count a cell as solved; log the remaining cells if the last line is old enough."""
         self._left.discard(home)
         self._countdown.begin({"cell": effort(home)})
         self._countdown.finish()
-        if self._left and time.monotonic() - self._told >= _SILENT:
-            self._tell("left")
+        if self._left and time.monotonic() - self._reported >= _PROGRESS_SECONDS:
+            self._report("left")
 
-    def _tell(self, what: str) -> None:
-        self._told = time.monotonic()
+    def _report(self, what: str) -> None:
+        self._reported = time.monotonic()
         cells, seconds = counted(len(self._left), "cell"), duration(self._countdown.seconds_left)
         _logger.warning("castling rights: %s %s, about %s", cells, what, seconds)

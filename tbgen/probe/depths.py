@@ -1,4 +1,4 @@
-"""All depths: those that tables do not store are searched for, or else made a layer at a time."""
+"""Depths that tables do not store: they are searched for, or else computed one layer at a time."""
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +23,7 @@ from tbgen.system.memory import free_memory, processors
 from tbgen.text import duration, size_text
 
 _OPEN: Final = 8
-"""Layers kept open."""
+"""Number of layers kept open."""
 
 _FAMILY: Final = __name__
 """Name of the kernels in the cache."""
@@ -31,36 +31,38 @@ _FAMILY: Final = __name__
 _logger = logging.getLogger(__name__)
 
 _Key = tuple[Path, str]
-"""Where a layer is kept, and the digest of its table."""
+"""The path of a layer, and the digest of its table."""
 
 
 class Layers:
-    """The layers of tables: those kept beside the tables, others made and kept there, which takes minutes
-    and much memory. Where that cannot be written, a temporary directory keeps them.
+    """The layers of tables, which are kept beside the tables.
 
-    :param path_of: where the table of a material lies.
+    A missing layer is made, which takes minutes and much memory. If it cannot be written beside its table, it
+    is kept in a temporary directory.
+
+    :param path_of: returns the path of the table of a material.
     """
 
     def __init__(self, path_of: Callable[[Material], Path], cache: ChunkCache) -> None:
         self._path_of, self._cache = path_of, cache
         self._open = Recent[LayerFile](_OPEN, lambda _: 1)
         self._elsewhere: dict[_Key, Path] = {}
-        """Where layers lie that could not be kept beside their tables."""
+        """Paths of the layers that could not be written beside their tables."""
         self._passing = ExitStack()
         self._making: dict[_Key, Lock] = {}
 
     def close(self) -> None:
-        """Close all layers, and remove what was made for them and is not kept."""
+        """Close all layers, and remove plain copies and the layers in temporary directories."""
         self._open = Recent(_OPEN, lambda _: 1)
         self._passing.close()
 
     def has(self, table: StoredFile, slot: Slot, accrued: GScore) -> bool:
-        """Return whether the layer of a slot is there; if it is not damaged, none has to be made."""
+        """Return whether the layer of a slot exists, so that none has to be made unless it is damaged."""
         key = layer_path(table, accrued, slot // table.info.phase_size), table.info.digest
         return self._open.get(key) is not None or self._elsewhere.get(key, key[0]).exists()
 
     def get(self, table: StoredFile, side: Side, slot: Slot, accrued: GScore) -> Entry:
-        """Return code of V(P, A) and D(P, A), as a table file's ``accrued`` does, for a table without them.
+        """Return the code of V(P, A), and D(P, A), from a layer; see :meth:`TableFile.accrued`.
 
         :raises TbgenError: if the layer cannot be made.
         """
@@ -68,19 +70,22 @@ class Layers:
         key = layer_path(table, accrued, phase), table.info.digest
         try:
             return self._layer(key, table, accrued, phase).get(side, within)
-        except DamagedTableError:  # found out only now: it is made again
+        except DamagedTableError:  # the damage shows only on reading: the layer is made again
             key[0].unlink(missing_ok=True)
         return self._layer(key, table, accrued, phase, anew=True).get(side, within)
 
     def _layer(
         self, key: _Key, table: StoredFile, accrued: GScore, phase: int, anew: bool = False
     ) -> LayerFile:
-        with self._making.setdefault(key, Lock()):  # only those wait that want the same layer
+        with self._making.setdefault(key, Lock()):  # only threads that need the same layer wait
             layer = None if anew else self._open.get(key)
             if layer is None:
                 try:
                     layer = LayerFile(self._elsewhere.get(key, key[0]), table, accrued, phase, self._cache)
-                except (FileNotFoundError, DamagedTableError):  # or of a table that has been built anew since
+                except (
+                    FileNotFoundError,
+                    DamagedTableError,
+                ):  # damaged, or made for an earlier build of the table
                     layer = self._make(key, table, accrued, phase)
                 self._open.put(key, layer)
         return layer
@@ -113,14 +118,14 @@ class Layers:
         return LayerFile(path, table, accrued, phase, self._cache)
 
     def _announce(self, path: Path, table: StoredFile, accrued: GScore, layout: Layout, phase: int) -> None:
-        """Say what making a layer takes, before it begins.
+        """Log the estimated time and memory to make a layer.
 
-        :raises TbgenError: if that is more memory than is free.
+        :raises TbgenError: if less memory is free.
         """
         from tbgen.costs import layer_memory, memory_of, seconds_of
 
         material = layout.material
-        packed = to_unpack({material, *material.successors()}, self._is_at_hand)
+        packed = to_unpack({material, *material.successors()}, self._has_plain_form)
         unpacked = [layout_of(each).size for each in packed]
         needed = max([layer_memory(layout, phase), *(memory_of("unpacking", size) for size in unpacked)])
         seconds = seconds_of("layer", layout.phase_size) + seconds_of("unpacking", sum(unpacked))
@@ -134,16 +139,18 @@ class Layers:
         cost = f"{duration(seconds)} and {size_text(needed)} of memory"
         _logger.warning("%s takes about %s; they are kept in %s", what, cost, path)
 
-    def _is_at_hand(self, material: Material) -> bool:
-        """Whether a table is plain, or has a plain copy."""
+    def _has_plain_form(self, material: Material) -> bool:
+        """Return whether a table is plain or has a plain copy."""
         with StoredFile(self._path_of(material), material=material) as stored:
             copies = PlainCopies(stored.path.parent, stored.info.variant)
             return not stored.info.packed or copies.path(material).exists()
 
 
 class DeepValues(Values):
-    """Looks values up as :class:`Values` does, and finds every depth, those with castling rights apart; a
-    layer takes time and memory."""
+    """Values that also finds the depths that tables do not store, except with castling rights.
+
+    If the depth search gives up, a layer is made, which takes time and memory.
+    """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -155,31 +162,34 @@ class DeepValues(Values):
         self._layers.close()
 
     def of(self, state: State) -> Goal:
-        """Return what best play from a state of a valid position reaches, and when.
+        """Return value and depth of a state of a valid position.
 
         Raises as :meth:`Values.of` does.
 
-        :raises TbgenError: if a layer is needed that cannot be made.
+        :raises TbgenError: if the layer it needs cannot be made.
         """
         try:
             goal = self.stored(state)
-        except MissingLayerError:  # the table has no accrued scores, so that values need layers too
+        except MissingLayerError:  # the table has no accrued scores, so even the value needs a layer
             if state.position.castling is not None:
                 raise
             return self._layered(state, None)
         return self._layered(state, goal.value) if _lacks_depth(state, goal) else goal
 
     def of_many(self, states: Sequence[State | TbgenError]) -> Iterator[Goal | TbgenError]:
-        """Yield what :meth:`of` returns for each state, or else the error; errors among the states stay.
+        """Yield what :meth:`of` returns for each state, or the error; errors among the states stay.
 
-        Each comes as soon as it is found, for those after it may take long.
+        Each result is yielded as soon as it is found, because the next one may take long.
         """
         for state, goal in zip(states, self.stored_of_many(states), strict=True):
-            known = isinstance(state, TbgenError) or not _lacks_depth(state, goal)
-            yield goal if known else result_or_error(self.of, state)
+            final = isinstance(state, TbgenError) or not _lacks_depth(state, goal)
+            yield goal if final else result_or_error(self.of, state)
 
     def _layered(self, state: State, value: Signed | None) -> Goal:
-        """Return the goal of a state whose depth is not stored, and maybe its value neither."""
+        """Return the goal of a state whose depth is not stored.
+
+        :param value: the value of the state, None if it is not stored either.
+        """
         shape, side, slot = state.position[:3]
         table = self.table(shape.material)
         accrued = GScore.from_code(code_of(state.accrued, shape.swapped))
@@ -196,7 +206,7 @@ class DeepValues(Values):
 
 
 def _lacks_depth(state: State, goal: Goal | TbgenError) -> bool:
-    """Whether a layer is to give the depth; none does with castling rights."""
+    """Return whether a layer is needed for the depth; with castling rights there are no layers."""
     if state.position.castling is not None:
         return False
     return goal.depth is None if isinstance(goal, Goal) else isinstance(goal, MissingLayerError)

@@ -1,6 +1,6 @@
-"""What is said about positions as JSON documents, on the command line and by HTTP.
+"""JSON documents about positions, for the command line and HTTP.
 
-The command line leaves out what it has never said; docs/web.md says what the fields mean.
+Fields whose default is ``UNSET`` are not in every document; docs/web.md describes all fields.
 """
 
 from enum import StrEnum
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
 
 
 class Category(StrEnum):
-    """What a value means to the side to move."""
+    """The meaning of a value for the side to move."""
 
     MATE = "mate"
-    """It mates."""
+    """The side to move mates."""
     STALEMATE = "stalemate"
-    """It stalemates."""
+    """The side to move stalemates."""
     AHEAD = "ahead"
-    """It holds the value."""
+    """The side to move holds the value."""
     BEHIND = "behind"
     """The other side holds the value."""
     STALEMATED = "stalemated"
-    """It is stalemated, now or in the end."""
+    """The side to move is stalemated, now or later."""
     MATED = "mated"
-    """It is mated, now or in the end."""
+    """The side to move is mated, now or later."""
 
     @classmethod
     def of(cls, value: GScore, white: bool) -> "Category":
-        """Return what a value means to a side.
+        """Return the meaning of a value for a side.
 
         >>> Category.of(GScore("-G0.5"), white=True).value
         'stalemated'
@@ -48,19 +48,19 @@ class Category(StrEnum):
 
 
 class ViewCategory(StrEnum):
-    """What the value of a view means to the side to move."""
+    """The meaning of a view's value for the side to move."""
 
     WIN = "win"
     STALEMATE = "stalemate"
-    """More than half a point, less than a whole one."""
+    """More than half a point, but less than a full one."""
     DRAW = "draw"
     STALEMATED = "stalemated"
-    """Less than half a point, but not nothing."""
+    """Less than half a point, but more than none."""
     LOSS = "loss"
 
     @classmethod
     def of(cls, points: Points, white: bool) -> "ViewCategory":
-        """Return what points mean to a side."""
+        """Return the meaning of points for a side."""
         share = points.white if white else points.black
         if share in (0, 1):
             return cls.WIN if share else cls.LOSS
@@ -68,20 +68,20 @@ class ViewCategory(StrEnum):
 
 
 class PointsDocument(Document):
-    """What a value is worth to each side, together 1."""
+    """The points that a value gives each side; their sum is 1."""
 
     white: Share
     black: Share
 
 
-@lru_cache(1 << 10)  # the same values come again and again
+@lru_cache(1 << 10)  # the same values recur
 def points_document(scoring: Scoring, value: GScore) -> PointsDocument:
     """Return the points of a value, not rounded."""
     return PointsDocument(*scoring.points(value))
 
 
 class MoveDocument(Document, kw_only=True):
-    """A legal move, and what is said of the position that it leads to."""
+    """A legal move, with value and depth of the state that it leads to."""
 
     uci: str
     san: str
@@ -96,7 +96,7 @@ class MoveDocument(Document, kw_only=True):
 
 
 def move_fields(move: "RankedMove") -> dict[str, Any]:
-    """Return the fields of a :class:`MoveDocument` that always stand in it."""
+    """Return the fields that every :class:`MoveDocument` has."""
     return {
         "uci": move.uci,
         "san": move.san,
@@ -107,7 +107,7 @@ def move_fields(move: "RankedMove") -> dict[str, Any]:
 
 
 class PlyDocument(Document):
-    """One move of best play, with the accrued score after it and the plies that are left then."""
+    """One move of best play, with the accrued score and the remaining plies after it."""
 
     uci: str
     san: str
@@ -137,11 +137,11 @@ class PositionDocument(Document, kw_only=True):
     points: PointsDocument
     category: Category | UnsetType = UNSET
     note: str | UnsetType | None = UNSET
-    """What of the question did not count."""
+    """A note on the parts of the question that were ignored."""
 
 
 def position_fields(fen: str, variant: Variant, scoring: Scoring, result: "ProbeResult") -> dict[str, Any]:
-    """Return the fields of a :class:`PositionDocument` that always stand in it."""
+    """Return the fields that every :class:`PositionDocument` has."""
     return {
         "fen": fen,
         "material": result.material.name,
@@ -160,11 +160,11 @@ class ProbeDocument(PositionDocument, kw_only=True):
 
     moves: list[MoveDocument] | UnsetType = UNSET
     line: list[PlyDocument] | UnsetType | None = UNSET
-    """None if it takes depths that are not stored."""
+    """None if the line needs depths that are not stored."""
 
 
 class ViewMoveDocument(Document, kw_only=True):
-    """A legal move, and what a view says of the position that it leads to."""
+    """A legal move, with winner, depth and points of a view after it."""
 
     uci: str
     san: str
@@ -178,7 +178,7 @@ class ViewMoveDocument(Document, kw_only=True):
 
 
 class ViewDocument(Document, kw_only=True):
-    """A position in classical chess or one of its kin."""
+    """A position in a view, such as classical chess."""
 
     fen: str
     material: str
@@ -194,12 +194,12 @@ class ViewDocument(Document, kw_only=True):
 
 
 def worth_fields(of: "ViewResult | ViewMove") -> dict[str, Any]:
-    """Return the fields of a :class:`ViewDocument` or :class:`ViewMoveDocument` that say what a view does."""
+    """Return the fields of a :class:`ViewDocument` or :class:`ViewMoveDocument` with the result of a view."""
     return {"winner": of.winner, "depth": of.depth, "points": PointsDocument(*of.points)}
 
 
 class RefusalDocument(Document):
-    """Why there is no answer."""
+    """An error in place of an answer."""
 
     code: str
     message: str

@@ -26,10 +26,10 @@ class RankedMove(MoveWithSan):
 
     :ivar move: the move.
     :ivar san: the move in short algebraic notation.
-    :ivar value: what best play makes of the state it leads to.
+    :ivar value: value of the state it leads to.
     :ivar depth: depth of the state it leads to, in plies; None if the table does not store it.
     :ivar zeroing: whether it is a capture or a pawn move, which resets the accrued score in r-mobility.
-    :ivar position_score: the own score of the position it leads to; rank 0 is mate, rank 1 stalemate.
+    :ivar position_score: position score after the move; rank 0 is mate, rank 1 stalemate.
     :ivar accrued: the accrued score after the move.
     """
 
@@ -51,14 +51,14 @@ class Reached(NamedTuple):
 
 
 class Successor(NamedTuple):
-    """A state that a move leads to, and what best play from there reaches."""
+    """A state that a move leads to, with its value and depth."""
 
     reached: Reached
     goal: Goal
 
 
 def ranked_moves(board: AnyBoard, successors: Sequence[Successor]) -> list[RankedMove]:
-    """Return all successors of a board as moves for a reader, in the same order."""
+    """Return the successors of a board as ranked moves, in the same order."""
     names = names_without_check(board, [s.reached.move for s in successors])
     return [
         RankedMove(
@@ -75,8 +75,10 @@ def ranked_moves(board: AnyBoard, successors: Sequence[Successor]) -> list[Ranke
 
 
 def names_without_check(board: AnyBoard, moves: Sequence[chess.Move]) -> list[str]:
-    """Return moves as readers see them: in short algebraic notation, with described men in that of
-    coordinates, such as ``e5f6`` and ``e5xf6``."""
+    """Return moves in short algebraic notation, without check marks.
+
+    On a board with described men they are written by coordinates, such as ``e5f6`` and ``e5xf6``.
+    """
     if not isinstance(board, DescribedBoard):
         return sans_without_check(board, moves)
     return [
@@ -111,10 +113,10 @@ def reached_by(board: AnyBoard, accrued: Signed, variant: Variant) -> list[Reach
 def order(
     board: AnyBoard, accrued: Signed, reached: Sequence[Reached], goals: Sequence[Goal]
 ) -> list[Successor]:
-    """Return what is reached with its values and depths, the best value for the mover first.
+    """Return the successors with their values and depths, the best value for the mover first.
 
-    Among equal ones, the mover hurries to what is better for him than the accrued score and puts off what is
-    worse, by moves with a known depth before others; ties go by UCI.
+    Of moves to one value, the quickest comes first if the value is better for the mover than the accrued
+    score, and the slowest if it is worse. Moves without a stored depth follow. Ties go by UCI.
     """
     white = board.turn
     held_merit = merit(accrued, white)
@@ -122,59 +124,60 @@ def order(
     def key(successor: Successor) -> tuple[int, bool, int, str]:
         value, depth = successor.goal
         gain = merit(value, white) - held_merit
-        unknown = depth is None and gain != 0
-        hurry = 0 if depth is None or not gain else depth if gain > 0 else -depth
-        return -gain, unknown, hurry, successor.reached.move.uci()
+        lacks_depth = depth is None and gain != 0
+        delay = 0 if depth is None or not gain else depth if gain > 0 else -depth
+        return -gain, lacks_depth, delay, successor.reached.move.uci()
 
     return sorted((Successor(r, goal) for r, goal in zip(reached, goals, strict=True)), key=key)
 
 
 def check_mark(position: Position) -> str:
-    """Return the mark that follows a move to a position: of check, of mate, or none."""
+    """Return the mark of a move to a position: ``+``, ``#`` or empty."""
     return "" if rank_of(position.score) & 1 else "#" if position.terminal else "+"
 
 
 MOST_STATES: Final = 300
-"""States to look at before giving up: some tenths of a second, in packed tables up to two seconds."""
+"""States to expand before giving up: some tenths of a second, in packed tables up to two seconds."""
 MOST_PLIES: Final = 300
-"""Plies to look ahead before giving up; Python has room for so many calls within calls."""
+"""Plies to look ahead before giving up; Python's recursion limit allows as many nested calls."""
 
 _Key: TypeAlias = tuple[Layout, Side, Slot, Signed]
 
 
 class DepthSearch:
-    """Finds depths in r-mobility; what it has found out about states on the way it keeps.
+    """Finds depths in r-mobility by iterative deepening; bounds found for states are kept between searches.
 
-    By section 5 of docs/theory.md a depth is 1 more than the smallest (if the side to move is favoured, else
-    the greatest) of those that the moves which keep the value lead to. Whether it is at most n follows from
-    whether theirs are at most n - 1, on whatever way one comes there; so n is raised ply by ply.
+    By section 5 of docs/theory.md, the depth of a state is 1 plus the smallest depth among the successors
+    with the same value, or the greatest if the value is worse for the side to move than the accrued score.
+    Whether a depth is at most n depends only on whether the depths of these successors are at most n - 1, so
+    n is raised ply by ply.
 
-    :param look_up: returns the goal of a state, with its depth as far as that is stored, as
+    :param look_up: returns the goal of a state, with its depth if that is stored, as
         :meth:`tbgen.probe.values.Values.of` does.
     """
 
     def __init__(self, look_up: Callable[[State], Goal]) -> None:
         self._look_up = look_up
         self._nodes: dict[_Key, _Node] = {}
-        self._left = 0
+        self._remaining_states = 0
 
     def depth(self, state: State, value: Signed, most: int = MOST_STATES) -> int | None:
-        """Return the depth of a state, None if too many others would have to be looked at, or with castling
-        rights.
+        """Return the depth of a state.
 
         :param state: a state without a stored depth, so that its value is not its accrued score.
         :param value: the value of the state.
-        :param most: how many states to look at.
+        :param most: most states to expand.
+        :returns: None with castling rights, and if more states or plies would be needed.
 
         Raises as ``look_up`` does.
         """
         position, accrued = state
-        if position.castling is not None:  # nodes know nothing of rights
+        if position.castling is not None:  # keys of nodes do not contain castling rights
             return None
-        if position.shape.swapped:  # from here on as the table sees it
+        if position.shape.swapped:  # from here on with the colours of the table
             value, accrued = Signed(~value), Signed(~accrued)
         node = self._node(position, accrued, value)
-        self._left = most
+        self._remaining_states = most
         with suppress(_UnfoundError):
             while node.least <= MOST_PLIES:
                 if self._within(node, node.least):
@@ -182,7 +185,7 @@ class DepthSearch:
         return None
 
     def depth_of(self, state: State, goal: Goal, most: int = MOST_STATES) -> int | None:
-        """Return the depth of a state with its goal: the stored one, or else what :meth:`depth` finds."""
+        """Return the depth in the goal of a state, or the result of :meth:`depth` if the goal has none."""
         return self.depth(state, goal.value, most) if goal.depth is None else goal.depth
 
     def _node(self, position: Position, accrued: Signed, value: Signed) -> "_Node":
@@ -190,9 +193,9 @@ class DepthSearch:
         return self._nodes.setdefault(key, _Node(key, value))
 
     def _within(self, node: "_Node", plies: int) -> bool:
-        """Tell whether the depth of a node is at most so many plies.
+        """Return whether the depth of a node is at most ``plies``.
 
-        :raises _UnfoundError: if that cannot be found out.
+        :raises _UnfoundError: if that remains undetermined.
         """
         if node.unknown is None and node.least <= plies:
             self._look(node)
@@ -212,41 +215,42 @@ class DepthSearch:
         return reached
 
     def _look(self, node: "_Node") -> None:
-        """Look at the moves of a node that keep the value.
+        """Expand a node: find its successors with the same value, and the bounds that their depths give.
 
-        :raises _UnfoundError: if there are none, or this is one node too many.
+        :raises _UnfoundError: if there are no such successors, or the limit of states is reached.
         """
-        if not self._left:
+        if not self._remaining_states:
             raise _UnfoundError
-        self._left -= 1
+        self._remaining_states -= 1
         layout, side, slot, accrued = node.key
         reached = reached_by(board_of(layout, side, slot), accrued, Variant.R_MOBILITY)
         goals = [(state, self._look_up(state)) for _, _, state in reached]
         kept = [(state, goal.depth) for state, goal in goals if goal.value == node.value]
         if not kept:
             raise _UnfoundError
-        known = [depth for _, depth in kept if depth is not None]
+        stored = [depth for _, depth in kept if depth is not None]
         unknown = node.unknown = [self._node(*state, node.value) for state, depth in kept if depth is None]
         if node.hurries:
-            node.most = 1 + min(known, default=inf)
-            node.least = int(min(node.most, 2)) if unknown else int(node.most)  # none of them is 0
+            node.most = 1 + min(stored, default=inf)
+            # Depths that are not stored are not 0.
+            node.least = int(min(node.most, 2)) if unknown else int(node.most)
         else:
-            node.least = 1 + max(known, default=1)
+            node.least = 1 + max(stored, default=1)
             node.most = inf if unknown else node.least
 
 
 class _UnfoundError(Exception):
-    """More states would have to be looked at than may be, or the tables contradict each other."""
+    """The limit of states is reached, or the tables contradict each other."""
 
 
 class _Node:
-    """A state whose depth the table does not store, as the table sees it.
+    """A state whose depth the table does not store, with the colours of the table.
 
-    :param key: its layout, side, slot and accrued score.
+    :param key: layout, side, slot and accrued score of the state.
     :ivar hurries: whether the value is better for the side to move than the accrued score.
-    :ivar least: the depth is not smaller.
-    :ivar most: the depth is not greater.
-    :ivar unknown: what the moves lead to that keep the value, where depths are not known; None before a look.
+    :ivar least: lower bound of the depth.
+    :ivar most: upper bound of the depth.
+    :ivar unknown: successors with the same value whose depths are not stored; None before expansion.
     """
 
     def __init__(self, key: _Key, value: Signed) -> None:
@@ -258,8 +262,8 @@ class _Node:
         self.unknown: list[_Node] | None = None
 
 
-_SOME_STATES: Final = 50
-"""To look at before patience is asked again."""
+_STATES_PER_SEARCH: Final = 50
+"""States to expand between two calls of ``patience``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +273,7 @@ class LinePly(MoveWithSan):
     :ivar move: the move.
     :ivar san: the move in short algebraic notation.
     :ivar accrued: the accrued score after the move.
-    :ivar depth: plies that are left to the goal after the move.
+    :ivar depth: plies that remain to the goal after the move.
     """
 
     move: chess.Move
@@ -281,10 +285,10 @@ class LinePly(MoveWithSan):
 def best_line(values: Values, board: AnyBoard, state: State) -> list[LinePly]:
     """Return the line of a valid board in a state.
 
-    It has as many plies as the depth, and ends with an accrued score that is the value.
+    Its length is the depth, and the accrued score after its last move is the value.
 
-    :raises MissingLayerError: if it needs depths that the tables do not store, and none are to be made.
-    :raises DamagedTableError: if the tables contradict each other on the way.
+    :raises MissingLayerError: if the line needs depths that neither tables store nor the search finds.
+    :raises DamagedTableError: if tables on the line contradict each other.
     """
     search = DepthSearch(values.of)
 
@@ -295,7 +299,7 @@ def best_line(values: Values, board: AnyBoard, state: State) -> list[LinePly]:
                 f"the line needs depths of accrued scores that {state.position.shape.material} does not "
                 "store: ask with --depths (in Python, open_tablebase(..., depths=True)), which makes them"
                 if state.position.castling is None
-                else "the line needs depths, which are not known with castling rights where tables are "
+                else "the line needs depths, which are not available with castling rights if tables are "
                 "packed: ask for the moves of one position after the other"
             )
         return depth
@@ -324,10 +328,9 @@ def best_line(values: Values, board: AnyBoard, state: State) -> list[LinePly]:
 def _leading_to(
     wanted: Goal, after: Sequence[Successor], depth_of: Callable[[State, Goal], int | None]
 ) -> Successor | None:
-    """Return the best of the moves that lead to a goal, moves with a stored depth first; None if
-    none does.
+    """Return the first successor with a goal, None without any.
 
-    :param after: what the moves lead to, the best for the mover first.
+    :param after: the successors in the order of :func:`order`.
     :param depth_of: finds the depth of a state, whether tables store it or not.
     """
     for each in after:
@@ -340,15 +343,15 @@ def _leading_to(
 def next_move(
     values: Values, board: AnyBoard, state: State, patience: Callable[[], bool]
 ) -> RankedMove | None:
-    """Return the move that best play from a state begins with, for play move by move.
+    """Return the first move of best play from a state, for play move by move.
 
-    Where the table does not store the depths that tell progress from standing still, some plies are looked
-    ahead, for as long as that takes.
+    If the table does not store the depths that distinguish progress from repetition, they are searched for
+    some plies ahead, as long as ``patience`` allows.
 
-    :param patience: tells, once in a while, whether to go on looking.
+    :param patience: called between parts of the search; returns whether to continue.
 
-    :returns: None in mate and stalemate, if patience has come to its end, and with castling rights where
-        depths are not known.
+    :returns: None in mate and stalemate, if ``patience`` has returned False, and with castling rights if
+        depths are not available.
     """
     after = [] if state.position.terminal else successors(values, board, state.accrued)
     if not after:
@@ -359,7 +362,7 @@ def next_move(
         return ranked_moves(board, after)[0]
     if state.position.castling is not None:  # depths with castling rights are not searched for
         return None
-    depth_of = partial(DepthSearch(values.of).depth_of, most=_SOME_STATES)
+    depth_of = partial(DepthSearch(values.of).depth_of, most=_STATES_PER_SEARCH)
     depth = goal.depth
     while patience():
         depth = depth or depth_of(state, goal)

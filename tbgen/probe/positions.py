@@ -24,7 +24,7 @@ from tbgen.probe.states import AnyPosition, read
 from tbgen.store.table_file import TableFile
 
 BLOCK_SLOTS: Final = 1 << 20
-"""Slots that are decoded together; 3 MiB of values and depths."""
+"""Number of slots that are decoded together; 3 MiB of values and depths."""
 
 SCORE_NAMES: Final = np.array(
     [
@@ -32,7 +32,7 @@ SCORE_NAMES: Final = np.array(
         for code in range(256)
     ]
 )
-"""Names of scores, to be indexed by arrays of their table codes: 256 texts, empty for codes of no score."""
+"""Names of scores, indexed by their table codes: 256 texts, empty for codes that are no score."""
 
 _NOTHING: Final = tuple(np.empty(0, dtype) for dtype in (np.uint8, np.int64, np.uint8, np.uint16))
 
@@ -47,13 +47,13 @@ _Selection: TypeAlias = Callable[[NDArray[np.uint8], NDArray[np.uint16]], NDArra
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Positions:
-    """Positions of one table, in the order of the table: arrays of shape (n,), as its length says.
+    """Positions of one table, in the order of the table: arrays of shape (n,), where n is ``len(self)``.
 
     The colours are those of the table: White has the men that the material names first.
 
     :ivar layout: the index of the table.
     :ivar side: side to move: 0 White, 1 Black.
-    :ivar slot: place in the table; positions that symmetries of the board turn into each other have one.
+    :ivar slot: place in the table; positions that are symmetric images of each other share a slot.
     :ivar value: table codes of the fresh values: the rank of White's scores, 255 minus the rank of Black's.
         The smaller the code, the better for White; ``GScore.from_code(code)`` gives the score.
     :ivar depth: depths in plies.
@@ -69,7 +69,7 @@ class Positions:
         return len(self.slot)
 
     def __getitem__(self, chosen: slice | NDArray[np.bool_] | NDArray[np.intp]) -> Self:
-        """Return a part of the positions, chosen as from an array."""
+        """Return some of the positions, indexed as an array is."""
         return type(self)(self.layout, *(array[chosen] for array in self.arrays()))
 
     def arrays(self) -> tuple[NDArray[Any], ...]:
@@ -90,16 +90,16 @@ class Positions:
         return position_of(self.layout, Side(int(self.side[number])), Slot(int(self.slot[number])))
 
     def boards(self) -> Iterator[AnyBoard]:
-        """Yield all of them as boards, some twenty thousand a second."""
+        """Yield all positions as boards, some twenty thousand a second."""
         return (self.board(number) for number in range(len(self)))
 
 
 class PositionTable:
-    """The positions of one table with their fresh values and depths, without the few that have an en passant
-    right. Get it from :meth:`tbgen.Tablebase.table`. A copy by pickle opens the
-    directories of the tablebase anew.
+    """The positions of one table with their fresh values and depths, except the few with an en passant right.
 
-    All methods that choose positions take the same arguments:
+    Get it from :meth:`tbgen.Tablebase.table`. A copy by pickle opens the directories of the tablebase anew.
+
+    All methods that choose positions have the same parameters:
 
     :param value: a G-score, its text, or several of them; the colours are those of the table.
     :param depth: plies, or a ``range`` of them.
@@ -111,7 +111,7 @@ class PositionTable:
         self.material = Material.parse(file.info.material)
         self.layout = layout_of(self.material)
         self.positions_of_sides: tuple[int, int] = file.info.positions
-        """How many positions there are with White, and with Black to move."""
+        """Numbers of positions with White and with Black to move."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return methodcaller("table", self.material.name), (self._tables,)
@@ -154,11 +154,11 @@ class PositionTable:
         depth: DepthChoice = None,
         side: chess.Color | None = None,
     ) -> Positions:
-        """Return so many different positions, every such set with the same chance, in the order of the table.
+        """Return ``count`` different positions at random, in the order of the table.
 
-        The same seed gives the same sample.
+        Every set of that size is equally likely. The same seed gives the same sample.
 
-        :raises UsageError: if there are fewer, or a number is negative.
+        :raises UsageError: if the table has fewer such positions, or a number is negative.
         :raises TypeError: if an argument is of another type.
         :raises DamagedTableError: if the file cannot be read.
         """
@@ -191,7 +191,7 @@ class PositionTable:
         return position_of(self.layout, Side(side), Slot(slot))
 
     def slot(self, position: AnyPosition) -> tuple[int, int]:
-        """Return side and slot of a position; colours are swapped if the table has them the other way round.
+        """Return side and slot of a position; its colours are swapped if the table's are.
 
         :raises UsageError: if the table does not hold the position.
         """
@@ -204,9 +204,9 @@ class PositionTable:
         return located.side, located.slot
 
     def slots(self, squares: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """Return the slots of positions given as :meth:`Positions.squares` does, or of images of them.
+        """Return the slots of positions, or of images of them; the inverse of :meth:`Positions.squares`.
 
-        Where a man has a square that he cannot have, it is -1; other illegal positions have empty slots.
+        A slot is -1 if a man cannot stand on his square; other illegal positions have empty slots.
         """
         return slots_of(self.layout, squares)
 
@@ -215,11 +215,11 @@ class PositionTable:
     ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
         """Return values and depths of slots, with any accrued scores.
 
-        The table is loaded into memory for this. The arguments, but for ``slots``, and the results are those
-        of :meth:`tbgen.Tablebase.probe_arrays`; the colours are those of the table.
+        This loads the table into memory. The arguments, except ``slots``, and the results are those of
+        :meth:`tbgen.Tablebase.probe_arrays`; the colours are those of the table.
 
-        :param slots: whole numbers, shape (n,), of the slots of the table; those that are not canonical count
-            as empty.
+        :param slots: slots of the table, whole numbers of shape (n,); slots that are not canonical count as
+            empty.
 
         >>> import tbgen
         >>> with tbgen.open_tablebase("data") as tables:  # doctest: +SKIP
@@ -227,7 +227,7 @@ class PositionTable:
         (array([  3, 127], dtype=uint8), array([ 4, -1], dtype=int32))
 
         :raises UsageError: if an argument has another shape or numbers out of range, or an accrued score ends
-            a game that goes on.
+            the game in a position that is neither mate nor stalemate.
         :raises TypeError: if an argument is of another type.
         :raises DamagedTableError: if the file cannot be read.
         """
@@ -256,10 +256,10 @@ class PositionTable:
 
 
 def _selection(value: ValueChoice, depth: DepthChoice) -> _Selection:
-    """Return what tells by values and depths which positions of a block are wanted.
+    """Return a function of values and depths that marks the selected positions of a block.
 
     :raises UsageError: if a text is no G-score.
-    :raises TypeError: if something else is given.
+    :raises TypeError: if an argument is of another type.
     """
     codes = np.full(256, value is None)
     codes[[score.code for score in _scores(value)]] = True
@@ -274,10 +274,10 @@ def _selection(value: ValueChoice, depth: DepthChoice) -> _Selection:
 
 
 def _scores(value: ValueChoice) -> Iterator[GScore]:
-    """Yield the values that are chosen one by one.
+    """Yield the selected values.
 
     :raises UsageError: if a text is no G-score.
-    :raises TypeError: if something else is given.
+    :raises TypeError: if a value is neither G-score nor text.
     """
     several = isinstance(value, Iterable) and not isinstance(value, str)
     for score in value if several else () if value is None else (value,):  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""From a board and an accrued score to the state that is looked up, and from its value to the answer."""
+"""Conversion of a board and an accrued score to the state to look up, and of its value to the answer."""
 
 import warnings
 from dataclasses import dataclass
@@ -19,13 +19,13 @@ AnyPosition: TypeAlias = AnyBoard | str
 """A board, or a FEN of six or seven fields, which may have described men in brackets."""
 
 AnyScore: TypeAlias = GScore | str | Fresh | None
-"""An accrued score or its text; FRESH for that of the position alone; None for what FEN or board tell."""
+"""An accrued score or its text; FRESH for the position score; None for the score that FEN or board imply."""
 
 
 class State(NamedTuple):
-    """What is looked up.
+    """A position with an accrued score, to be looked up.
 
-    :ivar accrued: the accrued score, with the position's own folded in.
+    :ivar accrued: the accrued score, with the position score folded in.
     """
 
     position: Position
@@ -33,10 +33,10 @@ class State(NamedTuple):
 
 
 class Goal(NamedTuple):
-    """What best play from a state reaches, and when: V(P, A) and D(P, A) of docs/theory.md.
+    """Value and depth of a state: V(P, A) and D(P, A) of docs/theory.md.
 
     :ivar depth: plies until the accrued score is the value; 0 if it already is; None if the tables do not
-        tell.
+        store it.
     """
 
     value: Signed
@@ -45,15 +45,15 @@ class Goal(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """What the tables say about a position.
+    """The answer of the tables about a position.
 
-    :ivar material: canonical one, in either colouring.
+    :ivar material: the canonical material, whichever colours the position has.
     :ivar value: the result under optimal play of both sides.
     :ivar depth: plies until the accrued score is the value; 0 if it already is. None if the table does not
-        store it: a packed one has the depths of fresh states, and of accrued ones those that follow from
+        store it: a packed table has the depths of fresh states and those of other states that follow from
         them, but none of positions with castling rights.
-    :ivar position_score: the position's own score.
-    :ivar accrued: the accrued score that was taken, with the position's own folded in.
+    :ivar position_score: the score of the position itself.
+    :ivar accrued: the accrued score that was used, with the position score folded in.
     """
 
     material: Material
@@ -64,17 +64,19 @@ class ProbeResult:
 
     @property
     def points(self) -> Points:
-        """The points that the value gives each side by TCEC's exponential scoring, exact;
-        :func:`tbgen.points` knows the others."""
+        """The exact points that the value gives each side by TCEC's exponential scoring;
+        :func:`tbgen.points` has the other scorings."""
         return points(self.value)
 
 
 def read(given: AnyPosition, accrued: AnyScore, variant: Variant) -> tuple[AnyBoard, GScore | Fresh | None]:
-    """Return the position that a caller gives as a board, and the accrued score as far as the arguments tell:
-    the given one, else that of a FEN's seventh field; a warning says where that does not count.
+    """Return the board of a position, and the accrued score that the arguments specify.
+
+    That is the score passed, else the one in a FEN's seventh field, else None. A warning is issued if the
+    seventh field is ignored.
 
     :raises UsageError: if a text is no FEN or no G-score.
-    :raises TypeError: if the arguments are of another kind.
+    :raises TypeError: if an argument is of another type.
     """
     told = None
     board: AnyBoard
@@ -102,10 +104,11 @@ def read(given: AnyPosition, accrued: AnyScore, variant: Variant) -> tuple[AnyBo
 def read_chess(
     given: AnyPosition, accrued: AnyScore, variant: Variant
 ) -> tuple[chess.Board, GScore | Fresh | None]:
-    """Return what :func:`read` does, of a position of chess.
+    """Return what :func:`read` does, for a position of chess.
 
-    :raises UsageError: as it does, and if men are described.
-    :raises TypeError: as it does.
+    Raises as :func:`read` does.
+
+    :raises UsageError: if the position has described men.
     """
     board, told = read(given, accrued, variant)
     if isinstance(board, DescribedBoard):
@@ -116,10 +119,10 @@ def read_chess(
 
 
 def state_of(given: AnyPosition, accrued: AnyScore, variant: Variant) -> tuple[AnyBoard, State]:
-    """Return the board and the state that a caller asks for.
+    """Return the board and the state of a position with an accrued score.
 
-    :raises UsageError: if tables hold no such position, or its accrued score or history means nothing.
-    :raises TypeError: if the arguments are no board and no text, or no G-score and no text.
+    :raises UsageError: if no table has the position, or its accrued score or history is invalid.
+    :raises TypeError: if the position is neither board nor text, or the score neither G-score nor text.
     """
     board, told = read(given, accrued, variant)
     validate(board)
@@ -127,12 +130,13 @@ def state_of(given: AnyPosition, accrued: AnyScore, variant: Variant) -> tuple[A
 
 
 def locate_state(board: AnyBoard, told: GScore | Fresh | None, variant: Variant) -> State:
-    """Return the place of a valid board, and the accrued score with the board's own folded in.
+    """Return the state of a valid board, with the position score folded into the accrued score.
 
-    It is the one that is told, else that of the moves which the board remembers, else the board's own. In
-    r-mobility an en passant right tells that the score has just been reset.
+    The accrued score is the one passed, else that of the moves in the board's history, else the position
+    score. In r-mobility it is the position score if an en passant capture is legal, because the score has
+    just been reset then.
 
-    :raises UsageError: if the accrued score or the history of the board means nothing.
+    :raises UsageError: if the accrued score or the history of the board is invalid.
     """
     position = locate(board)
     if position.terminal or variant.is_reset_by(position.ep_square >= 0):
@@ -144,19 +148,20 @@ def accrued_in_r(board: chess.Board, told: GScore | Fresh | None) -> Signed:
     """Return the accrued score of :func:`locate_state` in r-mobility, on a valid board with any number of
     men.
 
-    :raises UsageError: if the accrued score or the history of the board means nothing.
+    :raises UsageError: if the accrued score or the history of the board is invalid.
     """
-    own = position_score(board)
-    if own.rank < 2 or board.has_legal_en_passant():
-        return of_gscore(own)
-    return folded_score(board, told, of_gscore(own), Variant.R_MOBILITY)
+    score = position_score(board)
+    if score.rank < 2 or board.has_legal_en_passant():
+        return of_gscore(score)
+    return folded_score(board, told, of_gscore(score), Variant.R_MOBILITY)
 
 
-def folded_score(board: AnyBoard, told: GScore | Fresh | None, own: Signed, variant: Variant) -> Signed:
-    """Return the accrued score of :func:`locate_state` on a board where play goes on and ``own`` is its own
-    score.
+def folded_score(board: AnyBoard, told: GScore | Fresh | None, score: Signed, variant: Variant) -> Signed:
+    """Return the accrued score of :func:`locate_state` on a board that is neither mate nor stalemate.
 
-    :raises UsageError: if the accrued score or the history of the board means nothing.
+    :param score: the position score.
+
+    :raises UsageError: if the accrued score or the history of the board is invalid.
     """
     if told is None and board.move_stack:
         if isinstance(board, DescribedBoard):
@@ -164,10 +169,10 @@ def folded_score(board: AnyBoard, told: GScore | Fresh | None, own: Signed, vari
         else:
             told = accrued_score(board, variant)
     if told is None or told is FRESH:
-        return own
+        return score
     if told.rank < 2:
         raise UsageError(f"the accrued score {told} ends the game, and here it goes on")
-    return fold(of_gscore(told), own)
+    return fold(of_gscore(told), score)
 
 
 def result_of(state: State, goal: Goal) -> ProbeResult:

@@ -1,8 +1,9 @@
 """Syzygy files: which side can force mate, in positions of up to seven men without castling rights.
 
-A forced mate is G0.0 for the side that forces it, for no score is better, however long it takes: there is no
-50-move rule, so a *cursed* win counts. Where nobody can force mate, neither side gets better than G0.5, a
-stalemate of the other. Both hold whatever has accrued, in both variants (docs/theory.md, section 10).
+A forced mate, however long, is G0.0 for the side that forces it, because no score is better. There is no
+50-move rule, so a *cursed* win counts as a win. If no side can force mate, neither gets more than G0.5, a
+stalemate of the other. Both statements are true for every accrued score, in both variants (docs/theory.md,
+section 10).
 """
 
 from __future__ import annotations
@@ -28,25 +29,25 @@ from tbgen.errors import DamagedTableError, TbgenError, UsageError
 _logger = logging.getLogger(__name__)
 
 MOST_MEN: Final = chess.syzygy.TBPIECES
-"""Men of the largest materials that there are files for."""
+"""Men of the largest materials with published files."""
 _DAMAGED: Final = (OSError, ValueError, IndexError, AssertionError, RecursionError, struct.error)
-"""What python-chess may raise of damaged files, which it does not check."""
+"""Exceptions that python-chess may raise on damaged files, which it does not check."""
 _POSSIBLE: Final = range(-2, 3)
 _WHITE_MATES, _BLACK_MATES = GScore(0, True), GScore(0, False)
 
 
 class Winner(IntEnum):
-    """The side that can force mate, as far as files tell."""
+    """The side that can force mate, according to the files."""
 
     NOBODY = 0
     WHITE = 1
     BLACK = 2
     UNKNOWN = 3
-    """No file tells."""
+    """The files needed are missing."""
 
     @property
     def bounds(self) -> ScoreInterval:
-        """What that says about the value, with any accrued score."""
+        """The interval that contains the value, with any accrued score."""
         return _BOUNDS[self]
 
 
@@ -59,7 +60,7 @@ _BOUNDS: Final = (
 
 
 class _Files(chess.syzygy.Tablebase):
-    """The files of several directories; in place of a damaged one its copy in a later directory is used."""
+    """The files of several directories; a damaged file is replaced by its copy in a later directory."""
 
     def __init__(self, directories: Iterable[Path]) -> None:
         super().__init__()
@@ -73,7 +74,7 @@ class _Files(chess.syzygy.Tablebase):
         self.wdl = {key: copies[0] for key, copies in self._copies.items()}
 
     def probe_wdl_table(self, board: chess.Board) -> int:
-        """Return what the file of a position says, captures aside.
+        """Return the entry of a position's file, which ignores captures.
 
         :raises DamagedTableError: if neither the file nor a copy can be used.
         """
@@ -89,9 +90,9 @@ class _Files(chess.syzygy.Tablebase):
                     self._replace(table)
 
     def _replace(self, table: chess.syzygy.Table) -> None:
-        """Use the next copy of a file, and say so.
+        """Switch to the next copy of a file, and log a warning.
 
-        :raises DamagedTableError: if there is none.
+        :raises DamagedTableError: if there is no further copy.
         """
         copies = self._copies[table.key]
         damage = "this Syzygy file is damaged or cannot be read"
@@ -105,13 +106,13 @@ class _Files(chess.syzygy.Tablebase):
 
 
 class Syzygy:
-    """Syzygy files of win, draw and loss (WDL). A context, which closes them; safe for threads.
+    """Syzygy files of win, draw and loss (WDL). A context manager, which closes the files; thread-safe.
 
-    A copy by pickle, as for the processes of a pool, opens the same directories anew.
+    A copy by pickle, as for another process, opens the same directories anew.
 
-    :param directories: where the files lie.
-    :raises UsageError: if there is none, one is no directory, or there are no such files in them.
-    :raises TbgenError: if one cannot be read.
+    :param directories: directories of the files.
+    :raises UsageError: if no directory is passed, one does not exist, or none has such files.
+    :raises TbgenError: if a directory cannot be read.
     """
 
     def __init__(self, *directories: str | PathLike[str]) -> None:
@@ -142,7 +143,7 @@ class Syzygy:
         self._files.close()
 
     def __len__(self) -> int:
-        """Return how many files there are."""
+        """Return the number of files."""
         return len(set(self._files.wdl.values()))
 
     @property
@@ -150,7 +151,7 @@ class Syzygy:
         return " and ".join(map(str, self._directories))
 
     def has_material(self, name: str) -> bool:
-        """Tell whether there is a file for a material, in either colouring."""
+        """Return whether a file exists for a material or for its colours swapped."""
         return chess.syzygy.normalize_tablename(name) in self._files.wdl
 
     def winner(self, board: chess.Board) -> Winner:
@@ -166,8 +167,10 @@ class Syzygy:
         return Winner.WHITE if (wdl > 0) == board.turn else Winner.BLACK
 
     def missing(self, board: chess.Board) -> str:
-        """Return the name of the file without which it is unknown which side can force mate: that of the
-        position, or of what captures leave of it. Empty if it is known, or no file could tell.
+        """Return the name of a missing file that is needed to find which side can force mate.
+
+        It is the file of the position, or of a position after captures. The name is empty if all files are
+        present, and if no file could help.
         """
         if chess.popcount(board.occupied) > MOST_MEN:
             return ""
@@ -181,8 +184,8 @@ class Syzygy:
 
 
 def address(file: str) -> str:
-    """Return where a file of win, draw and loss can be fetched: from the mirror of Lichess, which
-    https://syzygy-tables.info names (read in November 2026).
+    """Return the address of a file of win, draw and loss on the mirror of Lichess, as
+    https://syzygy-tables.info names it (read in November 2026).
 
     >>> print(address("KRvKP.rtbw"))
     https://tablebase.lichess.ovh/tables/standard/3-4-5-wdl/KRvKP.rtbw

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
 
 class View(NamedChoice, what="a view"):
-    """A game with the moves of chess whose values are a function of those of r-mobility."""
+    """A game with the moves of chess whose values are derived from those of r-mobility."""
 
     CLASSICAL = "classical"
     """Win, draw or loss, without the 50-move rule."""
@@ -71,14 +71,14 @@ class View(NamedChoice, what="a view"):
 
     @classmethod
     def parse(cls, text: str) -> "View":
-        """Read the name of a view.
+        """Return the view of a name.
 
-        :raises UsageError: if there is none of that name.
+        :raises UsageError: if no view has that name.
         """
         return cls(text)
 
     def points(self, value: GScore) -> Points:
-        """Return what the game of the view gives where r-mobility gives a score.
+        """Return the points in the view for a value of r-mobility.
 
         >>> View.LASKER.points(GScore("-G0.5"))
         Points(white=0.25, black=0.75)
@@ -88,7 +88,8 @@ class View(NamedChoice, what="a view"):
         return Points(share, 1 - share) if value.white else Points(1 - share, share)
 
     def depth(self, value: GScore, depth: int | None) -> int | None:
-        """Return the plies to mate of a value with its depth, 0 without; None in views that know none."""
+        """Return the plies to mate for a value and its depth, 0 without mate; None in views other than
+        classical chess."""
         mate = 0 if value.rank else depth
         return mate if self is View.CLASSICAL else None
 
@@ -98,15 +99,15 @@ _HOLDERS_SHARE: Final = {
     View.STALEMATE_WINS: (1.0, 1.0),
     View.LASKER: (1.0, 0.75),
 }
-"""Points of the holder of rank 0, and of rank 1."""
+"""Points of the holder of a score of rank 0, and of rank 1."""
 
 BATCH: Final = 65536
-"""Positions that are looked up together: the more, the fewer chunks are decoded twice."""
+"""Number of positions that are looked up together; a larger number decodes fewer chunks twice."""
 
 MOVES_BATCH: Final = 2048
-"""Positions whose moves are looked up together."""
-_FEW: Final = 8
-"""Positions that are looked up one by one: to sort them takes longer than it saves."""
+"""Number of positions whose moves are looked up together."""
+_MAX_SINGLES: Final = 8
+"""Most positions that are looked up one by one, because sorting them takes longer than it saves."""
 
 Question: TypeAlias = tuple[AnyPosition, AnyScore]
 
@@ -116,8 +117,8 @@ def questions(
 ) -> Iterator[Question]:
     """Pair positions with their accrued scores, lazily.
 
-    :raises TypeError: if one position or one score is given in the place of many.
-    :raises UsageError: at the end of the shorter, if there are more positions or more accrued scores.
+    :raises TypeError: if one position or one score is passed in place of many.
+    :raises UsageError: at the end of the shorter iterable, if their lengths differ.
     """
     if isinstance(positions, str | chess.Board | DescribedBoard):
         raise TypeError("one position in the place of many: give an iterable of them")
@@ -131,7 +132,7 @@ def questions(
 def _paired(positions: Iterable[AnyPosition], accrued: Iterable[AnyScore]) -> Iterator[Question]:
     """Yield positions with their accrued scores.
 
-    :raises UsageError: at the end of the shorter.
+    :raises UsageError: at the end of the shorter iterable, if their lengths differ.
     """
     ended: Any = object()
     for number, (position, score) in enumerate(zip_longest(positions, accrued, fillvalue=ended)):
@@ -150,13 +151,13 @@ def probe(values: Values, position: AnyPosition, accrued: AnyScore) -> ProbeResu
 def probe_many(
     values: Values, asked: Iterator[Question], size: int = BATCH
 ) -> Iterator[ProbeResult | TbgenError]:
-    """Yield results or errors in the order of the questions, ``size`` of them read ahead."""
-    while first := list(islice(asked, min(size, _FEW + 1))):
-        if len(first) <= _FEW:
+    """Yield results or errors in the order of the questions; at most ``size`` questions are read ahead."""
+    while first := list(islice(asked, min(size, _MAX_SINGLES + 1))):
+        if len(first) <= _MAX_SINGLES:
             for question in first:
                 yield result_or_error(probe, values, *question)
             continue
-        # Without the boards, which take much more room.
+        # The boards are not kept, because they take much more memory than the states.
         batch = chain(first, islice(asked, size - len(first)))
         states = [_state(*question, values.variant) for question in batch]
         for state, found in zip(states, values.of_many(states), strict=True):
@@ -169,7 +170,7 @@ def probe_many(
 def moves_many(
     values: Values, asked: Iterator[Question], size: int = MOVES_BATCH
 ) -> Iterator[list[RankedMove] | TbgenError]:
-    """Yield ranked moves or errors in the order of the questions, ``size`` of them read ahead."""
+    """Yield ranked moves or errors in the order of the questions; at most ``size`` are read ahead."""
     while batch := list(islice(asked, size)):
         yield from _moves_of_batch(values, batch)
 
@@ -185,14 +186,14 @@ def _moves_of_batch(values: Values, batch: list[Question]) -> Iterator[list[Rank
     found = iter(values.of_many([successor.state for after in reached for successor in after]))
     for asked, after in zip(about, reached, strict=True):
         valued = list(islice(found, len(after)))
-        known = [value for value in valued if not isinstance(value, TbgenError)]
+        goals = [value for value in valued if not isinstance(value, TbgenError)]
         if isinstance(asked, TbgenError):
             yield asked
-        elif len(known) < len(valued):
+        elif len(goals) < len(valued):
             yield next(value for value in valued if isinstance(value, TbgenError))
         else:
             board, state = asked
-            yield ranked_moves(board, order(board, state.accrued, after, known))
+            yield ranked_moves(board, order(board, state.accrued, after, goals))
 
 
 def _state(given: AnyPosition, accrued: AnyScore, variant: Variant) -> State | TbgenError:
@@ -201,7 +202,7 @@ def _state(given: AnyPosition, accrued: AnyScore, variant: Variant) -> State | T
 
 
 class ViewValue:
-    """What a view says a position is worth."""
+    """The value of a position in a view."""
 
     __slots__ = ()
     points: Points
@@ -216,10 +217,10 @@ class ViewValue:
 
 @dataclass(frozen=True, slots=True)
 class ViewResult(ViewValue):
-    """What a view says about a position.
+    """The answer of a view about a position.
 
-    :ivar view: the view that says so.
-    :ivar material: canonical one, in either colouring.
+    :ivar view: the view.
+    :ivar material: the canonical material, whichever colours the position has.
     :ivar points: the result under best play of both sides; exact.
     :ivar depth: ``classical``: plies to mate, 0 in a draw. Other views: None.
     """
@@ -236,10 +237,10 @@ class ViewMove(ViewValue, MoveWithSan):
 
     :ivar move: the move.
     :ivar san: the move in short algebraic notation.
-    :ivar points: what best play gives after it; exact.
+    :ivar points: the result of best play after it; exact.
     :ivar depth: ``classical``: plies to mate from the position it leads to, 0 in a draw. Other views: None.
     :ivar zeroing: whether it is a capture or a pawn move.
-    :ivar position_score: the own G-score of the position it leads to; rank 0 is mate, rank 1 stalemate.
+    :ivar position_score: position score after the move; rank 0 is mate, rank 1 stalemate.
     """
 
     move: chess.Move
@@ -251,10 +252,10 @@ class ViewMove(ViewValue, MoveWithSan):
 
 
 class ViewTables:
-    """The tables of a tablebase as a view shows them; get it from :meth:`tbgen.Tablebase.view`. It pickles as
-    the tablebase does.
+    """The tables of a tablebase, seen as a view. Get it from :meth:`tbgen.Tablebase.view`.
 
-    Positions are given as to the tablebase: a board or a FEN. No view knows an accrued score.
+    Positions are boards or FENs, as for the tablebase; views have no accrued scores. A copy by pickle opens
+    the directories of the tablebase anew.
     """
 
     def __init__(self, tables: "Tablebase", values: Values, view: View) -> None:
@@ -268,7 +269,7 @@ class ViewTables:
         return f"<{self.view} view of {self._tables!r}>"
 
     def probe(self, board: AnyPosition) -> ViewResult:
-        """Return what best play gives.
+        """Return the points, and in classical chess the plies to mate, with best play.
 
         >>> import tbgen
         >>> with tbgen.open_tablebase("data") as tables:  # doctest: +SKIP
@@ -292,13 +293,13 @@ class ViewTables:
     def moves(self, board: AnyPosition) -> list[ViewMove]:
         """Return all legal moves, best first; raises as :meth:`probe` does.
 
-        Among moves worth as much, mates that are near come before far ones, and far losses before near ones;
-        then r-mobility decides.
+        Of moves with equal points, quick mates precede slow ones and slow losses precede quick ones. Other
+        ties go by r-mobility.
         """
         asked, state = state_of(board, FRESH, self._values.variant)
         if state.position.terminal:
             return []
-        # Nothing that has accrued, so that every move is worth the fresh value of the position it leads to.
+        # With this neutral accrued score the value of a move is the fresh value of the position after it.
         found = successors(self._values, asked, Signed(MAX_RANK))
         return [self._seen_move(move) for move in ranked_moves(asked, found)]
 
@@ -312,11 +313,11 @@ class ViewTables:
 
 
 class ClassicalTables(ViewTables):
-    """Classical chess, which can stand in for the tablebase of :mod:`chess.gaviota`.
+    """Classical chess, which can replace the tablebase of :mod:`chess.gaviota`.
 
-    Its ``probe_`` methods raise a KeyError, as python-chess does: a :class:`~tbgen.errors.MissingTableError`
-    for a table that has not been built, a :class:`~tbgen.errors.PositionError` for a position that tables do
-    not hold. Its ``get_`` methods return the default there.
+    As in python-chess, its ``probe_`` methods raise a KeyError: a :class:`~tbgen.errors.MissingTableError`
+    for a table that has not been built, a :class:`~tbgen.errors.PositionError` for a position that no table
+    contains. Its ``get_`` methods return the default in these cases.
     """
 
     def __enter__(self) -> Self:
@@ -332,7 +333,7 @@ class ClassicalTables(ViewTables):
     def probe_dtm(self, board: AnyPosition) -> int:
         """Return the plies to mate: positive if the side to move mates, negative if it is mated.
 
-        0 stands for a draw, and for a side to move that is mated already.
+        It is 0 in a draw, and if the side to move is already mated.
 
         >>> import chess, tbgen
         >>> with tbgen.open_tablebase("data") as tables:  # doctest: +SKIP
@@ -345,7 +346,7 @@ class ClassicalTables(ViewTables):
         mated, depth = self._mated(board)
         if depth is None:
             raise PositionError(
-                "the plies to mate are not known with castling rights where tables are packed: write - for "
+                "the plies to mate are not available with castling rights if tables are packed: write - for "
                 "them if they do not matter"
             )
         return -depth if mated else depth
@@ -371,39 +372,45 @@ class ClassicalTables(ViewTables):
         return default
 
     def _mated(self, board: AnyPosition) -> tuple[bool | None, int | None]:
-        """Tell whether the side to move is mated by best play, None in a draw; and in how many plies,
-        None if that is not known."""
+        """Return whether best play mates the side to move, None in a draw, and the plies to mate, None if
+        they are not available."""
         try:
             found = self._tables.probe(board, FRESH)
         except UsageError as error:
             raise PositionError(str(error)) from None
         if found.value.rank:
             return None, 0
-        return found.value.white == found.position_score.white, found.depth  # the mover's
+        # The side that has just moved holds the position score.
+        return found.value.white == found.position_score.white, found.depth
 
 
 class Tablebase:
-    """Values, moves and lines of positions from the tables of some directories; safe for threads.
+    """Values, moves and lines of positions from the tables of some directories; thread-safe.
 
-    Get it from :func:`open_tablebase`. A copy by pickle, as for the processes of a pool, opens the same
-    directories anew.
+    Get it from :func:`open_tablebase`. A copy by pickle, as for another process, opens the same directories
+    anew.
 
-    A position is a board, or a FEN of six or seven fields. The accrued score that counts is the one that is
-    given, as a G-score or as text; else the seventh field of a FEN, unless its halfmove clock is 0; else what
-    the moves that a board remembers have brought (``board.move_stack``). Without any of these, and with
-    ``tbgen.FRESH``, it is the position's own. Whatever counts, the position's own score is folded in, and the
-    answer says which one it was. In mate and stalemate and, in r-mobility, where an en passant capture is
-    legal (such a position is the first after a reset) it is the position's own.
+    A position is a board, or a FEN of six or seven fields. The accrued score is the first of these that is
+    available:
 
-    :param directories: where tables lie, searched in this order; none of them, or None, for that of
+    - the one passed, as a G-score or as text;
+    - the seventh field of a FEN, unless its halfmove clock is 0;
+    - the score that the moves in a board's history have accrued (``board.move_stack``);
+    - the position score, which ``tbgen.FRESH`` selects at once.
+
+    The position score is folded into it; the answer contains the result. In mate and stalemate the position
+    score replaces it. In r-mobility it does so too if an en passant capture is legal, because such a position
+    is the first after a reset.
+
+    :param directories: directories of tables, searched in this order; none of them, or None, for that of
         ``$TBGEN_DIR``, else ``data``.
     :param rules: the variant that the tables are for: ``r``, or ``wg`` for whole-game mobility.
     :param max_open_files: most table files to keep open.
     :param cache_bytes: most bytes of decoded chunks to keep.
-    :param depths: whether to make the depths of accrued scores that tables do not store, score by score,
-        which may take minutes and some GiB of memory each time; without, these depths are None.
+    :param depths: whether to compute the depths with accrued scores that tables do not store. This may take
+        minutes and some GiB of memory for each score. If False, these depths are None.
 
-    :ivar directories: where the tables lie, in the order in which they are searched.
+    :ivar directories: the directories of tables, in the order of the search.
     :ivar directory: the first of the directories.
     :ivar rules: the variant that the tables are built for.
     """
@@ -479,21 +486,21 @@ class Tablebase:
         ...     print(tables.probe("8/8/8/2K3k1/8/8/8/8 w - - 0 1").value)
         -G8.5
 
-        :raises UsageError: if tables hold no such position, or the accrued score means nothing.
-        :raises TypeError: if the arguments are no board or text, and no G-score or text.
+        :raises UsageError: if no table contains such a position, or the accrued score is invalid.
+        :raises TypeError: if the position is neither board nor text, or the score neither G-score nor text.
         :raises MissingTableError: if the table has not been built.
         :raises DamagedTableError: if its file cannot be used.
         """
         return probe(self._values, position, accrued)
 
     def get(self, position: AnyPosition, accrued: AnyScore = None) -> ProbeResult | None:
-        """Return what :meth:`probe` does, or None where there is no value to have.
+        """Return what :meth:`probe` does, or None if no value is available.
 
-        These are positions that no table can hold (too many men, nothing legal) and those whose table has not
-        been built.
+        It is None for positions that no table can contain (too many men, or illegal) and for those whose
+        table has not been built.
 
-        :raises UsageError: if a text is no FEN, or the accrued score means nothing.
-        :raises TypeError: if the arguments are no board or text, and no G-score or text.
+        :raises UsageError: if a text is no FEN, or the accrued score is invalid.
+        :raises TypeError: if the position is neither board nor text, or the score neither G-score nor text.
         :raises DamagedTableError: if the table's file cannot be used.
         """
         board, told = read(position, accrued, self._values.variant)
@@ -506,16 +513,16 @@ class Tablebase:
             return result_of(state, self._values.of(state))
         except MissingTableError as error:
             if error.material != state.position.shape.material.name:
-                raise  # the table is there, but not what a layer of it rests on
+                raise  # the table exists, but not a sub-table that one of its layers needs
             return None
 
     def moves(self, position: AnyPosition, accrued: AnyScore = None) -> list[RankedMove]:
         """Return all legal moves, best first, with value and depth of the states they lead to.
 
-        Of moves with one value, those come first that reach it sooner if the mover prefers it to the accrued
-        score, and later if not; then, by UCI and in no order of depth, those whose depth is not stored.
+        Of moves to one value, the quickest come first if the mover prefers it to the accrued score, else the
+        slowest. Moves whose depth is not stored follow, by UCI.
 
-        Raises as :meth:`probe` does, also for a missing table that only some of the moves lead to.
+        Raises as :meth:`probe` does, also if a table is missing that only some of the moves lead to.
         """
         board, state = state_of(position, accrued, self._values.variant)
         if state.position.terminal:
@@ -525,9 +532,9 @@ class Tablebase:
     def best_move(self, position: AnyPosition, accrued: AnyScore = None) -> chess.Move | None:
         """Return the first of :meth:`moves`, None in mate and stalemate.
 
-        It keeps the value; that the value is also reached takes depths, which not all tables store: to
-        play on with an accrued score, take :meth:`next_move`, open them with ``depths=True``, or follow
-        :meth:`line`.
+        It keeps the value. To reach the value as well, play needs depths, which not all tables store: to
+        continue with an accrued score, use :meth:`next_move` or :meth:`line`, or open the tables with
+        ``depths=True``.
 
         >>> import chess, tbgen
         >>> board = chess.Board("8/8/8/4KBk1/8/8/8/8 b - - 0 1")
@@ -539,14 +546,15 @@ class Tablebase:
     def next_move(
         self, position: AnyPosition, accrued: AnyScore = None, *, patience: Callable[[], bool]
     ) -> RankedMove | None:
-        """Return the move that best play begins with, for play move by move.
+        """Return the first move of best play, for play move by move.
 
-        It is the first of :meth:`moves`, or, where tables do not store all depths that this takes, one that
-        is found by looking ahead for as long as the caller waits.
+        It is the first of :meth:`moves` if tables store all depths that this needs. Otherwise a search looks
+        ahead as long as ``patience`` allows.
 
-        :param patience: tells, every some tenths of a second, whether to go on looking.
+        :param patience: called every few tenths of a second; returns whether to continue the search.
 
-        :returns: None in mate and stalemate, and if patience has come to its end.
+        :returns: None in mate and stalemate, and if ``patience`` has returned False. None also with castling
+            rights, if depths are needed that are not available.
 
         Raises as :meth:`probe` does.
         """
@@ -556,12 +564,12 @@ class Tablebase:
     def line(self, position: AnyPosition, accrued: AnyScore = None) -> list[LinePly]:
         """Return best play of both sides up to the ply at which the accrued score is the value.
 
-        Depths that tables do not store it finds by looking some plies ahead, and where that takes too long,
-        by layers if the tablebase was opened with ``depths=True``.
-
-        :raises MissingLayerError: if it was not.
+        Depths that tables do not store are searched for some plies ahead. If that takes too long, they are
+        computed, provided that the tablebase was opened with ``depths=True``.
 
         Raises as :meth:`probe` does.
+
+        :raises MissingLayerError: if depths are not available.
         """
         board, state = state_of(position, accrued, self._values.variant)
         return best_line(self._values, board, state)
@@ -569,15 +577,14 @@ class Tablebase:
     def probe_many(
         self, positions: Iterable[AnyPosition], accrued: Iterable[AnyScore] | Fresh | None = None
     ) -> Iterator[ProbeResult | TbgenError]:
-        """Yield what :meth:`probe` returns for each position, in order; faster, above all where chunks are
-        cold.
+        """Yield what :meth:`probe` returns for each position, in order; faster, especially if chunks are not
+        in the cache.
 
-        The error that :meth:`probe` would raise about a position is yielded in the place of its result, and
-        the others go on. Positions are read ahead by thousands, so the iterables may be endless, but must not
-        wait for the answers.
+        The error that :meth:`probe` would raise about a position is yielded in place of its result. Positions
+        are read ahead by thousands, so the iterables may be endless, but must not wait for the answers.
 
-        :param accrued: as many accrued scores as positions, each as in :meth:`probe`; None for what each
-            position tells, ``tbgen.FRESH`` for none.
+        :param accrued: one accrued score for each position, as in :meth:`probe`; None for the scores that the
+            positions imply, ``tbgen.FRESH`` for the position scores.
 
         >>> import chess, tbgen
         >>> with tbgen.open_tablebase("data") as tables:  # doctest: +SKIP
@@ -586,8 +593,9 @@ class Tablebase:
         -G8.5
         the position has 32 men; tables have at most 5, kings included
 
-        :raises TypeError: if an argument is no board or text, and no G-score or text.
-        :raises UsageError: at the end of the shorter, if there are more positions or more accrued scores.
+        :raises TypeError: if one position or one score is passed in place of many, or an element has a type
+            that :meth:`probe` rejects.
+        :raises UsageError: at the end of the shorter iterable, if their lengths differ.
         """
         return probe_many(self._values, questions(positions, accrued))
 
@@ -600,22 +608,22 @@ class Tablebase:
     def probe_arrays(
         self, men: str, squares: Any, side: Any, accrued: Any = None
     ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-        """Return values and depths of many positions with the same men, which have no rights to castle or to
-        capture en passant.
+        """Return values and depths of many positions with the same men, without castling and en passant
+        rights.
 
-        Plain tables are loaded into memory as a whole, 10 to 90 MiB each; half a GiB of them is kept. Large
-        batches take as many threads as the process may use processors, up to eight: ``taskset -c 0 python``
-        leaves it one.
+        Plain tables are loaded into memory whole, 10 to 90 MiB each; at most half a GiB of them is kept.
+        Large batches use one thread for each processor that the process may use, up to eight: with ``taskset
+        -c 0 python`` that is one.
 
         :param men: letters as in a FEN, White's in upper case, in any order: one for each column of squares.
         :param squares: whole numbers, shape (n, men): a1 = 0 to h8 = 63.
         :param side: whole numbers or bools, shape (n,): 0 with White to move, 1 with Black to move (the turn
             of a board of python-chess is the other way round).
         :param accrued: whole numbers, shape (n,): table codes of accrued scores (``GScore.code``: the rank of
-            White's, 255 minus the rank of Black's), 127 for none, and for those with a rank above 126, beyond
-            which no table has values. None for none at all.
-        :returns: codes of the values, uint8 (n,), 127 where the men cannot stand so; and depths in plies,
-            int32 (n,), -1 there and where the table does not store them.
+            White's, 255 minus the rank of Black's), 127 for none. A score with a rank above 126 is passed as
+            127 too, because no table has values of that rank. None if no position has an accrued score.
+        :returns: codes of the values, uint8 (n,), 127 for illegal positions; and depths in plies, int32 (n,),
+            -1 for illegal positions and where the table stores no depth.
 
         >>> import tbgen
         >>> with tbgen.open_tablebase("data") as tables:  # doctest: +SKIP
@@ -623,9 +631,9 @@ class Tablebase:
         (array([3], dtype=uint8), array([4], dtype=int32))
 
         :raises UsageError: if an argument has another shape or numbers out of range, or an accrued score
-            ends a game that goes on.
+            ends the game in a position that is neither mate nor stalemate.
         :raises TypeError: if an argument is of another type.
-        :raises MissingTableError: if the table of the men, or one that it rests on, has not been built.
+        :raises MissingTableError: if the table of the men, or a sub-table that it needs, has not been built.
         :raises DamagedTableError: if a file cannot be used.
         """
         return self._arrays.probe(men, squares, side, accrued)
@@ -643,15 +651,16 @@ class Tablebase:
     def view(self, name: str) -> ViewTables: ...
 
     def view(self, name: str) -> ViewTables:
-        """Return the tables as classical chess or one of its kin has them: ``classical``, ``stalemate-wins``
-        or ``lasker``. They are open for as long as this tablebase is.
+        """Return the tables seen as a view: ``classical``, ``stalemate-wins`` or ``lasker``.
+
+        The view is open as long as this tablebase is.
 
         >>> import chess, tbgen
         >>> with tbgen.open_tablebase("data") as tables:  # doctest: +SKIP
         ...     print(tables.view("classical").probe_dtm(chess.Board("8/8/8/8/8/8/8/K2kr3 w - - 0 1")))
         -10
 
-        :raises UsageError: if there is no such view.
+        :raises UsageError: if no view has that name.
         """
         view = View.parse(name)
         return (ClassicalTables if view is View.CLASSICAL else ViewTables)(self, self._values, view)
@@ -659,8 +668,8 @@ class Tablebase:
     def table(self, material: Material | str) -> "PositionTable":
         """Return all positions of one table, for research and training.
 
-        A packed table is unpacked to a plain copy first, which lies beside it until the tablebase is closed.
-        For one of five men without pawns that takes some 4 GiB of memory and a minute.
+        A packed table is first unpacked to a plain copy, which is kept beside it until the tablebase is
+        closed. With five men and no pawns, that takes some 4 GiB of memory and a minute.
 
         >>> import tbgen
         >>> with tbgen.open_tablebase("data") as tables:  # doctest: +SKIP
@@ -679,7 +688,7 @@ class Tablebase:
 
 
 def _rights_goal(values: Values) -> RightsGoal:
-    from tbgen.probe.castling import CastlingSolver  # takes numba, which plain tables do without
+    from tbgen.probe.castling import CastlingSolver  # imports numba, which plain tables do not need
 
     return CastlingSolver(values).goal
 
@@ -690,18 +699,19 @@ def open_tablebase(
     cache_bytes: int = CACHE_BYTES,
     depths: bool = False,
 ) -> Tablebase:
-    """Open directories of tables: the given ones, else that of ``$TBGEN_DIR``, else ``data``.
+    """Open directories of tables: those passed, else that of ``$TBGEN_DIR``, else ``data``.
 
-    The tables are those for ``rules``: ``r``, or ``wg`` for whole-game mobility. Files are opened when they
-    are needed. Use it as a context manager.
+    Files are opened when they are needed. Use the tablebase as a context manager.
 
-    :param directories: where tables lie; the first one that has a table counts.
+    :param directories: directories of tables; a table is read from the first directory that has it.
+    :param rules: the variant that the tables are for: ``r``, or ``wg`` for whole-game mobility.
     :param cache_bytes: most bytes of decoded chunks to keep.
-    :param depths: whether to make the depths of accrued scores that packed tables do not store, which may
-        take minutes and some GiB of memory for each score, kept beside the table. Without, they are None.
+    :param depths: whether to compute the depths with accrued scores that packed tables do not store. This may
+        take minutes and some GiB of memory for each score; the depths are kept beside the table. If False,
+        these depths are None.
 
-    :raises UsageError: if a directory that is given, or named by ``$TBGEN_DIR``, is none, or there are no
-        such rules.
+    :raises UsageError: if a directory, passed or named by ``$TBGEN_DIR``, does not exist, or the rules are
+        unknown.
     :raises TypeError: if a directory is no path.
     """
     for directory in directories or (os.environ.get("TBGEN_DIR") or None,):

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 
 class Place(NamedTuple):
-    """Where a table keeps a position.
+    """The place of a position in a table.
 
-    :ivar ep_square: target of a legal en passant capture as the table numbers it, -1 without such a right.
+    :ivar ep_square: target of a legal en passant capture as the table numbers it, -1 if none is legal.
     """
 
     layout: Layout
@@ -44,31 +44,34 @@ class Place(NamedTuple):
 
 MAX_OPEN_FILES: Final = 64
 CACHE_BYTES: Final = 64 << 20
-"""Decoded chunks that a tablebase keeps."""
-_LOADED_BYTES: Final = 512 << 20
-"""Plain tables that are kept in memory."""
-_SINGLES_MAX: Final = 1 << 13
-"""Positions of one table that are looked up one by one: for fewer no plain table is loaded."""
-_SINGLES_MAX_LOADED: Final = 100
-"""The same where the table is loaded already."""
+"""Most bytes of decoded chunks that a tablebase keeps by default."""
+_MAX_LOADED_BYTES: Final = 512 << 20
+"""Most bytes of plain tables that are kept in memory."""
+_MAX_SINGLES: Final = 1 << 13
+"""Most positions of a table that are looked up one by one; for more, a plain table is loaded."""
+_MAX_SINGLES_LOADED: Final = 100
+"""Most positions of a loaded table that are looked up one by one."""
 _SLOT_BITS: Final = 48
 RightsGoal: TypeAlias = Callable[[chess.Board, Code], tuple[Code, int | None]]
-"""Returns the code of V(P, A), and D(P, A) in plies where it is known, of a position with castling rights."""
-_UNKNOWN: Final = Goal(Signed(0), 0)
-"""Stands where nothing has been looked up yet."""
+"""Takes a position P with castling rights and the code of A; returns the code of V(P, A), and D(P, A) in
+plies or None."""
+_PLACEHOLDER: Final = Goal(Signed(0), 0)
+"""Goal of a state that has not been looked up yet."""
 
 
-_LOST: Final = (-1, 0)
-"""Stands for code and depth that cannot be looked up."""
+_FAILED: Final = (-1, 0)
+"""Code and depth in place of those that cannot be looked up."""
 
 
 class Values:
-    """Looks values up; opens files when they are needed, and keeps the ``max_open`` last used; safe for
-    threads.
+    """Looks up values and depths of states; thread-safe.
 
-    :param given: the directories as the user gave them, none for the default one; the first one that has a
-        table counts.
-    :param rights: makes what finds values of positions with castling rights; None where none are asked for.
+    Files are opened when they are needed; the ``max_open`` last used stay open.
+
+    :param given: the directories that the user named, none for the default one; a table is read from the
+        first directory that has it.
+    :param rights: makes the function that looks up positions with castling rights; None if no such positions
+        are looked up.
     """
 
     def __init__(
@@ -84,9 +87,9 @@ class Values:
         self.variant: Final = variant
         self._has_layers: Final = variant.layered
         self._cache = ChunkCache(cache_bytes)
-        # A file that is dropped closes with its last reference: another thread may be reading it.
+        # A file dropped from here closes with its last reference, because another thread may be reading it.
         self._files = Recent[AnyTable](max_open, lambda _: 1)
-        self._loaded = Recent["LoadedTable"](_LOADED_BYTES, lambda table: table.bytes)
+        self._loaded = Recent["LoadedTable"](_MAX_LOADED_BYTES, lambda table: table.bytes)
         self._lock = Lock()
         self._closed = False
         self._copies = ExitStack()
@@ -104,22 +107,23 @@ class Values:
         self._copies.close()
 
     def of(self, state: State) -> Goal:
-        """Return what best play from a state of a valid position reaches.
+        """Return value and depth of a state of a valid position.
 
         Raises as :meth:`stored` does.
         """
         return self.stored(state)
 
     def of_many(self, states: Sequence[State | TbgenError]) -> Iterator[Goal | TbgenError]:
-        """Return what :meth:`of` does for each state, or else the error; errors among the states stay."""
+        """Yield what :meth:`of` returns for each state, or the error; errors among the states stay."""
         return iter(self.stored_of_many(states))
 
     def stored(self, state: State) -> Goal:
-        """Return what tables store of a state of a valid position (facts F1 and F4; in whole-game mobility,
-        section 9 of docs/theory.md).
+        """Return value and depth of a state of a valid position as far as tables store them.
+
+        It uses the facts F1 and F4 of docs/theory.md; in whole-game mobility, section 9.
 
         :raises MissingTableError: if the table has not been built.
-        :raises MissingLayerError: if the table has no accrued scores, and none are to be made.
+        :raises MissingLayerError: if the value depends on accrued scores and the table has none.
         :raises DamagedTableError: if its file cannot be used.
         """
         position, accrued = state
@@ -147,7 +151,9 @@ class Values:
         """Return what :meth:`stored` does for a position with castling rights."""
         with self._rights_lock:
             if self._rights_goal is None:
-                assert self._rights is not None, "values are asked for without castling rights alone"
+                assert self._rights is not None, (
+                    "these values were opened for positions without castling rights"
+                )
                 self._rights_goal = self._rights(self)
             code, depth = self._rights_goal(board, code_of(accrued))
         return Goal(of_code(code), depth)
@@ -158,7 +164,7 @@ class Values:
         return None if isinstance(table, TableFile) else table
 
     def fresh(self, place: Place) -> Entry:
-        """Return code of W and D in plies of a legal position, with the colours of its table.
+        """Return the code of W and D in plies of a legal position, with the colours of its table.
 
         Raises as :meth:`stored` does.
         """
@@ -176,7 +182,7 @@ class Values:
     def look_up(
         self, table: AnyTable, side: NDArray[np.uint8], slots: NDArray[np.int64], accrued: NDArray[np.int64]
     ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-        """Return what :meth:`tbgen.packed.file.PackedFile.look_up` does, of a table in either form."""
+        """Return what :meth:`tbgen.packed.file.PackedFile.look_up` does, for a table in either form."""
         if isinstance(table, TableFile):
             value, depth = self.loaded(table).look_up(side, slots, accrued)
         else:
@@ -186,7 +192,7 @@ class Values:
         return value, depth
 
     def loaded(self, table: TableFile) -> "LoadedTable":
-        """Return a plain table in memory; those used last stay there."""
+        """Return a plain table loaded into memory; the tables used last stay there."""
         from tbgen.store.table_file import LoadedTable
 
         return self._loaded.made(table.layout, lambda: LoadedTable(table))
@@ -196,10 +202,10 @@ class Values:
     ) -> tuple[NDArray[np.int64], TbgenError | None]:
         """Return the fresh values and depths after zeroing moves, for exits (:data:`FreshValues` of
         ``tbgen/packed/decoder.py``)."""
-        if len(moves) <= _SINGLES_MAX_LOADED:
+        if len(moves) <= _MAX_SINGLES_LOADED:
             return self._fresh_one_by_one(targets, moves)
-        entries, failed = np.full((len(moves), 2), _LOST, np.int64), None
-        number = np.where(moves[:, 3] < 0, moves[:, 1], len(targets))  # tables in memory have no rights
+        entries, failed = np.full((len(moves), 2), _FAILED, np.int64), None
+        number = np.where(moves[:, 3] < 0, moves[:, 1], len(targets))  # arrays have no en passant positions
         for target in np.unique(number).tolist():
             rows = np.flatnonzero(number == target)
             try:
@@ -216,14 +222,14 @@ class Values:
         return entries, failed
 
     def _is_for_arrays(self, layout: Layout, count: int) -> bool:
-        """Whether so many positions of a table are looked up together."""
-        most = _SINGLES_MAX if self._loaded.get(layout) is None else _SINGLES_MAX_LOADED
+        """Return whether ``count`` positions of a table are looked up together."""
+        most = _MAX_SINGLES if self._loaded.get(layout) is None else _MAX_SINGLES_LOADED
         return count > most
 
     def _fresh_one_by_one(
         self, targets: Sequence["Target"], moves: "Moves"
     ) -> tuple[NDArray[np.int64], TbgenError | None]:
-        """Return what :meth:`fresh_after` does."""
+        """Return what :meth:`fresh_after` does, looking up one position after another."""
         places, entries, failed = list[Place](), list[tuple[int, int]](), None
         for _, target, slot, ep_square in moves.tolist():
             layout, side = targets[target]
@@ -235,16 +241,16 @@ class Values:
                 entries.append(self.fresh(place))
             except TbgenError as error:
                 failed = failed or error.with_traceback(None)
-                entries.append(_LOST)
+                entries.append(_FAILED)
         return np.array(entries, np.int64).reshape(-1, 2), failed
 
     def stored_of_many(self, states: Sequence[State | TbgenError]) -> list[Goal | TbgenError]:
-        """Return what :meth:`stored` does for each state, or else the error; errors among the states stay.
+        """Return what :meth:`stored` does for each state, or the error; errors among the states stay.
 
-        Tables are asked one after the other, so that one with much to remember is not closed for others in
-        between, and states in the order in which they are stored, so that chunks are decoded once.
+        States are looked up table by table, so that no table with a large cache is closed in between, and
+        within a table in the order of storage, so that each chunk is decoded once.
         """
-        found = [state if isinstance(state, TbgenError) else _UNKNOWN for state in states]
+        found = [state if isinstance(state, TbgenError) else _PLACEHOLDER for state in states]
         asked = defaultdict[Layout, list[tuple[int, int, State]]](list)
         for place, state in enumerate(states):
             if not isinstance(state, TbgenError):
@@ -258,7 +264,7 @@ class Values:
         return found
 
     def questions_of(self, states: Iterable[State]) -> Iterator[tuple[Place, int]]:
-        """Yield what :meth:`stored` is going to ask about states: places and codes of accrued scores."""
+        """Yield the questions that :meth:`stored` will ask: places and codes of accrued scores."""
         for (shape, side, slot, ep_square, score, terminal, castling), accrued in states:
             if not terminal and castling is None:
                 inherits = self._has_layers and accrued != score
@@ -266,8 +272,11 @@ class Values:
                 yield Place(shape.layout, side, slot, ep_square), code
 
     def learn(self, asked: Iterable[tuple[Place, int]]) -> None:
-        """Have packed tables look up together places and codes of accrued scores, or ``NO_SCORE``, that
-        :meth:`stored` or :meth:`fresh` is going to be asked for."""
+        """Let packed tables look up several questions together before :meth:`stored` or :meth:`fresh` is
+        called for them.
+
+        :param asked: places and codes of accrued scores, or ``NO_SCORE``.
+        """
         questions = defaultdict[Layout, list[tuple[Place, int]]](list)
         for question in asked:
             questions[question[0].layout].append(question)
@@ -282,7 +291,7 @@ class Values:
             )
 
     def plain_table(self, material: Material) -> TableFile:
-        """Return an open table in plain form: of a packed one its plain copy, which takes time to make.
+        """Return an open table in plain form; a packed table is unpacked to a plain copy, which takes time.
 
         Raises as :meth:`table` does.
         """
@@ -296,11 +305,11 @@ class Values:
         return open_plain(table.path.parent, material, self.variant)
 
     def path_of(self, material: Material) -> Path:
-        """Return where the table of a material lies, or else where it would have to."""
+        """Return the path of the table of a material, or the path where it would be stored."""
         return find_table(self.directories, material.name, self.variant)
 
     def table(self, material: Material) -> AnyTable:
-        """Return an open table, for as long as the caller keeps it.
+        """Return a table, which stays open as long as the caller keeps a reference.
 
         :raises MissingTableError: if it has not been built.
         :raises DamagedTableError: if its file cannot be used.

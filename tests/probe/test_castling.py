@@ -15,7 +15,7 @@ from tbgen.board.variant import Variant
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.routes import routes_of
 from tbgen.errors import MissingTableError
-from tbgen.probe.castling import home_of, rights_left
+from tbgen.probe.castling import home_of, remaining_rights
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.one_ply import by_probing, one_ply
 from tests.support.packed_tables import PackedTables
@@ -82,7 +82,7 @@ def test_castling_ends_all_rights(row: str) -> None:
     board.castling_rights = board.rooks
     home = home_of(board)
     castled = [route for route in routes_of(frame_of_cell(home.cell, home.castlings)) if route.castled]
-    assert [rights_left(home, route) for route in castled] == [(), ()]
+    assert [remaining_rights(home, route) for route in castled] == [(), ()]
     for move in board.generate_castling_moves():
         after = board.copy()
         after.push(move)

@@ -184,7 +184,7 @@ def test_what_is_no_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         assert tables.materials == []
 
 
-def test_the_room_of_the_cache(reference_dir: Path) -> None:
+def test_the_size_of_the_cache(reference_dir: Path) -> None:
     with open_tablebase(reference_dir, cache_bytes=0) as small, open_tablebase(reference_dir) as large:
         for fen in (KBK, f"{KINGS} 0 1"):
             assert small.moves(fen) == large.moves(fen)
@@ -203,7 +203,7 @@ def test_other_processes_get_the_tablebase(whole_game_tables: Path) -> None:
                 assert list(map(str, copy.probe_many(fens))) == expected
 
 
-def test_the_other_side_may_hold_the_positions_own_rank(tablebase: Tablebase) -> None:
+def test_the_other_side_may_hold_the_position_rank(tablebase: Tablebase) -> None:
     """The example of docs/theory.md, section 1."""
     fen = "8/8/1B6/8/8/8/8/k1K5 b - - 9 60"
     own, other = tablebase.probe(fen), tablebase.probe(fen, "-G1.5")
