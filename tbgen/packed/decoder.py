@@ -85,7 +85,7 @@ class ExitFinder:
                 found[-1][:, 0] += first
             return np.concatenate(found)
         moves = np.empty((len(slots) * MOST_ZEROING, COLUMNS), np.int64)
-        return moves[: _list_zeroing(self._to, side, slots, captures_only, THREAD.moves, moves)]
+        return moves[: _list_zeroing(self._to, side, slots, captures_only, THREAD.zeroing, moves)]
 
     def __call__(
         self, side: Side, slots: NDArray[np.int64], captures_only: bool
@@ -145,8 +145,8 @@ _follow: Final = with_fixed_types(follow)
 _find_ranks: Final = with_fixed_types(find_ranks)
 
 
-def room_for(questions: NDArray[np.int64]) -> Batch:
-    """Return room for positions with so many questions, int64 (n,)."""
+def empty_batch(questions: NDArray[np.int64]) -> Batch:
+    """Return an empty batch for positions with these numbers of questions, int64 (n,)."""
     count, begin = len(questions), np.cumsum(questions) - questions
     of_all = max(int(questions.sum()), 1)
     derived, zeroing, known = np.zeros((3, count), np.bool_)
@@ -164,8 +164,8 @@ def ranks_of(layout: Layout, side: Side, slots: NDArray[np.int64], threads: int)
     rows, ranks = rows_of(layout, side), np.empty(len(slots), np.int64)
 
     def find(first: int) -> None:
-        part, room = slice(first, first + _RANKS_AT_ONCE), THREAD.room
-        _find_ranks(rows, side, slots[part], room.squares, room.moves, ranks[part])
+        part, buffers = slice(first, first + _RANKS_AT_ONCE), THREAD.buffers
+        _find_ranks(rows, side, slots[part], buffers.squares, buffers.moves, ranks[part])
 
     firsts = range(0, len(slots), _RANKS_AT_ONCE)
     if len(firsts) > 1:
@@ -177,7 +177,7 @@ def ranks_of(layout: Layout, side: Side, slots: NDArray[np.int64], threads: int)
 
 
 _unused_single: Final[list[Batch]] = []
-"""Rooms for one position that are not in use: to make one takes longer than a look-up."""
+"""Unused batches of one position, kept because allocating a batch takes longer than a look-up."""
 
 
 class Decoder:
@@ -216,7 +216,7 @@ class Decoder:
             try:
                 batch = _unused_single.pop()
             except IndexError:
-                batch = room_for(np.full(1, MAX_MOVES))
+                batch = empty_batch(np.full(1, MAX_MOVES))
             batch.target.fill(-1)
             batch.zeroing.fill(False)
             found = self._look_up(batch, derived, slots, accrued)
@@ -227,7 +227,7 @@ class Decoder:
         values, failed = np.empty((3, len(slots)), np.int64), None
         for first in range(0, len(slots), _AT_ONCE):
             part = order[first : first + _AT_ONCE]
-            batch = self._room_for(derived[part], slots[part])
+            batch = self._batch_for(derived[part], slots[part])
             *values[:, part], error = self._look_up(batch, derived[part], slots[part], accrued[part])
             failed = failed or error
         value, depth, inherited = values
@@ -243,7 +243,7 @@ class Decoder:
         values, functions = np.empty(len(slots), np.int64), np.empty(len(slots), np.uint32)
         for first in range(0, len(slots), _AT_ONCE):
             here = slice(first, first + _AT_ONCE)
-            batch = room_for(np.ones(len(slots[here]), np.int64))
+            batch = empty_batch(np.ones(len(slots[here]), np.int64))
             batch.slot[:] = slots[here]
             self._answer(batch)
             values[here], functions[here] = batch.value, batch.function
@@ -261,11 +261,11 @@ class Decoder:
             key = key << 6 | squares[:, man]
         return np.argsort(key)
 
-    def _room_for(self, derived: NDArray[np.bool_], slots: NDArray[np.int64]) -> Batch:
-        """Return room for positions; each of the derived side has no more questions than legal moves."""
+    def _batch_for(self, derived: NDArray[np.bool_], slots: NDArray[np.int64]) -> Batch:
+        """Return an empty batch; a position of the derived side has at most one question per legal move."""
         questions = np.ones(len(slots), np.int64)
         questions[derived] = ranks_of(self._layout, self._derived, slots[derived], self._threads) >> 1
-        return room_for(questions)
+        return empty_batch(questions)
 
     def _look_up(
         self,
@@ -296,16 +296,16 @@ class Decoder:
             self._forget_blocks()
         else:
             failed = self._answer_by(map, batch, 1)
-        _follow(self._coding, batch, False, THREAD.room)
+        _follow(self._coding, batch, False, THREAD.buffers)
         return failed
 
     def _answer_by(self, run: Callable[..., Iterable[None]], batch: Batch, parts: int) -> TbgenError | None:
         """Ask and answer all questions in so many parts, finding the exits of the derived side meanwhile."""
         coding, asked = self._coding, pairwise([*range(0, len(batch.slot), _PART), len(batch.slot)])
-        list(run(lambda part: _ask(coding.rows, batch, THREAD.room, *part), asked))
+        list(run(lambda part: _ask(coding.rows, batch, THREAD.buffers, *part), asked))
         order = _order(batch)
         cuts = _cuts(batch.question, order, parts)
-        answers = run(lambda cut: _answer(coding, batch, order, THREAD.room, *cut), cuts)
+        answers = run(lambda cut: _answer(coding, batch, order, THREAD.buffers, *cut), cuts)
         places, failed = batch.zeroing.nonzero()[0], None
         if len(places):
             batch.exits[places], failed = self._exits(self._derived, batch.slot[places], False)
@@ -325,7 +325,7 @@ class Decoder:
             batch.capture[places] = exits[number]
         else:
             batch.capture[places], failed = self._exits(self._stored, slots, True)
-        _follow(self._coding, batch, True, THREAD.room)
+        _follow(self._coding, batch, True, THREAD.buffers)
         return failed
 
 

@@ -279,7 +279,7 @@ class Encoder:
         def count(worker: int) -> tuple[NDArray[np.int64], list[int]]:
             counts = np.zeros(encoding.first[BYTES] + encoding.width[BYTES], np.int64)
             content, parts = self._content, parts_of(0, self._blocks)[worker :: self._threads]
-            return counts, [count_blocks(encoding, content, counts, THREAD.room, *part) for part in parts]
+            return counts, [count_blocks(encoding, content, counts, THREAD.buffers, *part) for part in parts]
 
         results = list(pool.map(count, range(self._threads)))
         positions = [number for _, numbers in results for number in numbers]
@@ -296,7 +296,7 @@ class Encoder:
         def encode(part: Part) -> list[NDArray[np.uint8]]:
             size = (part[1] - part[0]) * _MAX_BLOCK_BYTES
             one, other = (replace(stream, data=np.empty(size, np.uint8)) for stream in (values, functions))
-            end, other_end = encode_blocks(encoding, self._content, one, other, THREAD.room, *part)
+            end, other_end = encode_blocks(encoding, self._content, one, other, THREAD.buffers, *part)
             return [one.data[:end].copy(), other.data[:other_end].copy()]
 
         data = map(np.concatenate, zip(*pool.map(encode, parts_of(0, self._blocks)), strict=True))
@@ -308,7 +308,7 @@ class Encoder:
     def _compare(self, pool: ThreadPoolExecutor, encoded: Mapping[DatasetSchema, AnyArray]) -> None:
         coding, content = coding_of(self._rows, encoded.__getitem__), self._content
         parts = parts_of(0, self._blocks)
-        if not all(pool.map(lambda part: decode_blocks(coding, content, True, THREAD.room, *part), parts)):
+        if not all(pool.map(lambda part: decode_blocks(coding, content, True, THREAD.buffers, *part), parts)):
             raise ValueError(f"{self._table.material} does not decode to what was encoded")
 
 

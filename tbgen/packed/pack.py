@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 
 from tbgen.compiler.jit import python_of
 from tbgen.index.layout import BLACK_TO_MOVE, MIRROR_FILES, SIDES, WHITE_TO_MOVE, Layout, Side
-from tbgen.packed.kernels.blocks import BLOCK_ROWS, BLOCK_SLOTS, CAPTURE_FLAG, MOST_STEPS, Room, RowBlock
+from tbgen.packed.kernels.blocks import (
+    BLOCK_ROWS,
+    BLOCK_SLOTS,
+    CAPTURE_FLAG,
+    MOST_STEPS,
+    PackedBuffers,
+    RowBlock,
+)
 from tbgen.packed.kernels.derive import (
     Derived,
     PhasePlies,
@@ -28,7 +35,7 @@ from tbgen.packed.kernels.derive import (
     ready_children,
 )
 from tbgen.packed.kernels.rows import MAX_FREE, MAX_MOVES, Rows
-from tbgen.packed.kernels.zeroing import MoveRoom
+from tbgen.packed.kernels.zeroing import ZeroingBuffers
 from tbgen.retro.geometry import BIT, IMAGES
 from tbgen.retro.kernels.canonical import expand_words
 from tbgen.retro.kernels.layer_sweeps import Workspace
@@ -100,7 +107,7 @@ def _sets_of(layout: Layout, placements: NDArray[np.int64]) -> NDArray[np.uint64
     return np.stack([np.bitwise_or.reduce(BIT[squares], axis=1) for squares in colours], axis=1)
 
 
-def make_room() -> Room:
+def make_buffers() -> PackedBuffers:
     """Return working memory for one thread."""
     masks, checks, captures = np.zeros((3, BLOCK_ROWS), np.uint64)
     squares, child, image = np.zeros((3, MAX_FREE), np.int64)
@@ -108,11 +115,11 @@ def make_room() -> Room:
     symbol, half = np.zeros(BLOCK_SLOTS, np.uint8), np.zeros(BLOCK_SLOTS, np.uint16)
     block = RowBlock(masks, checks, captures, symbol, half, np.zeros(BLOCK_SLOTS, np.uint32))
     steps, above = np.zeros(MOST_STEPS * BLOCK_SLOTS, np.int64), np.zeros((3, 64), np.int64)
-    return Room(squares, child, image, moves, replies, steps, above, block)
+    return PackedBuffers(squares, child, image, moves, replies, steps, above, block)
 
 
 def make_derived() -> Derived:
-    """Return room to derive one word after the other."""
+    """Return buffers to derive one word after another."""
     (best, value), plies = np.zeros((2, 64), np.uint8), np.zeros((3, 64), np.uint16)
     values, ranks = np.zeros((2, 192), np.uint8)
     return Derived(
@@ -128,20 +135,20 @@ def make_derived() -> Derived:
     )
 
 
-def make_move_room() -> MoveRoom:
+def make_zeroing_buffers() -> ZeroingBuffers:
     """Return working memory to list zeroing moves."""
     squares, child = np.zeros((2, MAX_FREE), np.int64)
-    return MoveRoom(squares, python_of(men_buffer)(), child)
+    return ZeroingBuffers(squares, python_of(men_buffer)(), child)
 
 
-class _Buffers(threading.local):
+class _ThreadBuffers(threading.local):
     """Working memory of one thread, made when the thread first uses it."""
 
     def __init__(self) -> None:
-        self.room, self.derived, self.moves = make_room(), make_derived(), make_move_room()
+        self.buffers, self.derived, self.zeroing = make_buffers(), make_derived(), make_zeroing_buffers()
 
 
-THREAD: Final = _Buffers()
+THREAD: Final = _ThreadBuffers()
 """Working memory of the current thread; no kernel leaves data there for the next one."""
 
 

@@ -11,14 +11,14 @@ from tbgen.compiler.cache import compile_side_by_side, compiling
 from tbgen.compiler.jit import compile_for
 from tbgen.index.layout import SIDES, layout_of
 from tbgen.index.table import AccruedForm, ArraySource
-from tbgen.packed.decoder import destinations_of, room_for
+from tbgen.packed.decoder import destinations_of, empty_batch
 from tbgen.packed.encode import coding_of, empty_stream, encoding_of, step_shapes
 from tbgen.packed.kernels.blocks import Coding, Content
 from tbgen.packed.kernels.encode import count_blocks, count_codes, decode_blocks, encode_blocks, toggle_flags
 from tbgen.packed.kernels.questions import answer, ask, follow
 from tbgen.packed.kernels.rows import find_ranks
 from tbgen.packed.kernels.zeroing import COLUMNS, keep_best, list_zeroing
-from tbgen.packed.pack import NeedFinder, make_move_room, make_room, rows_of
+from tbgen.packed.pack import NeedFinder, make_buffers, make_zeroing_buffers, rows_of
 from tbgen.retro.solver import solve
 
 FAMILY: Final = __name__
@@ -51,17 +51,17 @@ def compile_asking() -> None:
 
 def compile_questions() -> None:
     """Compile what finds the questions about positions, and what follows from the answers."""
-    batch, room = room_for(_ONE), make_room()
-    compile_for(ask, _ROWS, batch, room, 0, 1)
-    compile_for(follow, _coding(), batch, False, room)
+    batch, buffers = empty_batch(_ONE), make_buffers()
+    compile_for(ask, _ROWS, batch, buffers, 0, 1)
+    compile_for(follow, _coding(), batch, False, buffers)
 
 
 def compile_answers() -> None:
     """Compile what answers questions, counts moves and finds exits."""
-    room, to, moves = make_room(), destinations_of(_LAYOUT), np.zeros((1, COLUMNS), np.int64)
-    compile_for(answer, _coding(), room_for(_ONE), _ONE, room, 0, 1)
-    compile_for(find_ranks, _ROWS, 0, _ONE, room.squares, room.moves, _ONE)
-    compile_for(list_zeroing, to, 0, _ONE, False, make_move_room(), moves)
+    buffers, to, moves = make_buffers(), destinations_of(_LAYOUT), np.zeros((1, COLUMNS), np.int64)
+    compile_for(answer, _coding(), empty_batch(_ONE), _ONE, buffers, 0, 1)
+    compile_for(find_ranks, _ROWS, 0, _ONE, buffers.squares, buffers.moves, _ONE)
+    compile_for(list_zeroing, to, 0, _ONE, False, make_zeroing_buffers(), moves)
     compile_for(keep_best, to, 0, moves, moves, moves)
 
 
@@ -83,10 +83,14 @@ def compile_finding() -> None:
 def compile_encoding() -> None:
     """Compile what encodes a table, and decodes it again."""
     content = Content(np.zeros(1, np.uint8), np.zeros(1, np.uint16), np.zeros(1, np.uint32))
-    encoding, stream, room = encoding_of(_ROWS, _CODE, step_shapes(2, 1, 0), 0), empty_stream(0), make_room()
+    encoding, stream, buffers = (
+        encoding_of(_ROWS, _CODE, step_shapes(2, 1, 0), 0),
+        empty_stream(0),
+        make_buffers(),
+    )
     count = np.zeros(1, np.int64)
     compile_for(toggle_flags, content, np.zeros(1, np.uint64), 0, 1)
     compile_for(count_codes, content, count, 0, 1)
-    compile_for(count_blocks, encoding, content, count, room, 0, 1)
-    compile_for(encode_blocks, encoding, content, stream, stream, room, 0, 1)
-    compile_for(decode_blocks, _coding(), content, True, room, 0, 1)
+    compile_for(count_blocks, encoding, content, count, buffers, 0, 1)
+    compile_for(encode_blocks, encoding, content, stream, stream, buffers, 0, 1)
+    compile_for(decode_blocks, _coding(), content, True, buffers, 0, 1)

@@ -155,7 +155,7 @@ class _Unpacker:
         self._threads = ThreadPoolExecutor(threads)
         frame, exits = frame_of(layout), exit_buffers(2 * layout.phase_size)
         phase, pool = make_phase(frame.words, True), self._loader.pool
-        # Nothing is attacked here, so that attackers need no room.
+        # Nothing is attacked here, so that attackers need no memory.
         nothing = replace(frame, words=0), make_phase(0, False)
         white, black = (make_attacker(side, *nothing, 1) for side in SIDES)
         self._workspace = Workspace(frame, phase, (white, black), exits, like_men(layout))
@@ -203,7 +203,7 @@ class _Unpacker:
         coding, blocks = self._file.coding, self._file.blocks // len(self._layout.placements)
         parts = parts_of(group[0] * blocks, (group[-1] + 1) * blocks)
         good = self._threads.map(
-            lambda part: decode_blocks(coding, content, False, THREAD.room, *part), parts
+            lambda part: decode_blocks(coding, content, False, THREAD.buffers, *part), parts
         )
         self._check(all(good))
 

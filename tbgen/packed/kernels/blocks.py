@@ -231,7 +231,7 @@ class RowBlock(Struct):
 
 
 @dataclass(frozen=True, eq=False)
-class Room(Struct):
+class PackedBuffers(Struct):
     """Working memory of one thread."""
 
     squares: Ints
@@ -285,13 +285,13 @@ def function_context(symbol: int, left: int, up: int) -> int:
 
 
 @inlined
-def find_mask(rows: Rows, row: int, at: int, room: Room) -> None:
+def find_mask(rows: Rows, row: int, at: int, buffers: PackedBuffers) -> None:
     """Fill row ``at`` of a block's masks and hints from geometry alone."""
-    block = room.block
-    mask = row_mask(rows, row, room.squares, room.image)
+    block = buffers.block
+    mask = row_mask(rows, row, buffers.squares, buffers.image)
     block.masks[at] = mask
     if mask:
-        block.checks[at], block.captures[at] = row_hints(rows, row, room.squares)
+        block.checks[at], block.captures[at] = row_hints(rows, row, buffers.squares)
 
 
 @inlined
@@ -338,11 +338,11 @@ def _symbol(model: Model, context: int, state: int, data: Codes, at: int, end: i
 
 
 @inlined
-def _decode(coding: Coding, functions: bool, number: int, last: int, room: Room) -> bool:
+def _decode(coding: Coding, functions: bool, number: int, last: int, buffers: PackedBuffers) -> bool:
     """Decode a block's functions, or else its symbols and halves, as far as the place ``last``."""
     values, depths, escape_bytes = coding.values, coding.depths, coding.escape_bytes
     stream, nowhere = (coding.function_stream, -1) if functions else (coding.value_stream, NOWHERE)
-    data, block, above = stream.data, room.block, room.above
+    data, block, above = stream.data, buffers.block, buffers.above
     begin, end, good = _begin(stream, number)
     if not good:
         return False
@@ -380,14 +380,14 @@ def _decode(coding: Coding, functions: bool, number: int, last: int, room: Room)
 
 
 @kernel
-def decode_values(coding: Coding, number: int, last: int, room: Room) -> bool:
+def decode_values(coding: Coding, number: int, last: int, buffers: PackedBuffers) -> bool:
     """Decode a block's symbols and halves, its masks being known, as far as the place ``last``; return
     whether its bytes are those that were written."""
-    return _decode(coding, False, number, last, room)
+    return _decode(coding, False, number, last, buffers)
 
 
 @kernel
-def decode_functions(coding: Coding, number: int, last: int, room: Room) -> bool:
+def decode_functions(coding: Coding, number: int, last: int, buffers: PackedBuffers) -> bool:
     """Decode a block's functions as far as the place ``last``, its masks and symbols being known; return
     whether its bytes are those that were written."""
-    return _decode(coding, True, number, last, room)
+    return _decode(coding, True, number, last, buffers)

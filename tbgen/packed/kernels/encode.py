@@ -28,7 +28,7 @@ from tbgen.packed.kernels.blocks import (
     Coding,
     Content,
     Frequencies,
-    Room,
+    PackedBuffers,
     Stream,
     checksum,
     decode_functions,
@@ -102,15 +102,15 @@ def _prefetch_block(rows: Rows, content: Content, number: int, squares: Ints) ->
 
 
 @inlined
-def _read_slots(encoding: Encoding, content: Content, number: int, room: Room) -> int:
+def _read_slots(encoding: Encoding, content: Content, number: int, buffers: PackedBuffers) -> int:
     """Fill a block from the arrays of the stored side; return its number of positions, -1 if the arrays lack
     a value."""
-    rows, block, value, depth, count = encoding.rows, room.block, content.value, content.depth, 0
+    rows, block, value, depth, count = encoding.rows, buffers.block, content.value, content.depth, 0
     for at in range(len(block.masks)):
         row = number * BLOCK_ROWS + at
-        find_mask(rows, row, at, room)
+        find_mask(rows, row, at, buffers)
         mask = block.masks[at]
-        first = first_slot(rows, row, room.squares)
+        first = first_slot(rows, row, buffers.squares)
         put(block.symbol, at * 64, ALL, NOWHERE)
         while mask:
             square = lowest(mask)
@@ -145,9 +145,9 @@ def _add_bytes(encoding: Encoding, steps: Ints, count: int, number: int, size: i
 
 
 @kernel
-def _list_steps(encoding: Encoding, functions: bool, room: Room) -> int:
+def _list_steps(encoding: Encoding, functions: bool, buffers: PackedBuffers) -> int:
     """List the steps of the functions of a block, or of its values and depths; return their number."""
-    block, steps, above, count = room.block, room.steps, room.above, 0
+    block, steps, above, count = buffers.block, buffers.steps, buffers.above, 0
     nowhere = -1 if functions else NOWHERE
     above[2 if functions else 0, :] = nowhere
     for at in range(len(block.masks)):
@@ -182,19 +182,21 @@ def _list_steps(encoding: Encoding, functions: bool, room: Room) -> int:
 
 
 @kernel
-def count_blocks(encoding: Encoding, content: Content, counts: Ints, room: Room, first: int, end: int) -> int:
+def count_blocks(
+    encoding: Encoding, content: Content, counts: Ints, buffers: PackedBuffers, first: int, end: int
+) -> int:
     """Add the frequencies of the steps in the blocks ``first`` to ``end`` - 1 to ``counts``, int64 (steps,);
     return the number of positions, -1 if the arrays lack a value."""
     total = 0
     for number in range(first, end):
-        _prefetch_block(encoding.rows, content, min(number + 1, end - 1), room.squares)
-        positions = _read_slots(encoding, content, number, room)
+        _prefetch_block(encoding.rows, content, min(number + 1, end - 1), buffers.squares)
+        positions = _read_slots(encoding, content, number, buffers)
         if positions < 0:
             return -1
         total += positions
         for kind in range(2 if len(content.function) else 1):
-            for at in range(_list_steps(encoding, kind == 1, room)):
-                counts[room.steps[at]] += 1
+            for at in range(_list_steps(encoding, kind == 1, buffers)):
+                counts[buffers.steps[at]] += 1
     return total
 
 
@@ -231,27 +233,33 @@ def _write_steps(encoding: Encoding, stream: Stream, number: int, steps: Ints, c
 
 @kernel
 def encode_blocks(
-    encoding: Encoding, content: Content, values: Stream, functions: Stream, room: Room, first: int, end: int
+    encoding: Encoding,
+    content: Content,
+    values: Stream,
+    functions: Stream,
+    buffers: PackedBuffers,
+    first: int,
+    end: int,
 ) -> tuple[int, int]:
     """Encode the values and depths of the blocks ``first`` to ``end`` - 1, and their functions, to the data
     of the two streams from index 0 on; return the numbers of bytes."""
-    at, at_functions, steps = 0, 0, room.steps
+    at, at_functions, steps = 0, 0, buffers.steps
     for number in range(first, end):
-        _prefetch_block(encoding.rows, content, min(number + 1, end - 1), room.squares)
-        _read_slots(encoding, content, number, room)
-        at = _write_steps(encoding, values, number, steps, _list_steps(encoding, False, room), at)
+        _prefetch_block(encoding.rows, content, min(number + 1, end - 1), buffers.squares)
+        _read_slots(encoding, content, number, buffers)
+        at = _write_steps(encoding, values, number, steps, _list_steps(encoding, False, buffers), at)
         if len(content.function):
-            count = _list_steps(encoding, True, room)
+            count = _list_steps(encoding, True, buffers)
             at_functions = _write_steps(encoding, functions, number, steps, count, at_functions)
     return at, at_functions
 
 
 @kernel
 def _store_or_compare(
-    coding: Coding, content: Content, compared: bool, room: Room, slot: int, place: int
+    coding: Coding, content: Content, compared: bool, buffers: PackedBuffers, slot: int, place: int
 ) -> bool:
     """Write one position of a block to the arrays, or compare it with them; return whether it is valid."""
-    block, symbol = room.block, int64(room.block.symbol[place])
+    block, symbol = buffers.block, int64(buffers.block.symbol[place])
     if symbol >= len(coding.code):
         return False
     code, depth, same = int64(coding.code[symbol]), int64(0), True
@@ -273,30 +281,32 @@ def _store_or_compare(
 
 
 @kernel
-def decode_blocks(coding: Coding, content: Content, compared: bool, room: Room, first: int, end: int) -> bool:
+def decode_blocks(
+    coding: Coding, content: Content, compared: bool, buffers: PackedBuffers, first: int, end: int
+) -> bool:
     """Decode the blocks ``first`` to ``end`` - 1 to the arrays, by slot, or compare them with the arrays.
 
     Explicit values have a code and a depth, captures CAPTURE_FLAG in the depth, and positions with their
     position score depth 0. Functions are omitted if their array is empty. Return whether all blocks are
     undamaged and, if compared, equal to the arrays.
     """
-    rows, block, good = coding.rows, room.block, True
+    rows, block, good = coding.rows, buffers.block, True
     # With a plain constant the compiler would unroll all loops over rows, which takes twenty seconds.
     size, last = len(block.masks), len(block.symbol) - 1
     for number in range(first, end):
-        _prefetch_block(rows, content, min(number + 1, end - 1), room.squares)
+        _prefetch_block(rows, content, min(number + 1, end - 1), buffers.squares)
         for at in range(size):
-            find_mask(rows, number * BLOCK_ROWS + at, at, room)
-        good &= decode_values(coding, number, last, room)
+            find_mask(rows, number * BLOCK_ROWS + at, at, buffers)
+        good &= decode_values(coding, number, last, buffers)
         if len(content.function):
-            good &= decode_functions(coding, number, last, room)
+            good &= decode_functions(coding, number, last, buffers)
         for at in range(size):
-            place_row(rows, number * BLOCK_ROWS + at, room.squares)
-            slot_of_row = first_slot(rows, number * BLOCK_ROWS + at, room.squares)
+            place_row(rows, number * BLOCK_ROWS + at, buffers.squares)
+            slot_of_row = first_slot(rows, number * BLOCK_ROWS + at, buffers.squares)
             mask = block.masks[at]
             while mask:
                 square = lowest(mask)
                 mask &= mask - ONE
                 slot, place = slot_of_row + (square << rows.row_shift), at * 64 + square
-                good &= _store_or_compare(coding, content, compared, room, slot, place)
+                good &= _store_or_compare(coding, content, compared, buffers, slot, place)
     return good

@@ -21,7 +21,7 @@ from tbgen.packed.kernels.blocks import (
     CAPTURE,
     SELF,
     Coding,
-    Room,
+    PackedBuffers,
     decode_functions,
     decode_values,
     find_mask,
@@ -114,54 +114,56 @@ def slot_of(rows: Rows, question: int, squares: Ints) -> int:
 
 
 @kernel
-def _ask_children(rows: Rows, phase: int, moves: int, batch: Batch, number: int, room: Room) -> None:
-    """Ask about what the quiet ones of ``room.moves`` lead to; the others are captures.
+def _ask_children(
+    rows: Rows, phase: int, moves: int, batch: Batch, number: int, buffers: PackedBuffers
+) -> None:
+    """Ask about what the quiet ones of ``buffers.moves`` lead to; the others are captures.
 
     Functions are wanted where an accrued score is inherited and counts: where it is a position's own score,
     best play from there is that from its fresh state.
     """
     other, at, accrued = rows.side, batch.begin[number], batch.accrued[number]
-    enemies = occupied_by(rows, Placed(room.squares, phase), other)
+    enemies = occupied_by(rows, Placed(buffers.squares, phase), other)
     batch.zeroing[number] = rows.pawns[phase, 1 - other] != ZERO
     for listed in range(moves):
-        man, target = room.moves[listed] >> 8, room.moves[listed] & 255
+        man, target = buffers.moves[listed] >> 8, buffers.moves[listed] & 255
         if enemies & BIT[target]:
             batch.zeroing[number] = True
             continue
         for each in range(len(rows.kinds)):
-            room.child[each] = room.squares[each]
-        room.child[man] = target
-        make_canonical(rows, phase, room.child, room.image)
-        _, rank = list_moves(rows, Placed(room.child, phase), other, room.replies)
+            buffers.child[each] = buffers.squares[each]
+        buffers.child[man] = target
+        make_canonical(rows, phase, buffers.child, buffers.image)
+        _, rank = list_moves(rows, Placed(buffers.child, phase), other, buffers.replies)
         inherits = accrued >= 0 and rank >= rank_of_code(accrued) and position_score(other, rank) != accrued
-        batch.question[at] = _question(rows, phase, room.child, inherits)
+        batch.question[at] = _question(rows, phase, buffers.child, inherits)
         batch.after[at] = rank
         at += 1
     batch.end[number] = at
 
 
 @kernel
-def ask(rows: Rows, batch: Batch, room: Room, first: int, end: int) -> None:
+def ask(rows: Rows, batch: Batch, buffers: PackedBuffers, first: int, end: int) -> None:
     """Ask the questions of the positions ``first`` to ``end`` - 1 of a batch, functions included where a
     score has accrued; fills ``end``, ``rank`` and ``zeroing``."""
     for number in range(first, end):
-        phase = place_slot(rows, batch.slot[number], room.squares)
+        phase = place_slot(rows, batch.slot[number], buffers.squares)
         derived, at = batch.derived[number], batch.begin[number]
         side = 1 - rows.side if derived else rows.side
-        moves, batch.rank[number] = list_moves(rows, Placed(room.squares, phase), side, room.moves)
+        moves, batch.rank[number] = list_moves(rows, Placed(buffers.squares, phase), side, buffers.moves)
         if derived:
-            _ask_children(rows, phase, moves, batch, number, room)
+            _ask_children(rows, phase, moves, batch, number, buffers)
         else:
-            batch.question[at] = _question(rows, phase, room.squares, batch.accrued[number] >= 0)
+            batch.question[at] = _question(rows, phase, buffers.squares, batch.accrued[number] >= 0)
             batch.after[at] = batch.rank[number]
             batch.end[number] = at + 1
 
 
 @kernel
-def answer(coding: Coding, batch: Batch, order: Ints, room: Room, first: int, end: int) -> None:
+def answer(coding: Coding, batch: Batch, order: Ints, buffers: PackedBuffers, first: int, end: int) -> None:
     """Answer the questions whose places are ``order[first:end]``. A block is decoded once for all neighbours
     that ask for it, and no further than it takes."""
-    rows, block = coding.rows, room.block
+    rows, block = coding.rows, buffers.block
     while first < end:
         number, last, functions, after = block_of(batch.question[order[first]]), 0, 0, first
         while after < end and block_of(batch.question[order[after]]) == number:
@@ -170,11 +172,11 @@ def answer(coding: Coding, batch: Batch, order: Ints, room: Room, first: int, en
             functions |= question & 1
             after += 1
         for at in range(last // 64 + 1):
-            find_mask(rows, number * BLOCK_ROWS + at, at, room)
-        good = decode_values(coding, number, last, room)
+            find_mask(rows, number * BLOCK_ROWS + at, at, buffers)
+        good = decode_values(coding, number, last, buffers)
         good_functions = good
         if good and functions:
-            good_functions = decode_functions(coding, number, last, room)
+            good_functions = decode_functions(coding, number, last, buffers)
         for at in order[first:after]:
             question = batch.question[at]
             place = question // 2 % BLOCK_SLOTS
@@ -191,7 +193,7 @@ UNSTORED = -2
 
 
 @inlined
-def _stored(coding: Coding, batch: Batch, at: int, filled: bool, room: Room) -> tuple[int, int]:
+def _stored(coding: Coding, batch: Batch, at: int, filled: bool, buffers: PackedBuffers) -> tuple[int, int]:
     """Value and depth of a position of the stored side from the answer ``at``; value DAMAGED, or UNSTORED
     where its best capture is to be looked up: then the question's ``target`` is set."""
     symbol, side = int64(batch.symbol[at]), coding.rows.side
@@ -200,7 +202,7 @@ def _stored(coding: Coding, batch: Batch, at: int, filled: bool, room: Room) -> 
         return own, 0
     if symbol == CAPTURE:
         if not filled:
-            batch.target[at] = slot_of(coding.rows, batch.question[at], room.child)
+            batch.target[at] = slot_of(coding.rows, batch.question[at], buffers.child)
             return UNSTORED, 0
         best = batch.capture[at, 0]
         if best in (DAMAGED, NONE):  # there is a capture unless bits have flipped
@@ -227,7 +229,7 @@ def _of_function(coding: Coding, batch: Batch, at: int, accrued: int) -> int:
 
 
 @inlined
-def _derived(coding: Coding, batch: Batch, number: int, room: Room) -> tuple[int, int]:
+def _derived(coding: Coding, batch: Batch, number: int, buffers: PackedBuffers) -> tuple[int, int]:
     """W and D of a position of the side that is not stored, exceptions aside, by the rule of
     ``tbgen.packed.kernels.derive``; value DAMAGED."""
     side, rank = 1 - coding.rows.side, batch.rank[number]
@@ -242,7 +244,7 @@ def _derived(coding: Coding, batch: Batch, number: int, room: Room) -> tuple[int
     for at in range(batch.begin[number], batch.end[number]):
         if batch.symbol[at] == CAPTURE:
             continue
-        code, depth = _stored(coding, batch, at, True, room)
+        code, depth = _stored(coding, batch, at, True, buffers)
         if code == DAMAGED:
             return DAMAGED, 0
         if batch.after[at] >= rank and rank_of_code(code) >= rank:
@@ -253,14 +255,14 @@ def _derived(coding: Coding, batch: Batch, number: int, room: Room) -> tuple[int
 
 
 @inlined
-def _inherited(coding: Coding, batch: Batch, number: int, filled: bool, room: Room) -> int:
+def _inherited(coding: Coding, batch: Batch, number: int, filled: bool, buffers: PackedBuffers) -> int:
     """V(P, A) of a position of the side that is not stored; DAMAGED, or UNSTORED until captures of positions
     after its moves have been looked up."""
     side, accrued, best, complete = 1 - coding.rows.side, batch.accrued[number], -1, True
     if batch.exits[number, 0] != NONE:
         best = merit(side, batch.exits[number, 0])
     for at in range(batch.begin[number], batch.end[number]):
-        fresh, _ = _stored(coding, batch, at, filled, room)
+        fresh, _ = _stored(coding, batch, at, filled, buffers)
         said = _of_function(coding, batch, at, accrued) if batch.question[at] & 1 else int64(FRESH)
         if fresh == DAMAGED or said == DAMAGED:
             return DAMAGED
@@ -273,7 +275,7 @@ def _inherited(coding: Coding, batch: Batch, number: int, filled: bool, room: Ro
 
 
 @kernel
-def follow(coding: Coding, batch: Batch, filled: bool, room: Room) -> None:
+def follow(coding: Coding, batch: Batch, filled: bool, buffers: PackedBuffers) -> None:
     """Find what follows for a batch from the answers to its questions, and from ``capture`` if that is
     ``filled``; else set the ``target`` of those whose best capture it takes."""
     for number in range(len(batch.slot)):
@@ -283,14 +285,14 @@ def follow(coding: Coding, batch: Batch, filled: bool, room: Room) -> None:
         value, depth = batch.value[number], batch.depth[number]
         if not batch.known[number]:
             if derived:
-                value, depth = _derived(coding, batch, number, room)
+                value, depth = _derived(coding, batch, number, buffers)
             else:
-                value, depth = _stored(coding, batch, batch.begin[number], filled, room)
+                value, depth = _stored(coding, batch, batch.begin[number], filled, buffers)
             batch.value[number], batch.depth[number] = value, depth
         said = int64(DAMAGED)
         if accrued >= 0 and value >= 0 and rank_of_code(accrued) <= rank_of_code(value):
             if not derived:
                 said = _of_function(coding, batch, batch.begin[number], accrued)
             elif batch.exits[number, 0] != DAMAGED:
-                said = _inherited(coding, batch, number, filled, room)
+                said = _inherited(coding, batch, number, filled, buffers)
         batch.inherited[number] = value if said == FRESH else said

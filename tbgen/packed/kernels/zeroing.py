@@ -54,7 +54,7 @@ class Destinations(Struct):
 
 
 @dataclass(frozen=True, eq=False)
-class MoveRoom(Struct):
+class ZeroingBuffers(Struct):
     """Working memory of one thread."""
 
     squares: Ints
@@ -76,9 +76,11 @@ class ZeroingTurn(NamedTuple):
 
 
 @inlined
-def _slot_of_image(room: MoveRoom, free: int, symmetry: int, like: Ints, phase: int, pawnless: bool) -> int:
-    """ZeroingTurn the men in ``room.child`` by a symmetry, sort like ones, and return their slot."""
-    squares = room.child
+def _slot_of_image(
+    buffers: ZeroingBuffers, free: int, symmetry: int, like: Ints, phase: int, pawnless: bool
+) -> int:
+    """Turn the men in ``buffers.child`` by a symmetry, sort like ones, and return their slot."""
+    squares = buffers.child
     for man in range(free):
         squares[man] = IMAGES[symmetry, squares[man]]
     sort_like(squares, like)
@@ -89,14 +91,14 @@ def _slot_of_image(room: MoveRoom, free: int, symmetry: int, like: Ints, phase: 
 
 
 @kernel
-def _slot_after(to: Destinations, target: int, room: MoveRoom) -> tuple[int, int]:
-    """The canonical slot of the position ``room.after`` in a target, and the symmetry that turns its pawns
+def _slot_after(to: Destinations, target: int, buffers: ZeroingBuffers) -> tuple[int, int]:
+    """The canonical slot of the position ``buffers.after`` in a target, and the symmetry that turns its pawns
     into their placement there."""
-    targets, pawns, squares = to.targets, room.after.pawns, room.child
+    targets, pawns, squares = to.targets, buffers.after.pawns, buffers.child
     free, like, phase = targets.free[target], to.like[target : target + 1], int64(0)
     flip = 56 if targets.swapped[target] else 0
     for man in range(free):
-        squares[man] = room.after.squares[targets.source[target, man]] ^ flip
+        squares[man] = buffers.after.squares[targets.source[target, man]] ^ flip
     pawnless = targets.pawns[target] == 0
     if pawnless:
         symmetry = int64(SYMMETRY_OF[squares[0]])
@@ -106,9 +108,9 @@ def _slot_after(to: Destinations, target: int, room: MoveRoom) -> tuple[int, int
         phase, symmetry = row >> 1, row & 1
         is_own_image = image(pawns[0], MIRROR_FILES) == pawns[0] and image(pawns[1], MIRROR_FILES) == pawns[1]
         other = MIRROR_FILES if is_own_image else 0
-    slot = _slot_of_image(room, free, symmetry, like, phase, pawnless)
+    slot = _slot_of_image(buffers, free, symmetry, like, phase, pawnless)
     if other:
-        slot = min(slot, _slot_of_image(room, free, other, like, phase, pawnless))
+        slot = min(slot, _slot_of_image(buffers, free, other, like, phase, pawnless))
     return slot, symmetry
 
 
@@ -131,13 +133,13 @@ def _add(
     captured: int,
     kind: int,
     passed: int,
-    room: MoveRoom,
+    buffers: ZeroingBuffers,
     moves: Moves,
     at: int,
 ) -> int:
-    """Add the move to ``room.after``, with a promotion to ``kind``; return the length of the list."""
+    """Add the move to ``buffers.after``, with a promotion to ``kind``; return the length of the list."""
     target = to.targets.number[turn.side, captured, kind]
-    slot, symmetry = _slot_after(to, target, room)
+    slot, symmetry = _slot_after(to, target, buffers)
     moves[at, ORIGIN], moves[at, TARGET], moves[at, SLOT] = turn.number, target, slot
     moves[at, PASSED] = passed if passed < 0 else IMAGES[symmetry, passed]
     return at + 1
@@ -159,7 +161,7 @@ def _add_if_legal(
     man: int,
     start: int,
     stop: int,
-    room: MoveRoom,
+    buffers: ZeroingBuffers,
     moves: Moves,
     at: int,
 ) -> int:
@@ -168,22 +170,22 @@ def _add_if_legal(
     rows, side, phase = to.rows, turn.side, turn.men.phase
     if not is_legal(rows, turn.men, side, start, stop, turn.occupied):
         return at
-    captured, squares, pawns = _victim(rows, turn, stop), room.after.squares, room.after.pawns
+    captured, squares, pawns = _victim(rows, turn, stop), buffers.after.squares, buffers.after.pawns
     pawns[1 - side] &= ~BIT[stop]
     if man != PAWN:
         squares[man] = stop
-        at = _add(to, turn, captured, NO_PROMOTION, -1, room, moves, at)
+        at = _add(to, turn, captured, NO_PROMOTION, -1, buffers, moves, at)
         squares[man] = start
     else:
         pawns[side] &= ~BIT[start]
         if 8 <= stop < 56:
             pawns[side] |= BIT[stop]
             passed = _passed(rows, turn, start, stop) if abs(stop - start) == 16 else -1
-            at = _add(to, turn, captured, NO_PROMOTION, passed, room, moves, at)
+            at = _add(to, turn, captured, NO_PROMOTION, passed, buffers, moves, at)
         else:
             squares[PROMOTED] = stop
             for kind in range(1, KIND_COUNT):
-                at = _add(to, turn, captured, kind, -1, room, moves, at)
+                at = _add(to, turn, captured, kind, -1, buffers, moves, at)
         pawns[side] = rows.pawns[phase, side]
     pawns[1 - side] = rows.pawns[phase, 1 - side]
     return at
@@ -191,7 +193,7 @@ def _add_if_legal(
 
 @kernel
 def list_zeroing(
-    to: Destinations, side: int, slots: Ints, captures_only: bool, room: MoveRoom, moves: Moves
+    to: Destinations, side: int, slots: Ints, captures_only: bool, buffers: ZeroingBuffers, moves: Moves
 ) -> int:
     """List the zeroing moves of legal positions in ``moves``, int64 (n, COLUMNS), at least MOST_ZEROING for
     each position; return how many.
@@ -200,24 +202,24 @@ def list_zeroing(
     pawn moves that capture nothing.
     """
     rows, at = to.rows, int64(0)
-    squares, pawns = room.squares, room.after.pawns
+    squares, pawns = buffers.squares, buffers.after.pawns
     for number in range(len(slots)):
         men = Placed(squares, place_slot(rows, slots[number], squares))
         enemies = occupied_by(rows, men, 1 - side)
         turn = ZeroingTurn(number, side, men, occupied_by(rows, men, side) | enemies)
         for man in range(len(rows.kinds)):
-            room.after.squares[man] = squares[man]
+            buffers.after.squares[man] = squares[man]
         pawns[0], pawns[1] = rows.pawns[men.phase, 0], rows.pawns[men.phase, 1]
         for man in range(len(rows.kinds)):
             if rows.colours[man] == side:
                 kind, start = rows.kinds[man], squares[man]
                 for stop in bits_of(enemies & ORTHODOX.attacks[kind, start]):
                     if not ORTHODOX.passed[kind, start, stop] & turn.occupied:
-                        at = _add_if_legal(to, turn, man, start, stop, room, moves, at)
+                        at = _add_if_legal(to, turn, man, start, stop, buffers, moves, at)
         for pawn in bits_of(rows.pawns[men.phase, side]):
             stops = pawn_targets(side, pawn, turn.occupied, enemies)
             for stop in bits_of(stops & enemies if captures_only else stops):
-                at = _add_if_legal(to, turn, PAWN, pawn, stop, room, moves, at)
+                at = _add_if_legal(to, turn, PAWN, pawn, stop, buffers, moves, at)
     return at
 
 
