@@ -1,4 +1,4 @@
-"""Looking positions of a packed table up in batches: every block that they need is decoded once.
+"""Look-ups of positions of a packed table in batches, for which each block is decoded once.
 
 A position of the derived side also needs its exit, the best of its zeroing moves, which lead to sub-tables.
 """
@@ -28,19 +28,20 @@ from tbgen.retro.pool import make_directory
 from tbgen.store.table_file import Entry
 
 Moves: TypeAlias = NDArray[np.int64]
-"""int64 (n, 4): number of the position that moves, number of the target, canonical slot in its table, and the
-target of a legal en passant capture as the table numbers it, -1 without such a right."""
+"""int64 (n, 4): number of the position that moves; number of the target; canonical slot after the move; the
+target square of a legal en passant capture as the table there numbers it, -1 if none is legal."""
 Exits: TypeAlias = NDArray[np.int64]
-"""int64 (n, 3): code of the best zeroing move with the colours of the table, NONE without one, DAMAGED if it
-cannot be looked up; smallest and greatest depth after it in plies."""
+"""int64 (n, 3): code of the best zeroing move with the colours of the table, NONE without zeroing moves,
+DAMAGED if it cannot be looked up; smallest and greatest depth in plies after the best moves."""
 Target: TypeAlias = tuple[Layout, Side]
-"""A table that moves lead to, and the side to move there."""
+"""The layout of a table that moves lead to, and the side to move there."""
 FreshValues: TypeAlias = Callable[[Sequence[Target], Moves], tuple[NDArray[np.int64], TbgenError | None]]
-"""Takes the targets in the order of their numbers, and moves; returns the codes of W and D in plies after
-them, int64 (n, 2), a code DAMAGED where it cannot be looked up, and the first error if there was one."""
+"""Takes the targets in the order of their numbers, and moves. Returns an array, int64 (n, 2), and the first
+error or None. The array contains the code of W after each move, DAMAGED if it cannot be looked up, and D in
+plies."""
 
-_MOVES_AT_ONCE: Final = 1 << 12
-"""Positions whose moves are listed at once."""
+_MOVES_BATCH: Final = 1 << 12
+"""Number of positions whose moves are listed at once."""
 
 _list_zeroing: Final = with_fixed_types(list_zeroing)
 _keep_best: Final = with_fixed_types(keep_best)
@@ -48,10 +49,10 @@ _keep_best: Final = with_fixed_types(keep_best)
 
 @cache
 def destinations_of(layout: Layout) -> Destinations:
-    """Return the tables that the zeroing moves of a table lead to, as the kernels see them."""
+    """Return the tables that the zeroing moves of a table lead to, for the kernels."""
     layouts = [layout_of(target.material) for target in targets_of(layout).values()]
     directory = make_directory(layout, defaultdict(int), len(layout.placements), ())
-    # Among five men there is at most one group of like free men.
+    # Five men include at most one group of like free men.
     like = [next(iter(each.like_men), (0, 0)) for each in layouts]
     return Destinations(
         rows_of(layout, stored_side(layout)), directory, np.array(like, np.int64).reshape(-1, 2)
@@ -61,7 +62,7 @@ def destinations_of(layout: Layout) -> Destinations:
 class ExitFinder:
     """Finds the exits of positions of one table.
 
-    :param fresh: looks up the fresh values that zeroing moves lead to.
+    :param fresh: looks up the fresh values after zeroing moves.
     """
 
     def __init__(self, layout: Layout, fresh: FreshValues) -> None:
@@ -78,10 +79,10 @@ class ExitFinder:
         :param slots: int64 (n,), canonical or not.
         :param captures_only: whether pawn moves that capture nothing are left out.
         """
-        if len(slots) > _MOVES_AT_ONCE:
+        if len(slots) > _MOVES_BATCH:
             found = []
-            for first in range(0, len(slots), _MOVES_AT_ONCE):
-                found.append(self.moves(side, slots[first : first + _MOVES_AT_ONCE], captures_only))
+            for first in range(0, len(slots), _MOVES_BATCH):
+                found.append(self.moves(side, slots[first : first + _MOVES_BATCH], captures_only))
                 found[-1][:, 0] += first
             return np.concatenate(found)
         moves = np.empty((len(slots) * MOST_ZEROING, COLUMNS), np.int64)
@@ -90,10 +91,8 @@ class ExitFinder:
     def __call__(
         self, side: Side, slots: NDArray[np.int64], captures_only: bool
     ) -> tuple[Exits, TbgenError | None]:
-        """Return the exits of positions, and the first error if some cannot be looked up.
-
-        Takes what :meth:`moves` does.
-        """
+        """Return the exits of positions, and the first error or None; the parameters are those of
+        :meth:`moves`."""
         moves, exits = self.moves(side, slots, captures_only), np.empty((len(slots), 3), np.int64)
         entries, failed = self._fresh(self.targets, moves)
         _keep_best(self._to, side, moves, entries, exits)
@@ -101,10 +100,10 @@ class ExitFinder:
 
 
 class Exceptions(NamedTuple):
-    """Positions of the derived side for which the rule is wrong.
+    """Positions of the derived side that derivation gets wrong.
 
-    :ivar slots: ascending.
-    :ivar entry: returns code of W and D in plies by the place among the slots.
+    :ivar slots: their slots, ascending.
+    :ivar entry: takes an index into ``slots``; returns the code of W, and D in plies.
     """
 
     slots: NDArray[np.int64]
@@ -114,10 +113,10 @@ class Exceptions(NamedTuple):
 class Decoded(NamedTuple):
     """Values and depths of positions, int64 (n,) each.
 
-    :ivar value: codes of W, DAMAGED where it cannot be found.
+    :ivar value: codes of W, DAMAGED if the value cannot be found.
     :ivar depth: D in plies.
-    :ivar inherited: codes of V(P, A), DAMAGED where it cannot be found, or W decides.
-    :ivar failed: the first error among the exits.
+    :ivar inherited: codes of V(P, A), DAMAGED if the value cannot be found, or if it is W.
+    :ivar failed: the first error in the exits, or None.
     """
 
     value: NDArray[np.int64]
@@ -126,16 +125,16 @@ class Decoded(NamedTuple):
     failed: TbgenError | None
 
 
-_AT_ONCE: Final = 1 << 19
-"""Positions whose questions are kept in memory together, some 200 MiB."""
-_PART: Final = 256
+_MAX_BATCH: Final = 1 << 19
+"""Most positions in one batch, whose questions take some 200 MiB of memory."""
+_ASK_POSITIONS: Final = 256
 """Number of positions whose questions one thread finds at a time."""
 _SINGLE_THREAD_MAX: Final = 100
-"""Positions that are not worth a second thread."""
-_PARTS_OF_THREAD: Final = 4
-"""So that no thread waits long for the last one; each part takes the interpreter's lock for a moment."""
-_RANKS_AT_ONCE: Final = 1 << 12
-"""Positions whose ranks one thread finds at a time."""
+"""Most positions that are looked up by a single thread."""
+_PARTS_PER_THREAD: Final = 4
+"""Parts of the questions per thread: more balance the load better, but each needs the interpreter's lock."""
+_RANKS_BATCH: Final = 1 << 12
+"""Number of positions whose ranks one thread finds at a time."""
 _NO_SLOT: Final = np.iinfo(np.int64).max
 """Greater than any slot."""
 
@@ -160,18 +159,18 @@ def empty_batch(questions: NDArray[np.int64]) -> Batch:
 
 
 def ranks_of(layout: Layout, side: Side, slots: NDArray[np.int64], threads: int) -> NDArray[np.int64]:
-    """Return the ranks of legal positions without en passant rights: int64 (n,)."""
+    """Return the position ranks of legal positions without en passant rights: int64 (n,)."""
     rows, ranks = rows_of(layout, side), np.empty(len(slots), np.int64)
 
     def find(first: int) -> None:
-        part, buffers = slice(first, first + _RANKS_AT_ONCE), THREAD.buffers
+        part, buffers = slice(first, first + _RANKS_BATCH), THREAD.buffers
         _find_ranks(rows, side, slots[part], buffers.squares, buffers.moves, ranks[part])
 
-    firsts = range(0, len(slots), _RANKS_AT_ONCE)
+    firsts = range(0, len(slots), _RANKS_BATCH)
     if len(firsts) > 1:
         with ThreadPoolExecutor(threads) as pool:
             list(pool.map(find, firsts))
-    else:  # to start threads takes longer
+    else:  # starting threads would take longer
         list(map(find, firsts))
     return ranks
 
@@ -181,11 +180,11 @@ _unused_single: Final[list[Batch]] = []
 
 
 class Decoder:
-    """Looks positions of one table up; a single one is a batch of one.
+    """Looks up positions of one table; a single position is a batch of one.
 
     :param exits: finds the exits of the table's positions.
     :param threads: number of threads that decode blocks.
-    :param forget_blocks: is called after a large batch, to give back the memory of blocks.
+    :param forget_blocks: called after a large batch, to release the memory of mapped blocks.
     """
 
     def __init__(
@@ -209,7 +208,7 @@ class Decoder:
         """Return values and depths at canonical slots of non-terminal positions.
 
         :param side: sides to move, shape (n,).
-        :param accrued: codes of A, which have been folded in and differ from g(P), or -1.
+        :param accrued: codes of A, into which g(P) has been folded and which differ from g(P), or -1.
         """
         derived = side == self._derived
         if len(slots) == 1:
@@ -223,10 +222,10 @@ class Decoder:
             value, depth, inherited = (each.copy() for each in (found.value, found.depth, found.inherited))
             _unused_single.append(batch)
             return Decoded(value, depth, inherited, found.failed)
-        order = self._order_of(slots) if len(slots) > _AT_ONCE else np.arange(len(slots))
+        order = self._order_of(slots) if len(slots) > _MAX_BATCH else np.arange(len(slots))
         values, failed = np.empty((3, len(slots)), np.int64), None
-        for first in range(0, len(slots), _AT_ONCE):
-            part = order[first : first + _AT_ONCE]
+        for first in range(0, len(slots), _MAX_BATCH):
+            part = order[first : first + _MAX_BATCH]
             batch = self._batch_for(derived[part], slots[part])
             *values[:, part], error = self._look_up(batch, derived[part], slots[part], accrued[part])
             failed = failed or error
@@ -234,15 +233,15 @@ class Decoder:
         return Decoded(value, depth, inherited, failed)
 
     def of_stored(self, slots: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
-        """Return values and functions of the side that is stored.
+        """Return values and functions of the stored side.
 
-        :param slots: int64 (n,), canonical slots of legal positions that go on.
-        :returns: codes of W, ``UNSTORED`` where the best capture gives it, ``DAMAGED`` where a block does not
-            decode; and the numbers of functions; shape (n,) each.
+        :param slots: int64 (n,), canonical slots of non-terminal positions.
+        :returns: codes of W, ``UNSTORED`` if the best capture gives the value, ``DAMAGED`` if a block does
+            not decode; and the numbers of functions; shape (n,) each.
         """
         values, functions = np.empty(len(slots), np.int64), np.empty(len(slots), np.uint32)
-        for first in range(0, len(slots), _AT_ONCE):
-            here = slice(first, first + _AT_ONCE)
+        for first in range(0, len(slots), _MAX_BATCH):
+            here = slice(first, first + _MAX_BATCH)
             batch = empty_batch(np.ones(len(slots[here]), np.int64))
             batch.slot[:] = slots[here]
             self._answer(batch)
@@ -250,10 +249,10 @@ class Decoder:
         return values, functions
 
     def _order_of(self, slots: NDArray[np.int64]) -> NDArray[np.intp]:
-        """Return the order in which most positions that need a block come one after the other.
+        """Return the order in which most positions that need the same block are neighbours.
 
-        The men of the stored side come first: they stand as before where a quiet move of the other side
-        leads.
+        It sorts by the men of the stored side first, because a quiet move of the other side does not move
+        them.
         """
         layout, side = self._layout, self._stored
         key, squares = slots // layout.phase_size, squares_of(layout, slots)
@@ -274,7 +273,7 @@ class Decoder:
         slots: NDArray[np.int64],
         accrued: NDArray[np.int64],
     ) -> Decoded:
-        """Return what :meth:`look_up` does, in arrays of an empty batch."""
+        """Return what :meth:`look_up` does, in the arrays of a batch, which must be empty."""
         batch.derived[:], batch.slot[:], batch.accrued[:] = derived, slots, accrued
         batch.exits.fill(NONE)
         self._enter_exceptions(batch)
@@ -288,11 +287,14 @@ class Decoder:
             batch.value[number], batch.depth[number] = self._exceptions.entry(int(places[number]))
 
     def _answer(self, batch: Batch) -> TbgenError | None:
-        """Ask and answer all questions of a batch, and find what follows without captures of the stored side;
-        return the first error among the exits."""
+        """Ask and answer all questions of a batch, and find the values that need no captures of the stored
+        side.
+
+        Return the first error in the exits, or None.
+        """
         if len(batch.slot) > _SINGLE_THREAD_MAX and self._threads > 1:
             with ThreadPoolExecutor(self._threads) as pool:
-                failed = self._answer_by(pool.map, batch, _PARTS_OF_THREAD * self._threads)
+                failed = self._answer_by(pool.map, batch, _PARTS_PER_THREAD * self._threads)
             self._forget_blocks()
         else:
             failed = self._answer_by(map, batch, 1)
@@ -300,8 +302,11 @@ class Decoder:
         return failed
 
     def _answer_by(self, run: Callable[..., Iterable[None]], batch: Batch, parts: int) -> TbgenError | None:
-        """Ask and answer all questions in so many parts, finding the exits of the derived side meanwhile."""
-        coding, asked = self._coding, pairwise([*range(0, len(batch.slot), _PART), len(batch.slot)])
+        """Ask all questions and answer them in ``parts`` parts; meanwhile find the derived side's exits.
+
+        Return the first error in the exits, or None.
+        """
+        coding, asked = self._coding, pairwise([*range(0, len(batch.slot), _ASK_POSITIONS), len(batch.slot)])
         list(run(lambda part: _ask(coding.rows, batch, THREAD.buffers, *part), asked))
         order = _order(batch)
         cuts = _cuts(batch.question, order, parts)
@@ -313,13 +318,13 @@ class Decoder:
         return failed
 
     def _find_captures(self, batch: Batch) -> TbgenError | None:
-        """Enter the best captures of positions of the stored side that are wanted, and conclude what rests on
-        them; return the first error among them."""
+        """Find the best captures that the batch needs, of positions of the stored side, and the values that
+        depend on them; return the first error in the captures, or None."""
         places = (batch.target >= 0).nonzero()[0]
         if not len(places):
             return None
         slots = batch.target[places]
-        if len(slots) > _SINGLE_THREAD_MAX:  # in large batches many are the same
+        if len(slots) > _SINGLE_THREAD_MAX:  # large batches have many duplicates
             slots, number = np.unique(slots, return_inverse=True)
             exits, failed = self._exits(self._stored, slots, True)
             batch.capture[places] = exits[number]
@@ -330,7 +335,7 @@ class Decoder:
 
 
 def _order(batch: Batch) -> NDArray[np.int64]:
-    """Return the places of all questions of a batch, by rising question."""
+    """Return the indices of all questions of a batch, by ascending question."""
     if len(batch.slot) == 1:
         return batch.question[: batch.end[0]].argsort()
     places = ranges(batch.begin, batch.end - batch.begin)
@@ -338,7 +343,7 @@ def _order(batch: Batch) -> NDArray[np.int64]:
 
 
 def _cuts(question: NDArray[np.int64], order: NDArray[np.int64], parts: int) -> list[tuple[int, int]]:
-    """Cut the questions in ascending order into parts where a block begins."""
+    """Return the parts of the sorted questions, as (start, stop); no block's questions are in two parts."""
     if parts == 1:
         return [(0, len(order))]
     questions = question[order]

@@ -1,4 +1,4 @@
-"""An open packed table, and looking positions up in it, decoded as far as they are asked for."""
+"""Open packed tables. Look-ups decode each block only as far as they need it."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -36,8 +36,10 @@ V = TypeVar("V")
 
 
 class AnswerMemory(Generic[K, V]):
-    """The last answers to questions: at least ``size`` of them, and twice as many, besides what was learnt at
-    once, before old ones go. Safe for threads, which may lose each other's answers.
+    """A cache of the latest answers to questions; thread-safe, but threads may lose each other's answers.
+
+    At least the last ``size`` answers are kept. Older ones are dropped in groups, so the cache may have twice
+    as many, and more after large updates.
 
     >>> memory = AnswerMemory(2)
     >>> for number in range(5):
@@ -52,41 +54,41 @@ class AnswerMemory(Generic[K, V]):
         self._old: dict[K, V] = {}
 
     def get(self, key: K) -> V | None:
-        """Return the answer, None if it is not known any more."""
+        """Return the answer, None if it is not in the cache."""
         found = self._new.get(key)
         return self._old.get(key) if found is None else found
 
     def update(self, answers: Mapping[K, V]) -> None:
-        """Keep answers."""
+        """Add answers."""
         if len(self._new) >= self._size:
             self._old, self._new = self._new, {}
         self._new.update(answers)
 
 
-_REMEMBERED: Final = 1 << 16
-"""Answers of one table that are kept."""
-_MOST_THREADS: Final = 8
-"""To decode with; more would wait for the interpreter."""
+_CACHED_ANSWERS: Final = 1 << 16
+"""Number of answers of one table that are at least kept."""
+_MAX_THREADS: Final = 8
+"""Most threads that decode blocks; more would wait for the interpreter's lock."""
 
 Question: TypeAlias = tuple[Side, Slot, int]
 """A position and the code of an accrued score, or NO_SCORE."""
 Answer: TypeAlias = tuple[Code, int | None]
-"""A code, and a depth in plies where it is stored."""
+"""A code, and a depth in plies, None if it is not stored."""
 
 
 class PackedFile(StoredFile):
-    """An open table in packed form; look-ups are safe for threads.
+    """An open table in packed form; look-ups are thread-safe.
 
-    :param fresh: looks up the fresh values that zeroing moves lead to, which the table's values depend on; a
-        file without it can be checked, but not asked.
+    :param fresh: looks up the fresh values after zeroing moves, on which the table's values depend. Without
+        it the file can be checked, but positions cannot be looked up.
 
     Raises as :class:`StoredFile` does.
     """
 
     side: Side
-    """The side to move that is stored."""
-    threads = min(processors(), _MOST_THREADS)
-    """With which many positions are decoded."""
+    """The stored side to move."""
+    threads = min(processors(), _MAX_THREADS)
+    """Number of threads that decode large batches."""
 
     def __init__(
         self,
@@ -97,11 +99,11 @@ class PackedFile(StoredFile):
         fresh: FreshValues | None = None,
     ) -> None:
         self._fresh_values = fresh or self._no_values
-        self._answers = AnswerMemory[Question, Answer](_REMEMBERED)
+        self._answers = AnswerMemory[Question, Answer](_CACHED_ANSWERS)
         super().__init__(path, material=material, cache=cache)
 
     def fresh(self, side: Side, slot: Slot) -> Entry:
-        """Return code of W and D in plies of a legal position at its canonical slot.
+        """Return the code of W, and D in plies, of a legal position at its canonical slot.
 
         :raises DamagedTableError: if its block does not decode.
         """
@@ -110,9 +112,9 @@ class PackedFile(StoredFile):
         return code, depth
 
     def accrued(self, side: Side, slot: Slot, code: Code) -> Answer:
-        """Return code of V(P, A), and D(P, A) where it follows, for the code of an accrued score A.
+        """Return the code of V(P, A), and D(P, A) in plies or None, for the code of an accrued score A.
 
-        A must have been folded in, must differ from g(P), and its rank must not exceed that of W.
+        g(P) must have been folded into A, A must differ from g(P), and its rank must not exceed that of W.
         """
         return self._answer((side, slot, code))
 
@@ -120,15 +122,16 @@ class PackedFile(StoredFile):
         return self._answers.get(question) or self._decode(question)
 
     def _decode(self, question: Question) -> Answer:
-        """Look up one position by itself."""
+        """Look up a single question."""
         answers, failed = self._look_up([question])
         if question not in answers:
             raise failed or self._flipped()
         return answers[question]
 
     def learn(self, asked: Iterable[Question]) -> None:
-        """Look up together what :meth:`fresh`, and with accrued scores :meth:`accrued`, is going to be asked
-        for, so that it is known. What fails is left to them.
+        """Look up several questions together and cache the answers for :meth:`fresh` and :meth:`accrued`.
+
+        Errors are ignored, because those methods raise them again.
         """
         if not self.info.stores_accrued:
             asked = ((side, slot, NO_SCORE) for side, slot, _ in asked)
@@ -139,12 +142,12 @@ class PackedFile(StoredFile):
     def look_up(
         self, side: NDArray[np.uint8], slots: NDArray[np.int64], accrued: NDArray[np.int64]
     ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-        """Return values and depths of many positions: codes of V(P, A), and D(P, A) in plies or -1 where that
-        is not stored; those of W where it decides.
+        """Return the codes of V(P, A), and D(P, A) in plies, -1 where it is not stored, of many positions.
 
         :param side: uint8 (n,), sides to move.
         :param slots: int64 (n,), canonical slots of legal positions.
-        :param accrued: int64 (n,), codes of A, which have been folded in and differ from g(P), or NO_SCORE.
+        :param accrued: int64 (n,), codes of A, into which g(P) has been folded and which differ from g(P); or
+            NO_SCORE for fresh states.
         :raises DamagedTableError: if a block does not decode.
         """
         value, depth, inherited, failed = self._decoder.look_up(side, slots, accrued)
@@ -155,11 +158,11 @@ class PackedFile(StoredFile):
         return value.astype(np.uint8), depth.astype(np.int32)
 
     def of_stored_side(self, slots: NDArray[np.int64]) -> tuple[NDArray[np.uint8], Functions]:
-        """Return what the file says of many positions of the side that it stores.
+        """Return the stored values and functions of many positions of the stored side.
 
-        :param slots: int64 (n,), canonical slots of legal positions that go on.
-        :returns: codes of W, ``NONE`` where the best capture gives it, shape (n,), and the functions of the
-            positions in place of those of all slots.
+        :param slots: int64 (n,), canonical slots of non-terminal positions.
+        :returns: codes of W, ``NONE`` if the best capture gives the value, shape (n,), and the functions,
+            with the numbers of these positions instead of all slots.
         :raises DamagedTableError: if a block does not decode.
         """
         values, number = self._decoder.of_stored(slots)
@@ -168,18 +171,18 @@ class PackedFile(StoredFile):
         return np.where(values == UNSTORED, NONE, values).astype(np.uint8), self.functions(number)
 
     def functions(self, number: NDArray[np.uint32]) -> Functions:
-        """Return the dictionary of functions with the numbers of all slots, which the caller has decoded.
+        """Return the dictionary of functions, with decoded numbers of functions by slot.
 
-        :raises DamagedTableError: if there are no functions of these numbers.
+        :raises DamagedTableError: if a number is that of no function.
         """
         coding = self.coding
         if int(number.max(initial=0)) >= len(coding.entry_start) - 1:
-            raise self.damaged("it has positions with functions that are not there")
+            raise self.damaged("it has positions with functions that do not exist")
         return Functions(self.side, number, coding.entry_start, coding.entry_accrued, coding.entry_value)
 
     @cached_property
     def coding(self) -> Coding:
-        """All that is needed to decode the blocks."""
+        """The data that is needed to decode the blocks."""
         return self._guard(self._coding)
 
     @property
@@ -188,13 +191,12 @@ class PackedFile(StoredFile):
         return self.coding.value_stream.length.size
 
     def exceptions(self) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint16]]:
-        """Return slots, values and depths of the side that is not stored where the rule is wrong."""
+        """Return slots, values and depths of the positions of the derived side that derivation gets wrong."""
         values, depths = self.data(schema.EXCEPTION_VALUE), self.data(schema.EXCEPTION_DEPTH)
         return self._exceptions, values, depths.astype(np.uint16)
 
     def _look_up(self, asked: Sequence[Question]) -> tuple[dict[Question, Answer], TbgenError | None]:
-        """Look positions up, and remember what comes of it; return it with the first error among the
-        exits."""
+        """Look up questions and cache the answers; return them, and the first error in the exits or None."""
         value, depth, inherited, failed = self._decoder.look_up(*np.array(asked, np.int64).T)
         answers: dict[Question, Answer] = {}
         columns = value.tolist(), depth.tolist(), inherited.tolist()
@@ -222,7 +224,7 @@ class PackedFile(StoredFile):
     def _load(self) -> None:
         super()._load()
         if self.schema is not PACKED:
-            raise self.damaged("it is plain, and was to be read as a packed table")
+            raise self.damaged("it is a plain table, but a packed table was expected")
         self.side = self.stored_side
 
     def _sizes(self) -> dict[str, int]:
@@ -239,7 +241,7 @@ class PackedFile(StoredFile):
     def _coding(self) -> Coding:
         start = self.data(schema.FUNCTION_START)
         if (len(start) > 1) != self.info.stores_accrued:
-            raise self.damaged("it has functions of accrued scores against what it says")
+            raise self.damaged("its functions of accrued scores contradict its attributes")
         if len(start) and (start[0] or start[-1] != self.info.runs or (start[1:] < start[:-1]).any()):
             raise self.damaged("its functions do not begin and end with their entries")
         coding = coding_of(rows_of(self.layout, self.side), self.data)
@@ -250,7 +252,7 @@ class PackedFile(StoredFile):
         return coding
 
     def _forget_blocks(self) -> None:
-        """Give back the memory of mapped blocks; they stay in the cache of the system."""
+        """Release the memory of mapped blocks; they stay in the page cache of the system."""
         for mapped in self._maps:
             forget(mapped)
 
@@ -270,4 +272,4 @@ class PackedFile(StoredFile):
         return self.damaged("it has flipped bits in a block")
 
     def _no_values(self, targets: Sequence[Target], moves: Moves) -> tuple[NDArray[np.int64], None]:
-        raise TbgenError(f"{self.path} was opened without the tables that it rests on")
+        raise TbgenError(f"{self.path} was opened without the sub-tables that it needs")

@@ -1,6 +1,6 @@
 """Choosing the side to move of a table that is stored, its order, and the exceptions on the derived side.
 
-The working memory that each thread passes to the kernels of packed tables is made here, too.
+The buffers that each thread passes to the kernels of packed tables are made here, too.
 """
 
 import functools
@@ -108,7 +108,7 @@ def _sets_of(layout: Layout, placements: NDArray[np.int64]) -> NDArray[np.uint64
 
 
 def make_buffers() -> PackedBuffers:
-    """Return working memory for one thread."""
+    """Return the buffers of one thread."""
     masks, checks, captures = np.zeros((3, BLOCK_ROWS), np.uint64)
     squares, child, image = np.zeros((3, MAX_FREE), np.int64)
     moves, replies = np.zeros((2, MAX_MOVES), np.int64)
@@ -136,20 +136,20 @@ def make_derived() -> Derived:
 
 
 def make_zeroing_buffers() -> ZeroingBuffers:
-    """Return working memory to list zeroing moves."""
+    """Return buffers to list zeroing moves."""
     squares, child = np.zeros((2, MAX_FREE), np.int64)
     return ZeroingBuffers(squares, python_of(men_buffer)(), child)
 
 
 class _ThreadBuffers(threading.local):
-    """Working memory of one thread, made when the thread first uses it."""
+    """Buffers of one thread, made when the thread first uses them."""
 
     def __init__(self) -> None:
         self.buffers, self.derived, self.zeroing = make_buffers(), make_derived(), make_zeroing_buffers()
 
 
 THREAD: Final = _ThreadBuffers()
-"""Working memory of the current thread; no kernel leaves data there for the next one."""
+"""Buffers of the current thread; no kernel leaves data there for the next one."""
 
 
 _SEARCH_ROUNDS: Final = 2

@@ -1,4 +1,4 @@
-"""Compiling the kernels of the packed form in one go, so that it is a step of its own."""
+"""Compilation of all kernels for packed tables, as a step of its own."""
 
 from collections.abc import Callable
 from typing import Final
@@ -32,32 +32,36 @@ _CODE: Final = np.zeros(2, np.uint8)
 
 
 def _coding() -> Coding:
-    """A coding of the types that all have."""
+    """Return an empty coding with the types that every coding has."""
     return coding_of(_ROWS, lambda wanted: np.zeros([0 for _ in wanted.shape], wanted.types[-1]))
 
 
 def ensure_compiled(note: Callable[[str], object]) -> None:
-    """Compile the kernels that write packed tables if they are not in the cache, after those of the solver;
-    ``note`` is told so before."""
+    """Compile the kernels that write packed tables if they are not in the cache.
+
+    Call it after the kernels of the solver have been compiled.
+
+    :param note: receives a message before the compilation.
+    """
     with compiling(FAMILY, "of packed tables", "about twenty seconds more", note) as needed:
         if needed:
             compile_side_by_side(compile_finding, compile_encoding)
 
 
 def compile_asking() -> None:
-    """Compile the kernels that packed tables are asked with."""
+    """Compile the kernels that look up positions in packed tables."""
     compile_side_by_side(compile_questions, compile_answers)
 
 
 def compile_questions() -> None:
-    """Compile what finds the questions about positions, and what follows from the answers."""
+    """Compile the kernels that ask questions and that derive values from the answers."""
     batch, buffers = empty_batch(_ONE), make_buffers()
     compile_for(ask, _ROWS, batch, buffers, 0, 1)
     compile_for(follow, _coding(), batch, False, buffers)
 
 
 def compile_answers() -> None:
-    """Compile what answers questions, counts moves and finds exits."""
+    """Compile the kernels that answer questions, find ranks and find exits."""
     buffers, to, moves = make_buffers(), destinations_of(_LAYOUT), np.zeros((1, COLUMNS), np.int64)
     compile_for(answer, _coding(), empty_batch(_ONE), _ONE, buffers, 0, 1)
     compile_for(find_ranks, _ROWS, 0, _ONE, buffers.squares, buffers.moves, _ONE)
@@ -66,7 +70,7 @@ def compile_answers() -> None:
 
 
 def compile_finding() -> None:
-    """Compile what finds what has to be stored, by solving a small table."""
+    """Compile the kernels that find the positions to store, by solving a small table."""
     kings = Material.parse("KvK")
     rest = solve(kings, {}, Variant.R_MOBILITY, accrued=AccruedForm.NOTHING)
     finder = NeedFinder(_LAYOUT)
@@ -81,7 +85,7 @@ def compile_finding() -> None:
 
 
 def compile_encoding() -> None:
-    """Compile what encodes a table, and decodes it again."""
+    """Compile the kernels that encode a table and decode it again."""
     content = Content(np.zeros(1, np.uint8), np.zeros(1, np.uint16), np.zeros(1, np.uint32))
     encoding, stream, buffers = (
         encoding_of(_ROWS, _CODE, step_shapes(2, 1, 0), 0),

@@ -1,8 +1,8 @@
-"""Sub-tables for the solver: small ones from memory, large ones straight from their files.
+"""Sub-tables for the solver: small ones are kept in memory, large ones are read from their files.
 
-Packed ones are read from a plain copy beside them, which is made by the build of a table that others of the
-same build rest on, or else by unpacking. Large tables without pawns and without such a copy are read as
-they are: the solver asks for each of them once, and mostly for one side to move.
+A packed sub-table is read from a plain copy beside it. The copy is made by the build of the sub-table, if
+other tables of the same build need it, or else by unpacking. A large table without pawns and without a copy
+is decoded directly, because the solver reads it only once, and mostly with one side to move.
 """
 
 import logging
@@ -31,26 +31,26 @@ from tbgen.store.format import find_table, table_path
 from tbgen.store.table_file import TableFile
 
 FAMILY: Final = __name__
-"""Name in the cache of the kernels that unpacking takes."""
+"""Name in the cache of the kernels for unpacking."""
 
-_FEW_SLOTS: Final = 64**3
-"""Slots up to which the phases of a table take little memory."""
+_MAX_SMALL_PHASE: Final = 64**3
+"""Most slots of a small phase, which takes little memory."""
 
 _logger = logging.getLogger(__name__)
 
 
 class PackedSource:
-    """A packed table as a source: what is asked for is decoded every time.
+    """A packed table as a source, which decodes the positions at every read.
 
-    :param sources: returns the tables that this takes, of the table's successors
+    :param sources: returns the successors' tables that decoding needs
         (:func:`tbgen.packed.unpack.unpack_side`).
-    :param threads: with which it is decoded, one side to move after the other.
+    :param threads: number of threads that decode.
     """
 
-    _at_work: Final = Lock()
-    """Held by the one table that is being decoded, if its phases are large, which takes much memory..."""
-    _small_at_work: Final = BoundedSemaphore(2)
-    """...and by each of those that are decoded at once, if they are small."""
+    _large_decoding: Final = Lock()
+    """Lock for decoding large phases, one at a time because they take much memory."""
+    _small_decoding: Final = BoundedSemaphore(2)
+    """Semaphore for decoding small phases, at most two at a time."""
 
     def __init__(
         self, file: PackedFile, sources: Callable[[], Mapping[Material, Source]], threads: int
@@ -59,27 +59,27 @@ class PackedSource:
         self.close = file.close
 
     def read_side(self, phase: int, side: Side, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
-        """Copy one side to move of a phase, canonical slots of positions; see :class:`Source`.
+        """Copy the canonical slots of one phase with one side to move; see :class:`Source`.
 
         :raises DamagedTableError: if a block does not decode.
         """
-        large = self._file.layout.phase_size > _FEW_SLOTS
-        sources = self._sources()  # it may decode others, and must not be at work here
-        with self._at_work if large else self._small_at_work, _compiling():
+        large = self._file.layout.phase_size > _MAX_SMALL_PHASE
+        sources = self._sources()  # this may decode other tables, so the lock must not be held yet
+        with self._large_decoding if large else self._small_decoding, _compiling():
             unpack_side(self._file, sources, phase, side, value, depth, threads=self._threads)
 
 
 class Sources:
-    """The tables of a directory for one variant as sources; a context, which closes the files.
+    """The tables of a directory for one variant as sources; a context manager, which closes the files.
 
-    Threads may share it.
+    It is thread-safe.
 
-    :param others: where tables lie that the directory lacks. Copies are made in the directory.
+    :param others: directories of the tables that ``directory`` lacks. Copies are made in ``directory``.
     """
 
     _unpacking: Final = Lock()
-    """Held by the one table with pawns that is being unpacked, which takes much memory. It may read large
-    tables without pawns by threads of its own, and they may unpack small ones, which have none either."""
+    """Lock for unpacking tables with pawns, one at a time because this takes much memory. Threads that work
+    for the owner may read and unpack tables without pawns, which do not need the lock."""
 
     def __init__(
         self, directory: Path, variant: Variant, threads: int = 2, others: Sequence[Path] = ()
@@ -102,17 +102,17 @@ class Sources:
     def get(self, material: Material) -> Source:
         """Return a table as a source.
 
-        :raises MissingTableError: if it is not there.
-        :raises DamagedTableError: if it cannot be used.
+        :raises MissingTableError: if the table has not been built.
+        :raises DamagedTableError: if its file cannot be used.
         """
         with self._lock:
             opening = self._opening[material]
-        # Opening a packed table may take long, and threads that read those that it rests on: only a thread
-        # that asks for the same table waits for it.
+        # Opening a packed table may take long and may open its sub-tables in other threads, so only threads
+        # that need the same table wait here.
         with opening:
-            known = self._kept.get(material) or self._files.get(material)
-            if known is not None:
-                return known
+            opened = self._kept.get(material) or self._files.get(material)
+            if opened is not None:
+                return opened
             file = self._open(material)
             if isinstance(file, TableFile) and fresh_bytes(file.info.size) <= SMALL:
                 with file:
@@ -123,14 +123,14 @@ class Sources:
             return file
 
     def around(self, material: Material) -> dict[Material, Source]:
-        """Return all tables that a material turns into."""
+        """Return the tables of all successors of a material."""
         return {after: self.get(after) for after in sorted(material.successors())}
 
     def open(self, material: Material) -> TableFile:
         """Return a plain table, or the plain copy of a packed one.
 
-        :raises MissingTableError: if it is not there.
-        :raises DamagedTableError: if it cannot be used.
+        :raises MissingTableError: if the table has not been built.
+        :raises DamagedTableError: if its file cannot be used.
         """
         table = open_table(self._path(material), material)
         return table if isinstance(table, TableFile) else self._copy(table)
@@ -161,7 +161,7 @@ class Sources:
         return self._copy(table)
 
     def _copy(self, table: PackedFile) -> TableFile:
-        """Return the plain copy of a packed table, which is closed."""
+        """Return the plain copy of a packed table, which is made if it is missing; close the packed one."""
         material = table.layout.material
         with table:
             copy = self.copies.open(material, table.info)
@@ -182,10 +182,10 @@ class Sources:
 
 
 def open_plain(directory: Path, material: Material, variant: Variant, threads: int = 2) -> TableFile:
-    """Return an open table in plain form; of a packed one its plain copy, which takes time to make.
+    """Return an open table in plain form; a packed table is unpacked to a plain copy, which takes time.
 
-    :raises MissingTableError: if it is not there, or a table is missing that a packed one rests on.
-    :raises DamagedTableError: if it cannot be used.
+    :raises MissingTableError: if the table, or a sub-table that unpacking needs, has not been built.
+    :raises DamagedTableError: if its file cannot be used.
     :raises TbgenError: if the copy cannot be written.
     """
     table = open_table(table_path(directory, material.name, variant), material)
@@ -197,5 +197,5 @@ def open_plain(directory: Path, material: Material, variant: Variant, threads: i
 
 
 def _compiling() -> AbstractContextManager[bool]:
-    """Have the block compile the kernels that unpacking takes, if that is still to do, and say so."""
+    """Return the context to compile the kernels for unpacking in; it warns if they are not in the cache."""
     return compiling(FAMILY, "that unpack tables", "about half a minute", _logger.warning)

@@ -1,6 +1,6 @@
-"""Tables in either form: opened to be probed, or read as a whole; imports no numba.
+"""Opening and reading tables in either form. Only packed tables need compiled code.
 
-Compiled code is taken only for packed tables.
+This module does not import numba.
 """
 
 import logging
@@ -25,15 +25,17 @@ if TYPE_CHECKING:
 
 
 FAMILY: Final = __name__
-"""Name of these kernels in the cache."""
+"""Name in the cache of the kernels that probe packed tables."""
 
 _logger = logging.getLogger(__name__)
 
 
 def ensure_compiled(note: Callable[[str], object] = _logger.warning) -> None:
-    """Compile the kernels that probe packed tables if they are not in the cache; ``note`` is told so
-    before."""
-    from tbgen.compiler.cache import compiling  # and with it what files are made by
+    """Compile the kernels that probe packed tables if they are not in the cache.
+
+    :param note: receives a message before the compilation.
+    """
+    from tbgen.compiler.cache import compiling  # imports numba
 
     with compiling(FAMILY, "that probe packed tables", "about ten seconds", note) as needed:
         if needed:
@@ -51,8 +53,8 @@ def open_table(
 ) -> AnyTable:
     """Return an open table.
 
-    :param cache: where decoded chunks are kept.
-    :param fresh: looks up the fresh values that zeroing moves lead to, if positions are to be looked up.
+    :param cache: the cache of decoded chunks.
+    :param fresh: looks up the fresh values after zeroing moves; needed to look up positions.
 
     Raises as :class:`StoredFile` does.
     """
@@ -66,7 +68,7 @@ def open_table(
 
 
 def _holds_packed(path: Path) -> bool:
-    """Return whether a file says that it is a packed table; one that cannot be read does not."""
+    """Return whether a file is marked as a packed table; False if it cannot be read."""
     with suppress(OSError, RuntimeError, KeyError, ValueError, TypeError):
         if path.is_file():  # opening a pipe would wait for a writer
             with open_file(path) as file:
@@ -77,11 +79,11 @@ def _holds_packed(path: Path) -> bool:
 def read_whole(
     file: AnyTable, around: Callable[[], Mapping[Material, Source]], threads: int, progress: Progress
 ) -> Table:
-    """Return a whole table after checking its bytes, and that it is what they promise.
+    """Return a whole table after checking its bytes; a packed one is also checked against its digest.
 
-    :param around: returns all that the table rests on, which a packed one is read together with.
+    :param around: returns the sub-tables of the table's successors, which a packed table needs.
     :param progress: receives the progress of the unpacking.
-    :raises TbgenError: if it cannot be read, or is not what it says.
+    :raises TbgenError: if the table cannot be read or fails a check.
     """
     file.check(threads)
     if isinstance(file, TableFile):

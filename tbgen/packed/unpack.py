@@ -1,4 +1,4 @@
-"""Unpacking: the whole content of a packed table, as the solver had it in memory."""
+"""Unpacking of packed tables: the whole content of a table, or one phase with one side to move."""
 
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -44,7 +44,7 @@ from tbgen.retro.workspace import (
 )
 
 _PARTS: Final = 4
-"""Parts of a phase per thread."""
+"""Number of parts of a phase per thread."""
 
 
 def unpack(
@@ -68,7 +68,7 @@ def unpack(
     with _Unpacker(file, sources, threads, number) as unpacker:
         unpacker.read_en_passant(phases)
         for group in phase_groups(layout):
-            # What promotions reach lies where phases of later groups will be.
+            # This memory is used for phases of later groups; until then it has the targets of promotions.
             unpacker.prepare(group)
             unpacker.decode(group)
             for phase in group:
@@ -79,7 +79,7 @@ def unpack(
                 progress("unpacking", phase + 1, len(phases))
         for phase in phases:
             unpacker.blank(phase)
-        value, depth = unpacker.take()
+        value, depth = unpacker.finish()
     table = Table(layout.material, file.info.variant, value, depth, *no_runs, *file.en_passant_arrays())
     table.functions = file.functions(number) if len(number) else None
     return table
@@ -95,10 +95,11 @@ def unpack_side(
     *,
     threads: int = 2,
 ) -> None:
-    """Copy the fresh values and depths of one phase of a packed table with one side to move, those of the
-    canonical slots of positions, to arrays of shape (phase size,).
+    """Copy the fresh values and depths of one phase of a packed table with one side to move.
 
-    :param sources: the tables that captures lead to, and those of as many men that :func:`promotions` names.
+    They are written to ``value`` and ``depth``, shape (phase size,), at the canonical slots of positions.
+
+    :param sources: the tables that captures lead to, and those that :func:`promotions` names.
     :raises DamagedTableError: if a block does not decode.
     """
     steps: set[int] = set() if side == file.side else reached_by_pawn_steps(file.layout, phase)
@@ -121,8 +122,10 @@ def unpack_side(
 
 
 def promotions(file: PackedFile, phase: int, side: Side) -> set[Material]:
-    """Return the materials with as many men whose tables :func:`unpack_side` takes: those that moves of the
-    derived side lead to."""
+    """Return the materials with the same number of men whose tables :func:`unpack_side` needs.
+
+    They are those that promotions of the derived side lead to.
+    """
     layout = file.layout
     white, placement = layout.white_pawns, layout.placements[phase]
     pawns = placement[white:] if side else placement[:white]
@@ -132,13 +135,14 @@ def promotions(file: PackedFile, phase: int, side: Side) -> set[Material]:
 
 
 class _Unpacker:
-    """Decodes and derives the phases of a packed table, one at a time; a context, which ends its threads.
+    """Decodes and derives the phases of a packed table, one at a time; a context manager, which ends its
+    threads.
 
-    The table's own values and depths lie at the beginning of the pool, White to move first.
+    The values and depths of the table itself are at the beginning of the pool, White to move first.
 
-    :param sources: the tables that the moves in question lead to.
-    :param number: receives the functions of the slots of the stored side, if it is not empty.
-    :param only: the blocks with fewer men that captures in question lead to, if not all of them.
+    :param sources: the tables that zeroing moves from the unpacked phases lead to.
+    :param number: receives the functions of the slots of the stored side, unless it is empty.
+    :param only: the blocks with fewer men that captures from the unpacked phases lead to; None for all.
     """
 
     def __init__(
@@ -155,7 +159,7 @@ class _Unpacker:
         self._threads = ThreadPoolExecutor(threads)
         frame, exits = frame_of(layout), exit_buffers(2 * layout.phase_size)
         phase, pool = make_phase(frame.words, True), self._loader.pool
-        # Nothing is attacked here, so that attackers need no memory.
+        # Unpacking makes no sweeps, so the buffers of the attackers are empty.
         nothing = replace(frame, words=0), make_phase(0, False)
         white, black = (make_attacker(side, *nothing, 1) for side in SIDES)
         self._workspace = Workspace(frame, phase, (white, black), exits, like_men(layout))
@@ -173,17 +177,17 @@ class _Unpacker:
 
     @property
     def value(self) -> NDArray[np.uint8]:
-        """The table's own values, shape (2, size)."""
+        """The values of the table itself, shape (2, size)."""
         return self._ply.value[: 2 * self._layout.size].reshape(2, -1)
 
     @property
     def depth(self) -> NDArray[np.uint16]:
-        """The table's own depths, shape (2, size)."""
+        """The depths of the table itself, shape (2, size)."""
         return self._ply.depth[: 2 * self._layout.size].reshape(2, -1)
 
     @cached_property
     def _exceptions(self) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint16]]:
-        """Slots of the derived side, ascending, with values and depths."""
+        """Slots of the exceptions of the derived side, ascending, with values and depths."""
         return self._file.exceptions()
 
     def read_en_passant(self, phases: Container[int]) -> None:
@@ -191,11 +195,11 @@ class _Unpacker:
         self._loader.recall_en_passant(self._file, phases)
 
     def prepare(self, phases: list[int]) -> None:
-        """Read what zeroing moves from phases of equally many pawn steps reach."""
+        """Read the targets of zeroing moves from phases with the same number of remaining pawn steps."""
         self._loader.prepare(phases, self._threads.map)
 
     def decode(self, group: Sequence[int]) -> None:
-        """Decode the stored side of neighbouring phases, depths flagged as the blocks say."""
+        """Decode the stored side of neighbouring phases; depths of CAPTURE symbols get CAPTURE_FLAG."""
         content = Content(self.value[self._side], self.depth[self._side], self._number)
         size = self._layout.phase_size
         slots = slice(group[0] * size, (group[-1] + 1) * size)
@@ -208,26 +212,27 @@ class _Unpacker:
         self._check(all(good))
 
     def explain(self, phase: int) -> None:
-        """Enter a phase whose stored side is decoded: count its moves, find its exits, and complete the side,
-        canonical slots only; flags stay."""
+        """Enter a phase whose stored side is decoded: count its moves, find its exits, and complete the
+        canonical slots of that side. Flags remain set."""
         self._enter(phase)
         ply, pool = self._ply, self._loader.pool
         ply.phase.slices[:] = 0
         self._run(count_moves, self._workspace, pool, self._mirrored)
         self._run(find_ranks, ply.phase, ply.rank)
-        if self._layout.pawns:  # only captures of the stored side
+        if self._layout.pawns:  # the stored side needs only its captures
             among = ply.phase.canonical
             self._run(side_exits, self._workspace, pool, int(self._side), True, among)
         self._check(all(self._run(explain, ply, int(self._side))))
 
     def complete(self, phase: int) -> None:
-        """Decode and complete the stored side of a phase, canonical slots only, which takes no promotions."""
+        """Decode and complete the canonical slots of the stored side of a phase, for which promotions are not
+        needed."""
         self.decode([phase])
         self.explain(phase)
         self.clear_flags()
 
     def derive(self) -> None:
-        """Derive the other side of the phase, canonical slots only."""
+        """Derive the canonical slots of the derived side of the phase."""
         ply, derived = self._ply, self.derived
         self.expand(self._side)
         self._run(ready_children, ply, int(self._side))
@@ -239,7 +244,7 @@ class _Unpacker:
         self.depth[derived, slots[begin:end]] = depths[begin:end]
 
     def clear_flags(self) -> None:
-        """Take the flags off the depths of the stored side of the phase."""
+        """Clear the flags in the depths of the stored side of the phase."""
         self._ply.depth[self._part(self._side)] &= CAPTURE_FLAG - 1
 
     def expand(self, side: Side) -> None:
@@ -249,7 +254,7 @@ class _Unpacker:
         self._run(expand_words, ply.frame, like, self._mirrored, *slots, ply.value[part], ply.depth[part])
 
     def blank(self, phase: int) -> None:
-        """Clear the slots of a phase that are no canonical ones of positions."""
+        """Clear the slots of a phase that are not canonical slots of positions."""
         self._enter(phase)
         ply, like = self._ply, self._workspace.like
         self._run(canonical_words, ply.frame, like, self._mirrored, ply.phase.canonical)
@@ -259,9 +264,9 @@ class _Unpacker:
             ply.value[self._part(side)][empty] = NONE
             ply.depth[self._part(side)][empty] = 0
 
-    def take(self) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
-        """Return the table's own values and depths, shape (2, size) each, and give the rest of the memory
-        back; no phase can be entered any more."""
+    def finish(self) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
+        """Return the values and depths of the table itself, shape (2, size) each, and release the rest of the
+        pool; no phase can be entered afterwards."""
         value, depth = self._ply.value, self._ply.depth
         for array in (value, depth):
             array.resize(2 * self._layout.size, refcheck=False)
@@ -276,11 +281,11 @@ class _Unpacker:
         self._run(legal_words, ply.frame, ply.phase.legal)
 
     def _part(self, side: Side) -> slice:
-        """The slots of the phase with one side to move."""
+        """Return the slots of the phase with one side to move."""
         return slice(int(self._ply.start[side]), int(self._ply.start[side]) + self._layout.phase_size)
 
     def _run(self, kernel: Callable[..., Any], *given: Any) -> list[Any]:
-        """Call a kernel for all parts of the words, which are its last two arguments, and wait."""
+        """Call a kernel for all parts of the words and wait; its last two arguments are start and stop."""
         return list(self._threads.map(lambda part: kernel(*given, *part), pairwise(self._edges)))
 
     def _check(self, good: bool) -> None:

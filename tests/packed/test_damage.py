@@ -104,7 +104,7 @@ def test_content_that_leads_beyond_arrays_is_refused(path: Path) -> None:
         with PackedFile(path) as file, pytest.raises(DamagedTableError):
             print(file.coding, file.exceptions())
     path.write_bytes(whole)
-    with PackedFile(path) as file, pytest.raises(DamagedTableError, match="functions that are not there"):
+    with PackedFile(path) as file, pytest.raises(DamagedTableError, match="functions that do not exist"):
         file.functions(np.full(1, len(file.coding.entry_start) - 1, np.uint32))
 
 
@@ -152,7 +152,7 @@ def test_another_material_another_form_and_no_file(path: Path, tables: Path) -> 
         PackedFile(whole)
     with pytest.raises(DamagedTableError, match="it is packed, but a plain table is expected"):
         TableFile(path)
-    with pytest.raises(DamagedTableError, match="it is plain, and was to be read as a packed table"):
+    with pytest.raises(DamagedTableError, match="it is a plain table, but a packed table was expected"):
         PackedFile(table_path(tables, "KNvK", R))
     with pytest.raises(MissingTableError, match="table KRvK is missing"):
         PackedFile(path.with_name("KRvK.r.h5"))

@@ -182,7 +182,7 @@ def test_two_packings_are_the_same_file_but_for_times(
 
 
 def test_an_exit_is_asked_for_where_captures_decide(tables: Path, packed: PackedTables) -> None:
-    """A packed table cannot answer without the tables that it rests on."""
+    """A packed table cannot answer without the sub-tables that it needs."""
     path = packed("KBvKN")
     asked: list[Moves] = []
 
