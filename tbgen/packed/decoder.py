@@ -22,7 +22,7 @@ from tbgen.index.zeroing import targets_of
 from tbgen.packed.kernels.blocks import BLOCK_SLOTS, Coding
 from tbgen.packed.kernels.questions import Batch, answer, ask, follow
 from tbgen.packed.kernels.rows import MAX_MOVES, find_ranks
-from tbgen.packed.kernels.zeroing import COLUMNS, MOST_ZEROING, Destinations, keep_best, list_zeroing
+from tbgen.packed.kernels.zeroing import COLUMNS, MAX_ZEROING, Destinations, keep_best, list_zeroing
 from tbgen.packed.pack import THREAD, digit_order, rows_of, stored_side
 from tbgen.retro.pool import make_directory
 from tbgen.store.table_file import Entry
@@ -85,7 +85,7 @@ class ExitFinder:
                 found.append(self.moves(side, slots[first : first + _MOVES_BATCH], captures_only))
                 found[-1][:, 0] += first
             return np.concatenate(found)
-        moves = np.empty((len(slots) * MOST_ZEROING, COLUMNS), np.int64)
+        moves = np.empty((len(slots) * MAX_ZEROING, COLUMNS), np.int64)
         return moves[: _list_zeroing(self._to, side, slots, captures_only, THREAD.zeroing, moves)]
 
     def __call__(
@@ -115,7 +115,8 @@ class Decoded(NamedTuple):
 
     :ivar value: codes of W, DAMAGED if the value cannot be found.
     :ivar depth: D in plies.
-    :ivar inherited: codes of V(P, A), DAMAGED if the value cannot be found, or if it is W.
+    :ivar inherited: codes of V(P, A), DAMAGED if the value cannot be found, without an accrued score, and if
+        the rank of A exceeds that of W, so that the value is W.
     :ivar failed: the first error in the exits, or None.
     """
 

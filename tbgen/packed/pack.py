@@ -19,7 +19,7 @@ from tbgen.packed.kernels.blocks import (
     BLOCK_ROWS,
     BLOCK_SLOTS,
     CAPTURE_FLAG,
-    MOST_STEPS,
+    MAX_STEPS,
     PackedBuffers,
     RowBlock,
 )
@@ -114,7 +114,7 @@ def make_buffers() -> PackedBuffers:
     moves, replies = np.zeros((2, MAX_MOVES), np.int64)
     symbol, half = np.zeros(BLOCK_SLOTS, np.uint8), np.zeros(BLOCK_SLOTS, np.uint16)
     block = RowBlock(masks, checks, captures, symbol, half, np.zeros(BLOCK_SLOTS, np.uint32))
-    steps, above = np.zeros(MOST_STEPS * BLOCK_SLOTS, np.int64), np.zeros((3, 64), np.int64)
+    steps, above = np.zeros(MAX_STEPS * BLOCK_SLOTS, np.int64), np.zeros((3, 64), np.int64)
     return PackedBuffers(squares, child, image, moves, replies, steps, above, block)
 
 

@@ -1,9 +1,10 @@
-"""Questions about positions of a packed table, and what follows from what its blocks say of them.
+"""Questions to the blocks of a packed table, and the values and depths that follow from the answers.
 
-A *question* is an int64: twice the position's place in the order of the rows (64 times the row plus the
-square of the row man), plus 1 if its function is wanted too. In rising order, questions decode every block
-once. A position of the stored side asks one question about itself; one of the other side, one about each
-position that its quiet moves lead to.
+A *question* asks for the symbol and the half depth of one position of the stored side, and maybe for its
+function. It is an int64: twice the index of the position in the order of the rows (64 times the row, plus the
+square of the row man), plus 1 if the function is needed. If questions are answered in ascending order, each
+block is decoded once. A position of the stored side has one question, about itself; a position of the derived
+side has one question about each position that its quiet moves lead to.
 """
 
 from dataclasses import dataclass
@@ -42,7 +43,7 @@ from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.words import ZERO, Codes, Ints, Plies
 
 DAMAGED = -1
-"""In the place of a symbol or a value: a block is not what was written."""
+"""Stands for a symbol or a value that is unavailable because a block is damaged."""
 
 Flags = NDArray[np.bool_]
 
@@ -52,45 +53,46 @@ class Batch(Struct):
     """Positions that are looked up together."""
 
     derived: Flags
-    """bool (n,): whether the position is of the side that is not stored."""
+    """bool (n,): whether the derived side is to move."""
     slot: Ints
     """int64 (n,): canonical slots."""
     accrued: Ints
     """int64 (n,): codes of accrued scores, -1 for none."""
     begin: Ints
-    """int64 (n,): where the questions of each begin."""
+    """int64 (n,): index of the first question of each position."""
     end: Ints
-    """int64 (n,): where they end."""
+    """int64 (n,): index after the last question of each position."""
     rank: Ints
-    """int64 (n,): ranks."""
+    """int64 (n,): position ranks."""
     zeroing: Flags
     """bool (n,): whether a position of the derived side may have a zeroing move."""
     exits: Ints
-    """int64 (n, 3): code of the best zeroing move, NONE without one, DAMAGED if it is not to be had; smallest
-    and greatest depth after it."""
+    """int64 (n, 3): code of the best zeroing move, NONE without zeroing moves, DAMAGED if it is unavailable;
+    smallest and greatest depth after the best moves."""
     known: Flags
-    """bool (n,): whether ``value`` and ``depth`` were known before."""
+    """bool (n,): whether ``value`` and ``depth`` are those of an exception, which needs no derivation."""
     value: Ints
-    """int64 (n,): code of W, UNSTORED where the best capture gives it, or DAMAGED."""
+    """int64 (n,): code of W, UNSTORED if the best capture gives it, or DAMAGED."""
     depth: Ints
-    """int64 (n,): D."""
+    """int64 (n,): D in plies."""
     inherited: Ints
-    """int64 (n,): V(P, A); DAMAGED if it is not to be had, or W decides."""
+    """int64 (n,): code of V(P, A); DAMAGED if it is unavailable, without an accrued score, and if the rank of
+    A exceeds that of W, so that the value is W."""
 
     question: Ints
     """int64 (questions,)."""
     after: Codes
-    """uint8 (questions,): rank of the position asked about."""
+    """uint8 (questions,): position rank of the position asked about."""
     symbol: NDArray[np.int16]
     """int16 (questions,): value symbol, or DAMAGED."""
     half: Plies
-    """uint16 (questions,): half the depth, of those with a value."""
+    """uint16 (questions,): half the depth of an explicit value."""
     function: NDArray[np.uint32]
-    """uint32 (questions,): function, where it was wanted."""
+    """uint32 (questions,): number of the function, if the question asks for it."""
     target: Ints
-    """int64 (questions,): slot of the position if its best capture is wanted, else -1."""
+    """int64 (questions,): slot of the position asked about if its best capture is needed, else -1."""
     capture: Ints
-    """int64 (questions, 3): its best capture, as ``exits``."""
+    """int64 (questions, 3): best capture of the position asked about, in the form of ``exits``."""
 
 
 @inlined
@@ -101,13 +103,13 @@ def _question(rows: Rows, phase: int, squares: Ints, function: bool) -> int:
 
 @inlined
 def block_of(question: int) -> int:
-    """The block that a question asks for."""
+    """The number of the block that has the answer to a question."""
     return question // (2 * BLOCK_SLOTS)
 
 
 @inlined
 def slot_of(rows: Rows, question: int, squares: Ints) -> int:
-    """The slot of the position asked about; ``squares`` is scratch."""
+    """The slot of the position asked about; ``squares`` is scratch memory."""
     row, square = question // 128, question // 2 % 64
     place_row(rows, row, squares)
     return first_slot(rows, row, squares) + (square << rows.row_shift)
@@ -117,10 +119,10 @@ def slot_of(rows: Rows, question: int, squares: Ints) -> int:
 def _ask_children(
     rows: Rows, phase: int, moves: int, batch: Batch, number: int, buffers: PackedBuffers
 ) -> None:
-    """Ask about what the quiet ones of ``buffers.moves`` lead to; the others are captures.
+    """Ask about the positions after the quiet moves in ``buffers.moves``; the other moves are captures.
 
-    Functions are wanted where an accrued score is inherited and counts: where it is a position's own score,
-    best play from there is that from its fresh state.
+    A function is needed if the accrued score is inherited. It is not if the position rank is smaller, or if
+    the accrued score is the position score, because the state is fresh then.
     """
     other, at, accrued = rows.side, batch.begin[number], batch.accrued[number]
     enemies = occupied_by(rows, Placed(buffers.squares, phase), other)
@@ -144,8 +146,8 @@ def _ask_children(
 
 @kernel
 def ask(rows: Rows, batch: Batch, buffers: PackedBuffers, first: int, end: int) -> None:
-    """Ask the questions of the positions ``first`` to ``end`` - 1 of a batch, functions included where a
-    score has accrued; fills ``end``, ``rank`` and ``zeroing``."""
+    """Find the questions of the positions ``first`` to ``end`` - 1 of a batch, and fill in ``end``, ``rank``
+    and ``zeroing``. Positions with an accrued score ask for functions too."""
     for number in range(first, end):
         phase = place_slot(rows, batch.slot[number], buffers.squares)
         derived, at = batch.derived[number], batch.begin[number]
@@ -161,8 +163,8 @@ def ask(rows: Rows, batch: Batch, buffers: PackedBuffers, first: int, end: int) 
 
 @kernel
 def answer(coding: Coding, batch: Batch, order: Ints, buffers: PackedBuffers, first: int, end: int) -> None:
-    """Answer the questions whose places are ``order[first:end]``. A block is decoded once for all neighbours
-    that ask for it, and no further than it takes."""
+    """Answer the questions with the indices ``order[first:end]``. Neighbouring questions to one block are
+    answered together; the block is decoded only up to the last slot that they need."""
     rows, block = coding.rows, buffers.block
     while first < end:
         number, last, functions, after = block_of(batch.question[order[first]]), 0, 0, first
@@ -180,8 +182,8 @@ def answer(coding: Coding, batch: Batch, order: Ints, buffers: PackedBuffers, fi
         for at in order[first:after]:
             question = batch.question[at]
             place = question // 2 % BLOCK_SLOTS
-            known = good_functions if question & 1 else good
-            batch.symbol[at] = int64(block.symbol[place]) if known else DAMAGED
+            undamaged = good_functions if question & 1 else good
+            batch.symbol[at] = int64(block.symbol[place]) if undamaged else DAMAGED
             batch.half[at] = block.half[place]
             if question & 1:
                 batch.function[at] = block.function[place]
@@ -189,25 +191,28 @@ def answer(coding: Coding, batch: Batch, order: Ints, buffers: PackedBuffers, fi
 
 
 UNSTORED = -2
-"""In the place of a value: the best capture gives it."""
+"""Stands for a value that the best capture gives."""
 
 
 @inlined
 def _stored(coding: Coding, batch: Batch, at: int, filled: bool, buffers: PackedBuffers) -> tuple[int, int]:
-    """Value and depth of a position of the stored side from the answer ``at``; value DAMAGED, or UNSTORED
-    where its best capture is to be looked up: then the question's ``target`` is set."""
+    """Value and depth of the position of the stored side that the question ``at`` is about.
+
+    The value is DAMAGED if it is unavailable. It is UNSTORED if the best capture gives it and captures are
+    not ``filled`` in yet; then ``target`` is set, so that the capture is looked up.
+    """
     symbol, side = int64(batch.symbol[at]), coding.rows.side
-    own = position_score(side, int64(batch.after[at]))
+    score = position_score(side, int64(batch.after[at]))
     if symbol == SELF:
-        return own, 0
+        return score, 0
     if symbol == CAPTURE:
         if not filled:
             batch.target[at] = slot_of(coding.rows, batch.question[at], buffers.child)
             return UNSTORED, 0
         best = batch.capture[at, 0]
-        if best in (DAMAGED, NONE):  # there is a capture unless bits have flipped
+        if best in (DAMAGED, NONE):  # without flipped bits a capture exists
             return DAMAGED, 0
-        return conclude(side, own, (merit(side, best), batch.capture[at, 1], batch.capture[at, 2]), False)
+        return conclude(side, score, (merit(side, best), batch.capture[at, 1], batch.capture[at, 2]), False)
     if symbol < 0 or symbol >= len(coding.code):
         return DAMAGED, 0
     code = int(coding.code[symbol])
@@ -216,7 +221,8 @@ def _stored(coding: Coding, batch: Batch, at: int, filled: bool, buffers: Packed
 
 @inlined
 def _of_function(coding: Coding, batch: Batch, at: int, accrued: int) -> int:
-    """What the function of the answer ``at`` says of an accrued score: V(P, A), FRESH for W, or DAMAGED."""
+    """The value of the function that the question ``at`` asks for, at an accrued score: the code of V(P, A),
+    FRESH for W, or DAMAGED."""
     function = int64(batch.function[at])
     if batch.symbol[at] == DAMAGED or function + 1 >= len(coding.entry_start):
         return DAMAGED
@@ -230,14 +236,14 @@ def _of_function(coding: Coding, batch: Batch, at: int, accrued: int) -> int:
 
 @inlined
 def _derived(coding: Coding, batch: Batch, number: int, buffers: PackedBuffers) -> tuple[int, int]:
-    """W and D of a position of the side that is not stored, exceptions aside, by the rule of
-    ``tbgen.packed.kernels.derive``; value DAMAGED."""
+    """W, or DAMAGED, and D of a position of the derived side that is no exception, by the rule of
+    ``tbgen.packed.kernels.derive``."""
     side, rank = 1 - coding.rows.side, batch.rank[number]
-    own, best_exit = position_score(side, rank), batch.exits[number, 0]
+    score, best_exit = position_score(side, rank), batch.exits[number, 0]
     if best_exit == DAMAGED:
         return DAMAGED, 0
     if rank < 2:
-        return own, 0
+        return score, 0
     best, uncounted = (-1, 0, 0), False
     if best_exit != NONE:
         best = merit(side, best_exit), batch.exits[number, 1], batch.exits[number, 2]
@@ -251,13 +257,13 @@ def _derived(coding: Coding, batch: Batch, number: int, buffers: PackedBuffers) 
             uncounted = True
             continue
         best = weigh(best, merit(side, code), depth)
-    return conclude(side, own, best, uncounted)
+    return conclude(side, score, best, uncounted)
 
 
 @inlined
 def _inherited(coding: Coding, batch: Batch, number: int, filled: bool, buffers: PackedBuffers) -> int:
-    """V(P, A) of a position of the side that is not stored; DAMAGED, or UNSTORED until captures of positions
-    after its moves have been looked up."""
+    """V(P, A) of a position of the derived side; DAMAGED if it is unavailable, UNSTORED if captures of
+    positions after its moves must be looked up first."""
     side, accrued, best, complete = 1 - coding.rows.side, batch.accrued[number], -1, True
     if batch.exits[number, 0] != NONE:
         best = merit(side, batch.exits[number, 0])
@@ -269,15 +275,18 @@ def _inherited(coding: Coding, batch: Batch, number: int, filled: bool, buffers:
         if fresh == UNSTORED:
             complete = False
         else:
-            alone = said == FRESH or rank_of_code(fresh) < rank_of_code(accrued)
-            best = max(best, merit(side, fresh if alone else said))
+            is_fresh = said == FRESH or rank_of_code(fresh) < rank_of_code(accrued)
+            best = max(best, merit(side, fresh if is_fresh else said))
     return merit(side, best) if complete else UNSTORED
 
 
 @kernel
 def follow(coding: Coding, batch: Batch, filled: bool, buffers: PackedBuffers) -> None:
-    """Find what follows for a batch from the answers to its questions, and from ``capture`` if that is
-    ``filled``; else set the ``target`` of those whose best capture it takes."""
+    """Find the values and depths of a batch from the answers to its questions.
+
+    If ``filled``, only values that were UNSTORED before are found, with the captures in ``capture``. Else
+    ``target`` is set for the questions whose best captures are needed.
+    """
     for number in range(len(batch.slot)):
         if filled and batch.value[number] != UNSTORED and batch.inherited[number] != UNSTORED:
             continue

@@ -1,8 +1,8 @@
-"""Rows: the 64 slots of a table that differ in the square of one man; single positions and their moves.
+"""Rows, and single positions with their moves. A row is 64 slots that differ in the square of one man.
 
-The men of the side not to move are the major digits of a row's number, then the mover's king, then his other
-men; the last of them is the *row man*. So neighbours differ by a quiet move of the side to move, and have
-values alike.
+The free men are ordered: the men of the side not to move, the king of the side to move, its other men. The
+last of them is the *row man*; the squares of the others are the digits of a row's number, most significant
+first. So neighbouring positions differ by a quiet move of the side to move and have similar values.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ MAX_FREE = 5
 
 @dataclass(frozen=True, eq=False)
 class Rows(Struct):
-    """The rows of a table, as the kernels see them."""
+    """The rows of a table with one side to move, for the kernels."""
 
     side: int
     """The side to move, 0 White or 1 Black."""
@@ -43,26 +43,26 @@ class Rows(Struct):
     colours: Ints
     """int64 (free,): 0 White, 1 Black."""
     order: Ints
-    """int64 (free,): free men from the major digit to the row man."""
+    """int64 (free,): free men from the most significant digit to the row man."""
     men: Ints
     """int64 (free,): free men in the order of the index."""
     like: Ints
     """int64 (n, 2): ranges of like free men."""
     pawnless: bool
     per_phase: int
-    """Rows of one phase."""
+    """Number of rows of one phase."""
     pawns: Words
     """uint64 (phases, 2): squares of White's and Black's pawns."""
     row_shift: int
-    """By how many bits the row man's square is shifted in a slot."""
+    """Position of the lowest bit of the row man's square in a slot."""
     mirrored: Ints
     """int64 (phases,): 1 where a placement is its own mirror image."""
 
 
 @inlined
 def _set_squares(rows: Rows, number: int, men: Ints, count: int, squares: Ints) -> int:
-    """Write the squares of the first ``count`` of some men to ``squares``, int64 (free,), by the index: they
-    are the last digits of a number, the least significant last; return what is before them."""
+    """Read the squares of the first ``count`` of ``men`` from the last digits of ``number``, in the order of
+    ``men``, to ``squares``, int64 (free,); return the number without these digits."""
     for digit in range(count - 1, -1, -1):
         man = men[digit]
         if man == 0 and rows.pawnless:
@@ -76,7 +76,8 @@ def _set_squares(rows: Rows, number: int, men: Ints, count: int, squares: Ints) 
 
 @inlined
 def _number_of(rows: Rows, number: int, men: Ints, count: int, squares: Ints) -> int:
-    """A number with the squares of the first ``count`` of some men after it, as ``_set_squares`` reads it."""
+    """A number followed by the squares of the first ``count`` of ``men`` as digits; the inverse of
+    ``_set_squares``."""
     for digit in range(count):
         man = men[digit]
         square = int64(squares[man])
@@ -89,7 +90,7 @@ def _number_of(rows: Rows, number: int, men: Ints, count: int, squares: Ints) ->
 
 @inlined
 def place_row(rows: Rows, row: int, squares: Ints) -> int:
-    """Write the squares of a row's men but the row man's to ``squares``; return its phase."""
+    """Write the squares of all free men of a row except the row man to ``squares``; return its phase."""
     return _set_squares(rows, row, rows.order, len(rows.order) - 1, squares)
 
 
@@ -107,14 +108,14 @@ def place_slot(rows: Rows, slot: int, squares: Ints) -> int:
 
 @inlined
 def first_slot(rows: Rows, row: int, squares: Ints) -> int:
-    """The slot of a row's position with the row man on a1, where it is put."""
+    """The slot of a row's position with the row man on a1; his square in ``squares`` is set to a1."""
     squares[rows.order[len(rows.order) - 1]] = 0
     return _number_of(rows, row // rows.per_phase, rows.men, len(rows.men), squares)
 
 
 @inlined
 def _occupied(rows: Rows, phase: int, squares: Ints) -> Word:
-    """Squares of all men but the row man, or 0 if two of them stand on one square."""
+    """Squares of all men except the row man, 0 if two of them stand on one square."""
     occupied: Word = rows.pawns[phase, 0] | rows.pawns[phase, 1]
     row_man = rows.order[len(rows.kinds) - 1]
     for man in range(len(rows.kinds)):
@@ -127,7 +128,7 @@ def _occupied(rows: Rows, phase: int, squares: Ints) -> Word:
 
 @inlined
 def _attacked(rows: Rows, phase: int, squares: Ints, occupied: Word, target: int, by: int) -> Word:
-    """Squares of the row man with which a man of ``by`` attacks ``target``, where the row man does not
+    """Squares of the row man with which some man of ``by`` attacks ``target``, on which the row man must not
     stand."""
     if PAWN_ATTACKS[1 - by, target] & rows.pawns[phase, by]:
         return ALL
@@ -146,15 +147,15 @@ def _attacked(rows: Rows, phase: int, squares: Ints, occupied: Word, target: int
 
 @inlined
 def row_hints(rows: Rows, row: int, squares: Ints) -> tuple[Word, Word]:
-    """Squares of the row man with which the side to move is in check, and with which it attacks a man to
-    capture, be it pinned or not; ``squares`` are those of the row."""
+    """Squares of the row man with which the side to move is in check, and squares with which it attacks a man
+    other than the king, pins ignored; ``squares`` are those of the row."""
     free, side, phase = len(rows.kinds), rows.side, row // rows.per_phase
     other, occupied = 1 - side, _occupied(rows, phase, squares)
     targets, check = rows.pawns[phase, other], ZERO
     for man in range(2, free):
         if rows.colours[man] == other:
             targets |= BIT[squares[man]]
-    if rows.order[free - 1] == side:  # then the king itself is the row man
+    if rows.order[free - 1] == side:  # then the row man is the king
         check = pawn_attacks(other, rows.pawns[phase, other])
         for man in range(free):
             if rows.colours[man] == other:
@@ -170,7 +171,8 @@ def row_hints(rows: Rows, row: int, squares: Ints) -> tuple[Word, Word]:
 
 @inlined
 def symmetry_of(rows: Rows, phase: int, king: int) -> int:
-    """The symmetry, other than none, that leaves White's king or the pawns in their places; else 0."""
+    """The symmetry other than the identity that keeps the square of White's king (without pawns) or the
+    placement of the pawns; 0 if none exists."""
     if rows.pawnless:
         return TRANSPOSE if king % 9 == 0 else 0
     return MIRROR_FILES if rows.mirrored[phase] else 0
@@ -191,14 +193,15 @@ def has_smaller_image(rows: Rows, symmetry: int, squares: Ints, image: Ints) -> 
 
 @inlined
 def _smallest_image(rows: Rows, phase: int, legal: Word, squares: Ints, image: Ints) -> Word:
-    """Those of the squares ``legal`` of the row man with which no image has a smaller slot."""
+    """The subset of the squares ``legal`` of the row man with which no image of the position has a smaller
+    slot."""
     free = len(rows.kinds)
     row_man = rows.order[free - 1]
     if row_man != 0 and row_man != 1:
         symmetry = symmetry_of(rows, phase, squares[0])
         if symmetry == 0:
             return legal
-        for man in range(2):  # most rows are decided by the kings alone
+        for man in range(2):  # in most rows the kings alone determine which image is smaller
             other = IMAGES[symmetry, squares[man]]
             if other != squares[man]:
                 return legal if other > squares[man] else ZERO
@@ -215,9 +218,10 @@ def _smallest_image(rows: Rows, phase: int, legal: Word, squares: Ints, image: I
 
 @kernel
 def row_mask(rows: Rows, row: int, squares: Ints, image: Ints) -> Word:
-    """The canonical legal positions of a row: a set of squares of the row man.
+    """The canonical legal positions of a row, as a set of squares of the row man.
 
-    ``squares``, int64 (free,), receives the squares of the other men; ``image`` is scratch of that size.
+    ``squares``, int64 (free,), receives the squares of the other men; ``image`` is scratch memory of that
+    size.
     """
     row_man = rows.order[len(rows.kinds) - 1]
     phase = place_row(rows, row, squares)
@@ -242,7 +246,7 @@ MAX_MOVES = (MAX_MEN - 1) * MAX_TARGETS
 
 
 class Placed(NamedTuple):
-    """A position of a table, without who is to move."""
+    """A position of a table without the side to move."""
 
     squares: Ints
     """int64 (free,): squares of the free men, in the order of the index."""
@@ -261,7 +265,7 @@ def occupied_by(rows: Rows, men: Placed, side: int) -> Word:
 
 @inlined
 def attacked(rows: Rows, men: Placed, king: int, by: int, occupied: Word, gone: Word) -> bool:
-    """Whether a square is attacked by side ``by``, whose men on the squares ``gone`` have been captured."""
+    """Whether side ``by`` attacks the square ``king``; its men on the squares ``gone`` have been captured."""
     if PAWN_ATTACKS[1 - by, king] & rows.pawns[men.phase, by] & ~gone:
         return True
     for man in range(len(rows.kinds)):
@@ -288,7 +292,7 @@ def is_legal(rows: Rows, men: Placed, side: int, start: int, stop: int, occupied
 
 @inlined
 def pawn_targets(side: int, pawn: int, occupied: Word, enemies: Word) -> Word:
-    """The squares that a pawn may go to, checks aside."""
+    """The squares that a pawn can move to, legal or not."""
     forward, home = (8, 1) if side == 0 else (-8, 6)
     stop = pawn + forward
     targets: Word = PAWN_ATTACKS[side, pawn] & enemies
@@ -301,7 +305,7 @@ def pawn_targets(side: int, pawn: int, occupied: Word, enemies: Word) -> Word:
 
 @inlined
 def _pawn_moves(rows: Rows, men: Placed, side: int, pawn: int, occupied: Word, enemies: Word) -> int:
-    """How many legal moves a pawn has; a promotion counts four times."""
+    """The number of legal moves of a pawn; a promotion counts four times."""
     count, targets = 0, pawn_targets(side, pawn, occupied, enemies)
     while targets:
         count += is_legal(rows, men, side, pawn, lowest(targets), occupied)
@@ -332,10 +336,9 @@ def _list_moves(rows: Rows, men: Placed, side: int, own: Word, occupied: Word, m
 @kernel
 def list_moves(rows: Rows, men: Placed, side: int, moves: Ints) -> tuple[int, int]:
     """List the legal moves of the free men of ``side`` in ``moves``, int64 (MAX_MOVES,), as man << 8 |
-    square; return how many, and the rank of the position.
+    square; return their number, and the position rank.
 
-    The rank is twice the number of legal moves, those of pawns too, plus one if the side to move is not in
-    check. There is no right to capture en passant.
+    The rank also counts the moves of pawns. The position has no en passant right.
     """
     own, enemies = occupied_by(rows, men, side), occupied_by(rows, men, 1 - side)
     occupied = own | enemies
@@ -350,8 +353,8 @@ def list_moves(rows: Rows, men: Placed, side: int, moves: Ints) -> tuple[int, in
 
 @kernel
 def find_ranks(rows: Rows, side: int, slots: Ints, squares: Ints, moves: Ints, ranks: Ints) -> None:
-    """Write the ranks of positions with ``side`` to move, without en passant rights, to ``ranks``; those of
-    ``slots`` are legal. ``squares`` and ``moves`` are scratch, as for ``list_moves``."""
+    """Write the position ranks of the legal positions at ``slots``, with ``side`` to move and without en
+    passant rights, to ``ranks``. ``squares`` and ``moves`` are scratch memory."""
     for number in range(len(slots)):
         men = Placed(squares, place_slot(rows, slots[number], squares))
         _, ranks[number] = list_moves(rows, men, side, moves)
@@ -359,7 +362,7 @@ def find_ranks(rows: Rows, side: int, slots: Ints, squares: Ints, moves: Ints, r
 
 @kernel
 def make_canonical(rows: Rows, phase: int, squares: Ints, image: Ints) -> None:
-    """Turn squares into those of the position's canonical slot, within its phase; ``image`` is scratch."""
+    """Replace squares by those of the position's canonical slot in its phase; ``image`` is scratch memory."""
     free = len(rows.kinds)
     if rows.pawnless:
         into = SYMMETRY_OF[squares[0]]

@@ -1,4 +1,4 @@
-"""Zeroing moves of positions without an en passant right: where they lead, and the best of them."""
+"""Zeroing moves of positions without an en passant right: their targets, and the best move."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -28,16 +28,17 @@ from tbgen.retro.kernels.targets import CAPTURED_PAWN, Men, Targets, pawn_row
 from tbgen.retro.kernels.words import Ints, Word, bits_of, image
 
 ORIGIN, TARGET, SLOT, PASSED = range(4)
-"""Columns of a list of moves: the number of the position that moves; the number of the target that the move
-leads to; the canonical slot there; the square that a pawn has passed by a double step if it may be captured
-there, as the table numbers it, else -1."""
+"""Columns of a list of moves: the number of the position that moves; the number of the move's target; the
+canonical slot after the move; and the square that a pawn has passed by a double step, as the target's table
+numbers it, if the pawn can be captured en passant, else -1."""
 COLUMNS = 4
-MOST_ZEROING = 64
-"""More zeroing moves than any position has: at most twelve of each pawn, and one for two other men."""
+MAX_ZEROING = 64
+"""Upper bound of the number of zeroing moves of a position: at most twelve of each pawn, and one for two
+other men."""
 NO_CAPTURE = int64(0)
 NO_PROMOTION = int64(0)
 PAWN = int64(-1)
-"""Stands for a pawn where free men have their numbers."""
+"""Number of a pawn among the free men, which are numbered from 0."""
 
 Moves = NDArray[np.int64]
 
@@ -55,14 +56,14 @@ class Destinations(Struct):
 
 @dataclass(frozen=True, eq=False)
 class ZeroingBuffers(Struct):
-    """Working memory of one thread."""
+    """Buffers of one thread to list zeroing moves."""
 
     squares: Ints
-    """int64 (5,): free men before the move."""
+    """int64 (5,): squares of the free men before the move."""
     after: Men
-    """The position after the move, numbered as before it."""
+    """The men after the move, with their numbers before it."""
     child: Ints
-    """int64 (5,): free men after the move in the order of the target."""
+    """int64 (5,): squares of the free men after the move, in the order of the target's table."""
 
 
 class ZeroingTurn(NamedTuple):
@@ -79,7 +80,7 @@ class ZeroingTurn(NamedTuple):
 def _slot_of_image(
     buffers: ZeroingBuffers, free: int, symmetry: int, like: Ints, phase: int, pawnless: bool
 ) -> int:
-    """Turn the men in ``buffers.child`` by a symmetry, sort like ones, and return their slot."""
+    """Map the men in ``buffers.child`` by a symmetry, sort like men, and return their slot."""
     squares = buffers.child
     for man in range(free):
         squares[man] = IMAGES[symmetry, squares[man]]
@@ -92,8 +93,8 @@ def _slot_of_image(
 
 @kernel
 def _slot_after(to: Destinations, target: int, buffers: ZeroingBuffers) -> tuple[int, int]:
-    """The canonical slot of the position ``buffers.after`` in a target, and the symmetry that turns its pawns
-    into their placement there."""
+    """The canonical slot of the position ``buffers.after`` in a target, and the symmetry that maps its pawns
+    to their placement there."""
     targets, pawns, squares = to.targets, buffers.after.pawns, buffers.child
     free, like, phase = targets.free[target], to.like[target : target + 1], int64(0)
     flip = 56 if targets.swapped[target] else 0
@@ -116,12 +117,12 @@ def _slot_after(to: Destinations, target: int, buffers: ZeroingBuffers) -> tuple
 
 @inlined
 def _passed(rows: Rows, turn: ZeroingTurn, start: int, stop: int) -> int:
-    """The square that a pawn passes from ``start`` to ``stop`` if it may be captured there, else -1."""
+    """The square that a pawn passes from ``start`` to ``stop`` if an en passant capture is legal, else -1."""
     men, side = turn.men, turn.side
     middle, king = (start + stop) // 2, men.squares[1 - side]
     for pawn in bits_of(PAWN_ATTACKS[side, middle] & rows.pawns[men.phase, 1 - side]):
-        left = turn.occupied & ~BIT[start] & ~BIT[pawn] | BIT[middle]
-        if not attacked(rows, men, king, side, left, BIT[start]):
+        occupied = turn.occupied & ~BIT[start] & ~BIT[pawn] | BIT[middle]
+        if not attacked(rows, men, king, side, occupied, BIT[start]):
             return middle
     return -1
 
@@ -137,7 +138,10 @@ def _add(
     moves: Moves,
     at: int,
 ) -> int:
-    """Add the move to ``buffers.after``, with a promotion to ``kind``; return the length of the list."""
+    """Append the move to the position ``buffers.after``; return the length of the list.
+
+    ``captured`` is numbered as in ``Targets.number``; ``kind`` is that of the promoted man.
+    """
     target = to.targets.number[turn.side, captured, kind]
     slot, symmetry = _slot_after(to, target, buffers)
     moves[at, ORIGIN], moves[at, TARGET], moves[at, SLOT] = turn.number, target, slot
@@ -147,7 +151,7 @@ def _add(
 
 @inlined
 def _victim(rows: Rows, turn: ZeroingTurn, square: int) -> int:
-    """What is captured on a square, as ``Targets.number`` numbers it."""
+    """The man captured on a square, as ``Targets.number`` numbers him."""
     for man in range(2, len(rows.kinds)):
         if turn.men.squares[man] == square:
             return man + 1
@@ -165,8 +169,8 @@ def _add_if_legal(
     moves: Moves,
     at: int,
 ) -> int:
-    """Add the zeroing moves of a man from ``start`` to ``stop`` unless its king is left in check; return the
-    length of the list."""
+    """Append the zeroing moves of a man from ``start`` to ``stop`` if they are legal; return the length of
+    the list."""
     rows, side, phase = to.rows, turn.side, turn.men.phase
     if not is_legal(rows, turn.men, side, start, stop, turn.occupied):
         return at
@@ -195,10 +199,10 @@ def _add_if_legal(
 def list_zeroing(
     to: Destinations, side: int, slots: Ints, captures_only: bool, buffers: ZeroingBuffers, moves: Moves
 ) -> int:
-    """List the zeroing moves of legal positions in ``moves``, int64 (n, COLUMNS), at least MOST_ZEROING for
-    each position; return how many.
+    """List the zeroing moves of legal positions in ``moves``, int64 (n, COLUMNS), with at least MAX_ZEROING
+    rows for each position; return their number.
 
-    ``slots``, canonical or not, are those of positions with ``side`` to move. ``captures_only`` leaves out
+    The positions are those at ``slots``, canonical or not, with ``side`` to move. ``captures_only`` excludes
     pawn moves that capture nothing.
     """
     rows, at = to.rows, int64(0)
@@ -225,22 +229,23 @@ def list_zeroing(
 
 @kernel
 def keep_best(to: Destinations, side: int, moves: Moves, entries: Ints, exits: Ints) -> None:
-    """Enter the best moves of each position in ``exits``, int64 (positions, 3), as ``Batch`` has them.
+    """Write the best moves of each position to ``exits``, int64 (positions, 3), in the form of
+    ``Batch.exits``.
 
-    ``entries``, int64 (moves, 2), are the fresh codes and depths that the ``moves`` of ``side`` lead to, with
-    the colours of the targets; a code may be DAMAGED.
+    ``entries``, int64 (moves, 2), are codes of W and D in plies after the ``moves`` of ``side``, with the
+    colours of the targets; a code may be DAMAGED.
     """
     for number in range(len(exits)):
         exits[number, 0] = NONE
     for at in range(len(moves)):
         number, code = moves[at, ORIGIN], entries[at, 0]
-        known = exits[number, 0]
-        if code == DAMAGED or known == DAMAGED:
+        previous = exits[number, 0]
+        if code == DAMAGED or previous == DAMAGED:
             exits[number, 0] = DAMAGED
             continue
         value = merit(side, 255 - code if to.targets.swapped[moves[at, TARGET]] else code)
         best = (int64(-1), int64(0), int64(0))
-        if known != NONE:
-            best = merit(side, known), exits[number, 1], exits[number, 2]
+        if previous != NONE:
+            best = merit(side, previous), exits[number, 1], exits[number, 2]
         best = weigh(best, value, entries[at, 1])
         exits[number, 0], exits[number, 1], exits[number, 2] = merit(side, best[0]), best[1], best[2]
