@@ -40,7 +40,7 @@ def test_every_depth_decodes(three_men: Path, tmp_path: Path) -> None:
     assert {508, 509, 510, 511} & {*wanted[said].tolist()}
 
 
-def test_a_depth_without_room(three_men: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_depth_that_does_not_fit(three_men: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Deepened(NeedFinder):
         def __call__(self, phase: int, workspace: Workspace, pool: Pool, *rest: Any) -> None:
             pool.depth[:] = 1 << 15
@@ -52,7 +52,7 @@ def test_a_depth_without_room(three_men: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_functions_that_all_take_bytes(three_men: Path) -> None:
-    """Blocks in which every function is a rare one have room."""
+    """The buffers are large enough for blocks in which every function is rare."""
     table, needed = to_pack(three_men, "KQvK")
     functions = table.functions
     assert functions is not None

@@ -55,10 +55,10 @@ def men_of(board: chess.Board) -> Men:
     return [(piece.symbol(), square) for square, piece in board.piece_map().items()]
 
 
-def own_score(board: chess.Board) -> int:
-    """Code of the score of the position itself."""
-    own = 2 * board.legal_moves.count() + (not board.is_check())
-    return 255 - own if board.turn else own
+def position_score(board: chess.Board) -> int:
+    """Code of the position score."""
+    score_rank = 2 * board.legal_moves.count() + (not board.is_check())
+    return 255 - score_rank if board.turn else score_rank
 
 
 def best(board: chess.Board, codes: Iterable[int]) -> int:
@@ -256,12 +256,12 @@ class Packed:
 
     def fresh(self, board: chess.Board) -> Goal:
         """W and D of a position of this table or of another."""
-        men, own = men_of(board), own_score(board)
-        if rank(own) < 2:
-            return own, 0
+        men, score = men_of(board), position_score(board)
+        if rank(score) < 2:
+            return score, 0
         ep_square = board.ep_square if board.has_legal_en_passant() else None
         if self.name not in (name_of(men), name_of(swap_colours(men))):
-            return look_up(self._other(men), men, board.turn, own, None, ep_square)
+            return look_up(self._other(men), men, board.turn, score, None, ep_square)
         if name_of(men) != self.name:
             code, depth = self.fresh(board.mirror())
             return 255 - code, depth
@@ -272,8 +272,8 @@ class Packed:
             (row,) = np.flatnonzero((self.file["ep/config"] == [phase, target]).all(axis=1))
             return int(self.file["ep/value"][row, within]), int(self.file["ep/depth"][row, within])
         if board.turn == (self.stored == 0):
-            return self._stored(board, slot, own)
-        return self._derived(board, slot, own)
+            return self._stored(board, slot, score)
+        return self._derived(board, slot, score)
 
     def _symbols(self, slot: int) -> Neighbour:
         return self.block(self.row_of(slot) // 16)[slot]
@@ -288,24 +288,24 @@ class Packed:
                 return self._others[name]
         raise AssertionError(men)
 
-    def _stored(self, board: chess.Board, slot: int, own: int) -> Goal:
+    def _stored(self, board: chess.Board, slot: int, score: int) -> Goal:
         s, h, _ = self._symbols(slot)
         if s == 0:
             self.met["SELF"] += 1
-            return own, 0
+            return score, 0
         if s == 1:
             self.met["CAPTURE"] += 1
             reached = [self.fresh(after(board, move)) for move in board.generate_legal_captures()]
             value = best(board, [code for code, _ in reached])
             depths = [depth for code, depth in reached if code == value]
-            better = value != own and best(board, [value, own]) == value
+            better = value != score and best(board, [value, score]) == value
             return value, 1 + (min(depths) if better else max(depths))
         value = int(self.file["fresh/code"][s])
         white_holds = value < 127
         self.met["value"] += 1
         return value, 2 * h + (white_holds == board.turn)
 
-    def _derived(self, board: chess.Board, slot: int, own: int) -> Goal:
+    def _derived(self, board: chess.Board, slot: int, score: int) -> Goal:
         if (place := self.exceptions.get(slot)) is not None:
             self.met["exception"] += 1
             return int(self.file["exception/value"][place]), int(self.file["exception/depth"][place])
@@ -315,40 +315,40 @@ class Packed:
             if board.is_zeroing(move):
                 counting.append(self.fresh(child))
                 continue
-            its_own = own_score(child)
+            score_after = position_score(child)
             there, _ = slot_of(self.file, men_of(child))
             symbol = self._symbols(there)[0]
             if symbol == 1:
                 continue
-            value, depth = self._stored(child, there, its_own)
-            if rank(its_own) < rank(own) or rank(value) < rank(own):
+            value, depth = self._stored(child, there, score_after)
+            if rank(score_after) < rank(score) or rank(value) < rank(score):
                 counting.append((value, depth))
             else:
                 all_count = False
         if not counting:
-            return own, 0
+            return score, 0
         value = best(board, [code for code, _ in counting])
         depths = [depth for code, depth in counting if code == value]
-        if value != own and best(board, [value, own]) == value:
+        if value != score and best(board, [value, score]) == value:
             self.met["better"] += 1
             return value, min(depths) + 1
-        if value != own and all_count:
+        if value != score and all_count:
             self.met["worse"] += 1
             return value, max(depths) + 1
         self.met["stays"] += 1
-        return own, 0
+        return score, 0
 
     def of(self, board: chess.Board, accrued: int | None) -> tuple[int, int | None]:
-        """What best play makes of an accrued score, and in how many plies if that is stored."""
-        own = own_score(board)
+        """Value with an accrued score, and the depth in plies, None if it is not stored."""
+        score = position_score(board)
         value, depth = self.fresh(board)
-        if rank(own) < 2 or (board.has_legal_en_passant() and not self.whole_game):
+        if rank(score) < 2 or (board.has_legal_en_passant() and not self.whole_game):
             return value, depth
-        if accrued is None or rank(own) < rank(accrued):
-            accrued = own
+        if accrued is None or rank(score) < rank(accrued):
+            accrued = score
         if self.whole_game:
             return (value, depth) if rank(value) < rank(accrued) else (accrued, 0)
-        if accrued == own or rank(accrued) > rank(value):
+        if accrued == score or rank(accrued) > rank(value):
             return value, depth
         found = self._accrued(board, accrued, value)
         return found, 0 if found == accrued else None
@@ -400,10 +400,10 @@ def depth_context(s: int, left: Neighbour | None, up: Neighbour | None) -> int:
 
 def agree(reader: Packed, plain: Loaded, board: chess.Board, scores: Iterable[int | None]) -> None:
     """A position and accrued scores looked up in both forms."""
-    own = own_score(board)
+    score = position_score(board)
     ep_square = board.ep_square if board.has_legal_en_passant() else None
     for accrued in scores:
-        value, depth = look_up(plain, men_of(board), board.turn, own, accrued, ep_square)
+        value, depth = look_up(plain, men_of(board), board.turn, score, accrued, ep_square)
         found = reader.of(board, accrued)
         assert found in ((value, depth), (value, None)), (board.fen(), accrued)
         assert accrued is not None or found[1] is not None

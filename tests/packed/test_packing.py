@@ -164,8 +164,8 @@ def test_every_state_of_single_positions(name: str, every: int, tables: Path, pa
 
 
 @pytest.mark.exhaustive
-def test_a_move_to_a_position_whose_own_score_has_accrued(tables: Path, packed: PackedTables) -> None:
-    """Best play goes on from there as from its fresh state, whose value is another."""
+def test_a_move_to_a_position_whose_score_has_accrued(tables: Path, packed: PackedTables) -> None:
+    """Best play continues as from the fresh state of that position, which has another value."""
     with open_tablebase(packed("KQvKR").parent, tables) as one, open_tablebase(tables) as other:
         results = [each.probe("8/8/8/Q7/7r/3k4/8/3K4 b - - 0 1", "-G1.0") for each in (one, other)]
     assert [str(result.value) for result in results] == ["-G2.5", "-G2.5"]

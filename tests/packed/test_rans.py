@@ -7,7 +7,7 @@ from tests.support.exhaustive import sample
 
 
 def test_a_reciprocal_divides_every_state() -> None:
-    """Where the quotient changes, and just before that; what is too much grows with the state."""
+    """States at which the quotient changes, and the states before them; the error grows with the state."""
     shares, end = np.arange(1, TOTAL + 1), LOW << 8
     for states in (np.full(TOTAL, end - 1), end // shares * shares - 1):
         assert np.array_equal(states * RECIPROCAL[1:] >> RECIPROCAL_BITS, states // shares)

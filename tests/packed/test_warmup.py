@@ -1,4 +1,4 @@
-"""What is compiled ahead is what tables are written and asked with: nothing is compiled amid the work."""
+"""All kernels that write tables and look up positions are compiled in advance, none during the work."""
 
 from pathlib import Path
 from typing import Any, cast

@@ -34,7 +34,7 @@ def at_random(men: str, count: int, seed: int = 0) -> Arrays:
 
 
 def single(tables: Tablebase, men: str, squares: list[int], side: int, accrued: int) -> tuple[int, int]:
-    """What a single probe says."""
+    """Value and depth that a single probe returns."""
     board = chess.Board(None)
     for man, square in zip(men, squares, strict=True):
         board.set_piece_at(square, chess.Piece.from_symbol(man))

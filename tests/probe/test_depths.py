@@ -53,7 +53,8 @@ State = tuple[chess.Board, GScore, ProbeResult]
 
 
 def accrued_states(tablebase: Tablebase, name: str, count: int) -> list[State]:
-    """Random states whose accrued score counts: of no greater rank than the position's own and its value."""
+    """Random states whose accrued score counts: its rank exceeds neither the position rank nor that of the
+    value."""
     rng, found = random.Random(name), list[State]()
     while len(found) < count:
         board = random_board(rng, Material.parse(name))
@@ -169,7 +170,7 @@ def without_depths(tables: Path, directory: Path, monkeypatch: pytest.MonkeyPatc
 def test_depths_on_demand(
     three_men: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What is not found by a search comes from layers, which are kept."""
+    """Depths that the search does not find come from layers, which are kept."""
     directory = without_depths(three_men, tmp_path, monkeypatch)
     with open_tablebase(three_men) as full, open_tablebase(directory, depths=True) as deep:
         states = accrued_states(full, "KBvK", sample(10, 60))
@@ -200,7 +201,7 @@ def test_a_table_whose_values_are_not_those_of_its_layers(
 
 
 def test_a_table_without_accrued_scores(three_men: Path, tmp_path: Path) -> None:
-    """Where one decides, the answer is a sentence; all else is as ever."""
+    """If an accrued score counts, the answer is an error; other answers are unchanged."""
     bare = without_accrued(three_men, "KBvK", tmp_path / "bare")
     asked = "1K6/3k3B/8/8/8/8/8/8 w - - 1 1"
     with open_tablebase(bare) as tables, open_tablebase(three_men) as full:

@@ -33,7 +33,7 @@ def same(one: Positions, other: Positions) -> bool:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_all_positions(name: str, tablebase: Tablebase) -> None:
-    """As many as the table says, each once, with the values that probing gives, and back."""
+    """All positions of the table, each once, with the values that probes return; and their slots."""
     table = tablebase.table(name)
     found = table.positions()
     assert [array.dtype for array in found.arrays()] == [np.uint8, np.int64, np.uint8, np.uint16]
@@ -138,7 +138,7 @@ def test_what_is_refused(tablebase: Tablebase, tmp_path: Path) -> None:
 
 
 def test_a_table_stays_open(tables: Path) -> None:
-    """As long as somebody has it."""
+    """A table can be read as long as a reference to it exists."""
     with open_tablebase(tables) as tablebase:
         table = tablebase.table("KvK")
     assert table.count() == 924

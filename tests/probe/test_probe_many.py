@@ -70,7 +70,7 @@ def random_questions(seed: int, count: int, materials: list[Material], bad: floa
 
 
 def alike(many: Iterable[object], ones: Iterable[object]) -> bool:
-    """Whether results are the same, and errors say the same."""
+    """Whether results are equal, and errors have equal messages."""
     pairs = zip(many, ones, strict=True)
     return all(
         (type(x), str(x)) == (type(y), str(y)) if isinstance(y, TbgenError) else x == y for x, y in pairs

@@ -33,7 +33,7 @@ def syzygy() -> Iterator[Syzygy]:
 
 
 def test_who_forces_mate_in_tables(three_men: Path, syzygy: Syzygy) -> None:
-    """Whatever has accrued: G1.0 of either side is the most that can."""
+    """With any accrued score; G1.0 of either side is the best that can accrue."""
     rng = random.Random("mates")
     with tbgen.open_tablebase(three_men) as known:
         for number in range(sample(200, 1000)):

@@ -98,7 +98,7 @@ def slot_of(file: h5py.File, men: Men) -> tuple[int, bool]:
 def look_up(
     file: h5py.File, men: Men, white: bool, own: int, accrued: int | None, ep_square: int | None
 ) -> tuple[int, int]:
-    """Value code and depth of a position with its own score, as the document says."""
+    """Value code and depth of a position with the position score ``own``, as docs/format.md specifies."""
     if rank(own) < 2:
         return own, 0
     name = bytes(file.attrs["material"]).decode()

@@ -52,7 +52,7 @@ def check_claims(blocks: Sequence[Block | None], slot: int, truth: ProbeResult) 
     side a better score, or the same one in fewer plies if it forces that, in more if it is held to it.
     """
     value = truth.value.code
-    assert truth.depth is not None, "a state of a table's own score has a depth"
+    assert truth.depth is not None, "a fresh state of a table has a depth"
     for end, block in enumerate(blocks):
         code = NONE if block is None else int(block.value[slot])
         if block is None or code == NONE:

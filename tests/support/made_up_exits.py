@@ -20,13 +20,13 @@ SORTS = 3
 
 
 def made_up(cell: Cell, side: int, slot: int) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Lower and upper worth of a position of a cell with a side to move: code and depth, made up."""
+    """Lower and upper value of a position of a cell with a side to move: code and depth, made up."""
     return _worths(cell, int(side))[int(_sorts(cell.mobile, np.array([slot]))[0])]
 
 
 @cache
 def _worths(cell: Cell, side: int) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """What positions are worth by their sort."""
+    """Lower and upper values of positions, by their sort."""
     worths = []
     for sort in range(SORTS):
         rng = random.Random(zlib.crc32(repr((cell, side, sort)).encode()))

@@ -47,7 +47,7 @@ class Layer:
 
 @dataclass
 class ReferenceTable:
-    """A solved material: own score, fresh value and fresh depth of every position, and all states.
+    """A solved material: position score, fresh value and depth of every position, and all states.
 
     Positions are numbered by (side, White king, Black king[, White's man]); `score`, `value` and `depth` are
     flat, `value.reshape(table.shape)` has one axis for each of these.
@@ -95,7 +95,7 @@ class ReferenceTable:
         return int(self.value[index]), int(self.depth[index])
 
     def state(self, side: int, squares: Sequence[int], accrued: int) -> tuple[int, int]:
-        """Value code and depth with an accrued score, the position's own score folded in."""
+        """Value code and depth with an accrued score, into which the position score is folded."""
         index = self.index(side, squares)
         own = int(self.score[index])
         if min(own, 255 - own) < min(accrued, 255 - accrued):

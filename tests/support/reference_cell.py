@@ -7,7 +7,7 @@ which a function tells: in the *lower* game exits are worth their lower bounds, 
 bounds. Both are solved for all accrued scores by `reference_game`, with ranks and checks of the whole board.
 
     cell = solve_cell(board, [chess.E1, chess.E8, chess.C4], worth)
-    cell.fresh(board, "lower")    # value code and depth of a position of the cell, with its own score
+    cell.fresh(board, "lower")    # value code and depth of the fresh state of a position of the cell
 
 Codes: White's score of rank R is R, Black's 255 - R; a smaller code is better for White.
 """
@@ -34,10 +34,11 @@ End = Literal["lower", "upper"]
 ENDS: tuple[End, End] = "lower", "upper"
 
 Worth = Callable[[chess.Board, chess.Move, End, int], Fresh]
-"""What an exit is worth at one end: board before the move, move, end, accrued score after the move.
+"""Returns a bound of the value and depth of an exit, from the board before the move, the move, the end (lower
+or upper), and the accrued score after the move.
 
-After a capture or pawn move this is the score of the position reached, after any other the accrued score with
-that folded in. The board must be left as it is.
+After a capture or pawn move that score is the score of the position reached. After any other move it is the
+accrued score with the position score folded in. The board must not be changed.
 """
 
 
@@ -46,11 +47,11 @@ class Cell:
     """A solved cell: both games, and the state that was asked for."""
 
     board: chess.Board
-    accrued: int  # code, of the board's own score or one of no greater rank
+    accrued: int  # code of the accrued score, whose rank does not exceed the position rank of the board
     games: dict[End, Game]
 
     def fresh(self, board: chess.Board, end: End) -> Fresh:
-        """Value and depth of a position of the cell with its own score."""
+        """Value and depth of the fresh state of a position of the cell."""
         return self.games[end].fresh(board)
 
     def state(self, board: chess.Board, accrued: int, end: End) -> Fresh:
@@ -67,7 +68,7 @@ def solve_cell(
 ) -> Cell:
     """Solve both games of the cell that the men on the squares `mobile` reach from the board.
 
-    `accrued` is None for the board's own score.
+    `accrued` is None for the position score of the board.
 
     :raises ValueError: if a pawn shall be mobile, an empty square, or a man that takes castling rights along.
     """

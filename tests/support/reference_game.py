@@ -25,7 +25,7 @@ def rank_of(code: int) -> int:
 
 
 def score_of(board: chess.Board) -> int:
-    """Code of the position's own score: the side that just moved holds it."""
+    """Code of the position score, which the side that has just moved holds."""
     rank = 2 * board.legal_moves.count() + (0 if board.is_check() else 1)
     assert rank < 128, f"{board.fen()} has more legal moves than codes can tell apart"
     return 255 - rank if board.turn == chess.WHITE else rank
@@ -66,14 +66,14 @@ class Game:
     """A solved game: all states of the positions that quiet moves reach from the boards given.
 
     `values` maps (position, accrued code) to (value code, depth in plies). Positions with an en passant
-    right are the first of their phase and have the one state of their own score.
+    right are the first of their phase; each has one state, whose accrued score is the position score.
     """
 
     positions: dict[Key, Position]
     values: dict[tuple[Key, int], Fresh] = field(default_factory=dict)
 
     def state(self, board: chess.Board, accrued: int) -> Fresh:
-        """Value and depth with an accrued score (of rank 2 or more), the position's own folded in."""
+        """Value and depth with an accrued score of rank 2 or more; the position score is folded into it."""
         return self.reached(key_of(board), accrued)
 
     def fresh(self, board: chess.Board) -> Fresh:
@@ -82,7 +82,7 @@ class Game:
         return self.values[key, self.positions[key].score]
 
     def reached(self, key: Key, accrued: int) -> Fresh:
-        """Value and depth after a quiet move to a position, its own score folded in."""
+        """Value and depth after a quiet move to a position, whose score is folded into ``accrued``."""
         position = self.positions[key]
         return self.values[key, position.score if position.right else folded(accrued, position.score)]
 

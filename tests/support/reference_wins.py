@@ -50,7 +50,7 @@ def slow_wins(board: chess.Board, won_after: WonAfter) -> tuple[dict[str, CellPo
 
 
 def _ways(cell: Cell, board: chess.Board, won_after: WonAfter) -> list[str | bool]:
-    """What each move leads to that is looked at: another position of the cell, or whether White is known to
+    """The results of all moves that are examined: another position of the cell, or whether White is proved to
     win."""
     if board.turn:
         return [_way(cell, board, move, won_after) for move in board.legal_moves if _counts(board, move)]
@@ -62,12 +62,12 @@ def _ways(cell: Cell, board: chess.Board, won_after: WonAfter) -> list[str | boo
 
 
 def _counts(board: chess.Board, move: chess.Move) -> bool:
-    """Whether a move of White's is looked at."""
+    """Whether a move of White is examined."""
     return board.piece_type_at(move.from_square) != chess.PAWN
 
 
 def _is_unknown(board: chess.Board, move: chess.Move) -> bool:
-    """Whether a move of Black's counts as an escape whatever comes next."""
+    """Whether a move of Black counts as an escape without examining the next moves."""
     return board.is_capture(move) and chess.PAWN in map(
         board.piece_type_at, (move.from_square, move.to_square)
     )
@@ -87,7 +87,7 @@ def _way(cell: Cell, board: chess.Board, move: chess.Move, won_after: WonAfter) 
 
 
 def _is_known(board: chess.Board, promoted: chess.Square | None, won_after: WonAfter) -> bool:
-    """Whether White is known to win after a move that leaves the cell; a promoted man stands frozen."""
+    """Whether White is proved to win after a move that leaves the cell; a promoted man is frozen."""
     mobile = board.occupied & ~board.pawns
     if promoted is not None:
         mobile &= ~chess.BB_SQUARES[promoted]

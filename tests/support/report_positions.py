@@ -29,7 +29,7 @@ class Position:
     share: float
     """Weight in counts up to symmetry: 1, or 0.5 if its mirror image is enumerated too."""
     own: GScore
-    """Its own score."""
+    """The position score."""
     value: GScore
     depth: int
     captures: bool
@@ -53,8 +53,8 @@ def positions(directory: Path, name: str, variant: Variant = Variant.R_MOBILITY)
 
 @functools.cache
 def _enumerated(name: str) -> list[tuple[chess.Board, int, float, GScore, bool, bool]]:
-    """Return what python-chess alone says: board, images, share, own score, captures, and whether it is
-    over."""
+    """Return the fields of positions that need no tables: board, images, share, position score, whether there
+    are captures, and whether the game is over."""
     found = []
     for board, images, share in _placed(name):
         moves = list(board.legal_moves)

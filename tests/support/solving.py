@@ -14,11 +14,11 @@ from tbgen.probe.tablebase import Tablebase
 from tbgen.progress import SolveProgress, SolveStage
 
 LOCKED = "8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72"
-"""Six men, one too many for tables; its own score is -G8.5."""
+"""Six men, one too many for tables; the position score is -G8.5."""
 WALL = "8/k7/3p4/p2P1p2/P2P1P2/8/8/K7 w - - 3 30"
-"""Eight men; its own score is -G3.5."""
+"""Eight men; the position score is -G3.5."""
 FEW = "8/8/4k3/4p3/4P3/4K3/8/8 w - - 3 40"
-"""Four men, which rest on few cells."""
+"""Four men, whose solution depends on few cells."""
 PIECES = "8/4k3/4r2p/8/8/4R1KP/8/8 w - - 3 40"
 """Six men, four of them mobile."""
 CASTLING = "4k3/pp6/8/8/8/8/PP6/4K2R w K - 4 9"

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 
 class Host:
-    """Where it is, and what it has been asked for.
+    """A static host that records its requests.
 
     :param ranges: whether it answers range requests.
     """

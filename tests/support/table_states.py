@@ -67,7 +67,7 @@ def layers_of(
     """Values and depths, both (2, size), of all slots with one accrued score after the other.
 
     By rank, White's scores first, as long as a position has such a state. ``score`` (2, size) are the codes
-    of the positions' own scores; positions whose own score has a smaller rank get what means nothing.
+    of the position scores; positions with a smaller position rank get meaningless values and depths.
     """
     holder, side, slot = runs_of(table)
     first_rank = table.run_rank % LAST_RUN
@@ -118,7 +118,7 @@ class States:
         self._place = (2 * holder + side) * self._size + slot
 
     def look_up(self, side: int, slot: int, own: int, accrued: int) -> tuple[int, int]:
-        """Value code and depth; ``own`` is the code of the position's own score, folded into ``accrued``."""
+        """Value code and depth; ``own``, the code of the position score, is folded into ``accrued``."""
         table = self._table
         fresh = int(table.value[side, slot]), int(table.depth[side, slot])
         rank = min(accrued, 255 - accrued)

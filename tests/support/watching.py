@@ -17,12 +17,12 @@ from tests.support.matches import event, played
 from tests.support.processes import started, wait_for
 
 LINGERING = (words("A", "linger", MATE), words("B", "linger", MATE))
-"""Who play two games, and stop to think in the third one, after three plies."""
+"""Two players that finish two games and stop to think in the third one, after three plies."""
 
 
 def stands_still(pgn: Path) -> Sequence[Any]:
-    """What the live file told of an event up to the third ply of its third game, the last that is in the
-    file of games."""
+    """Lines of the live file of an event up to the third ply of its third game; the PGN file is truncated to
+    match."""
     played(pgn, "--rounds", "2", "--event", "Test", players=[words(name, moves=MATE) for name in "AB"])
     with closing(LiveFile(live_path(pgn))) as file:
         lines = file.read()[1][:17]
@@ -49,14 +49,14 @@ def document(address: str, path: str = "live/event") -> Any:
 
 
 def awaited(address: str, wanted: Callable[[Any], bool]) -> Any:
-    """The event, as soon as it is as it is wanted."""
+    """The event, as soon as it meets a condition."""
     while not wanted(found := document(address)):
         time.sleep(0.1)
     return found
 
 
 def lingers(found: Any) -> bool:
-    """Whether two games are finished, and the third has come as far as it does."""
+    """Whether two games are finished, and the third has reached its last ply."""
     return bool(
         found["finished"]["total"] == 2
         and (found["standings"] or {}).get("games") == 2

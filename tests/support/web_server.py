@@ -61,7 +61,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class Server:
-    """Where it is, and what it was asked for."""
+    """A static web server that records its requests."""
 
     def __init__(
         self, directory: Path, ranges: bool, misbehave: Callable[[Handler, str], bool] | None
