@@ -1,4 +1,4 @@
-"""Many positions of packed tables together: what they are one by one, whatever goes wrong with some."""
+"""Batches of positions of packed tables get the same answers as single positions, even if some fail."""
 
 import random
 import shutil
@@ -82,7 +82,7 @@ def count_single(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Side, Slot]]:
 
 
 def test_many_are_as_one_by_one(tables: Path, packed: PackedTables) -> None:
-    """Several tables at once, which also rest on each other: pawns, en passant, both colourings."""
+    """Positions of several tables, some of them sub-tables of others: pawns, en passant, both colourings."""
     directories = packed(MATERIALS[0]).parent, tables
     for name in MATERIALS:
         packed(name)
@@ -105,7 +105,7 @@ def test_many_are_as_one_by_one(tables: Path, packed: PackedTables) -> None:
 
 @pytest.mark.parametrize("name", ["KPvK", *exhaustive(["KNvK", "KPvKP"])])
 def test_whole_game_mobility(name: str, whole_game_tables: Path, packed: PackedTables) -> None:
-    """No accrued score is ever looked up, and none is stored."""
+    """In whole-game mobility no accrued scores are stored or looked up."""
     directories = packed(name, Variant.WHOLE_GAME).parent, whole_game_tables
     results = compare(directories, states((name,), sample(150, 1000)), Variant.WHOLE_GAME)
     assert all(isinstance(found, ProbeResult) and found.depth is not None for found in results)
@@ -122,7 +122,8 @@ def test_moves(tables: Path, packed: PackedTables) -> None:
 def test_nothing_is_decoded_by_itself_or_twice(
     tables: Path, packed: PackedTables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nor what promotions lead to in a packed table; whether the accrued score or the fresh value decides."""
+    """All positions of a batch are decoded together, also those after promotions in another packed table,
+    whether the accrued score or the fresh value counts."""
     packed("KNvK")
     directories, asked = (packed("KPvK").parent, tables), states(("KPvK", "KBvKN"), 200)
     packed("KBvKN")
@@ -138,7 +139,7 @@ def test_nothing_is_decoded_by_itself_or_twice(
 
 
 def test_any_number_of_threads(tables: Path, packed: PackedTables, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And positions in small parts."""
+    """Answers do not depend on the number of threads and the sizes of parts and batches."""
     monkeypatch.setattr(batch, "_ASK_POSITIONS", 7)
     monkeypatch.setattr(batch, "_MAX_BATCH", 150)
     seen = count_single(monkeypatch)

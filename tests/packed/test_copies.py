@@ -1,4 +1,4 @@
-"""Plain copies of packed tables: for positions as arrays, and gone when nobody needs them."""
+"""Plain copies of packed tables are made for positions as arrays, and removed afterwards."""
 
 import errno
 import shutil
@@ -22,7 +22,7 @@ KNVK = Material.parse("KNvK")
 
 @pytest.fixture
 def directory(tables: Path, packed: PackedTables, tmp_path: Path) -> Path:
-    """A directory with a packed table and the plain ones that it rests on."""
+    """A directory with a packed table and its plain sub-tables."""
     for material in closure([KNVK])[:-1]:
         shutil.copy(table_path(tables, material.name, R), tmp_path)
     shutil.copy(packed("KNvK"), tmp_path)
@@ -39,7 +39,7 @@ def test_positions_as_arrays(directory: Path, tables: Path) -> None:
 
 
 def test_copies_that_others_made_stay(directory: Path) -> None:
-    """Such as those of a build at work, made before or meanwhile."""
+    """Copies of other processes, such as a running build, are not removed, whether older or newer."""
     before, meanwhile = (directory / COPIES / f"{name}.r.h5" for name in ("KQvK", "KRvK"))
     before.parent.mkdir()
     before.touch()

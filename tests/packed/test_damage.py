@@ -1,4 +1,4 @@
-"""Nothing damaged is ever taken for a packed table, and writers that cannot finish leave none."""
+"""Damaged packed tables are rejected, and writers that fail leave no file."""
 
 import random
 import shutil
@@ -27,12 +27,12 @@ KNVK = Material.parse("KNvK")
 
 @pytest.fixture
 def path(packed: PackedTables, tmp_path: Path) -> Path:
-    """A packed table of our own."""
+    """A copy of a packed table that a test may change."""
     return Path(shutil.copy(packed("KNvK"), tmp_path))
 
 
 def test_every_flipped_byte_is_noticed(path: Path) -> None:
-    """The file is refused, or HDF5 never reads that byte and all is as it was written."""
+    """The file is rejected, unless HDF5 never reads the flipped byte and the content is unchanged."""
     content, chance, noticed = path.read_bytes(), random.Random(0), 0
     with PackedFile(path) as file:
         file.check()
@@ -51,7 +51,7 @@ def test_every_flipped_byte_is_noticed(path: Path) -> None:
 
 
 def test_a_flipped_byte_of_a_block_is_noticed_by_the_probe_that_meets_it(path: Path, tables: Path) -> None:
-    """By every position of the block, before any value of it is believed."""
+    """Probes of all positions in the block detect the damage before they use a value."""
     with h5py.File(path) as raw:
         offset = raw["fresh/data"].id.get_offset()
         length, number = (raw["fresh/length"][...], int(np.argmax(raw["fresh/length"][...])))
@@ -90,7 +90,7 @@ def test_a_file_that_is_replaced_is_read_as_it_was_opened(path: Path) -> None:
 
 
 def test_content_that_leads_beyond_arrays_is_refused(path: Path) -> None:
-    """Also with right checksums; scripts/fuzz_packed.py makes any such content."""
+    """Such content is rejected even with correct checksums; scripts/fuzz_packed.py makes more of it."""
     whole = path.read_bytes()
     for name, change in (
         ("accrued/start", lambda data: data + 1),

@@ -1,4 +1,4 @@
-"""Depths of hundreds of plies, which half depths of one byte have no symbols for."""
+"""Depths of hundreds of plies, whose halves have no symbols of one byte."""
 
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from tests.support.packed_tables import to_pack, write
 
 
 def test_every_depth_decodes(three_men: Path, tmp_path: Path) -> None:
-    """Deepened without its sense, a table still has to come back as it was, position by position."""
+    """A table with meaningless great depths is decoded to the same depths, position by position."""
     table, needed = to_pack(three_men, "KRvK")
     value, depth = table.value[needed.side], table.depth[needed.side]
     captures = np.unpackbits(needed.captures.view(np.uint8), bitorder="little").astype(bool)[: len(depth)]

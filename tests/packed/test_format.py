@@ -1,4 +1,4 @@
-"""docs/format.md is enough: packed tables read with h5py, numpy and python-chess alone, by following it."""
+"""Packed tables can be read from docs/format.md alone, with h5py, numpy and python-chess."""
 
 import binascii
 import itertools
@@ -39,7 +39,7 @@ Goal = tuple[int, int]
 
 
 class Loaded(dict[str, Any]):
-    """A file whose datasets are read when they are asked for first, and kept."""
+    """A file whose datasets are read at first use and cached."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -73,7 +73,7 @@ def after(board: chess.Board, move: chess.Move) -> chess.Board:
 
 @cache
 def intervals(shares: tuple[int, ...]) -> list[tuple[int, int, int]]:
-    """The symbols of a context, where the interval of each begins, and its share."""
+    """The symbols of a context, each with the lower bound and the size of its interval."""
     order = sorted(range(len(shares)), key=lambda symbol: (-shares[symbol], symbol))
     begins = itertools.accumulate((shares[symbol] for symbol in order), initial=0)
     return [(symbol, begin, shares[symbol]) for symbol, begin in zip(order, begins, strict=False)]
@@ -108,7 +108,7 @@ Neighbour = tuple[int, int, int]
 
 
 class Packed:
-    """A packed table whose sub-tables lie in a directory, plain."""
+    """A packed table, with a directory of its plain sub-tables."""
 
     def __init__(self, path: Path, tables: Path) -> None:
         self.file, self._tables = Loaded(path), tables
@@ -185,7 +185,7 @@ class Packed:
 
     @cached_property
     def exceptions(self) -> dict[int, int]:
-        """Slots of the derived side where the rule is wrong, numbered."""
+        """Numbers of the exceptions, by slot of the derived side."""
         found, slot = dict[int, int](), -1
         for step in self.file["exception/step"].tolist():
             slot += step if step == 65535 else step + 1
@@ -410,7 +410,7 @@ def agree(reader: Packed, plain: Loaded, board: chess.Board, scores: Iterable[in
 
 
 def test_positions_with_accrued_scores(whole_game_tables: Path, packed: PackedTables) -> None:
-    """Those of two pawns with en passant rights."""
+    """Both forms agree for random positions and exceptions; those of two pawns include en passant rights."""
     for name, variant, seed, positions, meets in (
         ("KNvK", R, 93, sample(5, 300), "value better worse stays function"),
         ("KPvK", R, "", sample(8, 50), "CAPTURE value better exception function"),
@@ -434,7 +434,7 @@ def test_positions_with_accrued_scores(whole_game_tables: Path, packed: PackedTa
 
 
 def test_the_manifest_and_what_the_bytes_are_checked_by(tables: Path, packed: PackedTables) -> None:
-    """With the content from elsewhere: W and D of the plain table, functions from the blocks."""
+    """The manifest is checked with W and D of the plain table and functions decoded from the blocks."""
     reader, plain = reader_of(packed("KNvK"), tables), Loaded(table_path(tables, "KNvK", R))
     file = reader.file
     functions = np.zeros(int(file.attrs["size"]), np.uint32)

@@ -94,7 +94,8 @@ def test_one_side_as_a_source(name: str, tables: Path, packed: PackedTables) -> 
 def test_large_tables_without_pawns_are_read_as_they_are(
     tables: Path, packed: PackedTables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Unless there is a plain copy; the solver gets the same table from either."""
+    """A large table without a plain copy is decoded directly; with or without a copy the solver returns the
+    same table."""
     monkeypatch.setattr(sources_of_build, "SMALL", 0)
     material = Material.parse("KPvK")
     for name in ("KvK", "KRvK", "KBvK", "KNvK"):
@@ -114,7 +115,7 @@ def test_large_tables_without_pawns_are_read_as_they_are(
 def test_unpacking_reads_large_tables_in_threads_of_its_own(
     three_men: Path, packed: PackedTables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They rest on tables of the same sources, which the table that is unpacked must not hold."""
+    """Threads of the unpacking open sub-tables of the same sources, which must not be locked meanwhile."""
     monkeypatch.setattr(sources_of_build, "SMALL", 0)
     for name in ("KvK", "KRvK", "KBvK", "KNvK"):
         shutil.copy(table_path(three_men, name, R), tmp_path)
@@ -132,7 +133,7 @@ def test_unpacking_reads_large_tables_in_threads_of_its_own(
     ("name", "every"), [("KNvK", 150), ("KPvKP", 40_000), *exhaustive([("KBvKN", 3000), ("KPvKP", 1200)])]
 )
 def test_every_state_of_single_positions(name: str, every: int, tables: Path, packed: PackedTables) -> None:
-    """One position of ``every`` by chance, with all accrued scores."""
+    """One in ``every`` positions, chosen at random, with all accrued scores."""
     path, chance = packed(name), random.Random(name)
     layout, states = layout_of(Material.parse(name)), 0
     values = Values([tables], variant=R, max_open=64, cache_bytes=1 << 24)
@@ -194,12 +195,12 @@ def test_an_exit_is_asked_for_where_captures_decide(tables: Path, packed: Packed
         value, _ = full.read_fresh()
         slots = (Slot(int(slot)) for slot in np.flatnonzero(value[file.side] != NONE))
         needing = next(slot for slot in slots if file.fresh(file.side, slot) and asked)
-    with PackedFile(path) as file, pytest.raises(TbgenError, match="without the tables"):
+    with PackedFile(path) as file, pytest.raises(TbgenError, match="without the sub-tables"):
         file.fresh(file.side, needing)
 
 
 def test_what_a_table_of_four_men_takes(packed: PackedTables) -> None:
-    """Functions say FRESH."""
+    """The functions of the table contain FRESH."""
     with PackedFile(packed("KBvKN")) as file:
         assert FRESH in file.coding.entry_value
         assert int(file.coding.entry_start[-1]) == file.info.runs
@@ -207,7 +208,7 @@ def test_what_a_table_of_four_men_takes(packed: PackedTables) -> None:
 
 @pytest.mark.parametrize(("name", "one_in"), [("KBvKN", 100), *exhaustive([("KQvKR", 1000)])])
 def test_exceptions_which_would_repair_any_rule_are_few(name: str, one_in: int, packed: PackedTables) -> None:
-    """The last man, whose moves are derived apart, belongs to the stored side or to the other one."""
+    """The bit man, whose moves are derived separately, belongs to the stored or to the derived side."""
     with PackedFile(packed(name)) as file:
         slots, _, _ = file.exceptions()
         assert 0 < len(slots) < file.info.positions[1 - file.side] / one_in

@@ -88,7 +88,7 @@ def test_a_table_that_was_just_built_is_kept_if_it_is_small(
 def test_large_tables_are_read_from_their_files(
     three_men: Path, opened: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A table solved from them is the same, and the files are closed in the end."""
+    """A table solved from files of sub-tables is the same, and the files are closed at the end."""
     monkeypatch.setattr(module, "SMALL", size(KVK))
     with Sources(three_men, Variant.R_MOBILITY) as sources:
         around = {material: sources.get(material) for material in sorted(KPVK.successors())}

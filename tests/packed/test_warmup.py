@@ -16,7 +16,7 @@ KERNELS = (
 
 
 def test_a_kernel_has_one_signature(three_men: Path, tmp_path: Path) -> None:
-    """Alone, in batches, from a file and before there is one."""
+    """Single positions and batches, tables in files and in memory use the same compiled kernels."""
     warmup.compile_questions()
     warmup.compile_answers()
     warmup.compile_encoding()

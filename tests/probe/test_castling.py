@@ -77,7 +77,7 @@ def test_four_men_ply_by_ply(
 
 @pytest.mark.parametrize("row", ["R5KR", "1RK4R", "R1K1R3", "2RK3R", "R3K2R"])
 def test_castling_ends_all_rights(row: str) -> None:
-    """Also where it leaves the king on his square, so that he and the other rook still stand there."""
+    """Castling ends all rights even if the king stays on his square and the other rook has not moved."""
     board = chess.Board(f"4k3/8/8/8/8/8/8/{row} w - - 0 1", chess960=True)
     board.castling_rights = board.rooks
     home = home_of(board)
@@ -131,7 +131,7 @@ def test_packed_tables_say_the_same(men_and_rights: str, packed: PackedTables, t
 
 
 def test_missing_tables(own: Path) -> None:
-    """The one that is named is that of the position, whose sub-tables are built with it."""
+    """The error names the table of the position, because a build of it includes its sub-tables."""
     with tbgen.open_tablebase(own) as tables:
         for fen, name in (
             ("4k3/8/8/8/8/8/8/1N2K2R w K - 0 1", "KRNvK"),

@@ -68,7 +68,7 @@ def accrued_states(tablebase: Tablebase, name: str, count: int) -> list[State]:
 
 @pytest.mark.parametrize("name", ["KPvKP", *exhaustive(["KRvKN", "KQvKQ"])])
 def test_what_tables_do_not_store_is_none(name: str, tablebase: Tablebase, packed: Tablebase) -> None:
-    """Values are what they are; so are depths of fresh states, and those of 0."""
+    """Packed tables have all values, the depths of fresh states, and depths 0; other depths are None."""
     unknown = 0
     for board, accrued, full in accrued_states(tablebase, name, sample(30, 60)):
         assert packed.probe(board) == tablebase.probe(board)
@@ -96,7 +96,7 @@ def test_what_tables_do_not_store_is_none(name: str, tablebase: Tablebase, packe
 def test_searched_depths_are_those_that_tables_store(
     name: str, tablebase: Tablebase, packed: Tablebase
 ) -> None:
-    """Or none are found; never others."""
+    """A search finds the depth that a plain table stores, or none."""
     states = [
         found for found in accrued_states(tablebase, name, sample(15, 50)) if found[1] != found[2].value
     ]
@@ -115,7 +115,7 @@ def test_searched_depths_are_those_that_tables_store(
 
 
 def test_the_search_ends_where_tables_contradict_each_other(tablebase: Tablebase) -> None:
-    """No move keeps the value, or all states that do go round in circles."""
+    """The search gives up if no move keeps the value, or if the moves that do only repeat states."""
     _, state = state_of("1K6/3k3B/8/8/8/8/8/8 w - - 1 1", "-G1.5", Variant.R_MOBILITY)
     for value in ("-G9.5", "G5.5"):
         search = DepthSearch(lambda about: tablebase._values.of(about)._replace(depth=None))
@@ -124,8 +124,8 @@ def test_the_search_ends_where_tables_contradict_each_other(tablebase: Tablebase
 
 @pytest.mark.parametrize("name", ["KRvKP", *exhaustive(["KQvKR", "KPvKP"])])
 def test_lines_without_stored_depths(name: str, tablebase: Tablebase, packed: Tablebase) -> None:
-    """Each ply of them is a best one, they are as long as the depth says and come to the value; or they say
-    what they lack."""
+    """Each move of a line is a best move, and the line reaches the value after D(P, A) plies. Else the error
+    says which depths are missing."""
     rng = random.Random(name)
     starts: list[tuple[chess.Board, GScore | None]] = [
         (random_board(rng, Material.parse(name)), None) for _ in range(sample(7, 30))

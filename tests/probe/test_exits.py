@@ -67,7 +67,7 @@ def zeroing(board: chess.Board, captures_only: bool) -> Iterator[chess.Board]:
 
 @pytest.mark.parametrize("name", [*FEW, *exhaustive(MORE)])
 def test_where_zeroing_moves_lead(name: str) -> None:
-    """All of them, and none besides: captures of pinned men, promotions, rights to capture en passant.
+    """The list contains exactly the zeroing moves: captures of pinned men, promotions, en passant rights.
 
     Packed tables ask about positions without such a right.
     """

@@ -64,7 +64,7 @@ def test_all_positions(name: str, tablebase: Tablebase) -> None:
 
 @pytest.mark.parametrize(("name", "block"), [("KvK", 64), *exhaustive([("KBvK", 4096), ("KPvK", 50_000)])])
 def test_choices(name: str, block: int, tablebase: Tablebase, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By value, depth and side, whatever the size of blocks."""
+    """Selections by value, depth and side do not depend on the size of blocks."""
     table = tablebase.table(name)
     everything = table.positions()
     monkeypatch.setattr(positions, "BLOCK_SLOTS", block)

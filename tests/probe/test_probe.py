@@ -105,7 +105,7 @@ def best_first(moves: list[RankedMove], white: bool, accrued: GScore) -> list[ch
 
 
 def check_move(tables: Tablebase, board: chess.Board, result: ProbeResult, ranked: RankedMove) -> None:
-    """A move has the value and depth that the state has to which it leads."""
+    """A move has the value and depth of the state it leads to."""
     assert ranked.san == board.san(ranked.move)
     assert ranked.zeroing == board.is_zeroing(ranked.move)
     after = board.copy()

@@ -78,7 +78,7 @@ def alike(many: Iterable[object], ones: Iterable[object]) -> bool:
 
 
 def test_many_are_as_one_by_one(tablebase: Tablebase) -> None:
-    """Whatever the size of batches."""
+    """Answers do not depend on the size of batches."""
     boards, scores = random_questions(1, sample(120, 6000), all_materials(4))
     rng = random.Random(1)
     boards[::10] = [en_passant_board(rng) for _ in boards[::10]]
@@ -107,7 +107,7 @@ def test_endless_iterables(tablebase: Tablebase) -> None:
 
 
 def test_every_chunk_is_decoded_once(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Though the cache holds no more than a few."""
+    """Chunks are decoded once even if the cache has space for only a few."""
     materials = list(map(Material.parse, ("KRvK", "KPvK")))
     boards, _ = random_questions(6, sample(800, 3000), materials, bad=0)
     decoded: Counter[object] = Counter()
@@ -166,7 +166,7 @@ def test_arguments_of_another_kind(tablebase: Tablebase) -> None:
 
 
 def test_mobility_is_that_of_python_chess() -> None:
-    """Up to five men, pins, checks from two men, promotions and en passant among them."""
+    """Positions of up to five men, with pins, double checks, promotions and en passant."""
     rng, checks = random.Random(7), Counter[int]()
     materials, count = all_materials(5), sample(200, 20_000)
     boards = [random_board(rng, rng.choice(materials)) for _ in range(count)]
@@ -177,7 +177,7 @@ def test_mobility_is_that_of_python_chess() -> None:
 
 
 def test_notation_is_that_of_python_chess() -> None:
-    """It takes three alike for a notation with file and rank."""
+    """Only three like men can need both file and rank in the notation."""
     rng, longest, promoted = random.Random(8), 0, False
     names = ["KQQQvK", "KNNNvK", "KRRRvK", "KBBBvK", "KNNvK", "KRRvK", "KPPvK", "KPvKP", "KQPvK"]
     boards = [random_board(rng, Material.parse(rng.choice(names))) for _ in range(sample(150, 1600))]

@@ -61,7 +61,7 @@ def test_what_files_tell(syzygy: Syzygy) -> None:
 
 
 def test_a_cursed_win_is_a_win(syzygy: Syzygy, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files of five men are the first to have one: the answer is stood in for."""
+    """No file of fewer than five men has a cursed win, so the answer of the files is mocked."""
     for wdl, mover in ((2, "G0.0"), (1, "G0.0"), (-1, "-G0.0"), (-2, "-G0.0")):
         monkeypatch.setattr(syzygy._files, "get_wdl", Mock(return_value=wdl))
         for turn, score in ((chess.WHITE, GScore(mover)), (chess.BLACK, -GScore(mover))):
@@ -119,7 +119,7 @@ def test_a_truncated_file(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> N
 
 
 def test_what_damage_does_to_python_chess(syzygy: Syzygy, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It says a number that is none, or raises some error."""
+    """With damaged files python-chess returns an invalid number or raises one of several errors."""
     for said in (AssertionError(), RecursionError(), IndexError(), struct.error(), OSError(), 3, -4):
         monkeypatch.setattr(chess.syzygy.WdlTable, "probe_wdl_table", Mock(side_effect=[said]))
         with pytest.raises(DamagedTableError, match="published checksums"):

@@ -45,7 +45,7 @@ def test_fens_are_as_good_as_boards(tablebase: Tablebase) -> None:
 
 
 def test_what_the_seventh_field_tells(tablebase: Tablebase) -> None:
-    """It counts as on the command line, and what is given wins."""
+    """The seventh field counts as on the command line; an accrued score passed to the probe overrides it."""
     held = f"{KINGS} 3 60 -G5.5"
     for fen, given, accrued in (
         (f"{KINGS} 3 60", None, "-G8.5"),
@@ -139,7 +139,7 @@ def test_the_points_of_a_result(tablebase: Tablebase) -> None:
 
 
 def test_several_directories(reference_dir: Path, tmp_path: Path) -> None:
-    """The first one that has a table counts, and what is missing is missing from all of them."""
+    """A table is read from the first directory that has it; it is missing only if no directory has it."""
     r = Variant.R_MOBILITY
     one, other = tmp_path / "one", tmp_path / "other"
     for directory, names in ((one, ["KvK"]), (other, ["KBvK", "KNvK"])):
