@@ -53,7 +53,7 @@ class SolvingInterruptedError(KeyboardInterrupt):
         self.solution, self.interrupt = solution, interrupt
 
 
-_AGAIN_RATIO: Final = 1.3
+_RESOLVE_TIME_RATIO: Final = 1.3
 """Estimated ratio between the time to solve a cell again and the time of its sweeps, until it is measured.
 Most exits have been looked up by then."""
 
@@ -77,9 +77,9 @@ class Meter:
         self._end = time.perf_counter() + budget.seconds
         self._seconds: dict[tuple[int, bool], float] = {}
         """Seconds that the last cell of a size took, by slots and by whether it was solved again."""
-        self._sweeping: dict[int, float] = {}
+        self._sweep_seconds: dict[int, float] = {}
         """Seconds that the sweeps of the last cell of a size took, without looking up its exits, by slots."""
-        self._wins: dict[int, float] = {}
+        self._wins_seconds: dict[int, float] = {}
         """Seconds that the last search for forced mates in a cell of a size took, by slots."""
         self._reserved: list[tuple[int, bool]] = []
         """Cells for which the budget is reserved: slots, and whether they are solved again."""
@@ -110,7 +110,7 @@ class Meter:
             self._reserved = before
 
     def require_cell(self, size: int, again: bool) -> None:
-        """Check that the budget allows to solve a cell of ``size`` slots, for the first time or again.
+        """Check that the budget allows solving a cell of ``size`` slots, for the first time or again.
 
         :raises OutOfBudgetError: if not enough time or cells remain.
         """
@@ -133,7 +133,7 @@ class Meter:
 
         :raises OutOfBudgetError: if not enough time remains.
         """
-        self.require_seconds(self._sweeping.get(size, self.seconds_of([size]) / 2))
+        self.require_seconds(self._sweep_seconds.get(size, self.seconds_of([size]) / 2))
 
     def has_memory(self, size: int) -> bool:
         """Return whether ``size`` bytes may be in use besides :attr:`forcing_bytes`."""
@@ -156,11 +156,11 @@ class Meter:
         """
         if self._cells is not None:
             self._cells -= 1
-        self._seconds[size, again], self._sweeping[size] = seconds, sweeping
+        self._seconds[size, again], self._sweep_seconds[size] = seconds, sweeping
 
     def record_wins(self, size: int, seconds: float) -> None:
         """Record the time of a search for forced mates in a cell of ``size`` slots."""
-        self._wins[size] = seconds
+        self._wins_seconds[size] = seconds
 
     def has_time(self, seconds: float, cells: int) -> bool:
         """Return whether these numbers of seconds and cells remain."""
@@ -174,13 +174,15 @@ class Meter:
 
     def seconds_of_wins(self, size: int) -> float:
         """Estimate the time of a search for forced mates in a cell of ``size`` slots."""
-        return self._wins.get(size, seconds_of("wins", size, self.threads))
+        return self._wins_seconds.get(size, seconds_of("wins", size, self.threads))
 
     def _seconds_of(self, size: int, again: bool) -> float:
         first = self._seconds.get((size, False), seconds_of("cell", size))
         if not again:
             return first
-        return self._seconds.get((size, True), min(first, _AGAIN_RATIO * self._sweeping.get(size, first)))
+        return self._seconds.get(
+            (size, True), min(first, _RESOLVE_TIME_RATIO * self._sweep_seconds.get(size, first))
+        )
 
     @property
     def _seconds_reserved(self) -> float:
@@ -194,7 +196,11 @@ def memory_needed(size: int) -> int:
 
 COMMAND: Final = (sys.executable, "-P", "-m", "tbgen", "solve")
 """Command line of a solving process. With ``-P`` nothing is imported from the current directory."""
-KERNELS: Final = "tbgen.cells.cell_warmup"
+KERNEL_FAMILY: Final = "tbgen.cells.cell_warmup"
 """The family of kernels that solving needs."""
-COMPILE: Final = (*COMMAND[:2], "-c", f"from {KERNELS} import compile_kernels; compile_kernels()")
+COMPILE_COMMAND: Final = (
+    *COMMAND[:2],
+    "-c",
+    f"from {KERNEL_FAMILY} import compile_kernels; compile_kernels()",
+)
 """Command line that compiles these kernels, as a separate step."""

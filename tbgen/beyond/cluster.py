@@ -53,12 +53,12 @@ from tbgen.system.files import remove_leftovers
 def tasks_below(roots: Iterable[Cell], available: Callable[[Cell], bool]) -> dict[Cell, tuple[Cell, ...]]:
     """Return the cells below canonical cells that are large enough to be kept, in an order of solution.
 
-    Each comes with those of these cells that have to be solved before. Promotions and the roots themselves
-    are left out.
+    Each cell is mapped to the returned cells that have to be solved before it. Promotions and the roots
+    themselves are left out.
 
-    The bounds of a cell depend on which of its homes are solved, including those of promotions, and on the
-    homes of homes that are not solved. The same is true of the small cells that are solved with it. So a cell
-    comes after all of these that are among the cells.
+    The bounds of a cell depend on the cells that its moves lead to, promotions included, and on the next
+    cells after each of these that is not solved. The small cells that are solved in the same task have the
+    same dependencies. So a cell comes after every returned cell that it or one of its small cells depends on.
 
     :param available: returns whether bounds of a cell are available elsewhere, such as in tables.
     """
@@ -69,28 +69,30 @@ def tasks_below(roots: Iterable[Cell], available: Callable[[Cell], bool]) -> dic
     wanted = [cell for cell in found if cell.size >= MIN_KEPT_SLOTS and cell not in roots]
 
     @cache
-    def homes(cell: Cell) -> tuple[Cell, ...]:
+    def lower_cells(cell: Cell) -> tuple[Cell, ...]:
         return () if available(cell) else homes_below(cell, promotions=True)
 
     among = set(wanted)
-    before: dict[Cell, tuple[Cell, ...]] = {}
+    dependencies: dict[Cell, tuple[Cell, ...]] = {}
     for cell in wanted:
         near: dict[Cell, None] = {}
-        for home in dict.fromkeys(home for each in solved_with(cell, available) for home in homes(each)):
-            near[home] = None
-            if home not in among:
-                near |= dict.fromkeys(homes(home))
-        before[cell] = tuple(home for home in near if home in among)
-    return {cell: before[cell] for cell in TopologicalSorter(before).static_order()}
+        for lower in dict.fromkeys(
+            lower for each in solved_with(cell, available) for lower in lower_cells(each)
+        ):
+            near[lower] = None
+            if lower not in among:
+                near |= dict.fromkeys(lower_cells(lower))
+        dependencies[cell] = tuple(lower for lower in near if lower in among)
+    return {cell: dependencies[cell] for cell in TopologicalSorter(dependencies).static_order()}
 
 
 def solved_with(cell: Cell, available: Callable[[Cell], bool]) -> tuple[Cell, ...]:
-    """Return the small cells that every task solves before its cell since they are not kept, and the cell.
+    """Return the small cells that every task solves before its cell, as they are not kept, and the cell.
 
     :param available: returns whether bounds of a cell are available elsewhere, such as in tables.
     :returns: the cells in an order of solution, ``cell`` last.
     """
-    return tuple(cells_below(cell, lambda home: home.size >= MIN_KEPT_SLOTS or available(home)))
+    return tuple(cells_below(cell, lambda below: below.size >= MIN_KEPT_SLOTS or available(below)))
 
 
 def solve_cell(cell: Cell, below: Iterable[Cell], tables: Tables, directory: Path, threads: int) -> bool:
@@ -108,16 +110,16 @@ def solve_cell(cell: Cell, below: Iterable[Cell], tables: Tables, directory: Pat
         if not appears(path):
             raise TbgenError(f"{path} is solved but not visible: all machines must share {path.parent}")
     known = Known(tables, SolvedCells(kept))
-    for home in solved_with(cell, tables.has_cell):
+    for each in solved_with(cell, tables.has_cell):
         try:
-            bounds = Games(home, known, threads).solve()
+            bounds = Games(each, known, threads).solve()
         except NoCodeError:
-            if home == cell:
+            if each == cell:
                 return False
             continue
         known.cells.add(bounds)
     known.cells.wait_for_packing()
-    if kept.full or cell not in kept:  # if writing failed, an older file may remain
+    if kept.writing_failed or cell not in kept:  # if writing failed, an older file may remain
         raise TbgenError(notes[-1] if notes else f"a solved cell has vanished from {directory}")
     return True
 
@@ -140,7 +142,7 @@ def run_task(
     """
     place = place_of(get_worker())
     if problem := problem_of(Path(probe), version):
-        raise TbgenError(f"the worker {place}, which has joined, {problem}")
+        raise TbgenError(f"the newly joined worker {place} {problem}")
     try:
         compile_kernels()
         return solve_cell(cell, below, _tables(tuple(tables), threads), Path(directory), threads)
@@ -188,9 +190,9 @@ def solve_on_cluster(
     directory = directory.absolute()
     kept = KeptCells(directory, None)
     with Tablebase(*tables) as opened:
-        before = tasks_below(roots, Tables(opened).has_cell)
-    solved = {cell for cell in before if (packed := kept.get(cell)) is not None and is_complete(packed)}
-    if len(solved) == len(before):
+        dependencies = tasks_below(roots, Tables(opened).has_cell)
+    solved = {cell for cell in dependencies if (packed := kept.get(cell)) is not None and is_complete(packed)}
+    if len(solved) == len(dependencies):
         return len(solved)
     work = None
     try:
@@ -204,7 +206,7 @@ def solve_on_cluster(
                 probe=str(probe),
                 threads=threads,
             )
-            work = _Work(client, scheduler, before, solved, task, progress, patience)
+            work = _CellSubmitter(client, scheduler, dependencies, solved, task, progress, patience)
             work.run()
     except TbgenError as error:
         if work is None:
@@ -219,7 +221,7 @@ class StoppedClusterError(TbgenError):
 
 
 @dataclass
-class _Work:
+class _CellSubmitter:
     """Submits cells to the workers as soon as the cells that they depend on are done.
 
     At most as many cells are submitted as the workers have threads, so no submitted cell waits in a queue,
@@ -229,16 +231,16 @@ class _Work:
 
     client: Client
     scheduler: str
-    before: dict[Cell, tuple[Cell, ...]]
+    dependencies: dict[Cell, tuple[Cell, ...]]
     """The cells to solve, each with the cells that it depends on."""
     done: set[Cell]
     task: Callable[..., bool]
     progress: Callable[[int, int], None]
     patience: float
 
-    news: "SimpleQueue[Future]" = field(default_factory=SimpleQueue)
+    ended_tasks: "SimpleQueue[Future]" = field(default_factory=SimpleQueue)
     """Tasks that have ended."""
-    at_work: dict[str, tuple[Cell, Future]] = field(default_factory=dict)
+    running_tasks: dict[str, tuple[Cell, Future]] = field(default_factory=dict)
     deaths: Counter[Cell] = field(default_factory=Counter)
     refused: set[Cell] = field(default_factory=set)
     """Cells whose scores cannot be stored."""
@@ -250,18 +252,18 @@ class _Work:
         """
         last_seen = next_check = time.monotonic()
         try:
-            while len(self.done) < len(self.before):
+            while len(self.done) < len(self.dependencies):
                 if time.monotonic() >= next_check:
                     workers = connected_workers(self.client, self.scheduler)
                     last_seen = self._check(workers, last_seen)
                     self._submit(workers)
                     next_check = time.monotonic() + _TICK_SECONDS
                 with contextlib.suppress(Empty):
-                    self._handle(self.news.get(timeout=_TICK_SECONDS))
+                    self._handle(self.ended_tasks.get(timeout=_TICK_SECONDS))
                     next_check = time.monotonic()
         finally:
-            if self.at_work and self.client.status == "running":
-                self.client.cancel([future for _, future in self.at_work.values()])
+            if self.running_tasks and self.client.status == "running":
+                self.client.cancel([future for _, future in self.running_tasks.values()])
 
     def _check(self, workers: list[Worker], last_seen: float) -> float:
         """Check that the workers can solve the remaining cells; return when a worker was last connected.
@@ -269,7 +271,7 @@ class _Work:
         :param last_seen: the time when a worker was connected at earlier checks.
         :raises TbgenError: if they cannot, or if no worker has been connected for ``patience`` seconds.
         """
-        cells = self.before.keys() - self.done
+        cells = self.dependencies.keys() - self.done
         need, most = (max(values, default=0) for values in (map(_memory, cells), (w.memory for w in workers)))
         if workers and need > most:
             raise TbgenError(
@@ -284,36 +286,38 @@ class _Work:
 
     def _submit(self, workers: list[Worker]) -> None:
         """Submit cells that can be solved now to idle threads of the workers."""
-        idle = sum(worker.threads for worker in workers) - len(self.at_work)
-        busy = {cell for cell, _ in self.at_work.values()}
-        for cell, before in self.before.items():
+        idle = sum(worker.threads for worker in workers) - len(self.running_tasks)
+        busy = {cell for cell, _ in self.running_tasks.values()}
+        for cell, dependencies in self.dependencies.items():
             if idle <= 0:
                 break
-            if cell in self.done or cell in busy or not self.done.issuperset(before):
+            if cell in self.done or cell in busy or not self.done.issuperset(dependencies):
                 continue
             key = f"cell-{name_of(cell).replace(' ', '-').replace('/', '.')}-{secrets.token_hex(4)}"
-            below = [each for each in before if each not in self.refused]
+            below = [each for each in dependencies if each not in self.refused]
             future = self.client.submit(
                 self.task, cell, below, key=key, resources={MEMORY: _memory(cell)}, pure=False
             )
-            self.at_work[key] = cell, future
-            future.add_done_callback(self.news.put)
+            self.running_tasks[key] = cell, future
+            future.add_done_callback(self.ended_tasks.put)
             idle -= 1
 
     def _handle(self, future: Future) -> None:
         """Handle a task that is finished, failed or lost; the cell of a lost task will be submitted again."""
-        if future.key not in self.at_work:
+        if future.key not in self.running_tasks:
             return
-        cell, _ = self.at_work.pop(future.key)
+        cell, _ = self.running_tasks.pop(future.key)
         if future.status == "error":
             error = future.exception()
             if not isinstance(error, KilledWorker):
-                raise error if isinstance(error, TbgenError) else TbgenError(f"no cell: {first_line(error)}")
+                if isinstance(error, TbgenError):
+                    raise error
+                raise TbgenError(f"a cell could not be solved: {first_line(error)}")
             self.deaths[cell] += 1
             if self.deaths[cell] >= _MAX_TRIES:
                 raise TbgenError(
-                    f"all workers died that tried to solve {name_of(cell)}: see their logs; it may need more "
-                    f"memory than the estimated {mib(_memory(cell))}"
+                    f"all workers that tried to solve {name_of(cell)} died: see their logs; it may need "
+                    f"more memory than the estimated {mib(_memory(cell))}"
                 )
         elif future.status == "finished":
             try:
@@ -323,7 +327,7 @@ class _Work:
             if not solved:
                 self.refused.add(cell)
             self.done.add(cell)
-            self.progress(len(self.done), len(self.before))
+            self.progress(len(self.done), len(self.dependencies))
         elif self.client.status != "running":
             raise gone(self.scheduler)
 

@@ -34,12 +34,12 @@ class StructureDocument(Document):
     white: list[str]
     black: list[str]
     cells: dict[str, Count]
-    """Numbers of cells, by slots for one side to move."""
+    """Number of cells by size, in slots for one side to move."""
     seconds: float
 
 
-class WholesDocument(Document):
-    """Whole cells, in which a promoted man is one mobile man more than other cells can have.
+class WholeCellsDocument(Document):
+    """Whole cells: a promoted man is mobile too, so they have one mobile man more than the usual maximum.
 
     Their values are found only if nothing else remains to try (docs/solve_reference.md, Promotions).
     """
@@ -61,9 +61,9 @@ class EstimateDocument(Document):
     """Whether all these cells were counted."""
     structures: list[StructureDocument]
     promoted: dict[str, Count]
-    """Numbers of further cells that promotions from these cells lead to, by slots; only those that play needs
-    are solved."""
-    wholes: WholesDocument | None
+    """Number of further cells that promotions from these cells lead to, by size in slots. Only the cells that
+    play needs are solved."""
+    wholes: WholeCellsDocument | None
     threads: Count
     seconds: float
     memory: Count
@@ -72,16 +72,18 @@ class EstimateDocument(Document):
     """Bytes of the cells in a directory of cells."""
 
 
-def estimate(roots: Sequence[Sequence[Cell]], tables: Tablebase, threads: int, most: int) -> EstimateDocument:
+def estimate(
+    roots: Sequence[Sequence[Cell]], tables: Tablebase, threads: int, max_cells: int
+) -> EstimateDocument:
     """Estimate the cost of solving positions.
 
     :param roots: for each position, the canonical cells in which it is solved.
-    :param threads: number of threads, as in :class:`tbgen.beyond.budget.Budget`; at most the number of
-        processors counts.
-    :param most: maximum number of cells to count.
+    :param threads: number of threads, as in :class:`tbgen.beyond.budget.Budget`; capped at the number of
+        processors.
+    :param max_cells: maximum number of cells to count.
     """
     available, threads = available_in(tables), min(threads, processors())
-    cells, complete = cells_to_solve(chain.from_iterable(roots), available, most)
+    cells, complete = cells_to_solve(chain.from_iterable(roots), available, max_cells)
     promoted = {
         home
         for cell in cells
@@ -94,8 +96,10 @@ def estimate(roots: Sequence[Sequence[Cell]], tables: Tablebase, threads: int, m
         cells=len(cells),
         complete=complete,
         structures=_structures(cells, threads),
-        promoted=_by_slots(promoted),
-        wholes=WholesDocument(len(wholes), *wholes_cost([*wholes], MAX_MOBILE, threads)) if wholes else None,
+        promoted=_counts_by_size(promoted),
+        wholes=WholeCellsDocument(len(wholes), *wholes_cost([*wholes], MAX_MOBILE, threads))
+        if wholes
+        else None,
         threads=threads,
         seconds=seconds_to_solve(cells, threads),
         memory=memory_needed(max((cell.size for cell in cells), default=0)),
@@ -104,18 +108,20 @@ def estimate(roots: Sequence[Sequence[Cell]], tables: Tablebase, threads: int, m
 
 
 def cells_to_solve(
-    roots: Iterable[Cell], available: Callable[[Cell], bool], most: int
+    roots: Iterable[Cell], available: Callable[[Cell], bool], max_cells: int
 ) -> tuple[frozenset[Cell], bool]:
     """Return the cells that canonical cells depend on, without promotions, and whether all are included.
 
     :param available: returns whether a table holds the positions of a cell.
-    :param most: maximum number of cells.
+    :param max_cells: maximum number of cells.
     """
     cells: set[Cell] = set()
     complete = True
     for root in roots:
         if not available(root):
-            found = cells_below(root, lambda cell: cell in cells or available(cell), most=most - len(cells))
+            found = cells_below(
+                root, lambda cell: cell in cells or available(cell), most=max_cells - len(cells)
+            )
             cells.update(found)
             complete &= root in found
     return frozenset(cells), complete
@@ -128,7 +134,9 @@ def _structures(cells: Iterable[Cell], threads: int) -> list[StructureDocument]:
         found[cell.pawns].append(cell)
     timed = sorted((-seconds_to_solve(same, threads), pawns) for pawns, same in found.items())
     return [
-        StructureDocument(_squares_of(white), _squares_of(black), _by_slots(found[white, black]), -seconds)
+        StructureDocument(
+            _squares_of(white), _squares_of(black), _counts_by_size(found[white, black]), -seconds
+        )
         for seconds, (white, black) in timed
     ]
 
@@ -138,6 +146,6 @@ def _squares_of(pawns: int) -> list[str]:
     return [chess.square_name(square) for square in chess.scan_forward(pawns)]
 
 
-def _by_slots(cells: Iterable[Cell]) -> dict[str, int]:
+def _counts_by_size(cells: Iterable[Cell]) -> dict[str, int]:
     sizes = Counter(cell.size for cell in cells)
     return {str(size): count for size, count in sorted(sizes.items())}

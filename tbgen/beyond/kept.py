@@ -35,10 +35,10 @@ MIN_KEPT_SLOTS: Final = 64**3
 """Minimum number of slots of cells that are kept; solving smaller cells again is faster than reading them."""
 DEFAULT_BYTES: Final = 10 << 30
 """Default limit for the files of a directory."""
-UNPROVED: Final = "unproved"
+UNPROVED_DIRECTORY: Final = "unproved"
 """Name of the subdirectory of cells that depend on unproved bounds."""
 
-_EARLIER: Final = "*.cell.h5"
+_OLD_FILE_PATTERN: Final = "*.cell.h5"
 """Pattern of the file names of the first version."""
 _REMEDY: Final = "choose another directory for cells"
 
@@ -52,9 +52,9 @@ class KeptCells:
 
     :param most: maximum number of bytes of all files; None for no limit.
     :param note: called with a sentence about each file that cannot be used or written; solving continues.
-    :param proved: another directory, from which cells are read that this one lacks.
-    :raises UsageError: if the directory is something else.
-    :raises TbgenError: if it cannot be made.
+    :param proved: another directory, for reading cells that this one lacks.
+    :raises UsageError: if the path is not a directory.
+    :raises TbgenError: if the directory cannot be made.
     """
 
     def __init__(
@@ -68,12 +68,12 @@ class KeptCells:
         make_directory(directory, remedy=_REMEDY)
         self.directory, self._most, self._note, self._proved = directory, most, note, proved
         self._seen: dict[Cell, Stamp] = {}
-        """The files that were read or written last."""
+        """The stamp of each cell's file when it was last read or written here."""
         self._unusable: dict[Cell, Stamp] = {}
-        """The files that cannot be used."""
-        self.full = False
+        """The stamp of each cell's file that cannot be used."""
+        self.writing_failed = False
         """Whether writing has failed, so that no further cells are kept."""
-        if earlier := sum(1 for _ in directory.glob(_EARLIER)):
+        if earlier := sum(1 for _ in directory.glob(_OLD_FILE_PATTERN)):
             note(f"{directory} has {earlier} cells of an earlier version, which are of no use: remove them")
 
     def for_unproved(self) -> "KeptCells":
@@ -81,27 +81,27 @@ class KeptCells:
 
         They include the cells of this directory, which are read but not changed.
         """
-        return KeptCells(self.directory / UNPROVED, self._most, self._note, self)
+        return KeptCells(self.directory / UNPROVED_DIRECTORY, self._most, self._note, self)
 
     def __contains__(self, cell: Cell) -> bool:
         """Return whether a canonical cell has a file that has not turned out to be unusable."""
-        if (holder := self._holder(cell)) is not self:
-            return cell in holder
+        if (source := self._source_of(cell)) is not self:
+            return cell in source
         stamp = None if cell.size < MIN_KEPT_SLOTS else _stamp(self.path(cell))
         return stamp is not None and stamp != self._unusable.get(cell)
 
     def last_stamp(self, cell: Cell) -> Stamp | None:
         """Return the stamp of a cell's file when it was last read or written here; None if it never was."""
-        return self._holder(cell)._seen.get(cell)
+        return self._source_of(cell)._seen.get(cell)
 
     def changed(self, cell: Cell) -> bool:
         """Return whether the file of a cell is newer than the last one read or written here."""
-        return cell in self and _stamp(self._holder(cell).path(cell)) != self.last_stamp(cell)
+        return cell in self and _stamp(self._source_of(cell).path(cell)) != self.last_stamp(cell)
 
     def get(self, cell: Cell) -> PackedBounds | None:
         """Return the bounds of a canonical cell; None if they are not kept or cannot be used."""
-        if (holder := self._holder(cell)) is not self:
-            return holder.get(cell)
+        if (source := self._source_of(cell)) is not self:
+            return source.get(cell)
         if cell not in self:
             return None
         path = self.path(cell)
@@ -124,22 +124,22 @@ class KeptCells:
 
         :param reason: the reason, as the second half of a sentence.
         """
-        holder = self._holder(cell)
-        path = holder.path(cell)
+        source = self._source_of(cell)
+        path = source.path(cell)
         if (stamp := _stamp(path)) is not None:
-            holder._unusable[cell] = stamp
+            source._unusable[cell] = stamp
             self._note(f"{path} is not used, and will be replaced when its cell is solved again: {reason}")
 
     def put(self, cell: Cell, bounds: PackedBounds) -> bool:
         """Keep the bounds of a canonical cell, unless it is small; return whether they are kept."""
-        if cell.size < MIN_KEPT_SLOTS or self.full:
+        if cell.size < MIN_KEPT_SLOTS or self.writing_failed:
             return False
         path = self.path(cell)
         try:
             with written_aside(path, remedy=_REMEDY) as temporary, write_errors(path, remedy=_REMEDY):
                 temporary.write_bytes(bytes_of(name_of(cell), bounds))
         except TbgenError as error:
-            self.full = True
+            self.writing_failed = True
             self._note(f"{error}; solving continues without keeping further cells")
             return False
         if (stamp := _stamp(path)) is not None:
@@ -151,7 +151,7 @@ class KeptCells:
         """Return the path of the file of a canonical cell."""
         return self.directory / file_name(name_of(cell))
 
-    def _holder(self, cell: Cell) -> "KeptCells":
+    def _source_of(self, cell: Cell) -> "KeptCells":
         """Return the directory from which a canonical cell is read: this one or ``proved``."""
         return self if self._proved is None or _stamp(self.path(cell)) is not None else self._proved
 

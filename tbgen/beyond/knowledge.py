@@ -223,7 +223,7 @@ class CellLayers:
             if not self._meter.has_memory(self._kept + fresh.nbytes):
                 self._layers.clear()
             score = GScore.from_code(accrued)
-            layer = games.accrued(fresh, score)
+            layer = games.accrued_bounds(fresh, score)
             self._layers[key] = self._known.cells.version(fresh.cell), layer
             if self._made is not None:
                 self._made(fresh, layer, score)

@@ -30,11 +30,11 @@ SAMPLE_DIVISOR: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class ForwardProof:
-    """Amount of the results that has been proved forward.
+    """How many of the results have been proved forward.
 
     :ivar cells: number of solutions of cells; a cell that was solved again counts again.
     :ivar states: number of states proved from their successors, in both games.
-    :ivar sampled: number of those ``cells`` that are large, of which one position in 64 was proved.
+    :ivar sampled: number of large ones among ``cells``; in each of these, one position in 64 was proved.
     """
 
     cells: int = 0
@@ -52,15 +52,15 @@ class _SolvedCell(NamedTuple):
 class Ledger:
     """The question of a search, and its solutions, which are numbered from 1 on.
 
-    All cells are canonical. Scores are those that the state's canonical cell has.
+    All cells are canonical. Scores have the colours of the state's canonical cell.
 
     :param known: the tables, and the solutions of earlier searches.
     :param root: the cell of the state.
     :param narrow: whether questions may have a window. A proof needs all scores.
     :ivar solved: number of solutions, including searches for forced mates and solutions of whole cells.
     :ivar refused: cells that take too much time or memory, or whose scores cannot be stored.
-    :ivar refused_wins: homes of promotions after which finding forced mates takes too much time or memory.
-    :ivar refused_promotions: homes of promotions after which finding values takes too much time or memory.
+    :ivar refused_wins: cells after promotions in which finding forced mates takes too much time or memory.
+    :ivar refused_promotions: cells after promotions in which finding values takes too much time or memory.
     """
 
     def __init__(self, known: Known, root: Cell, *, narrow: bool) -> None:
@@ -71,11 +71,11 @@ class Ledger:
         self._tried: Interval | None = None
         """The interval of the state when the close window around its accrued score was tried last."""
         self.solved = 0
-        self._last: dict[tuple[Cell, int], _SolvedCell] = {}
+        self._last_solution: dict[tuple[Cell, int], _SolvedCell] = {}
         """The last solution that narrowed each end of each cell."""
-        self._won: dict[Cell, int] = {}
+        self._wins_number: dict[Cell, int] = {}
         """Number of the solution that found the forced mates in a whole cell or in its mirror image."""
-        self._ahead: set[tuple[Cell, int]] = set()
+        self._solved_ahead: set[tuple[Cell, int]] = set()
         """Ends of cells that have been solved only with pawns of one side standing still."""
         self.refused: set[Cell] = set()
         self.refused_wins: set[Cell] = set()
@@ -102,7 +102,7 @@ class Ledger:
         yield interval
 
     def relevant_scores(self, cell: Cell) -> Interval:
-        """Return the scores between which positions of a cell matter to the question."""
+        """Return the interval of scores that the question needs to distinguish in a cell."""
         if cell not in self._relevant:
             colours = {False} if cell == self._root else colours_below(self._root, cell)
             sides = [self._question.swapped if swapped else self._question for swapped in colours]
@@ -114,7 +114,7 @@ class Ledger:
         return self.relevant_scores(cell) if cell.size >= _MIN_WINDOW_SLOTS else ALL_SCORES
 
     def complete_window(self, cell: Cell) -> Interval:
-        """Return the scores between which a solution of a cell finds the best bounds that are possible now.
+        """Return the interval of scores in which solving a cell now finds the best possible bounds.
 
         The windows of the cells below limit those of the cell.
         """
@@ -131,51 +131,55 @@ class Ledger:
         number = self.solved + solutions
         for bounds in found:
             ends = product([bounds.cell], bounds.ends)
-            self._last |= dict.fromkeys(ends, _SolvedCell(number, bounds.window))
+            self._last_solution |= dict.fromkeys(ends, _SolvedCell(number, bounds.window))
         self.solved = number
 
     def add_wins(self, whole: Cell) -> None:
         """Record that the forced mates in a whole cell have been found."""
         self.solved += 1
-        self._won |= dict.fromkeys((whole, whole.image(MIRROR_FILES)), self.solved)
+        self._wins_number |= dict.fromkeys((whole, whole.image(MIRROR_FILES)), self.solved)
 
     def add_looked_up(self, cells: Iterable[Cell]) -> None:
         """Record cells that are now looked up in tables, so that cells above them may be solved again."""
-        self._last |= dict.fromkeys(product(cells, ENDS), _SolvedCell(self.solved + 1, ALL_SCORES))
+        self._last_solution |= dict.fromkeys(product(cells, ENDS), _SolvedCell(self.solved + 1, ALL_SCORES))
 
     def add_ahead(self, cell: Cell, ends: Iterable[int]) -> None:
         """Record that a cell has been solved at some ends with pawns of one side standing still."""
-        self._ahead |= {(cell, end) for end in ends}
+        self._solved_ahead |= {(cell, end) for end in ends}
 
     def add_complete(self, cell: Cell) -> None:
         """Record that a cell has been solved after all cells that it depends on."""
-        self._ahead -= {(cell, end) for end in ENDS}
+        self._solved_ahead -= {(cell, end) for end in ENDS}
 
     def has_solved(self, cell: Cell) -> bool:
         """Return whether this search has solved any end of a cell."""
-        return any((cell, end) in self._last for end in ENDS)
+        return any((cell, end) in self._last_solution for end in ENDS)
 
     def is_answered(self, cell: Cell, end: int) -> bool:
         """Return whether the window in which a cell was solved last is wide enough, at one end.
 
-        A cell of an earlier run that has only the other end is not answered. A cell of this run is: its
-        missing end is left to the chooser and to promotions.
+        If only the other end is available, and from an earlier search, the answer is False. If this search
+        has solved only the other end, the answer may be True: the missing end is left to
+        :class:`tbgen.beyond.choices.Chooser` and to promotions.
         """
-        if (last := self._last.get((cell, end))) is not None:
+        if (last := self._last_solution.get((cell, end))) is not None:
             return last.window.covers(self.window(cell))
-        if (cell, 1 - end) not in self._last and end not in self._known.cells.ends(cell):
+        if (cell, 1 - end) not in self._last_solution and end not in self._known.cells.ends(cell):
             return False
         return self._known.cells.window(cell).covers(self.window(cell))
 
     def is_solved(self, cell: Cell) -> bool:
-        """Return whether a canonical cell is solved as far as the question needs, and not only ahead."""
-        if any((cell, end) in self._ahead for end in ENDS) or cell not in self._known.cells:
+        """Return whether a canonical cell is solved, moves of all pawns included, as far as the question
+        needs."""
+        if any((cell, end) in self._solved_ahead for end in ENDS) or cell not in self._known.cells:
             return False
         return all(self.is_answered(cell, end) for end in ENDS)
 
     def is_solved_ahead(self, cell: Cell, end: int) -> bool:
-        """Return whether a canonical cell has been solved at one end, even if only ahead."""
-        return (cell, end) in self._ahead or (cell in self._known.cells and self.is_answered(cell, end))
+        """Return whether a canonical cell is solved at one end, even if only with pawns standing still."""
+        return (cell, end) in self._solved_ahead or (
+            cell in self._known.cells and self.is_answered(cell, end)
+        )
 
     def is_done(self, cell: Cell) -> bool:
         """Return whether a canonical cell need not be solved, or has been refused."""
@@ -190,9 +194,9 @@ class Ledger:
         :param home: a cell below.
         :param swapped: whether ``home`` has the colours swapped.
         """
-        last, below = self._last.get((cell, end)), self._last.get((home, end ^ swapped))
+        last, below = self._last_solution.get((cell, end)), self._last_solution.get((home, end ^ swapped))
         if last is None:
             return True
-        wins = [self._won.get(whole, 0) for whole in whole_cells_of(home, self._known.won.mobile)]
+        wins = [self._wins_number.get(whole, 0) for whole in whole_cells_of(home, self._known.won.mobile)]
         later = max(0 if below is None else below.number, *wins, 0) > last.number
         return later or not self.is_answered(cell, end)

@@ -38,8 +38,8 @@ class SolvedMove:
     :ivar uci: the move in UCI notation.
     :ivar san: the move in short algebraic notation.
     :ivar zeroing: whether it is a capture or a pawn move, which resets the accrued score.
-    :ivar lower: the score that White gets at least.
-    :ivar upper: the score that White gets at most.
+    :ivar lower: lower bound of the value, the score that White is sure of.
+    :ivar upper: upper bound of the value, the score that Black is sure of.
     :ivar depth: depth in plies of the state after the move; None if it is not proved.
     """
 
@@ -62,8 +62,8 @@ class Solution:
 
     :ivar position_score: the position score.
     :ivar accrued: the accrued score, with the position score folded in.
-    :ivar lower: the score that White gets at least.
-    :ivar upper: the score that White gets at most.
+    :ivar lower: lower bound of the value, the score that White is sure of.
+    :ivar upper: upper bound of the value, the score that Black is sure of.
     :ivar depth: plies until the accrued score equals the value; None if they are not proved.
     :ivar moves: the legal moves, best first.
     :ivar cells: number of solutions of cells; a cell that was solved again counts again.
@@ -75,12 +75,12 @@ class Solution:
         proves the upper bound; empty for a bound that is proved by forcing moves.
     :ivar forcing: whether the lower bound is proved by forcing moves of White, and whether the upper bound is
         proved by forcing moves of Black.
-    :ivar holds: how one man holds another, if the bounds are proved with one mobile man of each side and the
-        mobile men were chosen.
+    :ivar holds: how one man holds another; empty unless each side has one mobile man and the caller chose the
+        mobile men.
     :ivar plans: the first moves of play that shows the lower bound, and of play that shows the upper bound.
         Both are best play if the value is proved in cells. A plan has at most twelve plies, and fewer if the
         next one would take much work. It is empty if tables answer, and for a bound that always holds.
-    :ivar gaps: the kinds of moves that keep the bounds apart, those of most positions first.
+    :ivar gaps: the kinds of moves that keep the bounds apart, those in most positions first.
     :ivar narrowing: the cost of the cells that might close the gaps; None if there are none.
     :ivar proof: how much has been proved forward; None if no proof was requested.
     :ivar line: best play of both sides until the accrued score equals the value, or until only Syzygy files
@@ -123,7 +123,7 @@ class Solution:
         return ProvedValue(ScoreInterval(self.lower, self.upper), self.depth)
 
 
-class Collection:
+class BoundsCollector:
     """Collects the best bounds of one state from forcing moves and from searches with sets of mobile men.
 
     :param accrued: the accrued score, up to G63.0.
@@ -146,8 +146,8 @@ class Collection:
         self._holds: list[tuple[Hold, ...]] = [(), ()]
         self.searches: list[Search] = []
         """The searches that prove the best lower and the best upper bound of all searches."""
-        self._refused: NoCodeError | None = None
-        """The error for which no cell was solved."""
+        self._refusal: NoCodeError | None = None
+        """The error because of which no cell was solved."""
         self._forcing: list[ForcingProof | None] = [None, None]
         """The forcing moves that prove the lower and the upper bound; None if a search proves the bound."""
         self.cells = 0
@@ -176,7 +176,7 @@ class Collection:
             except NoCodeError as error:
                 refused = error
             search.report()
-        self._refused = refused if not self.searches or self._refused else None
+        self._refusal = refused if not self.searches or self._refusal else None
         self._stops |= {stop} if stop else set()
         self.cells += search.solved
         found = search.answer()
@@ -247,13 +247,13 @@ class Collection:
         shortage = None if attackers is None else attackers.shortage
         if shortage is not None:
             self._stops.add(shortage)
-        elif self._refused is not None and self.answer.value == WORST and self.interrupt is None:
-            raise self._refused
+        elif self._refusal is not None and self.answer.value == WORST and self.interrupt is None:
+            raise self._refusal
 
     def solution(self, line: bool) -> Solution:
         """Return everything that is proved, with lines if ``line`` is set."""
         board, answer = self._board, self.answer
-        ranked = sorted(self._moves.items(), key=lambda each: _order(each[1], board.turn))
+        ranked = sorted(self._moves.items(), key=lambda each: _sort_key(each[1], board.turn))
         moves = tuple(
             SolvedMove(move.uci(), board.san(move), board.is_zeroing(move), *scores(after.value), after.depth)
             for move, after in ranked
@@ -296,7 +296,7 @@ class Collection:
         return lower, upper
 
     def _make_layers(self, largest: int) -> None:
-        """Allow layers to be made of cells of at most ``largest`` slots."""
+        """Allow making the layers of cells of at most ``largest`` slots."""
         for search in self.searches:
             search.layers.largest = largest
 
@@ -322,7 +322,7 @@ def scores(interval: Interval) -> tuple[GScore, GScore]:
     return GScore.from_code(interval.lower), GScore.from_code(interval.upper)
 
 
-def _order(answer: Answer, white: bool) -> tuple[int, int, int]:
+def _sort_key(answer: Answer, white: bool) -> tuple[int, int, int]:
     """Return the sort key of a move: the score the mover is sure of, the score hoped for, and the depth."""
     lower, upper = answer.value
     return (lower, upper, answer.depth or 0) if white else (-upper, -lower, answer.depth or 0)

@@ -17,7 +17,7 @@ from tbgen.beyond.kept import KeptCells
 from tbgen.beyond.knowledge import Known
 from tbgen.beyond.ledger import ForwardProof
 from tbgen.beyond.search import Search
-from tbgen.beyond.solution import Collection, Solution, SolvedMove, scores
+from tbgen.beyond.solution import BoundsCollector, Solution, SolvedMove, scores
 from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.structures import Mobile, sets_to_try
 from tbgen.beyond.table_source import Tables
@@ -42,8 +42,8 @@ _FORCING_TIME_SHARE: Final = 1 / 2
 """Share of the time for forcing moves before any cell is solved."""
 _FORCING_DIVISOR: Final = 8
 """Forcing moves may use an eighth of the memory, if enough remains for the largest cell."""
-_OPEN_DIVISOR: Final = 4
-"""Open solved cells may use a quarter of the memory."""
+_UNPACKED_CELLS_DIVISOR: Final = 4
+"""Solved cells that are kept unpacked may use a quarter of the memory."""
 _logger = logging.getLogger(__name__)
 
 
@@ -70,7 +70,7 @@ def solve(
     :param accrued: the accrued score, as text or as a score; ``FRESH`` for the position score; None for that
         of the FEN or the board.
     :param tables: tables that may be used, or their directory; None for that of ``$TBGEN_DIR``, else
-        ``data``. Positions that they hold are answered from them, and they are the first exit source.
+        ``data``. A position that they contain is looked up in them; otherwise they are the first exit source.
     :param budget: limits of time, memory and threads; None for 8 GiB and unlimited time.
     :param mobile: squares of the men that may move within the position's cell; ``"auto"`` for several sets in
         turn, small sets first; None for all kings and pieces if these are at most four and memory allows it,
@@ -80,11 +80,11 @@ def solve(
     :param syzygy: Syzygy files that may be used where no table has the position; they are not proved.
     :param known: the knowledge of earlier positions in memory, made by :func:`knowledge` from the same
         tables, cells and files; not used with ``verify``.
-    :param verify: whether to prove all results forward, in time that does not count. Tables are not proved
-        again; ``tbgen verify`` does that.
+    :param verify: whether to prove all results forward; the time for this does not count against the budget.
+        Tables are not proved again; ``tbgen verify`` does that.
     :param line: whether to add play that shows the proved bounds.
     :param progress: called with the progress.
-    :raises SolvingInterruptedError: on an interrupt (Ctrl-C), with the solution up to then.
+    :raises SolvingInterruptedError: on an interrupt (Ctrl-C), with the solution found so far.
     :raises WrongBoundError: if the proof finds a wrong bound.
     :raises UsageError: if the position, the accrued score or the mobile men are invalid, or if the mobile men
         take more memory than is allowed.
@@ -94,14 +94,14 @@ def solve(
     validate(board)
     budget = budget or Budget()
     with nullcontext(tables) if isinstance(tables, Tablebase) else Tablebase(tables) as opened:
-        solution = _in_tables(opened, board, stated, budget, line)
+        solution = _solution_from_tables(opened, board, stated, budget, line)
         if solution is not None:
             return replace(solution, proof=ForwardProof()) if verify else solution
         more_to_solve = known is not None  # the caller keeps this knowledge for further positions
         if known is None or verify:
             known = knowledge(opened, budget, None if verify else kept, syzygy)
         try:
-            return _by_cells(known, board, stated, budget, mobile, verify, line, progress)
+            return _solve_with_cells(known, board, stated, budget, mobile, verify, line, progress)
         finally:
             known.cells.wait_for_packing()
             if not more_to_solve:
@@ -116,10 +116,12 @@ def knowledge(
     others: list[ExitSource] = [] if syzygy is None else [SyzygyExits(syzygy)]  # add other exit sources here
     if kept is not None and not all(source.proved for source in others):
         kept = kept.for_unproved()
-    return Known(Tables(tables, budget.threads), SolvedCells(kept, budget.memory // _OPEN_DIVISOR), *others)
+    return Known(
+        Tables(tables, budget.threads), SolvedCells(kept, budget.memory // _UNPACKED_CELLS_DIVISOR), *others
+    )
 
 
-def _in_tables(
+def _solution_from_tables(
     tables: Tablebase, board: chess.Board, stated: GScore | Fresh | None, budget: Budget, line: bool
 ) -> Solution | None:
     """Return the solution from tables; None if they do not hold the position."""
@@ -143,7 +145,7 @@ def _in_tables(
     return solution
 
 
-def _by_cells(
+def _solve_with_cells(
     known: Known,
     board: chess.Board,
     stated: GScore | Fresh | None,
@@ -158,7 +160,7 @@ def _by_cells(
     if rank_of(score) > MAX_CODED_RANK:
         raise NoCodeError(Cell.of_board(board, sets[0]))
     compile_kernels()
-    collection = Collection(board, score, budget, with_holds=mobile is not None, all_fit=all_fit)
+    collection = BoundsCollector(board, score, budget, with_holds=mobile is not None, all_fit=all_fit)
     meter = Meter(budget)
     prover = None
     if verify:
@@ -174,7 +176,8 @@ def _by_cells(
 
     attackers, report_forcing = None, partial(report, WORST, 0)
     if mobile in (None, "auto") and position_score(board).rank > 1:
-        # If all men are mobile, cells mostly prove the same bounds, with depths; else they may prove little.
+        # If all men are mobile, cells usually prove the bounds that forcing moves prove, and also depths.
+        # Otherwise cells may prove little.
         all_mobile = max(map(len, sets)) == len(list(mobile_squares(board)))
         besides_cell = budget.memory - memory_needed(64 ** max(map(len, sets)))
         memory = min(budget.memory // _FORCING_DIVISOR, besides_cell // 2)
@@ -209,5 +212,6 @@ def _check_castling(board: chess.Board, budget: Budget) -> None:
         time = "" if math.isinf(budget.seconds) else f"{duration(budget.seconds)} and "
         allowed = f"{time}{size_text(budget.memory)}"
         raise UsageError(
-            f"with castling rights this position takes about {takes}, and {allowed} are allowed: allow more"
+            f"with castling rights this position takes about {takes}, but only {allowed} are allowed: "
+            "allow more"
         )

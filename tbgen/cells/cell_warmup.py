@@ -40,7 +40,7 @@ def compile_kernels(note: Callable[[str], object] = _logger.warning) -> None:
             bounds = games.solve()
             ALL_SCORES.map_exits(bounds.value[LOWER, 0], bounds.depth[LOWER, 0])
             ALL_SCORES.set_bounds(LOWER, bounds.value[LOWER], bounds.depth[LOWER])
-            games.accrued(bounds, GScore("G2.0"))
+            games.accrued_bounds(bounds, GScore("G2.0"))
             unpack(pack(bounds), cell)
             frame = frame_of_cell(cell)
             (pool,) = pools_of_ends(frame, [], SomeKnowledge(), [LOWER])

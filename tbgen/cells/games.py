@@ -1,4 +1,4 @@
-"""Solving a cell: the games of both ends or of one end, or the game of a large cell for values alone."""
+"""Solving a cell: its lower game, its upper game or both; or one game of a large cell, for values alone."""
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -38,7 +38,7 @@ _MIN_SHARED_SLOTS: Final = 64**4
 
 
 class Games:
-    """The games of a cell at both ends, or at one.
+    """The lower and the upper game of a cell, or one of the two.
 
     If the values of all exits are available, one game serves both ends. In large cells the threads share the
     work of all games; in small cells each thread works on one game.
@@ -61,7 +61,7 @@ class Games:
         frame = frame_of_cell(cell)
         routes = list(routes_of(frame))
         self._single_game = len(ends) > 1 and all(map(knowledge.same_ends, routes))
-        if self._single_game:  # and all scores, so that cells which look this one up also need only one game
+        if self._single_game:  # all scores, so that cells that look this one up also need only one game
             ends, window = ends[:1], ALL_SCORES
         pools = pools_of_ends(frame, routes, knowledge, ends, threads, window)
         games = [BoundsGame(frame, pool) for pool in pools]
@@ -80,7 +80,7 @@ class Games:
 
     @property
     def ends(self) -> set[int]:
-        """The ends of these games."""
+        """The ends that these games solve."""
         return set(self._games)
 
     def add(self, before: "Games") -> None:
@@ -105,7 +105,7 @@ class Games:
             bounds.value[end][bounds.value[1 - end] == NONE] = NONE
         return bounds
 
-    def accrued(self, bounds: Bounds, accrued: GScore) -> Bounds:
+    def accrued_bounds(self, bounds: Bounds, accrued: GScore) -> Bounds:
         """Return bounds of the cell's positions with an accrued score.
 
         The value is ``NONE`` where the accrued score does not matter and the fresh bound applies.
@@ -117,7 +117,7 @@ class Games:
             fresh = Block(bounds.value[end], bounds.depth[end])
             return self._games[end].layer(fresh, accrued, into=into)
 
-        # The exits may have become exact only after the fresh bounds were found.
+        # If the exits became exact only after the fresh bounds were found, the fresh bounds still differ.
         layers = self._bounds(layer, self._single_game and bounds.same_ends)
         for end in set(ENDS) - self.ends:
             layers.value[end] = NONE

@@ -16,7 +16,7 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tbgen.beyond.budget import COMMAND, COMPILE, KERNELS, Budget
+from tbgen.beyond.budget import COMMAND, COMPILE_COMMAND, KERNEL_FAMILY, Budget
 from tbgen.board.variant import Variant
 from tbgen.compiler.cache import is_compiled
 from tbgen.errors import UsageError
@@ -80,9 +80,9 @@ class Solving:
         self, query: Question, budget: Budget, bill: Bill, stack: AsyncExitStack
     ) -> AsyncIterator[str]:
         """Yield the events; the processes that compile and solve are ended with the stack."""
-        if not is_compiled(KERNELS):
+        if not is_compiled(KERNEL_FAMILY):
             yield event("compiling", {"message": _COMPILING})
-            compiling = await stack.enter_async_context(_running(COMPILE, DEVNULL))
+            compiling = await stack.enter_async_context(_running(COMPILE_COMMAND, DEVNULL))
             await compiling.wait()
         stack.enter_context(bill.timed())  # compiling is charged to nobody, since it serves all clients
         words = [*COMMAND, *_arguments(query, budget), *self._tables]

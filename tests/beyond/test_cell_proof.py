@@ -38,7 +38,8 @@ def test_solved_cells_are_proved(seed: int) -> None:
     assert states > 2 * np.count_nonzero(proof.rank >= 2) - np.count_nonzero(proof.rank == NO_RANK)
     for accrued in map(GScore, ("G2.0", "-G3.5", "G4.5", "-G8.0")):
         assert (
-            proof.accrued(bounds, Games(cell, MadeUp()).accrued(bounds, accrued), accrued, MadeUp()) <= states
+            proof.accrued(bounds, Games(cell, MadeUp()).accrued_bounds(bounds, accrued), accrued, MadeUp())
+            <= states
         )
 
 
@@ -119,7 +120,7 @@ def says_more(wrong: Bounds, right: Bounds, accrued: GScore) -> bool:
 def test_every_entry_of_a_layer_that_says_too_much_is_found(seed: int) -> None:
     (cell, bounds, proof), rng = solved(seed), random.Random(seed)
     accrued = GScore(rng.randrange(2, 8), rng.random() < 0.5)
-    layer = Games(cell, MadeUp()).accrued(bounds, accrued)
+    layer = Games(cell, MadeUp()).accrued_bounds(bounds, accrued)
     found = 0
     for _ in range(sample(15, 30)):
         wrong = changed(layer, rng)

@@ -59,7 +59,7 @@ def test_cells_in_tables_do_not_count(own: Path) -> None:
 
 
 def test_counting_ends() -> None:
-    some, complete = cells_to_solve([root(PAWNS), root(OTHER)], lambda cell: False, most=5)
+    some, complete = cells_to_solve([root(PAWNS), root(OTHER)], lambda cell: False, max_cells=5)
     assert (len(some), complete) == (5, False)
     assert some < by_moves(root(PAWNS), 0)
 

@@ -254,7 +254,7 @@ def test_small_cells_do_not_take_the_time_of_the_first(small: Path) -> None:
         (
             "4k3/8/8/8/8/2q5/2n5/4K2R w K - 0 1",
             {"budget": Budget(memory=1 << 29)},
-            "12.0 s and 792.00 MiB of memory, and 512.00 MiB are allowed: allow more",
+            "12.0 s and 792.00 MiB of memory, but only 512.00 MiB are allowed: allow more",
         ),
         (
             "rnb1k3/8/8/8/8/8/PPP5/RNB1K2R w - - 0 1",

@@ -69,7 +69,9 @@ def test_any_number_of_threads_finds_the_same(
         games, others = Games(cell, MadeUp()), Games(cell, MadeUp(), threads)
         bounds, found = games.solve(), others.solve()
         assert is_same(found, bounds)
-        assert is_same(others.accrued(bounds, GScore("G3.0")), games.accrued(bounds, GScore("G3.0")))
+        assert is_same(
+            others.accrued_bounds(bounds, GScore("G3.0")), games.accrued_bounds(bounds, GScore("G3.0"))
+        )
 
 
 @pytest.mark.parametrize(("end", "threads"), [(0, 1), (1, 2), *exhaustive([(0, 2), (1, 1)])])
@@ -85,13 +87,13 @@ def test_the_game_of_one_end_agrees_with_both_games(end: int, threads: int) -> N
         there = bounds.value[end] != NONE
         assert np.array_equal(found.value[other], np.where(there, WORST[other], NONE))
         assert not found.depth[other].any()
-        layer, expected = one.accrued(found, score), both.accrued(bounds, score)
+        layer, expected = one.accrued_bounds(found, score), both.accrued_bounds(bounds, score)
         assert np.array_equal(layer.value[end], expected.value[end])
         assert np.all(layer.value[other] == NONE)
         more = Games(cell, MadeUp(), threads, [other])
         more.add(one)
         assert more.ends == set(ENDS)
-        assert is_same(more.accrued(bounds, score), expected)
+        assert is_same(more.accrued_bounds(bounds, score), expected)
 
 
 class Exact(MadeUp):
@@ -124,10 +126,12 @@ def test_one_game_is_enough_where_all_exits_are_exact(
         assert found.same_ends
         assert 2 * bounds.nbytes == found.nbytes
         assert is_same(bounds, found)
-        assert is_same(games.accrued(bounds, GScore("-G2.5")), both.accrued(found, GScore("-G2.5")))
+        assert is_same(
+            games.accrued_bounds(bounds, GScore("-G2.5")), both.accrued_bounds(found, GScore("-G2.5"))
+        )
         assert not before.same_ends
         for score in map(GScore, ("G3.0", "-G2.5")):
-            told, untold = (each.accrued(before, score) for each in (games, both))
+            told, untold = (each.accrued_bounds(before, score) for each in (games, both))
             assert not untold.same_ends
             assert is_same(told, untold)
 
@@ -148,7 +152,7 @@ def test_against_the_slow_solver(seed: int) -> None:
         cell = Cell.of_board(board, mobile)
         games = Games(cell, MadeUp())
         bounds = games.solve()
-        layers = {code: games.accrued(bounds, GScore.from_code(code)) for code in (5, 250, 9, 246)}
+        layers = {code: games.accrued_bounds(bounds, GScore.from_code(code)) for code in (5, 250, 9, 246)}
         reference = slowly(board, mobile)
         still = chess.SquareSet(cell.standing_mask)
         for other in reference.boards():

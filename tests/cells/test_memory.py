@@ -95,9 +95,9 @@ def test_earlier_use_of_a_workspace_makes_no_difference() -> None:
         games = Games(cell, MadeUp())
         bounds = games.solve()
         WORKSPACES.release()
-        alone.append((bounds, games.accrued(bounds, accrued)))
+        alone.append((bounds, games.accrued_bounds(bounds, accrued)))
     together = [Games(cell, MadeUp()) for cell in given]
     solved = [games.solve() for games in together]
     for (bounds, layer), games, found in zip(alone, together, solved, strict=True):
         assert is_same(found, bounds)
-        assert is_same(games.accrued(found, accrued), layer)
+        assert is_same(games.accrued_bounds(found, accrued), layer)

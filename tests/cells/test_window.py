@@ -63,7 +63,7 @@ def test_what_is_exact_is_found_for_all_scores() -> None:
 
 
 def with_accrued(games: Games, fresh: Bounds, accrued: GScore) -> NDArray[np.uint8]:
-    layer = games.accrued(fresh, accrued).value
+    layer = games.accrued_bounds(fresh, accrued).value
     return np.where(layer == NONE, fresh.value, layer)
 
 
