@@ -55,7 +55,7 @@ def main() -> None:
             Path(folder, "games.pgn"),
             rounds=arguments.rounds,
             concurrency=arguments.concurrency,
-            stop=StopRules(most_moves=arguments.moves),
+            stop=StopRules(max_moves=arguments.moves),
         )
         counter, options = Counter(), GameOptions(Variant.R_MOBILITY, FiftyMoveRule.IMPROVING)
         before, began = os.times(), time.perf_counter()

@@ -29,7 +29,7 @@ from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.report.data import SavedData
 from tbgen.report.endgames import WIKI_PAGE as WIKI
-from tbgen.report.mating import ENOUGH, MATING_HEAD, MULLER, MatingMarks, mating_rows, mating_rule
+from tbgen.report.mating import MATING_HEAD, MIN_MATING_LEAD, MULLER, MatingMarks, mating_rows, mating_rule
 from tbgen.report.model import MatingEntry, MatingTruth, Verdict
 from tbgen.system.files import write_file
 from tbgen.text import counted, share
@@ -139,7 +139,7 @@ class Mating:
             entry, side = self.of(white, black)
             return entry.potential.truth[side].verdict is Verdict.GENERAL
 
-        light = [man for man in self.men if worth_of(man) < ENOUGH]
+        light = [man for man in self.men if worth_of(man) < MIN_MATING_LEAD]
         return MatingMarks(
             frozenset(man for man in light if wins(man)),
             frozenset(man for man in light if not wins(man + man)),
@@ -314,7 +314,7 @@ def _wrong(entries: Sequence[MatingEntry]) -> Iterator[Sequence[str]]:
 def _marks(mating: Mating, told: Sequence[MatingEntry]) -> Iterator[str]:
     """Yield the marks of men by the tables, and the success of the rule with them."""
     marks = mating.marks()
-    yield f"The rule needs three marks of men. For men of less than {ENOUGH} pawns these tables say:"
+    yield f"The rule needs three marks of men. For men of less than {MIN_MATING_LEAD} pawns these tables say:"
     words = {
         "mate alone": (marks.mating, MULLER.mating),
         "do not mate in pairs": (marks.no_pair, MULLER.no_pair),

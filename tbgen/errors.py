@@ -23,7 +23,7 @@ _quoter.maxstring = _QUOTED_LENGTH
 
 def default_directory() -> Path:
     """Return the default directory of tables: ``$TBGEN_DIR``, else ``data``."""
-    from pathlib import Path  # imported when needed, since that takes longer than the help of a command
+    from pathlib import Path  # imported here, because the import takes longer than printing help
 
     return Path(os.environ.get("TBGEN_DIR") or "data")
 
@@ -119,7 +119,7 @@ class GameError(TbgenError):
 
 
 class MissingLayerError(TbgenError):
-    """A line, or a table without accrued scores, needs a layer that may not be made."""
+    """A line or a value needs a layer of accrued scores that is not stored and may not be computed."""
 
     exit_code = 3
     code = "missing_layer"
@@ -212,7 +212,7 @@ def causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def printable(text: str) -> str:
-    """Return a foreign text on one line, without characters that a terminal might interpret as commands.
+    """Return an untrusted text on one line, without characters that a terminal might interpret as commands.
 
     >>> printable("Deep\\x1b[31m Blue")
     'Deep�[31m Blue'

@@ -32,7 +32,7 @@ from tbgen.text import plies
 if TYPE_CHECKING:
     from tbgen.probe.tablebase import ViewMove, ViewResult
 
-_DEPTH_NOT_STORED: Final = "?  (the table stores the value only: --depths makes the depth)"
+_DEPTH_NOT_STORED: Final = "?  (the table stores only the value: --depths computes the depth)"
 _NO_DEPTH_WITH_CASTLING: Final = "?  (not known with castling rights)"
 _VIEW_LABELS: Final = {
     View.CLASSICAL: "classical chess",
@@ -55,7 +55,7 @@ class MobilityAnswer:
     """A remark about a part of the FEN that was ignored."""
 
     def document(self, fen: str) -> dict[str, Any]:
-        """Return the JSON document about a position that was named so."""
+        """Return the JSON document about the position, which the user entered as ``fen``."""
         line: list[PlyDocument] | UnsetType | None = UNSET
         if self.line is not None:
             line = list(map(PlyDocument.of, self.line)) if isinstance(self.line, list) else None
@@ -67,7 +67,7 @@ class MobilityAnswer:
         ).plain()
 
     def text(self) -> Iterator[str]:
-        """Yield the lines for a reader."""
+        """Yield the lines of text output."""
         result, variant = self.result, self.variant
         yield from diagram(self.board)
         yield ""
@@ -101,7 +101,7 @@ class ViewAnswer:
     moves: list[ViewMove] | None
 
     def document(self, fen: str) -> dict[str, Any]:
-        """Return the JSON document about a position that was named so."""
+        """Return the JSON document about the position, which the user entered as ``fen``."""
         result = self.result
         moves = [
             ViewMoveDocument(uci=move.uci, san=move.san, **worth_fields(move)) for move in self.moves or ()
@@ -115,7 +115,7 @@ class ViewAnswer:
         ).plain()
 
     def text(self) -> Iterator[str]:
-        """Yield the lines for a reader."""
+        """Yield the lines of text output."""
         result = self.result
         yield from diagram(self.board)
         yield ""
@@ -152,11 +152,11 @@ def diagram(board: AnyBoard) -> Iterator[str]:
     return board_text(cells, max(map(len, cells.values())))
 
 
-def board_text(cells: Mapping[chess.Square, str], width: int = 1) -> Iterator[str]:
-    """Yield the rows of a board with coordinates; ``cells`` are the texts on its squares."""
+def board_text(square_texts: Mapping[chess.Square, str], width: int = 1) -> Iterator[str]:
+    """Yield the rows of a board with coordinates; ``square_texts`` are the texts on its squares."""
     for rank in reversed(range(8)):
-        row = (cells.get(chess.square(file, rank), ".") for file in range(8))
-        yield f"{rank + 1}  {' '.join(f'{cell:{width}}' for cell in row)}".rstrip()
+        row = (square_texts.get(chess.square(file, rank), ".") for file in range(8))
+        yield f"{rank + 1}  {' '.join(f'{text:{width}}' for text in row)}".rstrip()
     yield f"   {' '.join(f'{file:{width}}' for file in chess.FILE_NAMES)}".rstrip()
 
 

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.cli.options import (
-    MOST_JOBS,
+    MAX_JOBS,
     AsJson,
     Count,
-    Men,
-    Parsed,
+    MaxMen,
+    ParsedParameter,
     Rules,
     Setting,
     Size,
@@ -116,15 +116,15 @@ class Journal(AbstractContextManager["Journal"]):
 
 
 def _job_count(text: str) -> int | None:
-    return None if text == "auto" else int(WholeNumber(1, MOST_JOBS)(text))
+    return None if text == "auto" else int(WholeNumber(1, MAX_JOBS)(text))
 
 
 @command
 def run(
     *materials: Material,
-    men: Men,
+    men: MaxMen,
     force: bool,
-    jobs: Annotated[int | None, Parsed("N|auto", _job_count)],
+    jobs: Annotated[int | None, ParsedParameter("N|auto", _job_count)],
     threads: Count | None,
     variant: Rules = Variant.R_MOBILITY,
     scheduler: Annotated[str | None, Setting(metavar="ADDRESS")],
@@ -173,7 +173,7 @@ def run(
             "--jobs has no effect with --scheduler: see --nthreads of workers in docs/cluster.md"
         )
     shared = threads or processors()
-    at_once = min(shared, MOST_JOBS) if jobs is None else jobs
+    at_once = min(shared, MAX_JOBS) if jobs is None else jobs
     if estimate:
         todo = missing(wanted, directory, variant, force=wanted if force else ())
         schedule = schedule_of(todo, variant)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tbgen.board.material import Material
-from tbgen.cli.options import AsJson, Men, TableDirectory, VariantList, command, material_list
+from tbgen.cli.options import AsJson, MaxMen, TableDirectory, VariantList, command, material_list
 from tbgen.cli.progress import ProgressLine
 from tbgen.cli.streams import fields, print_json
 from tbgen.exchange.export import ExportedTable, export
@@ -14,7 +14,7 @@ from tbgen.text import counted, size_text
 def run(
     target: Path,
     *materials: Material,
-    men: Men,
+    men: MaxMen,
     variants: VariantList,
     json: AsJson,
     directory: TableDirectory,

@@ -11,7 +11,7 @@ import msgspec
 from tbgen.board.material import Material
 from tbgen.cli.options import (
     AsJson,
-    Men,
+    MaxMen,
     MenName,
     Setting,
     TableDirectory,
@@ -34,7 +34,7 @@ from tbgen.text import counted, duration, size_text
 @command
 def run(
     *names: MenName,
-    men: Men,
+    men: MaxMen,
     variants: VariantList,
     source: Annotated[str, Setting("--from", required=True, metavar="URL|DIR")],
     jobs: Annotated[int, WholeNumber(1, 64), Setting(metavar="N")] = 4,

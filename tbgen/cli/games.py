@@ -10,7 +10,7 @@ from tbgen.beyond.jobs import Collector, Job
 from tbgen.board.scoring import ANYTHING
 from tbgen.board.variant import Variant
 from tbgen.cli.options import (
-    MOST_JOBS,
+    MAX_JOBS,
     OptionGroup,
     Rules,
     ScoringOptions,
@@ -84,7 +84,7 @@ class AdjudicationOptions(OptionGroup):
     requirements: Requirements
     solving: SolvingOptions
     syzygy: SyzygyFiles
-    jobs: Annotated[int, WholeNumber(1, MOST_JOBS), Setting(default=processors, metavar="N")]
+    jobs: Annotated[int, WholeNumber(1, MAX_JOBS), Setting(default=processors, metavar="N")]
     referee: RefereeOptions
     directory: TableDirectory
 

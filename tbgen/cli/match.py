@@ -18,7 +18,7 @@ from tbgen.cli.options import (
     Count,
     Directory,
     OptionGroup,
-    Parsed,
+    ParsedParameter,
     Setting,
     SyzygyFiles,
     TableDirectory,
@@ -160,7 +160,7 @@ class EventOptions(OptionGroup):
     games: Annotated[Count | None, _names("games")]
     seeds: Annotated[Count | None, _names("seeds")]
     concurrency: Annotated[Count | None, WholeNumber(1, 512), _names("concurrency")]
-    processors: Annotated[tuple[int, ...] | None, Parsed("LIST", _processors), _names("affinity")]
+    processors: Annotated[tuple[int, ...] | None, ParsedParameter("LIST", _processors), _names("affinity")]
     pgn: Annotated[Path | None, _names("pgn", "pgnout"), Setting(metavar="FILE")]
     event: Annotated[str | None, _names("event"), Setting(metavar="NAME")]
     site: Annotated[str | None, _names("site"), Setting(metavar="NAME")]
@@ -178,7 +178,7 @@ class EventOptions(OptionGroup):
     resign: Annotated[ResignRule | None, _structs("resign", ResignRule), _names("resign", heading="Ends")]
     draw: Annotated[DrawRule | None, _structs("draw", DrawRule), _names("draw")]
     moves: Annotated[int | None, WholeNumber(0), _names("maxmoves", metavar="N")]
-    verify: Annotated[float | None, Parsed("SHARE", _share), Setting("--verify-adjudications")]
+    verify: Annotated[float | None, ParsedParameter("SHARE", _share), Setting("--verify-adjudications")]
     test: Annotated[TestSettings | None, WordList(sprt_settings, is_of_test), _names("sprt")]
     interval: Annotated[int | None, WholeNumber(0), _names("ratinginterval", heading="Output", metavar="N")]
     ends: Annotated[int | None, WholeNumber(0), _names("outcomeinterval", metavar="N")]

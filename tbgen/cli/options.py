@@ -41,7 +41,7 @@ from tbgen.text import parse_duration, parse_size
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-MOST_JOBS: Final = 512
+MAX_JOBS: Final = 512
 """Maximum number of processes or builds at once; a larger number is a mistake on any machine."""
 
 _NEGATIVE: Final = re.compile(r"-(?:[G.\d]|g[.\d])")
@@ -72,8 +72,8 @@ class HeadedOption(click.Option):
         self.heading = heading
 
 
-class Parsed(click.ParamType[Any]):
-    """A parameter that a function of the package parses; bad input gets the function's sentence.
+class ParsedParameter(click.ParamType[Any]):
+    """A parameter that a function of the package parses; its error messages are those of the function.
 
     :param name: the placeholder of the value in the help.
     :param parse: the function, which raises a :class:`UsageError` for bad input.
@@ -106,7 +106,7 @@ class Parsed(click.ParamType[Any]):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """Return the names that begin like a word."""
+        """Return the names that start with ``incomplete``."""
         from click.shell_completion import CompletionItem
 
         return [CompletionItem(name) for name in self._names() if name.startswith(incomplete)]
@@ -207,7 +207,7 @@ class OptionGroup:
 
 
 def command(function: Callable[..., int | None]) -> Command:
-    """Make a command of a function; its name is that of the module, its help the function's docstring."""
+    """Make a command from a function; its name is that of the module, its help the function's docstring."""
     signature = inspect.signature(function)
 
     def run(**values: Any) -> int | None:
@@ -234,7 +234,7 @@ def _arguments(owner: Callable[..., Any], values: dict[str, Any]) -> dict[str, A
 
 
 def _parameters(owner: Callable[..., Any]) -> Iterator[click.Parameter]:
-    """Yield the parameters of a command for those of a function or dataclass."""
+    """Yield the command-line parameters for those of a function or dataclass."""
     texts = dict(_PARAMETER_TEXT.findall(inspect.getdoc(owner) or ""))
     hints = get_type_hints(owner, include_extras=True)
     heading = _DEFAULT_HEADING
@@ -268,7 +268,7 @@ def _attributes(hint: Any) -> tuple[Any, dict[str, Any]]:
     if get_origin(hint) in (Union, UnionType) and type(None) in arguments:
         return _attributes(next(each for each in arguments if each is not type(None)))
     if isinstance(hint, type) and issubclass(hint, NamedChoice):
-        return hint, {"type": Parsed("NAME", hint, lambda: hint)}
+        return hint, {"type": ParsedParameter("NAME", hint, lambda: hint)}
     return hint, {"type": _PARAMETER_TYPES.get(hint, hint)}
 
 
@@ -311,16 +311,16 @@ def _material_names() -> Iterator[str]:
 
 _PARAMETER_TYPES: Final[dict[Any, click.ParamType[Any]]] = {
     Path: click.Path(path_type=Path),
-    Material: Parsed("MATERIAL", Material.parse, _material_names),
-    Variant: Parsed("|".join(Variant), Variant.parse, lambda: Variant),
-    GScore: Parsed("G", GScore.parse),
-    Komi: Parsed("G", Komi.parse),
+    Material: ParsedParameter("MATERIAL", Material.parse, _material_names),
+    Variant: ParsedParameter("|".join(Variant), Variant.parse, lambda: Variant),
+    GScore: ParsedParameter("G", GScore.parse),
+    Komi: ParsedParameter("G", Komi.parse),
 }
 """The click types of parameters, by the Python type in their annotation."""
 
-Size: TypeAlias = Annotated[int, Parsed("SIZE", parse_size)]
+Size: TypeAlias = Annotated[int, ParsedParameter("SIZE", parse_size)]
 """A size in bytes."""
-Time: TypeAlias = Annotated[float, Parsed("TIME", parse_duration)]
+Time: TypeAlias = Annotated[float, ParsedParameter("TIME", parse_duration)]
 """A time in seconds."""
 Count: TypeAlias = Annotated[int, WholeNumber(1), Setting(metavar="N")]
 Directory: TypeAlias = Annotated[Path, Setting(metavar="DIR")]
@@ -342,11 +342,11 @@ TableDirectory: TypeAlias = Annotated[
         help="directory of the tables (default: $TBGEN_DIR, else data)",
     ),
 ]
-Men: TypeAlias = Annotated[
+MaxMen: TypeAlias = Annotated[
     int | None, WholeNumber(2, MAX_MEN), Setting(metavar="N", help="all materials of 2 to N men")
 ]
-MenName: TypeAlias = Annotated[str, Parsed("MATERIAL", str, _material_names)]
-"""The name of a material, or the men of cells, which may be more than tables have."""
+MenName: TypeAlias = Annotated[str, ParsedParameter("MATERIAL", str, _material_names)]
+"""The name of a material. That of a cell may have more men than any table."""
 CellDirectory: TypeAlias = Annotated[
     Path | None,
     Setting(
@@ -357,7 +357,7 @@ CellDirectory: TypeAlias = Annotated[
 ]
 SyzygyFiles: TypeAlias = Annotated[
     Any,
-    Parsed("DIR", _syzygy),
+    ParsedParameter("DIR", _syzygy),
     Setting(
         help="directory of Syzygy files (.rtbw), or several separated by : or ;, used where tables are "
         "missing: a forced mate is G0.0; where nobody can force mate, the value is between -G0.5 and G0.5"
@@ -369,7 +369,7 @@ Accrued: TypeAlias = Annotated[
 ]
 VariantList: TypeAlias = Annotated[
     list[Variant],
-    Parsed("|".join([*Variant, "all"]), _variants, lambda: [*Variant, "all"]),
+    ParsedParameter("|".join([*Variant, "all"]), _variants, lambda: [*Variant, "all"]),
     Setting(
         "--rules", default="r", help="tables for r-mobility, for whole-game mobility, or both (default: r)"
     ),
@@ -387,14 +387,15 @@ class ScoringOptions(OptionGroup):
 
     :param scheme: how results become points: exponential, harmonic, classical, winner, komi, full, otb
         (default: the scoring named by the game's tag, else exponential)
-    :param cutoff: score from which on the scorings winner and komi count all results alike, and the 50-move
-        rule improving counts none as an improvement (default: the cutoff of the game's tag, else G6.0)
+    :param cutoff: score at and above which the scorings winner and komi count all results alike, and the
+        50-move rule improving counts none as an improvement (default: the cutoff of the game's tag, else
+        G6.0)
     :param komi: score to beat with the scorings komi and full, in quarters, such as G5.75 for White or mG5.75
         for Black (default: G5.75; the tag Komi of a game overrides this)
     """
 
     scheme: Annotated[Scheme | None, Setting("--scoring")]
-    cutoff: Annotated[GScore | None, Parsed("G", parse_cutoff)]
+    cutoff: Annotated[GScore | None, ParsedParameter("G", parse_cutoff)]
     komi: Komi | None
 
     @property

@@ -154,7 +154,7 @@ def _print_document(texts: list[str], answers: Iterable[Answer]) -> int:
 def _print_lines(prober: _Prober) -> int:
     """Print a one-line document for each position of standard input; return the worst exit code."""
     worst = 0
-    for arrived in batches_of_lines(prober.most):
+    for arrived in batches_of_lines(prober.batch_size):
         texts = [line.rstrip("\r\n") for line in arrived if line.strip()]
         for text, answer in zip(texts, prober.answers(texts), strict=True):
             print_json(_document(text, answer), indent=None)
@@ -189,7 +189,7 @@ class _Prober:
     view: View | None
 
     @property
-    def most(self) -> int:
+    def batch_size(self) -> int:
         """Number of positions in a batch; smaller if answers are slow, so that they appear sooner."""
         return 16 if self.line else MOVES_BATCH if self.moves else BATCH
 
@@ -197,11 +197,11 @@ class _Prober:
         """Yield an answer about each position, or the error in it."""
         fens = [result_or_error(parse_position, text) for text in texts]
         valid = [fen for fen in fens if not isinstance(fen, TbgenError)]
-        found = self._of_mobility(valid) if self.view is None else self._of_view(valid, self.view)
+        found = self._mobility_answers(valid) if self.view is None else self._view_answers(valid, self.view)
         for fen in fens:
             yield fen if isinstance(fen, TbgenError) else next(found)
 
-    def _of_mobility(self, fens: list[Fen | DescribedFen]) -> Iterator[Answer]:
+    def _mobility_answers(self, fens: list[Fen | DescribedFen]) -> Iterator[Answer]:
         tables = self.tables
         boards = [fen.board for fen in fens]
         accrued = [fen.accrued_in(tables.rules) if self.accrued is None else self.accrued for fen in fens]
@@ -227,7 +227,7 @@ class _Prober:
         except MissingLayerError as error:
             return error.with_traceback(None)
 
-    def _of_view(self, fens: list[Fen | DescribedFen], view: View) -> Iterator[Answer]:
+    def _view_answers(self, fens: list[Fen | DescribedFen], view: View) -> Iterator[Answer]:
         tables = self.tables.view(view)
         boards = [fen.board for fen in fens]
         for board, result in zip(boards, tables.probe_many(boards), strict=True):

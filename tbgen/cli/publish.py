@@ -8,7 +8,7 @@ from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.cli.options import (
     AsJson,
-    Men,
+    MaxMen,
     MenName,
     Setting,
     TableDirectory,
@@ -28,7 +28,7 @@ from tbgen.text import counted, size_text
 def run(
     target: Path,
     *names: MenName,
-    men: Men,
+    men: MaxMen,
     variants: VariantList,
     cells: Annotated[Path | None, Setting(metavar="DIR")],
     site: bool,

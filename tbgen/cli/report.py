@@ -8,7 +8,16 @@ import time
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from tbgen.board.variant import Variant
-from tbgen.cli.options import AsJson, Count, Directory, Men, Parsed, Setting, TableDirectories, command
+from tbgen.cli.options import (
+    AsJson,
+    Count,
+    Directory,
+    MaxMen,
+    ParsedParameter,
+    Setting,
+    TableDirectories,
+    command,
+)
 from tbgen.cli.progress import TableProgress
 from tbgen.cli.streams import print_json, say
 from tbgen.errors import UsageError, quote
@@ -48,11 +57,11 @@ def _address(text: str) -> str:
 @command
 def run(
     *materials: Annotated[str, Setting(metavar="[MATERIALS]...")],
-    men: Men,
+    men: MaxMen,
     variant: Annotated[Variant | None, Setting("--rules")],
     out: Directory | None,
-    explorer: Annotated[str | None, Parsed("URL", _explorer)],
-    address: Annotated[str | None, Parsed("URL", _address)],
+    explorer: Annotated[str | None, ParsedParameter("URL", _explorer)],
+    address: Annotated[str | None, ParsedParameter("URL", _address)],
     mating: Annotated[str | None, Setting(metavar="MEN")],
     threads: Annotated[Count, Setting(default=lambda: min(processors(), _MAX_DEFAULT_THREADS))],
     json: AsJson,

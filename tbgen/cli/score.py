@@ -12,7 +12,7 @@ import click
 
 from tbgen.board.scoring import Scheme
 from tbgen.cli.games import Adjudication, AdjudicationOptions
-from tbgen.cli.options import AsJson, Directory, Parsed, Setting, WordList, command
+from tbgen.cli.options import AsJson, Directory, ParsedParameter, Setting, WordList, command
 from tbgen.cli.streams import json_text, say
 from tbgen.errors import UsageError, quote
 from tbgen.extras import MissingExtraError
@@ -68,13 +68,15 @@ def _web_address(text: str) -> str:
 def run(
     *patterns: Annotated[str, Setting(metavar="FILE.pgn...")],
     order: Annotated[str, click.Choice(list(ORDERS)), Setting(metavar="NAME")] = "percent",
-    tiebreaks: Annotated[tuple[str, ...] | None, Parsed("NAMES", names, lambda: (*TIEBREAKS, BALANCES))],
+    tiebreaks: Annotated[
+        tuple[str, ...] | None, ParsedParameter("NAMES", names, lambda: (*TIEBREAKS, BALANCES))
+    ],
     sprt: Annotated[TestSettings | None, WordList(sprt_settings, is_of_test)],
     sprt_model: EloModel | None,
     sprt_player: Annotated[str, Setting(metavar="NAME")] = "",
     pairs: bool,
     byes: bool,
-    tables: Annotated[set[str] | None, Parsed("NAMES", _table_keys, lambda: KEYS)],
+    tables: Annotated[set[str] | None, ParsedParameter("NAMES", _table_keys, lambda: KEYS)],
     form: Annotated[
         str | None,
         click.Choice(["text", "markdown", "csv", "json", "html", "tcec-json"]),
@@ -83,7 +85,7 @@ def run(
     json: AsJson,
     out: Directory | None,
     title: Annotated[str, Setting(metavar="TITLE")] = "Standings by r-mobility",
-    explorer: Annotated[str | None, Parsed("URL", _web_address)],
+    explorer: Annotated[str | None, ParsedParameter("URL", _web_address)],
     judge_again: bool,
     adjudication: AdjudicationOptions,
 ) -> None:

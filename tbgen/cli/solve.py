@@ -28,7 +28,7 @@ from tbgen.cli.options import (
     Count,
     Directory,
     OptionGroup,
-    Parsed,
+    ParsedParameter,
     ScoringOptions,
     Setting,
     Size,
@@ -88,7 +88,7 @@ class SolveOptions(OptionGroup):
     """
 
     accrued: Accrued
-    mobile: Annotated[Any, Parsed("SQUARES|auto", _mobile)]
+    mobile: Annotated[Any, ParsedParameter("SQUARES|auto", _mobile)]
     time: Time | None
     total: Time | None
     memory: Size = 8 << 30

@@ -32,7 +32,7 @@ class Struct:
     """
 
     constant: ClassVar[str] = ""
-    """Module and name of the only instance, if its fields are compiled as constants, like global arrays."""
+    """Dotted path of the only instance, if its fields are compiled as constants, like global arrays."""
 
     @cached_property
     def _numba_type_(self) -> "StructType":
@@ -135,7 +135,7 @@ def _size(kind: Any) -> int:
 
 
 def _read(context: Any, builder: Any, kind: Any, words: Any, at: int) -> Any:
-    """Generate the code that reads a field of a type, which begins at a word."""
+    """Generate the code that reads a field of type ``kind``, starting at word ``at``."""
     if isinstance(kind, _TUPLE):
         values = []
         for each in kind.types:

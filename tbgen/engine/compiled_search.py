@@ -17,9 +17,9 @@ from tbgen.board.material import MAX_MEN
 from tbgen.board.score import MAX_CODED_RANK, NONE, GScore
 from tbgen.compiler.cache import compiling
 from tbgen.compiler.jit import compile_for
-from tbgen.engine import workspace as at
+from tbgen.engine import workspace as control_index
 from tbgen.engine.game import Candidate, RootLine, SearchCounts, SearchGame
-from tbgen.engine.kernels import board as row
+from tbgen.engine.kernels import board as columns
 from tbgen.engine.kernels.search import begin, search_root
 from tbgen.engine.scale import MATE, REACH, mate_plies
 from tbgen.engine.table_advice import EngineTables
@@ -53,7 +53,7 @@ class LeafValues:
     @property
     def pending(self) -> bool:
         """Whether a request has not been answered yet."""
-        return bool(self._work.control[at.ANSWERED] < self._work.control[at.ASKED])
+        return bool(self._work.control[control_index.ANSWERED] < self._work.control[control_index.ASKED])
 
     def start(self) -> None:
         """Start the thread."""
@@ -67,20 +67,20 @@ class LeafValues:
     def _run(self, tables: EngineTables) -> None:
         work, control = self._work, self._work.control
         while not self._closed.wait(_POLL_SECONDS):
-            first, last = int(control[at.ANSWERED]), int(control[at.ASKED])
+            first, last = int(control[control_index.ANSWERED]), int(control[control_index.ASKED])
             if first < last and tables.ready:
                 asked = work.requests[np.arange(first, last) % len(work.requests)]
-                _, places = np.unique(asked[:, row.KEY], return_index=True)
+                _, places = np.unique(asked[:, columns.KEY], return_index=True)
                 self._answer(asked[places], tables)
                 if not self._closed.is_set():
-                    control[at.ANSWERED] = last
+                    control[control_index.ANSWERED] = last
 
     def _answer(self, asked: NDArray[np.uint64], tables: EngineTables) -> None:
         """Look up values, and write them where the search reads them unless the thread has been closed."""
         work = self._work
         for letters, rows, squares in _by_men(asked):
-            side = asked[rows, row.TURN].astype(np.int64)
-            accrued = _codes(asked[rows, row.ACCRUED].astype(np.int64))
+            side = asked[rows, columns.TURN].astype(np.int64)
+            accrued = _codes(asked[rows, columns.ACCRUED].astype(np.int64))
             found = None if self._closed.is_set() else tables.values(letters, squares, side, accrued)
             value = (
                 np.full(len(rows), _NO_VALUE)
@@ -89,17 +89,19 @@ class LeafValues:
             )
             if self._closed.is_set():
                 return
-            places = (asked[rows, row.KEY] & np.uint64(len(work.table_values) - 1)).astype(np.int64)
+            places = (asked[rows, columns.KEY] & np.uint64(len(work.table_values) - 1)).astype(np.int64)
             work.table_keys[places] = 0
             work.table_values[places] = value
-            work.table_keys[places] = asked[rows, row.KEY]
+            work.table_keys[places] = asked[rows, columns.KEY]
 
 
 def _by_men(
     positions: NDArray[np.uint64],
 ) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.int64]]]:
     """Group positions by their men; yield letters, rows, and squares in the order of the letters."""
-    sets = positions[:, None, row.OF_WHITE : row.OF_BLACK + 1] & positions[:, : row.KINGS + 1, None]
+    sets = (
+        positions[:, None, columns.OF_WHITE : columns.OF_BLACK + 1] & positions[:, : columns.KINGS + 1, None]
+    )
     sets = sets.transpose(0, 2, 1).reshape(len(positions), len(_LETTERS))
     occupied = sets[:, :, None] >> np.arange(64, dtype=np.uint64) & np.uint64(1)
     counts, group = np.unique(occupied.sum(axis=2), axis=0, return_inverse=True)
@@ -127,18 +129,18 @@ def _search_values(
 ) -> NDArray[np.int64]:
     """Convert values and depths of tables to values for White on the scale of the search.
 
-    Each ply lowers a value for the side that prefers it to the accrued score.
+    Each ply to a value makes it a little worse for the side that prefers it to the accrued score.
 
     :param worth: values of scores by rank, on that scale.
     """
-    white, accrued = codes < NONE, _codes(asked[:, row.ACCRUED].astype(np.int64))
+    white, accrued = codes < NONE, _codes(asked[:, columns.ACCRUED].astype(np.int64))
     rank = np.where(white, codes, 255 - codes).astype(np.int64)
     lead = np.where(rank == 0, MATE + REACH, worth[rank]) * np.where(white, 1, -1)
     # Codes are in the order of scores, White's best one first.
     plies = np.where(depths < 0, _ASSUMED_DEPTH, depths)
     value = lead + np.where(codes < accrued, -plies, np.where(codes > accrued, plies, 0))
     if rule is not FiftyMoveRule.NONE:
-        clock = np.maximum(asked[:, row.CLOCK].astype(np.int64), CLOCK_TOLD)
+        clock = np.maximum(asked[:, columns.CLOCK].astype(np.int64), CLOCK_TOLD)
         value[(plies + clock >= PLIES_OF_RULE) & (codes != accrued)] = _NO_VALUE
     return value
 
@@ -150,18 +152,19 @@ PATIENCE: Final = 0.05
 _MAX_REPEATED_DEPTH: Final = 2
 """Greatest depth of iterations that are repeated after tables have answered their requests."""
 _MAX_WAITING_DEPTH: Final = 4
-"""Greatest depth of iterations that wait for tables in a drawn game, which exchanges of men decide."""
+"""Greatest depth of iterations that wait for tables in a game drawn in chess, where values after trades
+decide."""
 _NO_LIMIT: Final = 1 << 62
 _PROGRESS_RANKS: Final = {FiftyMoveRule.IMPROVING: 12, FiftyMoveRule.OTB: 8}
 """Ranks below which an improvement resets the 50-move counter, by rule."""
-_LAST_SCORES: Final = {FiftyMoveRule.LEGACY: 1, FiftyMoveRule.CUTERMOB_LEGACY: 2}
+_EXPIRED_CLOCK_CODES: Final = {FiftyMoveRule.LEGACY: 1, FiftyMoveRule.CUTERMOB_LEGACY: 2}
 """Code in the control array for the scores that count once the 50-move counter has run out, by rule."""
 _HOPE: Final = GScore("G1.5")
 """Score that a drawn game may still reach against a side that plays only chess."""
 _COST: Final = 6 * MATE
-"""Price of a point given up by the rules of chess, on the scale of the search.
+"""Cost of giving up one point of classical chess, on the scale of the search.
 
-It is three times that of a point of r-mobility, because the partner that reports the cost may not have
+It is three times that of a point of r-mobility, because the chess engine that reports the cost may not have
 searched deep.
 """
 
@@ -196,7 +199,7 @@ class CompiledSearch:
     ) -> None:
         self._patience, self._candidates = patience, candidates
         self.game, self._work, self._over = game, work, over
-        self._places, self._most_nodes = min(lines, len(moves)), most_nodes or _NO_LIMIT
+        self._line_count, self._most_nodes = min(lines, len(moves)), most_nodes or _NO_LIMIT
         self._leaves = LeafValues(work, tables, game.settings.fifty_move_rule)
         self._set_up(moves)
         self.best = RootLine((self._line([int(work.moves[0, 0])])[0],), 0, 0)
@@ -205,13 +208,18 @@ class CompiledSearch:
     @property
     def nodes(self) -> int:
         """Number of states searched so far."""
-        return int(self._work.control[at.NODES])
+        return int(self._work.control[control_index.NODES])
 
     @property
     def counts(self) -> SearchCounts:
         """Statistics of the search so far."""
         control, full = self._work.control, np.mean(self._work.keys[:1000] != 0)
-        return SearchCounts(self.nodes, int(control[at.HITS]), int(control[at.DEEPEST]), int(1000 * full))
+        return SearchCounts(
+            self.nodes,
+            int(control[control_index.HITS]),
+            int(control[control_index.DEEPEST]),
+            int(1000 * full),
+        )
 
     def run(
         self, depth: int | None, stop_deepening: Callable[[], bool], report: Callable[[RootLine], None]
@@ -226,10 +234,12 @@ class CompiledSearch:
         with self._watched(), closing(self._leaves):
             self._leaves.start()
             for iteration in range(1, min(depth or PLIES, PLIES - 1) + 1):
-                for place in range(1, self._places + 1):
+                for place in range(1, self._line_count + 1):
                     self._iterate(iteration, place, report)
                     while iteration <= _MAX_REPEATED_DEPTH and not self._stopped and self._await_tables():
-                        self._work.control[at.FORGOTTEN] += 1  # discards results found without tables
+                        self._work.control[control_index.FORGOTTEN] += (
+                            1  # discards results found without tables
+                        )
                         self._iterate(iteration, place, report)
                 if self._candidates is not None and iteration <= _MAX_WAITING_DEPTH and not self._stopped:
                     self._await_tables()
@@ -240,7 +250,7 @@ class CompiledSearch:
 
     @property
     def _stopped(self) -> bool:
-        return bool(self._work.control[at.ABORTED])
+        return bool(self._work.control[control_index.ABORTED])
 
     def _set_up(self, moves: Sequence[chess.Move]) -> None:
         """Write the game and the moves to choose from into the workspace."""
@@ -254,20 +264,25 @@ class CompiledSearch:
                 ply.accrued.rank << 1 | int(not ply.accrued.white), ply.score.rank, ply.clock, 0, 0, 0,
             ]  # fmt: skip
         last = len(played) - 1
-        work.rows[last, row.QUIET] = min(game.live.halfmove_clock, last)
+        work.rows[last, columns.QUIET] = min(game.live.halfmove_clock, last)
         rule = game.settings.fifty_move_rule
-        generation, forgotten = control[at.GENERATION] + 1, control[at.FORGOTTEN]
+        generation, forgotten = control[control_index.GENERATION] + 1, control[control_index.FORGOTTEN]
         control[:] = 0
-        control[at.GENERATION], control[at.FORGOTTEN] = generation, forgotten
-        control[at.MOST_NODES], control[at.ROOT] = _NO_LIMIT, last
-        control[at.RULE] = rule is not FiftyMoveRule.NONE
-        control[at.LIMIT], control[at.LAST] = _PROGRESS_RANKS.get(rule, 0), _LAST_SCORES.get(rule, 0)
-        control[at.BARE_KINGS] = game.settings.bare_kings
+        control[control_index.GENERATION], control[control_index.FORGOTTEN] = generation, forgotten
+        control[control_index.MOST_NODES], control[control_index.ROOT] = _NO_LIMIT, last
+        control[control_index.RULE] = rule is not FiftyMoveRule.NONE
+        control[control_index.LIMIT], control[control_index.LAST] = (
+            _PROGRESS_RANKS.get(rule, 0),
+            _EXPIRED_CLOCK_CODES.get(rule, 0),
+        )
+        control[control_index.BARE_KINGS] = game.settings.bare_kings
         work.worth[:] = PLAIN_WORTH if self._candidates is None else DRAWN_WORTH
         if self._candidates is not None:
-            control[at.DRAWN] = 1 if game.live.turn else 2
-            control[at.HOPE] = work.worth[_HOPE.rank] if game.live.turn else -work.worth[_HOPE.rank]
-        control[at.TABLE_MEN] = self._leaves.max_men
+            control[control_index.DRAWN] = 1 if game.live.turn else 2
+            control[control_index.HOPE] = (
+                work.worth[_HOPE.rank] if game.live.turn else -work.worth[_HOPE.rank]
+            )
+        control[control_index.TABLE_MEN] = self._leaves.max_men
         count = begin(work, last)
         wanted = set(moves)
         kept = [move for move in map(int, work.moves[0, :count]) if self._move(game.live, move) in wanted]
@@ -283,13 +298,13 @@ class CompiledSearch:
         work = self._work
         if self._stopped:
             return
-        work.control[at.ITERATION] = iteration
+        work.control[control_index.ITERATION] = iteration
         if self.best.depth:
-            work.control[at.MOST_NODES] = self._most_nodes
+            work.control[control_index.MOST_NODES] = self._most_nodes
         value = search_root(work, iteration, place - 1, self._count)
         length = int(work.length[0])
         if length and not (self._stopped and place > 1):
-            for_white = self._plain(value if self.game.live.turn else -value)
+            for_white = self._to_plain_scale(value if self.game.live.turn else -value)
             best = RootLine(self._line(work.line[0, :length].tolist()), int(for_white), iteration, place)
             if place == 1:
                 self.best = best
@@ -297,7 +312,7 @@ class CompiledSearch:
         elif self._stopped and place == 1:
             report(self.best)
 
-    def _plain(self, value: int) -> int:
+    def _to_plain_scale(self, value: int) -> int:
         """Convert a value of this search to the scale of :mod:`tbgen.engine.scale`."""
         if self._candidates is None or abs(value) >= MATE:
             return value
@@ -324,7 +339,7 @@ class CompiledSearch:
         def watch() -> None:
             while not ended.wait(_TIMER_POLL_SECONDS):
                 if self.best.depth and self._over(self.nodes):
-                    self._work.control[at.STOP] = 1
+                    self._work.control[control_index.STOP] = 1
                     return
 
         watching = threading.Thread(target=watch, daemon=True)
@@ -345,9 +360,9 @@ class CompiledSearch:
     @staticmethod
     def _move(board: chess.Board, move: int) -> chess.Move:
         """Convert a move of the kernels, in which a castling king moves to its rook's square."""
-        promoted = (move >> 12 & 7) + 1 if move & row.PROMOTED else None
-        decoded = chess.Move(move & row.FROM, move >> 6 & 63, promoted)
-        return board.parse_uci(decoded.uci()) if move & row.CASTLES else decoded
+        promoted = (move >> 12 & 7) + 1 if move & columns.PROMOTED else None
+        decoded = chess.Move(move & columns.FROM, move >> 6 & 63, promoted)
+        return board.parse_uci(decoded.uci()) if move & columns.CASTLES else decoded
 
 
 def _encode(board: chess.Board, answer: chess.Move) -> int:

@@ -120,7 +120,7 @@ def plan(
     different: list[PublishedFile] = []
     for variant in variants:
         missing = []
-        expected = named or [table.men for table in published.tables if table.rules is variant]
+        expected = named or [table.parsed_material for table in published.tables if table.rules is variant]
         for number, material in enumerate(expected, 1):
             path = table_path(directory, material.name, variant)
             if check is not None:

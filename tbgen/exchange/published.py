@@ -73,18 +73,18 @@ class PublishedTable(PublishedFile, frozen=True):
     rules: Variant
 
     def __post_init__(self) -> None:
-        if table_path(Path(), self.men.name, self.rules).name != self.file:
+        if table_path(Path(), self.parsed_material.name, self.rules).name != self.file:
             raise ValueError(f"{quote(self.file)} is not the file of {self.material}")
 
     @property
-    def men(self) -> Material:
+    def parsed_material(self) -> Material:
         """The material."""
         return Material.parse(self.material)
 
     def check(self, path: Path) -> str:
         """See :meth:`PublishedFile.check`."""
         try:
-            return check_table(path, self.men, self.rules)
+            return check_table(path, self.parsed_material, self.rules)
         except DamagedTableError:
             what = f"table of {self.material} for the rules {self.rules}"
             raise UnusableFileError(f"is not a usable {what}") from None
@@ -129,7 +129,7 @@ class PublishedSet(_SetHead, frozen=True):
         """Return the set of these files, in the order of the list."""
         ordered = sorted(files, key=lambda each: each.file)
         tables = [each for each in ordered if isinstance(each, PublishedTable)]
-        tables.sort(key=lambda table: (table.rules.value, table.men))
+        tables.sort(key=lambda table: (table.rules.value, table.parsed_material))
         cells = (each for each in ordered if isinstance(each, PublishedCell))
         return cls("tbgen set", _VERSION, tuple(tables), tuple(cells))
 
@@ -158,7 +158,9 @@ class PublishedSet(_SetHead, frozen=True):
 
     def find(self, material: Material, variant: Variant) -> PublishedTable | None:
         """Return a table of the set, None if the set does not contain it."""
-        found = (table for table in self.tables if (table.men, table.rules) == (material, variant))
+        found = (
+            table for table in self.tables if (table.parsed_material, table.rules) == (material, variant)
+        )
         return next(found, None)
 
     def text(self) -> bytes:

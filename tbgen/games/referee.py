@@ -25,7 +25,7 @@ from tbgen.probe.states import read_chess
 from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import Tablebase
 
-NOTHING: Final = GScore(436, True)
+NO_ACCRUED_SCORE: Final = GScore(436, True)
 """G218.0, by which cuteRMob writes that no score has accrued."""
 
 _MAX_OCCURRENCES: Final = 3
@@ -106,7 +106,7 @@ class Arbiter:
 
     @classmethod
     def of(cls, start: Fen, settings: GameSettings) -> Self:
-        """Return the arbiter of a game that begins with a position, by some settings.
+        """Return the arbiter of a game with a start position and settings.
 
         :raises UsageError: if the game is over in the position.
         """
@@ -115,7 +115,7 @@ class Arbiter:
         return arbiter
 
     def _begin(self, board: chess.Board, before: GScore | None, settings: GameSettings) -> None:
-        """Begin with a position and the score accrued before it, None for none."""
+        """Begin with a position and the score accrued before it; None if no score had accrued."""
         validate(board)
         self.settings = settings
         """The rules of the game; of its scoring, only the cutoff matters here."""
@@ -226,7 +226,7 @@ class Arbiter:
             if rule.is_progress(score, self.settings.scoring.cutoff):
                 clock = 0
         elif accrued is None:
-            accrued = NOTHING if rule is FiftyMoveRule.CUTERMOB_LEGACY else score
+            accrued = NO_ACCRUED_SCORE if rule is FiftyMoveRule.CUTERMOB_LEGACY else score
         return score, accrued, clock
 
     def _parse(self, parse: Callable[[str], chess.Move], text: str, notation: str) -> chess.Move:
@@ -264,7 +264,7 @@ class Arbiter:
         self._plies.append(PlayedPosition(score, accrued, clock, free_kings, self._occurrences[key]))
 
 
-Suffice: TypeAlias = Callable[[ScoreInterval], bool]
+SufficiencyTest: TypeAlias = Callable[[ScoreInterval], bool]
 """Function that returns whether bounds are narrow enough."""
 
 
@@ -272,7 +272,7 @@ class StateSolver(Protocol):
     """A prover of values of states that no table contains (:class:`tbgen.beyond.jobs.Solver`)."""
 
     def solve(
-        self, board: chess.Board, accrued: GScore, tables: Tablebase, suffice: Suffice, /
+        self, board: chess.Board, accrued: GScore, tables: Tablebase, suffice: SufficiencyTest, /
     ) -> ProvedValue | None:
         """Return the proved value or bounds of a state, None if nothing is proved.
 
@@ -339,7 +339,7 @@ def adjudicate(
     :param recorded: the classical result in the game's PGN.
     :param syzygy: Syzygy files, for positions that no table contains.
     :param doubts: the doubts about the game (:attr:`tbgen.games.pgn.reader.Game.doubts`).
-    :param solver: solver, by the tables, of positions that no table contains; for r-mobility only.
+    :param solver: solver of positions that no table contains, which uses the tables; for r-mobility only.
     :param require_tables: raise the error about a missing table instead of letting the score stand as played.
     :param require_proof: also raise an error if no table can contain the position and nothing proves it.
 

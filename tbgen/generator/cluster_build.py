@@ -30,7 +30,7 @@ from tbgen.generator.cluster_workers import (
     shared_probe,
     survey,
 )
-from tbgen.generator.estimate import Estimate, check_disk, check_memory, copies, estimate
+from tbgen.generator.estimate import Estimate, check_disk, check_memory, copy_sizes, estimate
 from tbgen.generator.one_table import BuildReporter, Built
 from tbgen.generator.runner import is_done, locked
 from tbgen.generator.schedule import BuildCourse, BuildSchedule, Limits
@@ -78,7 +78,7 @@ def build_on_cluster(
             check_workers(connected_workers(client, scheduler), estimates.values())
             if memory is not None:
                 check_memory(estimates.values(), memory)
-            check_disk(estimates.values(), directory, copies(todo, variant))
+            check_disk(estimates.values(), directory, copy_sizes(todo, variant))
             task = partial(
                 make_table,
                 directory=str(directory),

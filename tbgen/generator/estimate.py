@@ -69,7 +69,7 @@ def combined_peak(estimates: Iterable[Estimate], kept: int = 0) -> int:
     return BASE_MEMORY + min(max(small, kept), KEPT) + own
 
 
-def copies(todo: Collection[Material], variant: Variant) -> dict[Material, int]:
+def copy_sizes(todo: Collection[Material], variant: Variant) -> dict[Material, int]:
     """Return, by material, the size in bytes of the plain copies of packed tables that a build makes.
 
     The build keeps them until its end. Only tables that promotions lead to are copied. A table without pawns

@@ -18,7 +18,7 @@ from typing import Final
 from tbgen.board.material import Material, closure
 from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, TbgenError
-from tbgen.generator.estimate import Estimate, check_disk, copies, estimate
+from tbgen.generator.estimate import Estimate, check_disk, copy_sizes, estimate
 from tbgen.generator.one_table import (
     BuildReporter,
     Built,
@@ -172,7 +172,7 @@ def locked(
 def schedule_of(todo: list[Material], variant: Variant) -> BuildSchedule:
     """Return the schedule of a build on one machine."""
     return BuildSchedule(
-        todo, lambda material, threads: estimate(material, variant, threads), copies(todo, variant)
+        todo, lambda material, threads: estimate(material, variant, threads), copy_sizes(todo, variant)
     )
 
 

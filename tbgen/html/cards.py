@@ -34,19 +34,19 @@ _LAST_FRAME_MS: Final = 3000
 _COLOURS: Final = 64
 _PAPER: Final = "#fbfaf6"
 _INK: Final = "#1c1c1c"
-_SOFT: Final = "#55595e"
+_SECONDARY_INK: Final = "#55595e"
 _MARKED: Final = "#c9a227"
 """Colour laid over the squares of the last move."""
 
 
-class Shown(NamedTuple):
+class ShownPosition(NamedTuple):
     """A position and how it is drawn."""
 
     board: chess.Board
     last: chess.Move | None = None
     """The move that led to the position."""
     flipped: bool = False
-    """Whether Black is below."""
+    """Whether Black is at the bottom."""
 
 
 class Caption(NamedTuple):
@@ -59,7 +59,7 @@ class Caption(NamedTuple):
     """A text in small type below."""
 
 
-def card(shown: Shown, caption: Caption) -> bytes:
+def card(shown: ShownPosition, caption: Caption) -> bytes:
     """Return a position with its caption, as PNG."""
     picture = Image.new("RGB", SIZE, _PAPER)
     picture.paste(_board(shown, _SQUARE), (_EDGE, _EDGE))
@@ -69,18 +69,20 @@ def card(shown: Shown, caption: Caption) -> bytes:
     draw.text((left, 70), caption.headline, _INK, _font(120 if len(caption.headline) < 7 else 96))
     sentence, notes = _wrapped(caption.sentence, _font(42), width), _wrapped(caption.notes, _font(30), width)
     draw.multiline_text((left, 230), sentence, _INK, _font(42), spacing=14)
-    draw.multiline_text((left, SIZE[1] - 150), notes, _SOFT, _font(30), spacing=8)
-    draw.text((left, SIZE[1] - _EDGE - 30), "tbgen · r-mobility chess", _SOFT, _font(30))
+    draw.multiline_text((left, SIZE[1] - 150), notes, _SECONDARY_INK, _font(30), spacing=8)
+    draw.text((left, SIZE[1] - _EDGE - 30), "tbgen · r-mobility chess", _SECONDARY_INK, _font(30))
     return _written(picture, "PNG")
 
 
-def film(frames: Sequence[tuple[Shown, str]]) -> bytes:
+def film(frames: Sequence[tuple[ShownPosition, str]]) -> bytes:
     """Return positions with a text below each as an animated GIF in a loop.
 
     :param frames: the positions and texts, at least one.
     """
     size = 8 * _FILM_SQUARE
-    sample = Shown(chess.Board(), chess.Move(chess.A3, chess.B3))  # has all men and all colours of squares
+    sample = ShownPosition(
+        chess.Board(), chess.Move(chess.A3, chess.B3)
+    )  # has all men and all colours of squares
     colours = _board(sample, _FILM_SQUARE).quantize(_COLOURS)
     pictures = list[Image.Image]()
     for shown, text in frames:
@@ -98,7 +100,7 @@ def _written(picture: Image.Image, form: str, **options: object) -> bytes:
     return file.getvalue()
 
 
-def _board(shown: Shown, size: int) -> Image.Image:
+def _board(shown: ShownPosition, size: int) -> Image.Image:
     """Return a board; ``size`` is that of a square in pixels."""
     light, dark = _colours()
     picture = Image.new("RGB", (8 * size, 8 * size), light)

@@ -19,7 +19,7 @@ from tbgen.games.settings import FiftyMoveRule
 from tbgen.probe.syzygy import MOST_MEN, Syzygy
 from tbgen.probe.tablebase import Tablebase
 
-DRAWN: Final = "End by adjudication"
+ADJUDICATION_TEXT: Final = "End by adjudication"
 SYZYGY: Final = "SyzygyTB"
 """The ending that Cute Chess writes for a game that Syzygy files have stopped."""
 
@@ -56,7 +56,7 @@ class DrawRule(
     centipawns: Count
     """Greatest absolute value of each evaluation, in centipawns."""
     first: Count = 0
-    """Number of full moves of the game before which it is not stopped."""
+    """Minimum number of full moves after which a game can be stopped."""
     pieces: Count = 0
     """Greatest number of kings and pieces for which evaluations count; 0 for any number."""
     pawns: Count = 0
@@ -88,7 +88,7 @@ class StopRules:
 
     resign: ResignRule | None = None
     draw: DrawRule | None = None
-    most_moves: int | None = None
+    max_moves: int | None = None
     """Number of full moves after which a game is stopped."""
 
 
@@ -124,9 +124,9 @@ class Evaluations:
             return Ending(Basis.RESIGNATION, not mover, text)
         draw = rules.draw
         if draw is not None and self.near_zero >= 2 * draw.moves and plies >= 2 * draw.first:
-            return Ending(None, None, f"{DRAWN}: evaluations near zero")
-        if rules.most_moves is not None and plies >= 2 * rules.most_moves:
-            return Ending(None, None, f"{DRAWN}: maximum length")
+            return Ending(None, None, f"{ADJUDICATION_TEXT}: evaluations near zero")
+        if rules.max_moves is not None and plies >= 2 * rules.max_moves:
+            return Ending(None, None, f"{ADJUDICATION_TEXT}: maximum length")
         return None
 
     def _resigns(self, rule: ResignRule, mover: chess.Color) -> bool:
@@ -148,7 +148,7 @@ class EventSolver(StateSolver, Protocol):
 
 
 class Judge:
-    """The outcomes of stopped games, and the decision which games tables or Syzygy files stop.
+    """Finds the outcomes of stopped games, and decides which games tables or Syzygy files stop.
 
     :param tables: tables of the event's variant; None for none.
     :param syzygy: Syzygy files, for positions that no table contains.
@@ -170,7 +170,7 @@ class Judge:
         self._most_men, self._play_on = most_men, play_on
         self._one_at_a_time = asyncio.Lock()
 
-    async def proved(self, board: chess.Board, arbiter: Arbiter) -> tuple[Outcome, Ending] | None:
+    async def outcome_by_tables(self, board: chess.Board, arbiter: Arbiter) -> tuple[Outcome, Ending] | None:
         """Return outcome and ending of an unfinished game that tables or Syzygy files decide, else None.
 
         Tables decide every position that they contain. Syzygy files decide a win, and by classical scoring
@@ -186,10 +186,11 @@ class Judge:
         if not outcome.basis.best_play:
             return None
         source = Basis.TABLEBASE.value if outcome.basis is Basis.TABLEBASE else SYZYGY
-        return _as_proved(outcome, Ending(None, None, f"{DRAWN}: {source}"))
+        return _as_proved(outcome, Ending(None, None, f"{ADJUDICATION_TEXT}: {source}"))
 
-    async def stopped(self, arbiter: Arbiter, ending: Ending) -> tuple[Outcome, Ending]:
-        """Return outcome and ending of a finished or stopped game; the ending names a proof of a mate."""
+    async def outcome_of_stopped(self, arbiter: Arbiter, ending: Ending) -> tuple[Outcome, Ending]:
+        """Return outcome and ending of a finished or stopped game; the ending says by what a mate is
+        proved."""
         if arbiter.basis is not None or ending.cause is not None or self._tables is None:
             return adjudicate(arbiter, self._tables, ending), ending
         async with self._one_at_a_time:

@@ -227,7 +227,7 @@ class Engine:
     @property
     def usable(self) -> bool:
         """Whether the engine can play another game."""
-        return not self._uci.lost
+        return not self._uci.failure
 
     async def move(
         self,
@@ -266,7 +266,7 @@ class Engine:
         except EngineError as error:
             if not uci.answer:
                 raise self._broken(error) from None
-        seconds = uci.ended - uci.began
+        seconds = uci.bestmove_time - uci.go_time
         if not clock.spend(seconds):  # whatever the engine has answered
             raise EngineFault(Fault.TIME, f"its move has taken {seconds:.3f} s of {allowed:g} s")
         if move is None or not board.is_legal(move):
@@ -280,9 +280,9 @@ class Engine:
         """
         uci = self._uci
         try:
-            if not kill and not uci.lost:
+            if not kill and not uci.failure:
                 uci.send_line("quit")
-                uci.lost = "it has been asked to quit"
+                uci.failure = "it has been asked to quit"
                 await asyncio.wait({uci.returncode}, timeout=_QUIT_SECONDS)
         finally:
             end_all(self._root)
@@ -305,7 +305,7 @@ class Engine:
 
     def _broken(self, error: EngineError) -> EngineFault:
         """Return the fault of an engine that has stopped answering, or violates UCI."""
-        return EngineFault(Fault.ABANDONED, self._uci.lost or str(error))
+        return EngineFault(Fault.ABANDONED, self._uci.failure or str(error))
 
     def _sent_move(self) -> str:
         """Return the text that the engine has sent as a move, with characters replaced that PGN forbids."""
@@ -326,7 +326,7 @@ class Engine:
         try:
             await self._in_time(self._uci.configure(options_for(self._uci.options, self.settings.options)))
         except (EngineFault, UsageError) as error:
-            if self._uci.lost:
+            if self._uci.failure:
                 raise
             raise UsageError(f"{self.settings.name} refuses its options: {error}") from None
 

@@ -104,14 +104,14 @@ async def play_game(
         basis = arbiter.basis
         if basis is not None:
             ending = Ending(None, None, _board_ending(basis, arbiter))
-            outcome, _ = await judge.stopped(arbiter, ending)
+            outcome, _ = await judge.outcome_of_stopped(arbiter, ending)
             return play.end(outcome, ending)
-        proved = await judge.proved(board, arbiter)
+        proved = await judge.outcome_by_tables(board, arbiter)
         if proved is not None:
             return play.end(*proved, Basis.ADJUDICATION.value)
         stop = evaluations.ending(not board.turn, len(play.plies))
         if stop is not None:
-            outcome, stop = await judge.stopped(arbiter, stop)
+            outcome, stop = await judge.outcome_of_stopped(arbiter, stop)
             resigned = stop.cause is Basis.RESIGNATION
             return play.end(outcome, stop, "" if resigned else Basis.ADJUDICATION.value)
         mover = board.turn
@@ -129,7 +129,7 @@ async def lost_game(play: PlayedGame, judge: Judge, loser: chess.Color, fault: E
     basis, words = _LOSSES[fault.fault]
     move = f": {fault.detail}" if basis is Basis.ILLEGAL_MOVE else ""
     ending = Ending(basis, not loser, f"{chess.COLOR_NAMES[loser].capitalize()}{words}{move}")
-    outcome, _ = await judge.stopped(play.arbiter, ending)
+    outcome, _ = await judge.outcome_of_stopped(play.arbiter, ending)
     play.faulty, play.detail = play.fixture.white if loser else play.fixture.black, fault.detail
     return play.end(outcome, ending, fault.fault.value)
 

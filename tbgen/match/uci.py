@@ -33,7 +33,7 @@ _ANSWERS: Final = frozenset({b"readyok", b"uciok"})
 _REPORT_SECONDS: Final = 1.0
 """Minimum interval between two reports of thoughts."""
 _LAST_OUTPUT_SECONDS: Final = 0.2
-"""Time after the end of a process in which its output is read, in case another process keeps it open."""
+"""Time for which the output of an ended process is still read, in case another process keeps it open."""
 _STDOUT: Final = 1
 _BOUNDS: Final = (b" lowerbound", b" upperbound")
 _SCORE: Final = re.compile(rb" score (cp|mate) ([+-]?\d{1,9})\b")
@@ -53,7 +53,7 @@ class Thought(NamedTuple):
 
     @classmethod
     def of(cls, info: bytes) -> Thought:
-        """Parse a line ``info``."""
+        """Parse an ``info`` line."""
         score, depth, line = (found.search(info) for found in (_SCORE, _DEPTH, _LINE))
         return cls(
             None if score is None else (Cp if score[1] == b"cp" else Mate)(int(score[2])),
@@ -63,7 +63,7 @@ class Thought(NamedTuple):
 
     @property
     def centipawns(self) -> int | None:
-        """The evaluation in centipawns, 100,000 less the moves for a mate; None without one."""
+        """The evaluation in centipawns, 100,000 - n for a mate in n moves; None without an evaluation."""
         return None if self.score is None else self.score.score(mate_score=100_000)
 
     def comment(self, seconds: float) -> str:
@@ -88,9 +88,9 @@ class Uci(chess.engine.UciProtocol):
 
     def __init__(self, log: Callable[[str, str], None] | None = None) -> None:
         super().__init__()
-        self.lost = ""
+        self.failure = ""
         """The reason why the engine can no longer answer; empty as long as it can."""
-        self.began = self.ended = 0.0
+        self.go_time = self.bestmove_time = 0.0
         """The times, by ``time.perf_counter``, when ``go`` was sent and ``bestmove`` was read."""
         self.answer = ""
         """The text after ``bestmove``."""
@@ -99,7 +99,7 @@ class Uci(chess.engine.UciProtocol):
         self.on_go: Callable[[], object] = lambda: None
         """Function called when ``go`` has been sent."""
         self.on_info: Callable[[bytes], object] = lambda _: None
-        """Function called with each line ``info``."""
+        """Function called with each ``info`` line."""
         self.on_thought: Callable[[Thought, float], object] = lambda *_: None
         """Function called with each new thought and the seconds since ``go``, while the engine thinks."""
         self._info = b""
@@ -126,7 +126,7 @@ class Uci(chess.engine.UciProtocol):
             self._info, self._reported = b"", Thought()
         super().send_line(line)
         if go:
-            self.began, self.searching = time.perf_counter(), True
+            self.go_time, self.searching = time.perf_counter(), True
             self.on_go()
 
     def pipe_data_received(self, fd: int, data: bytes | str) -> None:
@@ -147,7 +147,7 @@ class Uci(chess.engine.UciProtocol):
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         """Give up an engine that has closed its output, unless it has been asked to quit."""
-        if fd == _STDOUT and not self.lost:
+        if fd == _STDOUT and not self.failure:
             self.give_up("it has closed its output")
 
     def process_exited(self) -> None:
@@ -165,13 +165,13 @@ class Uci(chess.engine.UciProtocol):
             self._keep_info(line.partition(b" string ")[0])  # the rest is free text
         elif word == b"bestmove" and self.searching:
             self.searching = False
-            self.ended, self.answer = now, rest.decode("utf-8", "replace").strip() or "(none)"
-            self._pass(line)
+            self.bestmove_time, self.answer = now, rest.decode("utf-8", "replace").strip() or "(none)"
+            self._pass_on(line)
         elif word == b"option" and self.command is not None:
             with suppress(chess.engine.EngineError):  # a malformed option is ignored, not fatal
                 self.command.line_received(line.decode("utf-8", "replace"))
         elif word in _ANSWERS:
-            self._pass(word)
+            self._pass_on(word)
 
     def _keep_info(self, info: bytes) -> None:
         """Keep a line on the best move, and schedule a report."""
@@ -187,9 +187,9 @@ class Uci(chess.engine.UciProtocol):
         thought = self.thought
         if self.searching and thought != self._reported:
             self._reported = thought
-            self.on_thought(thought, time.perf_counter() - self.began)
+            self.on_thought(thought, time.perf_counter() - self.go_time)
 
-    def _pass(self, line: bytes) -> None:
+    def _pass_on(self, line: bytes) -> None:
         """Pass a line on to python-chess, which may raise errors of any kind."""
         try:
             self._line_received(line.decode("utf-8", "replace"))
@@ -198,7 +198,7 @@ class Uci(chess.engine.UciProtocol):
 
     def give_up(self, reason: str) -> None:
         """Stop using the engine; python-chess then cancels all waiting commands."""
-        self.lost = self.lost or reason
+        self.failure = self.failure or reason
         if self.transport is not None:
             self.transport.close()
 

@@ -21,7 +21,7 @@ from tbgen.retro.geometry import BIT, PAWN_ATTACKS
 
 Boards = NDArray[np.uint64]
 
-ALL: Final = np.uint64(chess.BB_ALL)
+ALL_SQUARES: Final = np.uint64(chess.BB_ALL)
 
 
 class ScanKind(NamedTuple):
@@ -29,9 +29,9 @@ class ScanKind(NamedTuple):
 
     reach: Boards
     """Shape (64,): attacked squares on an empty board, by the man's square."""
-    passed: Boards
+    squares_between: Boards
     """Shape (64, 64): squares between the man's square and an attacked square."""
-    hidden: Boards | None
+    shadowed_squares: Boards | None
     """Shape (64, 64): squares no longer attacked from the first square if a man is on the second; None if the
     kind never rides."""
     bound: bool = False
@@ -39,10 +39,10 @@ class ScanKind(NamedTuple):
     pawn: bool = False
 
 
-def _hidden(passed: Boards) -> Boards:
-    hides = (passed[:, :, None] & BIT) != 0  # first square, far square, square between
-    hidden: Boards = np.where(hides, BIT[None, :, None], np.uint64(0)).sum(axis=1, dtype=np.uint64)
-    return hidden
+def _shadowed_squares(squares_between: Boards) -> Boards:
+    hides = (squares_between[:, :, None] & BIT) != 0  # first square, far square, square between
+    shadowed_squares: Boards = np.where(hides, BIT[None, :, None], np.uint64(0)).sum(axis=1, dtype=np.uint64)
+    return shadowed_squares
 
 
 PAWNS: Final = tuple(
@@ -55,9 +55,12 @@ PAWNS: Final = tuple(
 def scan_kind(kind: Kind) -> ScanKind:
     """Return the attack tables of a kind."""
     squares = range(64)
-    passed = np.array([[between(kind, start, stop) for stop in squares] for start in squares], np.uint64)
-    reached, hidden = np.array(reach(kind), np.uint64), _hidden(passed) if kind.rides else None
-    return ScanKind(reached, passed, hidden, kind.is_colour_bound)
+    squares_between = np.array(
+        [[between(kind, start, stop) for stop in squares] for start in squares], np.uint64
+    )
+    reached = np.array(reach(kind), np.uint64)
+    shadowed_squares = _shadowed_squares(squares_between) if kind.rides else None
+    return ScanKind(reached, squares_between, shadowed_squares, kind.is_colour_bound)
 
 
 BLOCK_SLOTS = 1 << 16
@@ -143,8 +146,8 @@ def symmetric_slots(layout: Layout) -> NDArray[np.int64]:
     return np.unique(np.array(slots, np.int64))
 
 
-def like_bishops(men: tuple[ScanMan, ...]) -> NDArray[np.bool_] | None:
-    """Return whether all bishops of the side with several, or its other colour-bound men, are on one colour.
+def bishops_on_one_colour(men: tuple[ScanMan, ...]) -> NDArray[np.bool_] | None:
+    """Return whether all colour-bound men of the side that has several, such as bishops, are on one colour.
 
     The result is None if no side has two such men. With at most five men, only one side can.
     """
@@ -158,9 +161,9 @@ def like_bishops(men: tuple[ScanMan, ...]) -> NDArray[np.bool_] | None:
 
 
 _LAST_RANKS: Final = np.uint64(chess.BB_BACKRANKS)
-_THIRD: Final = {True: np.uint64(chess.BB_RANK_3), False: np.uint64(chess.BB_RANK_6)}
-_RANK: Final = np.uint64(8)
-_NOTHING: Final = np.uint64(0)
+_DOUBLE_STEP_RANK: Final = {True: np.uint64(chess.BB_RANK_3), False: np.uint64(chess.BB_RANK_6)}
+_RANK_SHIFT: Final = np.uint64(8)
+_NO_SQUARES: Final = np.uint64(0)
 
 
 class Mobility(NamedTuple):
@@ -190,7 +193,7 @@ def mobility(block: ScanBlock, white: bool) -> Mobility:
         else:
             targets = _attacks(man, _without(block.men, man)) & ~occupied_own
         for other in others[1:]:
-            targets = targets & _open(other, king, _without(block.men, man, other, king))
+            targets = targets & _targets_keeping_king_safe(other, king, _without(block.men, man, other, king))
         moves = moves + np.bitwise_count(targets)
         if man.kind.pawn:
             moves = moves + 3 * np.bitwise_count(targets & _LAST_RANKS)
@@ -213,25 +216,25 @@ def _occupied(men: Iterable[ScanMan]) -> Boards:
 def _attacks(man: ScanMan, blockers: Iterable[ScanMan]) -> Boards:
     """Return the squares that a man attacks, including that of the first man on each line."""
     reach: Boards = man.kind.reach[man.squares]
-    if man.kind.hidden is None:
+    if man.kind.shadowed_squares is None:
         return reach
-    each = (man.kind.hidden[man.squares, blocker.squares] for blocker in blockers)
-    return reach & ~reduce(or_, each, _NOTHING)
+    each = (man.kind.shadowed_squares[man.squares, blocker.squares] for blocker in blockers)
+    return reach & ~reduce(or_, each, _NO_SQUARES)
 
 
-def _open(other: ScanMan, king: ScanMan, blockers: list[ScanMan]) -> Boards:
+def _targets_keeping_king_safe(other: ScanMan, king: ScanMan, blockers: list[ScanMan]) -> Boards:
     """Return the squares to which another man may move without leaving the king attacked by ``other``.
 
-    These are all squares, unless ``other`` attacks the king once the man has left its square: then only the
-    squares between them, and the square of ``other``.
+    If ``other`` attacks the king once the man has left its square, these are the square of ``other`` and
+    those between it and the king; otherwise all squares.
 
     :param blockers: the men on the board except the moving man, ``other`` and the king.
     """
     attacks = (other.kind.reach[other.squares] & BIT[king.squares]) != 0
-    path = other.kind.passed[other.squares, king.squares]
-    needed: Boards = np.where(attacks, path | BIT[other.squares], ALL)
-    if other.kind.hidden is not None and blockers:
-        needed = np.where((path & _occupied(blockers)) != 0, ALL, needed)
+    path = other.kind.squares_between[other.squares, king.squares]
+    needed: Boards = np.where(attacks, path | BIT[other.squares], ALL_SQUARES)
+    if other.kind.shadowed_squares is not None and blockers:
+        needed = np.where((path & _occupied(blockers)) != 0, ALL_SQUARES, needed)
     return needed
 
 
@@ -239,7 +242,7 @@ def _pawn_targets(man: ScanMan, occupied: Boards, capturable: Boards) -> Boards:
     square: Boards = BIT[man.squares]
     free = ~occupied
     ahead = np.left_shift if man.white else np.right_shift
-    step = ahead(square, _RANK) & free
-    double = ahead(step & _THIRD[man.white], _RANK) & free
+    step = ahead(square, _RANK_SHIFT) & free
+    double = ahead(step & _DOUBLE_STEP_RANK[man.white], _RANK_SHIFT) & free
     targets: Boards = step | double | man.kind.reach[man.squares] & capturable
     return targets

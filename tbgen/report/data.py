@@ -22,7 +22,7 @@ from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, TbgenError
 from tbgen.report.difference import Difference
 from tbgen.report.highlights import with_highlights
-from tbgen.report.mating import judged
+from tbgen.report.mating import with_verdict
 from tbgen.report.model import SIDES, AccruedCounts, OverallRecord, Record, TableReport
 from tbgen.report.records import with_moves
 from tbgen.store.format import materials_in
@@ -265,7 +265,7 @@ def _table(found: dict[str, Any]) -> TableReport:
     lines = [record.pop("line").split() for record in found["records"]]
     report = TableReport.read(found)
     records = tuple(map(_with_line, report.records, lines))
-    mating = judged(report.material, report.mating.truth, report.mating.like_bishops)
+    mating = with_verdict(report.material, report.mating.truth, report.mating.like_bishops)
     return with_highlights(replace(report, records=records, mating=mating))
 
 

@@ -41,7 +41,7 @@ class DifferenceSide(ReportPart):
     """The pairs of different values, the most frequent pair first."""
 
 
-class Differing(ReportPart):
+class DifferenceExample(ReportPart):
     """A frequent pair of different values, with an example."""
 
     r: GScore
@@ -65,7 +65,7 @@ class Difference(ReportPart):
     white: DifferenceSide
     """With White to move."""
     black: DifferenceSide
-    examples: tuple[Differing, ...]
+    examples: tuple[DifferenceExample, ...]
     """The most frequent pairs of both sides to move."""
 
     @property
@@ -102,19 +102,19 @@ def difference(r: TableSource, wg: TableSource, progress: Progress = silent) -> 
         )
         return DifferenceSide(positions[to_move], differing[to_move], tuple(pairs))
 
-    def example(side: int, code: int) -> Differing:
+    def example(side: int, code: int) -> DifferenceExample:
         r_depth, place = longest[side, code]
         wg_depth = int(wg.fresh(side, -place, 1)[1][0])
         fen = board_of(layout, Side(side), Slot(-place)).fen()
-        return Differing(*_values(code), SIDES[side], int(board[side, code]), fen, r_depth, wg_depth)
+        return DifferenceExample(*_values(code), SIDES[side], int(board[side, code]), fen, r_depth, wg_depth)
 
     examples = tuple(example(*place) for place in places[:MAX_EXAMPLES])
     return Difference(layout.material, of_side(0), of_side(1), examples)
 
 
 def _count_pairs(r: TableSource, wg: TableSource, longest: Longest, progress: Progress) -> Counts:
-    """Count positions up to symmetry by their pair of values, and note in ``longest`` the deepest ones by the
-    rules r among those with different values.
+    """Count positions up to symmetry by their pair of values, and record in ``longest`` the deepest positions
+    by the rules r among those with different values.
 
     :return: shape (2, 2 sides, pairs of codes), the argument of :func:`tbgen.report.scan.images`.
     """

@@ -43,8 +43,8 @@ from tbgen.report.wording import NO_MATE, counted_pawns, meaning, percent
 from tbgen.store.format import Directories, directories_of
 from tbgen.text import plies, share
 
-ENOUGH: Final = 3.5
-"""Minimum lead in pieces that can mate, in pawns; a minor piece is worth less."""
+MIN_MATING_LEAD: Final = 3.5
+"""Minimum lead in pieces with which the rule expects mate, in pawns; a minor piece is worth less."""
 
 _BONUS: Final = 1 / 8
 """Additional value of two like men bound to a colour, as a share of the value of one of them."""
@@ -88,7 +88,7 @@ def mating_rule(
     (8, 1)
     """
     sides = Sides(*(_without(side, "K") for side in material.sides))
-    white, black = (_worth(side, values) for side in sides)
+    white, black = (_total_value(side, values) for side in sides)
     if white == black:
         return MatingRule(None, 0.0, 1, None, "nobody is ahead")
     leader = int(white < black)
@@ -125,12 +125,12 @@ def _why_no_mate(pieces: Men, defenders: Men, values: Mapping[str, float], marks
     elif pieces[0] == pieces[1] in marks.no_pair:
         return f"two {_name_of(pieces[0])}{'' if len(pieces[0]) > 1 else 's'} do not mate"
     can_mate = len(pieces) > len(defenders) and marks.mating.intersection(pieces)
-    if _worth(pieces, values) - _worth(defenders, values) < ENOUGH and not can_mate:
-        return f"without pawns a lead in pieces under {ENOUGH} pawns does not mate"
+    if _total_value(pieces, values) - _total_value(defenders, values) < MIN_MATING_LEAD and not can_mate:
+        return f"without pawns a lead in pieces under {MIN_MATING_LEAD} pawns does not mate"
     return None
 
 
-def _worth(men: Men, values: Mapping[str, float]) -> float:
+def _total_value(men: Men, values: Mapping[str, float]) -> float:
     """Return the total value of men in pawns."""
     pairs = (man for man, number in Counter(men).items() if number > 1 and is_bound(man))
     return sum(value_of(man, values) for man in men) + _BONUS * sum(value_of(man, values) for man in pairs)
@@ -167,7 +167,8 @@ def _name_of(man: str) -> str:
 GENERAL_SHARE: Final = 0.75
 """A win is general if it is forced in at least this share of the open positions with either side to move.
 
-The exact number is uncritical: up to four men of chess without pawns, no share lies between 0.29 and 0.94."""
+The exact number does not matter: up to four men of chess without pawns, no share lies between 0.29 and
+0.94."""
 
 
 def mating_potential(
@@ -196,7 +197,7 @@ def mating_potential(
     if marks == "tables":
         marks = marks_of_tables(material, directory, rules=rules, values=values)
     if not isinstance(marks, MatingMarks):
-        raise UsageError(f"{quote(str(marks))} are no marks: expected MatingMarks, or 'tables'")
+        raise UsageError(f"{quote(str(marks))} is not a set of marks: expected MatingMarks, or 'tables'")
     return mating_facts(count_directory(material, directory, rules), values, marks)
 
 
@@ -207,7 +208,7 @@ def marks_of_tables(
     rules: Variant | str = "r",
     values: Mapping[str, float] = PIECE_VALUES,
 ) -> MatingMarks:
-    """Return marks of the men of a material worth less than ``ENOUGH``, determined from tables.
+    """Return marks of the men of a material worth less than ``MIN_MATING_LEAD``, determined from tables.
 
     A man is marked as mating if it generally wins alone. If a side has two of it, it is marked as ``no_pair``
     if two do not generally win (on both colours if they are bound to a colour). If it stands alone against
@@ -222,7 +223,7 @@ def marks_of_tables(
     mating, no_pair, tough = set[str](), set[str](), set[str]()
     own, other = ([man for man in side if man not in "KP"] for side in material.sides)
     for men, others in ((own, other), (other, own)):
-        for man in {man for man in men if value_of(man, values) < ENOUGH}:
+        for man in {man for man in men if value_of(man, values) < MIN_MATING_LEAD}:
             if not is_bound(man) and wins(f"K{man}vK"):
                 mating.add(man)
             if men.count(man) > 1 and not wins(f"K{man}{man}vK"):
@@ -253,10 +254,10 @@ def mating_facts(
     scanned: TableCounts, values: Mapping[str, float] = PIECE_VALUES, marks: MatingMarks = MULLER
 ) -> MatingPotential:
     """Return the rule of thumb and the facts about the material of a table."""
-    return judged(scanned.material, *truths(scanned), mating_rule(scanned.material, values, marks))
+    return with_verdict(scanned.material, *truths(scanned), mating_rule(scanned.material, values, marks))
 
 
-def judged(
+def with_verdict(
     material: Material,
     truth: Sides[MatingTruth],
     like_bishops: Sides[MatingTruth] | None,
@@ -360,7 +361,7 @@ MATING_HEAD: Final = (
 )
 """Titles of the columns of :func:`mating_rows`."""
 ONE_COLOUR: Final = "one colour"
-"""In place of the material in the row about positions with a side's colour-bound men on one colour."""
+"""Replaces the material in the row about positions with all colour-bound men of a side on one colour."""
 
 
 def mating_rows(entry: MatingEntry) -> Iterator[tuple[str, ...]]:

@@ -20,7 +20,14 @@ from tbgen.board.score import NONE
 from tbgen.index.layout import IMAGE, Layout
 from tbgen.index.table import FRESH
 from tbgen.progress import Progress, silent
-from tbgen.report.blocks import ScanBlock, block_at, blocks_of, like_bishops, mobility, symmetric_slots
+from tbgen.report.blocks import (
+    ScanBlock,
+    bishops_on_one_colour,
+    block_at,
+    blocks_of,
+    mobility,
+    symmetric_slots,
+)
 from tbgen.report.source import ScanRuns, TableSource
 
 if TYPE_CHECKING:
@@ -259,7 +266,7 @@ def _scan_block(
     among = slice(*np.searchsorted(fixed, [block.start, block.start + block.size]))
     symmetric = np.zeros(block.size, np.bool_)
     symmetric[fixed[among] - block.start] = True
-    like = like_bishops(block.men)
+    like = bishops_on_one_colour(block.men)
     kings = np.broadcast_to(block.men[1].squares.astype(np.uint16) << 8, block.shape).reshape(-1)
     for side in (0, 1):
         value, depth = source.fresh(side, block.start, block.size)

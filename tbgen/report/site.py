@@ -16,7 +16,7 @@ import chess
 
 from tbgen.board.kinds import PIECE_VALUES
 from tbgen.board.variant import Variant
-from tbgen.html.cards import SIZE, Caption, Shown, card
+from tbgen.html.cards import SIZE, Caption, ShownPosition, card
 from tbgen.html.diagrams import diagram, sprites, with_links
 from tbgen.html.style import environment, scheme_script, style_sheet
 from tbgen.report import data
@@ -28,7 +28,7 @@ from tbgen.report.highlights import (
     mating_highlights,
     record_highlights,
 )
-from tbgen.report.mating import ENOUGH, GENERAL_SHARE, mating_rule
+from tbgen.report.mating import GENERAL_SHARE, MIN_MATING_LEAD, mating_rule
 from tbgen.report.model import SIDES, Distribution, OverallRecord, Record, TableReport
 from tbgen.report.plots import VALUE_GROUPS, by_group, plots
 from tbgen.report.wording import FILTERS, NAMES, TO_MOVE, against, anchor, meaning, stem
@@ -50,7 +50,9 @@ class Fact(NamedTuple):
     def picture(self) -> bytes:
         """Return the fact as a PNG picture for sharing."""
         board = chess.Board(self.fen)
-        return card(Shown(board), Caption(self.headline, self.sentence, f"{NAMES[not board.turn]} to move."))
+        return card(
+            ShownPosition(board), Caption(self.headline, self.sentence, f"{NAMES[not board.turn]} to move.")
+        )
 
 
 def strangest(reports: Sequence[TableReport]) -> Record | None:
@@ -172,7 +174,7 @@ class Site:
             "variants": list(Variant),
             "shown_ranks": _SHOWN_RANKS,
             "piece_values": PIECE_VALUES,
-            "enough": ENOUGH,
+            "enough": MIN_MATING_LEAD,
             "general_share": GENERAL_SHARE,
         }
         for folder in (directory, directory / TABLES):

@@ -30,8 +30,8 @@ _logger = logging.getLogger(__name__)
 _WORD_SLOTS: Final = 64
 """Number of slots in a word of the mask."""
 
-Fresh = tuple[NDArray[np.uint8], NDArray[np.uint16]]
-"""Fresh value codes and depths of consecutive slots, read-only by convention."""
+FreshResults = tuple[NDArray[np.uint8], NDArray[np.uint16]]
+"""FreshResults value codes and depths of consecutive slots, read-only by convention."""
 
 
 class ScanRuns(NamedTuple):
@@ -58,12 +58,12 @@ class TableSource:
         self.info, self.layout = info, table.layout
         self.table, self._sources = table, sources
         counts = np.bitwise_count(table.run_mask)
-        self._before = np.cumsum(counts, dtype=np.int64).reshape(counts.shape) - counts
+        self._slots_before_word = np.cumsum(counts, dtype=np.int64).reshape(counts.shape) - counts
         """Number of slots with runs before each word of the mask."""
         self._ends = np.flatnonzero(np.append(True, table.run_rank >= LAST_RUN))
         """A 0, then the end of the runs of each slot with runs."""
 
-    def fresh(self, side: int, start: int, size: int) -> Fresh:
+    def fresh(self, side: int, start: int, size: int) -> FreshResults:
         """Return fresh values and depths of consecutive slots."""
         part = slice(start, start + size)
         return self.table.value[side, part], self.table.depth[side, part]
@@ -78,7 +78,7 @@ class TableSource:
             return None
         words = self.table.run_mask[holder, side, start // _WORD_SLOTS : (start + size) // _WORD_SLOTS]
         slots = np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
-        first_slot = int(self._before[holder, side, start // _WORD_SLOTS])
+        first_slot = int(self._slots_before_word[holder, side, start // _WORD_SLOTS])
         ends = self._ends[first_slot : first_slot + slots.size + 1]
         part = slice(*ends[[0, -1]].tolist())
         rank = self.table.run_rank[part]

@@ -186,7 +186,7 @@ def make_attacker(side: int, frame: Frame, phase: Phase, parts: int) -> Attacker
 
 
 def slot_numbers(slots: int) -> SlotNumbers:
-    """Return the number 0 for each of so many slots."""
+    """Return slot numbers for ``slots`` slots, all 0."""
     return SlotNumbers(zeros(slots, np.uint16), zeros(slots, np.uint16))
 
 

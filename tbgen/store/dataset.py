@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tbgen.index.layout import Layout
 from tbgen.index.table import LAST_RUN, Table
 from tbgen.store import schema
-from tbgen.store.format import BLOCK, CHUNK_BYTES
+from tbgen.store.format import BLOCK_SLOTS, CHUNK_BYTES
 from tbgen.store.schema import DatasetSchema, manifest_line, pieces_of
 
 AnyArray = NDArray[Any]
@@ -119,7 +119,7 @@ def _starts(mask: NDArray[np.uint64], ranks: NDArray[np.uint8]) -> NDArray[np.ui
     words = mask.shape[-1]
     if not words:
         return np.zeros((2, 2, 0), np.uint64)
-    edges = np.arange(0, words, BLOCK // 64)
+    edges = np.arange(0, words, BLOCK_SLOTS // 64)
     slots = np.add.reduceat(np.bitwise_count(mask), edges, axis=-1, dtype=np.int64).reshape(-1)
     before = np.cumsum(slots) - slots
     firsts = np.concatenate([np.zeros(1, np.int64), np.flatnonzero(ranks & LAST_RUN) + 1])

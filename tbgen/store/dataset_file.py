@@ -279,8 +279,8 @@ class DatasetFile:
     def _load_arrays(self, sizes: dict[str, int]) -> None:
         """Open the datasets, and reject those that would be misread or read out of bounds.
 
-        :param sizes: lengths of the named axes; the first axis of another name determines the length of the
-            others.
+        :param sizes: lengths of the named axes; an axis of another name has the length of the first axis with
+            this name.
         """
         self._arrays: dict[DatasetSchema, ChunkedArray] = {}
         # A reference cycle would keep datasets of closed files until garbage collection and slow HDF5 down.

@@ -17,12 +17,12 @@ from tbgen.store.schema import PACKED, TABLE, Manifest
 CHUNK_BYTES: Final = 16384
 """Decoded size of a full chunk, the unit of compression and of random access.
 
-It is a multiple of ``BLOCK // 8``, so each block of a mask is within one chunk."""
+It is a multiple of ``BLOCK_SLOTS // 8``, so each block of a mask is within one chunk."""
 
 GZIP_LEVEL: Final = 4
 """Level of the gzip filter."""
 
-BLOCK: Final = 4096
+BLOCK_SLOTS: Final = 4096
 """Number of slots per entry of ``accrued/start``."""
 
 SUFFIX: Final = ".h5"
@@ -98,21 +98,22 @@ def layers_beside(table: Path) -> list[Path]:
 
 
 _MIN_PACKED_MEN: Final = 5
-"""Number of men from which on tables are packed.
+"""Minimum number of men of packed tables.
 
 Smaller tables stay plain: all of them take 110 MiB, other tables depend on them, and plain tables are read
 without compiled code."""
 _MIN_PACKABLE_MEN: Final = 3
-"""Number of men from which on tables can be packed: that of two kings is smaller than a packed block."""
+"""Minimum number of men of tables that can be packed: that of two kings is smaller than a packed block."""
 
 
 _PLAIN: Final = AccruedForm.RUNS
 
 
 def form_of(material: Material) -> AccruedForm:
-    """Return the form in which a table stores accrued scores: functions, and so packed, from five men on.
+    """Return the form in which a table stores accrued scores.
 
-    A table with described men is always plain, and from five men on without accrued scores.
+    Tables of five men or more store functions, and so are packed. A table with described men is always plain,
+    and from five men on without accrued scores.
     """
     if material.is_described:
         return AccruedForm.NOTHING if material.men >= _MIN_PACKED_MEN else _PLAIN
@@ -216,6 +217,6 @@ class TableInfo:
             "placements": self.size // self.phase_size,
             "pawns": len(self.pawns.split()),
             "size / 8": masked // 8,
-            "blocks": -(-masked // BLOCK),
+            "blocks": -(-masked // BLOCK_SLOTS),
             "runs": self.runs,
         }

@@ -20,10 +20,10 @@ from tbgen.index.layout import Side, Slot
 from tbgen.index.position import position_of
 from tbgen.index.table import LAST_RUN
 from tbgen.store import schema
-from tbgen.store.format import BLOCK, TableInfo, layers_beside, table_path, tables_in
+from tbgen.store.format import BLOCK_SLOTS, TableInfo, layers_beside, table_path, tables_in
 from tbgen.store.table_file import StoredFile
 
-_BLOCK_BYTES: Final = BLOCK // 8
+_BLOCK_BYTES: Final = BLOCK_SLOTS // 8
 
 
 class LongestState(Document):
@@ -75,7 +75,7 @@ def _state_of_run(file: StoredFile, run: int) -> LongestState:
     before = int(np.count_nonzero(ranks[int(start[holder, side, block]) : run] & LAST_RUN))
     mask = file.data(schema.RUN_MASK)[holder, side, block * _BLOCK_BYTES : (block + 1) * _BLOCK_BYTES]
     within = int(np.flatnonzero(np.unpackbits(mask, bitorder="little"))[before])
-    board = position_of(file.layout, Side(side), Slot(block * BLOCK + within))
+    board = position_of(file.layout, Side(side), Slot(block * BLOCK_SLOTS + within))
     return LongestState(board.fen(), str(GScore(int(ranks[run] % LAST_RUN), holder == 0)))
 
 

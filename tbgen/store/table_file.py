@@ -25,7 +25,7 @@ from tbgen.store import schema
 from tbgen.store.cache import ChunkCache
 from tbgen.store.dataset import placements_of
 from tbgen.store.dataset_file import DatasetFile, open_file
-from tbgen.store.format import BLOCK, TableInfo, rules_of_name
+from tbgen.store.format import BLOCK_SLOTS, TableInfo, rules_of_name
 from tbgen.store.schema import (
     COUNT,
     EP_CONFIG,
@@ -285,9 +285,9 @@ class TableFile(StoredFile):
         bits, at = self._mask.chunk_of(row, slot >> 3)
         if not bits[at] >> (slot & 7) & 1:
             return code, 0
-        block = bits[at - (slot % BLOCK >> 3) : at]
+        block = bits[at - (slot % BLOCK_SLOTS >> 3) : at]
         skipped = int.from_bytes(block, "little").bit_count() + (bits[at] & (1 << (slot & 7)) - 1).bit_count()
-        run = self._first_run(self._start.item(row, slot // BLOCK), skipped)
+        run = self._first_run(self._start.item(row, slot // BLOCK_SLOTS), skipped)
         found = -1
         while (start := self._run_rank.item(0, run)) % LAST_RUN <= rank:
             found = run

@@ -22,7 +22,7 @@ from tbgen.packed.copies import PlainCopies, passing_copies
 from tbgen.packed.tables import AnyTable, read_whole
 from tbgen.progress import Reporter, TimedProgress
 from tbgen.store.cache import Recent
-from tbgen.store.format import BLOCK, table_path
+from tbgen.store.format import BLOCK_SLOTS, table_path
 from tbgen.store.schema import RUN_START
 from tbgen.store.table_file import TableFile
 from tbgen.verify.consistency import first_runs, inconsistency
@@ -142,7 +142,7 @@ def _copies(file: AnyTable) -> PlainCopies:
 
 def _check_starts(file: TableFile, table: Table) -> None:
     """Compare the index of the first run of every block with the index that the file stores."""
-    stored, starts = file.data(RUN_START), first_runs(table)[..., :: BLOCK // 64]
+    stored, starts = file.data(RUN_START), first_runs(table)[..., :: BLOCK_SLOTS // 64]
     for holder, side, block in np.argwhere(starts != stored)[:1].tolist():
         whose = f"{('White', 'Black')[holder]}'s scores, {('White', 'Black')[side]} to move"
         raise file.damaged(

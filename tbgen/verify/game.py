@@ -156,7 +156,7 @@ def resets_of(layout: Layout, men: ProofMen, sub_tables: SubTables) -> ProofRese
         table[reset] = numbers.setdefault(material, len(numbers))
         swapped[reset] = swap
         if material != layout.material:
-            sub_tables.places[material, SIDES[1 - mover ^ swap]]
+            sub_tables.offsets[material, SIDES[1 - mover ^ swap]]
         source[reset, : len(origin)] = origin
     layouts = [layout_of(material) for material in numbers]
     alike = np.zeros((len(layouts), _MAX_TABLE_MEN), np.int64)
@@ -167,7 +167,9 @@ def resets_of(layout: Layout, men: ProofMen, sub_tables: SubTables) -> ProofRese
     free, pawns, phase_size, keys = np.array(sizes, np.int64).T.copy()
     value, depth = sub_tables.value, sub_tables.depth
     nowhere, key_start = len(value), np.cumsum(keys) - keys
-    starts = [[sub_tables.places.get((other.material, side), nowhere) for side in SIDES] for other in layouts]
+    starts = [
+        [sub_tables.offsets.get((other.material, side), nowhere) for side in SIDES] for other in layouts
+    ]
     start, phases = np.array(starts, np.int64), np.concatenate([_phase_keys(other) for other in layouts])
     moves = table, swapped, source
     return ProofResets(*moves, free, pawns, alike, phase_size, start, key_start, phases, value, depth)

@@ -22,7 +22,7 @@ from tbgen.store.table_file import StoredFile
 from tbgen.system.files import write_file
 from tbgen.system.memory import free_memory
 from tbgen.text import counted, duration, size_text
-from tbgen.verify.sub_tables import slots_around
+from tbgen.verify.sub_tables import sub_table_slots
 
 _TITLE: Final = "# material rules digest proved positions states seconds"
 
@@ -260,7 +260,7 @@ def has_successor(materials: Iterable[Material], material: Material) -> bool:
 def _memory(material: Material, info: TableInfo) -> int:
     """Return the estimated memory of a proof in bytes."""
     layout = layout_of(material)
-    memory = fresh_bytes(layout.size) + BYTES_PER_SLOT * slots_around(layout)
+    memory = fresh_bytes(layout.size) + BYTES_PER_SLOT * sub_table_slots(layout)
     memory += memory_of(f"proof {info.variant}", layout.size)
     if info.stores_runs:
         memory += memory_of("runs", info.runs)
@@ -271,5 +271,5 @@ def _memory(material: Material, info: TableInfo) -> int:
 
 def _memory_to_unpack(material: Material, proving: Material) -> int:
     """Return the estimated memory, in bytes, of unpacking ``material`` during the proof of ``proving``."""
-    slots = sum(slots_around(layout_of(each)) for each in {material, proving})
+    slots = sum(sub_table_slots(layout_of(each)) for each in {material, proving})
     return BASE_MEMORY + memory_of("unpacking", layout_of(material).size) + BYTES_PER_SLOT * slots

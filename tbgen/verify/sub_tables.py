@@ -27,25 +27,25 @@ class SubTables:
     """
 
     def __init__(self, layout: Layout, read: Callable[[Material], Fresh]) -> None:
-        self.places, end = _places(layout)
+        self.offsets, end = _places(layout)
         """Index of the first slot of each table and side to move."""
         self.value: Final = np.empty(end, np.uint8)
         self.depth: Final = np.empty(end, np.uint16)
         for material in sorted(layout.material.successors()):
             fresh = read(material)
             for side in SIDES:
-                if (material, side) in self.places:
-                    start = self.places[material, side]
+                if (material, side) in self.offsets:
+                    start = self.offsets[material, side]
                     part = slice(start, start + layout_of(material).size)
                     self.value[part], self.depth[part] = fresh[0][side], fresh[1][side]
             del fresh  # free the memory before the next table is read
 
     def sources(self) -> dict[Material, SubTableSource]:
         """Return the tables as sources."""
-        return {material: SubTableSource(self, material) for material, _ in self.places}
+        return {material: SubTableSource(self, material) for material, _ in self.offsets}
 
 
-def slots_around(layout: Layout) -> int:
+def sub_table_slots(layout: Layout) -> int:
     """Return the number of slots of the sub-tables of a layout, as :class:`SubTables` stores them."""
     return _places(layout)[1]
 
@@ -75,6 +75,6 @@ class SubTableSource:
 
         :raises KeyError: if no move leads to that side to move.
         """
-        start = self.tables.places[self.material, side] + phase * len(value)
+        start = self.tables.offsets[self.material, side] + phase * len(value)
         part = slice(start, start + len(value))
         value[:], depth[:] = self.tables.value[part], self.tables.depth[part]

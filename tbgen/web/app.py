@@ -86,8 +86,8 @@ class _Service:
         offers = [name for name, field in fields.items() if getattr(settings, field) is not None]
         self._pages: dict[str, Handler] = {
             **Page(self._introduction, offers).endpoints(),
-            "/picture.png": self._drawing(picture, "image/png"),
-            "/line.gif": self._drawing(moving_picture, "image/gif"),
+            "/picture.png": self._picture_handler(picture, "image/png"),
+            "/line.gif": self._picture_handler(moving_picture, "image/gif"),
         }
         if settings.report is not None:
             self._pages |= report_endpoints(settings.report, self._slow)
@@ -143,7 +143,7 @@ class _Service:
         for path, handler in self._pages.items():
             yield Route(path, handler, include_in_schema=False)
         for path, sentence in _NOT_OFFERED_SENTENCES.items():
-            yield Route(path, partial(_refuse_offer, sentence), include_in_schema=False)
+            yield Route(path, partial(_refuse_not_offered, sentence), include_in_schema=False)
 
     def _handler(self, endpoint: Endpoint) -> Handler:
         """Return the handler of an endpoint, which works in a thread pool and charges the client."""
@@ -163,7 +163,7 @@ class _Service:
         return handler
 
     async def _preview(self, make: Callable[..., Result], request: Request, pool: WorkerPool) -> Result:
-        """Return the result of a function of previews for an address of the page; the client is charged."""
+        """Call a preview function for an address of the page, charge the client, and return the result."""
         with self._limiter.charged(client_of(request)) as bill:
             query = dict(request.query_params)
             return await pool.run(partial(make, *self._stocks.values(), query=query), bill)
@@ -176,7 +176,7 @@ class _Service:
             return "", Caption("", "")
         return tags_of(request, text), text
 
-    def _drawing(self, draw: Callable[..., bytes], media_type: str) -> Handler:
+    def _picture_handler(self, draw: Callable[..., bytes], media_type: str) -> Handler:
         """Return a handler that answers with a picture of the position or line at an address."""
 
         async def handler(request: Request) -> Response:
@@ -195,7 +195,7 @@ class _Service:
         )
 
     def _compile(self) -> None:
-        """Start compiling the kernels that the tables need, unless that has been started."""
+        """Start compiling the kernels that the tables need, unless this is already under way."""
         if not self._compiler.pending:
             self._begin(self._compile_all())
 
@@ -212,5 +212,5 @@ class _Service:
         return answer(request, self._openapi, KEPT)
 
 
-async def _refuse_offer(sentence: str, _: Request) -> Response:
+async def _refuse_not_offered(sentence: str, _: Request) -> Response:
     raise Refusal(404, "not_offered", sentence)

@@ -236,7 +236,9 @@ def _game_with_variations(pgn: bytes) -> tuple[Game, Variations]:
         raise UsageError(f"the PGN has {number}: give one")
     found = read_game(raws[0])
     if found.error is not None:
-        raise UsageError(found.error.alone)  # without a line number, since the text need not come from a file
+        raise UsageError(
+            found.error.message_without_place
+        )  # without a line number, since the text need not come from a file
     variations = read_variations(raws[0], found)
     if (plies := len(found.moves) + len(variations.moves)) > MOST_PLIES:
         with_them = " with its variations" if variations.moves else ""

@@ -22,7 +22,7 @@ from tbgen.board.scoring import EXPONENTIAL
 from tbgen.board.variant import Variant
 from tbgen.games.referee import Arbiter
 from tbgen.games.settings import FiftyMoveRule
-from tbgen.html.cards import SIZE, Caption, Shown, card, film
+from tbgen.html.cards import SIZE, Caption, ShownPosition, card, film
 from tbgen.html.diagrams import with_links
 from tbgen.probe.states import read_chess
 from tbgen.probe.tablebase import View
@@ -121,11 +121,11 @@ class Scene(NamedTuple):
     in_view: bool
     """Whether the position is shown in a view."""
 
-    def shown(self, at: int) -> Shown:
+    def shown(self, at: int) -> ShownPosition:
         """Return the drawing of one of the positions."""
         state = self.states[at]
         last = chess.Move.from_uci(state.uci) if state.uci else None
-        return Shown(state.board, last, self.flipped)
+        return ShownPosition(state.board, last, self.flipped)
 
 
 def scene_of(query: Mapping[str, str]) -> Scene:

@@ -1,6 +1,6 @@
 """Positions to solve and to play, random or fixed for a day. All calls block.
 
-``page/static/draws.js`` draws the same positions of a day, from the same pieces of the same tables; tests
+``page/static/draws.js`` draws the same positions of a day, from the same chunks of the same tables; tests
 compare both.
 """
 
@@ -30,14 +30,14 @@ from tbgen.web.lookups import position
 from tbgen.web.stock import Stock
 
 _MAX_DRAWS: Final = 60
-_POSITIONS_PER_PIECE: Final = 8
-"""Maximum number of positions from one piece of a table, because a static site loads complete pieces."""
+_POSITIONS_PER_CHUNK: Final = 8
+"""Maximum number of positions from one chunk of a table, because a static site loads complete chunks."""
 _WORD_MASK: Final = (1 << 32) - 1
 
 Item = TypeVar("Item")
 
 
-class Draws:
+class RandomNumbers:
     """Pseudo-random numbers determined by a text: FNV-1a [1] hashes it to a seed for Mulberry32 [2].
 
     [1] RFC 9923. [2] Tommy Ettinger, 2017, in the public domain.
@@ -48,16 +48,16 @@ class Draws:
         for letter in text.encode("ascii", "replace"):
             self._state = (self._state ^ letter) * 0x01000193 & _WORD_MASK
 
-    def word(self) -> int:
+    def next_uint32(self) -> int:
         """Return a 32-bit number."""
         self._state = state = self._state + 0x6D2B79F5 & _WORD_MASK
         mixed = (state ^ state >> 15) * (1 | state) & _WORD_MASK
         mixed ^= mixed + (mixed ^ mixed >> 7) * (61 | mixed) & _WORD_MASK
         return mixed ^ mixed >> 14
 
-    def below(self, most: int) -> int:
-        """Return a number from 0 to ``most`` - 1."""
-        return self.word() * most >> 32
+    def below(self, stop: int) -> int:
+        """Return a number from 0 to ``stop`` - 1."""
+        return self.next_uint32() * stop >> 32
 
     def shuffled(self, items: Sequence[Item]) -> list[Item]:
         """Return items in random order."""
@@ -68,37 +68,38 @@ class Draws:
         return found
 
 
-def drawn_by(
-    draws: Draws, stock: Stock, materials: Sequence[Material], most_rank: int, plies: range
+def drawn_positions(
+    numbers: RandomNumbers, stock: Stock, materials: Sequence[Material], max_rank: int, plies: range
 ) -> Iterator[list[chess.Board]]:
     """Yield, one by one, positions of plain tables whose value belongs to the side to move.
 
-    :param most_rank: the maximum rank of the value.
+    :param max_rank: the maximum rank of the value.
     :param plies: the allowed depths.
     """
     names = sorted(materials, key=str)
     for _ in range(_MAX_DRAWS if names else 0):
-        material = names[draws.below(len(names))]
-        layout, side = layout_of(material), Side(draws.below(2))
-        for slot in _slots(draws, stock, material, side, most_rank, plies):
+        material = names[numbers.below(len(names))]
+        layout, side = layout_of(material), Side(numbers.below(2))
+        for slot in _slots(numbers, stock, material, side, max_rank, plies):
             board = board_of(layout, side, slot)
-            yield [board.mirror() if draws.below(2) == 0 else board]
+            yield [board.mirror() if numbers.below(2) == 0 else board]
 
 
 def _slots(
-    draws: Draws, stock: Stock, material: Material, side: Side, most_rank: int, plies: range
+    numbers: RandomNumbers, stock: Stock, material: Material, side: Side, max_rank: int, plies: range
 ) -> list[Slot]:
-    """Return slots in one piece of a table whose positions fulfil the conditions of :func:`drawn_by`."""
+    """Return slots in one chunk of a table whose positions fulfil the conditions of
+    :func:`drawn_positions`."""
     file = stock.tables.table_file(material)
     assert isinstance(file, TableFile)
     array, size = file.array(VALUE), layout_of(material).size
-    start = draws.below(array.chunks_of_row) * array.step
+    start = numbers.below(array.chunks_of_row) * array.step
     count = min(array.step, size - start)
     value, depth = np.empty(count, np.uint8), np.empty(count, np.uint16)
     file.read_slots(side, start, value, depth)
     ranks = value if side == 0 else 255 - value
-    fit = np.flatnonzero((ranks <= most_rank) & (depth >= plies.start) & (depth < plies.stop))
-    return [Slot(start + int(at)) for at in draws.shuffled(fit.tolist())[:_POSITIONS_PER_PIECE]]
+    fit = np.flatnonzero((ranks <= max_rank) & (depth >= plies.start) & (depth < plies.stop))
+    return [Slot(start + int(at)) for at in numbers.shuffled(fit.tolist())[:_POSITIONS_PER_CHUNK]]
 
 
 _MAX_RANK: Final = 12
@@ -107,7 +108,11 @@ _DEPTHS: Final = range(3, 16)
 """Allowed depths of a puzzle, in plies."""
 _TEMPTING_MOVES: Final = {Level.EASY: range(2), Level.MEDIUM: range(2, 5), Level.HARD: range(5, 1 << 8)}
 """Numbers of tempting wrong moves in a puzzle, by level."""
-_GAME_DEPTHS: Final = {Level.EASY: range(3, 9), Level.MEDIUM: range(9, 21), Level.HARD: range(21, 1 << 10)}
+_CHALLENGE_DEPTHS: Final = {
+    Level.EASY: range(3, 9),
+    Level.MEDIUM: range(9, 21),
+    Level.HARD: range(21, 1 << 10),
+}
 """Depths of a challenge in plies, by level."""
 _MIN_MEN: Final = 3
 _BATCH_POSITIONS: Final = 128
@@ -125,8 +130,13 @@ def puzzle(
     :raises Refusal: if no puzzle is found, or a parameter is invalid.
     :raises TbgenError: if the table is missing, or cannot be used.
     """
-    wanted = _level(level)
-    for boards in _of_day(stock, wanted, material, _day(day)) if day else _drawn(stock, material, _DEPTHS):
+    wanted = _level_named(level)
+    batches = (
+        _positions_of_day(stock, wanted, material, _day(day))
+        if day
+        else _random_batches(stock, material, _DEPTHS)
+    )
+    for boards in batches:
         for board, moves in zip(boards, stock.tables.moves_many(boards, FRESH), strict=True):
             if isinstance(moves, TbgenError) or not _is_puzzle(board, moves):
                 continue
@@ -135,7 +145,7 @@ def puzzle(
             if wanted in (None, found):
                 fields = asdict(position(stock, board.fen(), None))
                 return PuzzleDocument(**fields, level=found, tempting=tempting)
-    raise _none("puzzle")
+    raise _no_position_refusal("puzzle")
 
 
 def challenge(stock: Stock, level: LevelText | None, material: MaterialText | None) -> PositionMovesDocument:
@@ -144,17 +154,18 @@ def challenge(stock: Stock, level: LevelText | None, material: MaterialText | No
     :raises Refusal: if no such position is found, or a parameter is invalid.
     :raises TbgenError: if the table is missing, or cannot be used.
     """
-    for boards in _drawn(stock, material, _GAME_DEPTHS[_level(level) or _random.choice(list(Level))]):
+    plies = _CHALLENGE_DEPTHS[_level_named(level) or _random.choice(list(Level))]
+    for boards in _random_batches(stock, material, plies):
         if boards:
             return position(stock, boards[0].fen(), None)
-    raise _none("position to play")
+    raise _no_position_refusal("position to play")
 
 
-def _none(what: str) -> Refusal:
+def _no_position_refusal(what: str) -> Refusal:
     return Refusal(404, "no_position", f"no {what} was found: try another level, or another material")
 
 
-def _level(text: str | None) -> Level | None:
+def _level_named(text: str | None) -> Level | None:
     """Return the level with a name.
 
     :raises Refusal: if the name is invalid.
@@ -162,7 +173,7 @@ def _level(text: str | None) -> Level | None:
     if not text:
         return None
     if text not in set(Level):
-        raise Refusal(400, "bad_input", f"{quote(text)} is no level: expected {', '.join(Level)}")
+        raise Refusal(400, "bad_input", f"{quote(text)} is not a level: expected {', '.join(Level)}")
     return Level(text)
 
 
@@ -174,26 +185,26 @@ def _day(text: str) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError:
-        raise UsageError(f"{quote(text)} is no day: expected a date such as 2026-11-25") from None
+        raise UsageError(f"{quote(text)} is not a date: expected one such as 2026-11-25") from None
 
 
-def _of_day(
+def _positions_of_day(
     stock: Stock, level: Level | None, name: str | None, day: date
 ) -> Iterator[Sequence[chess.Board]]:
-    """Yield random positions as :func:`_drawn` does, but always the same for a day.
+    """Yield random positions as :func:`_random_batches` does, but always the same for a day.
 
     Plain tables are preferred, since only these can be read in pieces.
 
-    :raises TbgenError: see :func:`_drawn`.
+    :raises TbgenError: see :func:`_random_batches`.
     """
     text = f"{day} {stock.variant} {level or ''} {name or ''}"
     materials = _materials(stock, name)
     unpacked = (each.material for each in stock.entries() if each.info and not each.info.packed)
     plain = [each for each in unpacked if each in materials]
     if plain:
-        yield from drawn_by(Draws(text), stock, plain, _MAX_RANK, _DEPTHS)
+        yield from drawn_positions(RandomNumbers(text), stock, plain, _MAX_RANK, _DEPTHS)
     else:
-        yield from _drawn(stock, name, _DEPTHS, Random(text))
+        yield from _random_batches(stock, name, _DEPTHS, Random(text))
 
 
 def _materials(stock: Stock, name: str | None) -> Sequence[Material]:
@@ -210,7 +221,7 @@ def _materials(stock: Stock, name: str | None) -> Sequence[Material]:
     return [each for each in of_chess if _MIN_MEN <= each.men <= EXPECTED_MEN]
 
 
-def _drawn(
+def _random_batches(
     stock: Stock, name: str | None, plies: range, rng: Random = _random
 ) -> Iterator[Sequence[chess.Board]]:
     """Yield batches of random positions whose value belongs to the side to move.
@@ -223,13 +234,15 @@ def _drawn(
     materials = _materials(stock, name)
     for _ in range(_MAX_BATCHES if materials else 0):
         drawn = islice(random_positions(rng.choice(materials), rng), _BATCH_POSITIONS)
-        of_chess = (board for board in drawn if isinstance(board, chess.Board))  # true of all
+        of_chess = (board for board in drawn if isinstance(board, chess.Board))  # all: no man is described
         boards = [board.mirror() if rng.random() < 0.5 else board for board in of_chess]
         results = stock.tables.probe_many(boards, FRESH)
-        yield [board for board, result in zip(boards, results, strict=True) if _wins(board, result, plies)]
+        yield [
+            board for board, result in zip(boards, results, strict=True) if _qualifies(board, result, plies)
+        ]
 
 
-def _wins(board: chess.Board, result: ProbeResult | TbgenError, plies: range) -> bool:
+def _qualifies(board: chess.Board, result: ProbeResult | TbgenError, plies: range) -> bool:
     """Return whether the value belongs to the side to move and has an allowed rank and depth."""
     if isinstance(result, TbgenError):  # a table that the probe needs is missing
         return False
@@ -238,8 +251,10 @@ def _wins(board: chess.Board, result: ProbeResult | TbgenError, plies: range) ->
 
 
 def _is_puzzle(board: chess.Board, moves: Sequence[RankedMove]) -> bool:
-    """Return whether only the first of the moves, best first, keeps the value, and it is no capture, which
-    would be too obvious."""
+    """Return whether only the best move keeps the value, and is not a capture, which would be too obvious.
+
+    :param moves: the moves, best first.
+    """
     return len(moves) > 1 and moves[0].value != moves[1].value and not board.is_capture(moves[0].move)
 
 

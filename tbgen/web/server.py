@@ -87,7 +87,9 @@ def serve_at(
         timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
         timeout_worker_healthcheck=_SILENT_WORKER_SECONDS,
     )
-    substitute()  # made here and shared, because workers and solving processes would not remove their own
+    # The temporary directory for kernels is made here and shared, because workers and solving processes
+    # would not remove their own.
+    substitute()
     ready()
     if workers > 1:
         Multiprocess(config, sockets=[listener]).run()
@@ -107,7 +109,9 @@ def listening(host: str, port: int, options: str = "--host and --port") -> socke
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
     except (socket.gaierror, UnicodeError):
-        raise UsageError(f"{quote(host)} is no host of this machine: choose another with {options}") from None
+        raise UsageError(
+            f"{quote(host)} is not an address of this machine: choose another with {options}"
+        ) from None
     family, kind, protocol, _, address = found[0]
     # If a socket has no protocol, asyncio leaves Nagle's algorithm on, and answers are delayed by 40 ms.
     listener = socket.socket(family, kind, protocol)
@@ -132,8 +136,9 @@ def address_of(listener: socket.socket) -> str:
 
 
 _LOCAL: Final = "127.0.0.1"
-_LIMIT, _BURST = 0.1, 10.0
-"""Seconds of processor time of a client per second, and at once: less than on an otherwise idle machine."""
+_LIMIT_SECONDS, _BURST_SECONDS = 0.1, 10.0
+"""Processor time allowed to a client: seconds per second, and seconds at once. Both are lower than the
+defaults, because engines play on the same machine."""
 _EXIT_SECONDS: Final = 5.0
 
 
@@ -202,8 +207,8 @@ def main(words: Sequence[str]) -> None:
         tuple(map(Path, directories)),
         live=Path(pgn),
         until_over=True,
-        limit=_LIMIT,
-        burst=_BURST,
+        limit=_LIMIT_SECONDS,
+        burst=_BURST_SECONDS,
         quick_threads=1,
         slow_threads=1,
         eager=False,
@@ -220,8 +225,8 @@ def _host_and_port(text: str) -> tuple[str, int]:
     host = host.removeprefix("[").removesuffix("]") or _LOCAL
     if not (port.isascii() and port.isdecimal()) or int(port[:6]) > 65_535:
         raise UsageError(
-            f"--live: {quote(text)} is no address: expected HOST:PORT such as {_LOCAL}:8043, or a port; "
-            "write a file of settings before --live"
+            f"--live: {quote(text)} is not an address: expected HOST:PORT such as {_LOCAL}:8043, or a "
+            "port; a file of settings has to stand before --live"
         )
     return host, int(port)
 

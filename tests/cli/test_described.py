@@ -83,7 +83,9 @@ def test_what_men_can_mate(tmp_path: Path, capsys: Capture) -> None:
     assert tables == mating_potential("K[WD]vK", built)
     assert mating_potential("K[WD]vK", built, marks=MatingMarks()).agrees is False
     assert mating_potential("KQvK[WF]", built, marks="tables").agrees is True
-    with pytest.raises(tbgen.UsageError, match=r"'table' are no marks: expected MatingMarks, or 'tables'"):
+    with pytest.raises(
+        tbgen.UsageError, match=r"'table' is not a set of marks: expected MatingMarks, or 'tables'"
+    ):
         mating_potential("K[WD]vK", built, marks="table")  # type: ignore[arg-type]
 
 

@@ -56,7 +56,7 @@ def test_depths_that_are_not_stored(
     """Depths that are not stored are marked, and computed on request; a line that needs them is left out."""
     options = ["--accrued", "-G1.5", "--dir", str(without_depths)]
     lines = answer(capsys, "probe", NEAR, *options, "--line").splitlines()
-    assert "depth           ?  (the table stores the value only: --depths makes the depth)" in lines
+    assert "depth           ?  (the table stores only the value: --depths computes the depth)" in lines
     assert lines[-3:] == ["best play: 2 plies", "    1. Kxc8    G5.5", "  1... Kb6    -G3.5"]
     assert "Kb7     G5.5          ?" in answer(capsys, "probe", FAR, *options).splitlines()
     found = document(capsys, "probe", FAR, *options)

@@ -6,7 +6,7 @@ import chess
 import pytest
 from PIL import Image, ImageChops
 
-from tbgen.html.cards import SIZE, Caption, Shown, card, film
+from tbgen.html.cards import SIZE, Caption, ShownPosition, card, film
 
 EMPTY = chess.Board(None)
 EDGE, SQUARE = 35, 70
@@ -35,7 +35,7 @@ def test_men_are_on_their_squares(flipped: bool) -> None:
     seen: dict[tuple[str, bool], bytes] = {}
     for placed in (chess.STARTING_BOARD_FEN, "1q2kbnr/p1ppppp1/r7/8/4R3/P3N3/1PPP1KPQ/B1B5"):
         board = chess.Board(f"{placed} w - - 0 1")
-        picture = opened(card(Shown(board, flipped=flipped), Caption("G1.5", "White wins.")))
+        picture = opened(card(ShownPosition(board, flipped=flipped), Caption("G1.5", "White wins.")))
         assert (picture.size, picture.format) == (SIZE, "PNG")
         for square in chess.SQUARES:
             man = board.piece_at(square)
@@ -49,7 +49,7 @@ def test_men_are_on_their_squares(flipped: bool) -> None:
 
 def test_the_last_move_is_marked() -> None:
     move = chess.Move.from_uci("g1f3")
-    before, after = (opened(card(Shown(EMPTY, last), Caption("", ""))) for last in (None, move))
+    before, after = (opened(card(ShownPosition(EMPTY, last), Caption("", ""))) for last in (None, move))
     left, top, right, bottom = ImageChops.difference(before, after).getbbox() or (0, 0, 0, 0)
     assert (left, right) == (EDGE + 5 * SQUARE, EDGE + 7 * SQUARE)
     assert (top, bottom) == (EDGE + 5 * SQUARE, EDGE + 8 * SQUARE)
@@ -59,7 +59,7 @@ def test_a_film_has_a_frame_for_each_position() -> None:
     board, frames = chess.Board(), []
     for san in ("e4", "e5", "Nf3"):
         last = board.push_san(san)
-        frames.append((Shown(board.copy(), last), san))
+        frames.append((ShownPosition(board.copy(), last), san))
     picture = opened(film(frames))
     assert (picture.format, getattr(picture, "n_frames", 1), picture.info["loop"]) == ("GIF", 3, 0)
     times = []

@@ -169,7 +169,7 @@ def test_a_mate_that_tables_prove_is_a_win(own: Path) -> None:
     """The game is also won in chess, and counts as adjudicated."""
     with tbgen.open_tablebase(own) as tables:
         arbiter = Arbiter("8/8/8/8/8/8/8/K2kr3 w - - 0 1")
-        found = asyncio.run(Judge(tables).proved(arbiter.board, arbiter))
+        found = asyncio.run(Judge(tables).outcome_by_tables(arbiter.board, arbiter))
     assert found is not None
     outcome, ending = found
     assert (str(outcome.value), outcome.classical, outcome.basis) == ("-G0.0", "0-1", Basis.ADJUDICATION)
@@ -186,8 +186,8 @@ def test_positions_without_a_table_are_solved(tmp_path: Path) -> None:
         proof = SolveProof(ProvedValue(ScoreInterval.parse(bounds), None))
         with tbgen.probe.tablebase.Tablebase(tmp_path) as tables:
             judge = Judge(tables, Solver(prove=lambda *_, proof=proof, **__: proof))
-            outcome, ending = asyncio.run(judge.stopped(arbiter, Ending(None, None, "End")))
-            assert asyncio.run(judge.proved(arbiter.board, arbiter)) is None
+            outcome, ending = asyncio.run(judge.outcome_of_stopped(arbiter, Ending(None, None, "End")))
+            assert asyncio.run(judge.outcome_by_tables(arbiter.board, arbiter)) is None
         assert (outcome.basis, ending.text) == (basis, text)
 
 
@@ -206,7 +206,7 @@ def test_an_interruption_stops_the_solver(tmp_path: Path) -> None:
             raise
 
     async def interrupted(judge: Judge) -> bool:
-        judging = asyncio.ensure_future(judge.stopped(Arbiter(), Ending(None, None, "End")))
+        judging = asyncio.ensure_future(judge.outcome_of_stopped(Arbiter(), Ending(None, None, "End")))
         await asyncio.to_thread(begun.wait)
         judging.cancel()
         await asyncio.wait({judging})

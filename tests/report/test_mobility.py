@@ -14,7 +14,14 @@ from tbgen.board.score import NONE
 from tbgen.board.variant import Variant
 from tbgen.index.layout import Side, Slot, layout_of
 from tbgen.index.position import position_of
-from tbgen.report.blocks import BLOCK_SLOTS, block_at, blocks_of, like_bishops, mobility, symmetric_slots
+from tbgen.report.blocks import (
+    BLOCK_SLOTS,
+    bishops_on_one_colour,
+    block_at,
+    blocks_of,
+    mobility,
+    symmetric_slots,
+)
 from tbgen.store.format import table_path
 from tbgen.store.table_file import TableFile
 from tests.support.exhaustive import exhaustive, sample
@@ -113,13 +120,13 @@ def test_bishops_of_one_colour() -> None:
     layout = layout_of(Material.parse("KBBvK"))
     start, size = blocks_of(layout)[-1]
     block = block_at(layout, start, size)
-    like = like_bishops(block.men)
+    like = bishops_on_one_colour(block.men)
     assert like is not None
     each = np.broadcast_to(like, block.shape).reshape(-1)
     for slot in range(0, size, 97):
         (*_, first, second), _ = layout.squares(Slot(start + slot))
         assert each[slot] == ((first // 8 + first) % 2 == (second // 8 + second) % 2)
-    assert like_bishops(block_at(layout_of(Material.parse("KBvKB")), 0, 4096).men) is None
+    assert bishops_on_one_colour(block_at(layout_of(Material.parse("KBvKB")), 0, 4096).men) is None
     mixed = block_at(layout_of(Material.parse("KB[BD]vK")), start, size)
-    assert np.array_equal(like_bishops(mixed.men), like)  # type: ignore[arg-type]
-    assert like_bishops(block_at(layout_of(Material.parse("KB[WD]vK")), 0, 4096).men) is None
+    assert np.array_equal(bishops_on_one_colour(mixed.men), like)  # type: ignore[arg-type]
+    assert bishops_on_one_colour(block_at(layout_of(Material.parse("KB[WD]vK")), 0, 4096).men) is None

@@ -12,7 +12,7 @@ import pytest
 
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
-from tbgen.store.format import BLOCK, TableInfo, table_path
+from tbgen.store.format import BLOCK_SLOTS, TableInfo, table_path
 from tbgen.store.layer import layer_path, write_layer
 from tbgen.store.schema import CONTENT, LAYER, PACKED, TABLE, AttributeType, DatasetSchema, Schema
 from tbgen.store.table_file import TableFile
@@ -76,7 +76,7 @@ def test_the_document_names_formats_and_versions(schema: Schema) -> None:
 
 
 def test_the_document_names_the_slots_of_a_block() -> None:
-    assert f"by holder, side and block of {BLOCK} slots: number of runs before the block |" in _DOCUMENT
+    assert f"by holder, side and block of {BLOCK_SLOTS} slots: number of runs before the block |" in _DOCUMENT
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from tbgen.index.table import Table
 from tbgen.store import writer
 from tbgen.store.cache import ChunkCache
 from tbgen.store.checksum import fletcher32
-from tbgen.store.format import BLOCK, CHUNK_BYTES, table_path, tables_in
+from tbgen.store.format import BLOCK_SLOTS, CHUNK_BYTES, table_path, tables_in
 from tbgen.store.inventory import LongestState, inventory, longest_state
 from tbgen.store.table_file import TableFile
 from tbgen.store.writer import write_table
@@ -66,7 +66,7 @@ def test_single_look_ups_agree_with_the_arrays(name: str, tmp_path: Path) -> Non
     path = table_path(tmp_path, name, Variant.R_MOBILITY)
     write(table, path)
     size, states, seen = table.layout.size, States(table), set[int]()
-    slots = [0, size - 1, *(k for k in (BLOCK - 1, BLOCK, 8 * CHUNK_BYTES) if k < size)]
+    slots = [0, size - 1, *(k for k in (BLOCK_SLOTS - 1, BLOCK_SLOTS, 8 * CHUNK_BYTES) if k < size)]
     slots += np.random.default_rng(1).integers(0, size, 300).tolist()
     with TableFile(path, cache=ChunkCache(3 * CHUNK_BYTES)) as file:
         for slot, side in product(map(Slot, slots), SIDES):

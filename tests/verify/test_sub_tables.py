@@ -20,7 +20,7 @@ def layout_named(name: str) -> Layout:
 
 def test_of_promotions_one_side_to_move_is_there() -> None:
     tables = SubTables(layout_named("KPvK"), made_up)
-    there = {(material.name, side) for material, side in tables.places}
+    there = {(material.name, side) for material, side in tables.offsets}
     promoted = {(f"K{man}vK", Side(1)) for man in "QRBN"}
     assert there == {("KvK", side) for side in SIDES} | promoted
     assert tables.value.size == tables.depth.size == sum(layout_named(name).size for name, _ in there)
@@ -35,7 +35,7 @@ def test_sources_hold_what_was_read(name: str) -> None:
         for side in SIDES:
             phase = len(layout.placements) - 1
             part = slice(phase * layout.phase_size, layout.size)
-            if (material, side) not in tables.places:
+            if (material, side) not in tables.offsets:
                 with pytest.raises(KeyError):
                     source.read_side(phase, side, value, depth)
                 continue
@@ -49,6 +49,6 @@ def test_a_proof_misses_what_is_not_there() -> None:
     layout = layout_named("KPvK")
     tables = SubTables(layout, made_up)
     resets_of(layout, men_of(layout), tables)
-    del tables.places[Material.parse("KNvK"), Side(1)]
+    del tables.offsets[Material.parse("KNvK"), Side(1)]
     with pytest.raises(KeyError):
         resets_of(layout, men_of(layout), tables)

@@ -312,7 +312,7 @@ def test_addresses_that_cannot_be_had(tmp_path: Path, capsys: pytest.CaptureFixt
         for where, code, expected in (
             ("nonsense", 2, "expected HOST:PORT"),
             ("127.0.0.1:99999", 2, "expected HOST:PORT"),
-            ("no.such.host.invalid:0", 2, "is no host of this machine"),
+            ("no.such.host.invalid:0", 2, "is not an address of this machine"),
             (f"127.0.0.1:{taken.getsockname()[1]}", 1, "choose others with --live HOST:PORT"),
         ):
             assert expected in failure(capsys, code, *event(tmp_path / "games.pgn", "--live", where))

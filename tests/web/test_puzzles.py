@@ -98,8 +98,8 @@ def test_what_cannot_be_found_is_said(reference_dir: Path) -> None:
         for path, status, words in (
             ("/wg/puzzle", 404, "no puzzle was found"),
             ("/wg/challenge", 404, "no position to play was found"),
-            ("/r/puzzle?level=harder", 400, "'harder' is no level"),
-            ("/r/puzzle?day=today", 400, "'today' is no day"),
+            ("/r/puzzle?level=harder", 400, "'harder' is not a level"),
+            ("/r/puzzle?day=today", 400, "'today' is not a date"),
             ("/r/challenge?material=KRvK", 404, "tbgen build KRvK"),
         ):
             answer = client.get(path)

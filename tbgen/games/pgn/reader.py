@@ -25,13 +25,13 @@ _WORDS: Final = (
 )
 _CODES: Final = r"(?:T?N|D)"
 """Publishers' codes for a novelty and a diagram."""
-_SIGNS_OF: Final = r"[^\w\s(){}\[\];$*%]"
+_SIGN: Final = r"[^\w\s(){}\[\];$*%]"
 TOKEN: Final = re.compile(
     rf"""
     (?P<result>{IN_MOVETEXT})
     |(?:\d+(?:[.…]+|(?=\s|\Z))|[.…]+)                     # a move number
-    |\$\d+|(?!--\w*(?:\s|\Z)|@@)(?=[^\s(){{}}\[\];$*%]){_SIGNS_OF}*+  # an annotation of a move
-      (?:(?:{_WORDS}|{_CODES})(?![^\W_]){_SIGNS_OF}*+)*+(?=[\s(){{}};$*]|\Z)
+    |\$\d+|(?!--\w*(?:\s|\Z)|@@)(?=[^\s(){{}}\[\];$*%]){_SIGN}*+  # an annotation of a move
+      (?:(?:{_WORDS}|{_CODES})(?![^\W_]){_SIGN}*+)*+(?=[\s(){{}};$*]|\Z)
     |(?P<comment>\{{[^}}]*\}}|;[^\r\n]*)
     |(?<![^\r\n])%[^\r\n]*                                # an escaped line
     |(?P<open>[({{])
@@ -40,21 +40,22 @@ TOKEN: Final = re.compile(
     """,
     re.VERBOSE,
 )
-"""All tokens of plain movetext, of which only those in named groups are used. An open brace never closes."""
+"""All tokens of plain movetext, of which only those in named groups are used. The group ``open`` matches only
+a brace that is never closed."""
 _ATTACHED: Final = re.compile(rf"(?:(?<=[\W\dOQRBN]){_WORDS}\b|[^\w]|_)+\Z")
 """Annotations attached to a move without a space."""
 _ATTACHED_CODE: Final = re.compile(rf"(?<=[1-8Oo0QRBN]|[^\w=]){_CODES}\Z")
-MOST_PLIES: Final = 20_000
+MAX_PLIES: Final = 20_000
 """Maximum number of plies of one game; real games of chess have a few hundred."""
 _MAX_MOVE_LENGTH: Final = 64
 """Maximum number of characters of a move with its attached annotations."""
 _CASTLING: Final = re.compile(r"[Oo0]-[Oo0](?:-[Oo0])?")
 _LIKE_A_MOVE: Final = re.compile(r"[a-h][1-8]|[Oo0]-[Oo0]|[*}]")
 _LIKE_A_RESULT: Final = re.compile(r"[+=/.,½\d]{1,7}[-:_][+=/.,½\d]{1,7}\w{0,8}")
-_AT_END: Final = re.compile(r"(?>\s|\{[^}]*\}|;[^\r\n]*)*+\Z")
+_REST_WITHOUT_MOVES: Final = re.compile(r"(?>\s|\{[^}]*\}|;[^\r\n]*)*+\Z")
 _BREAK: Final = re.compile(rb"\r\n|\n|\r")
 _NO_PGN: Final = "no PGN, as it has neither tags nor moves"
-_REPLACED: Final = frozenset().union(*tags.REPLACED.values())
+_RETAGGED_NAMES: Final = frozenset().union(*tags.REPLACED.values())
 _OFF_BOARD: Final = frozenset(basis.value for basis in Basis if basis.off_board)
 """Values of the basis for wins off the board."""
 _FINISHED: Final = (*RESULTS, BOTH_FORFEIT)
@@ -77,12 +78,12 @@ class BrokenGameError(UsageError):
     ply: int | None = None
 
     @property
-    def alone(self) -> str:
+    def message_without_place(self) -> str:
         """The error without its place in the stream."""
         return self.reason if self.ply is None else f"ply {self.ply}: {self.reason}"
 
     def __str__(self) -> str:
-        return f"{self.place}{': ' if self.ply is None else ', '}{self.alone}"
+        return f"{self.place}{': ' if self.ply is None else ', '}{self.message_without_place}"
 
 
 @dataclass(slots=True)
@@ -103,7 +104,7 @@ class Game:
     """The last comment after the last move of the main line; in a game without moves, the last comment."""
     result: str = UNFINISHED
     """The classical result: that of the tag, else that of the movetext. It is ``0-0`` if both sides have
-    lost, and in its original spelling if that is unknown."""
+    lost. A result that is not recognized keeps its original spelling."""
     doubts: tuple[Doubt, ...] = ()
     """The doubts about a game that can be read."""
     error: BrokenGameError | None = None
@@ -120,7 +121,8 @@ class Game:
         values = {**self.tags, "Result": self.result}
         basis = values.get(tags.R.basis)
         if basis is not None and basis not in _OFF_BOARD:
-            values.pop(tags.R.result, None)  # tbgen's result is a real mate, cuteRMob's may be a forfeit
+            # With a basis a mate is real; cuteRMob, which writes no basis, also writes a mate for forfeits.
+            values.pop(tags.R.result, None)
         return read_ending(values, self.comment)
 
 
@@ -153,7 +155,7 @@ def read_game(raw: RawGame) -> Game:
     game.board = game.start.board.copy(stack=False)
     text = plain_movetext(raw.data[raw.movetext :])
     try:
-        _doubt(game, raw, _play(game, text))
+        _set_result_and_doubts(game, raw, _play(game, text))
         game.doubts += doubts
     except _Broken as broken:
         before = raw.data[: raw.movetext] + text[: broken.token.start()].encode()
@@ -235,12 +237,12 @@ def _move(game: Game, token: re.Match[str], remainder: _Remainder) -> None:
 
     :raises _Broken: if the token is neither.
     """
-    last = _LIKE_A_RESULT.fullmatch(token[0]) and _AT_END.match(token.string, token.end())
+    last = _LIKE_A_RESULT.fullmatch(token[0]) and _REST_WITHOUT_MOVES.match(token.string, token.end())
     if last and game.result == BOTH_FORFEIT and read_result(token[0]):
         remainder.results.append(read_result(token[0]) or token[0])
         return
-    if len(game.moves) >= MOST_PLIES:
-        raise _Broken(token, f"exceeds {MOST_PLIES:,} plies, the maximum for one game")
+    if len(game.moves) >= MAX_PLIES:
+        raise _Broken(token, f"exceeds {MAX_PLIES:,} plies, the maximum for one game")
     try:
         game.board.push(move_of(game.board, token))
     except ValueError:
@@ -276,7 +278,7 @@ def _with_letters(san: str) -> str:
     return san.upper().replace("0", "O") if _CASTLING.fullmatch(san) else san
 
 
-def _doubt(game: Game, raw: RawGame, remainder: _Remainder) -> None:
+def _set_result_and_doubts(game: Game, raw: RawGame, remainder: _Remainder) -> None:
     """Set the result of a game, and the doubts about it."""
     text, results = game.tags.get("Result", "").strip(), remainder.results
     tagged, plies, moves, over = read_result(text), raw.plies, len(game.moves), bool(results)
@@ -300,7 +302,7 @@ def _doubt(game: Game, raw: RawGame, remainder: _Remainder) -> None:
         Doubt.PLY_COUNT: plies not in (None, moves) and not truncated,
         Doubt.STRAY_TEXT: Doubt.STRAY_TEXT in remainder.doubts,
         Doubt.DUPLICATE_TAG: any(
-            game.tags[tag.name] != tag.value for tag in raw.tags if tag.name not in _REPLACED
+            game.tags[tag.name] != tag.value for tag in raw.tags if tag.name not in _RETAGGED_NAMES
         ),
         Doubt.MALFORMED_TAG: raw.malformed,
         Doubt.TAG_NAME: raw.other_case,
@@ -331,8 +333,8 @@ def _start(values: dict[str, str]) -> Fen:
 def doubts_of_start(start: Fen) -> tuple[Doubt, ...]:
     """Return the doubts about a start position, and remove an impossible en passant square from it.
 
-    A seventh field that is the position score or has a higher rank, such as cuteRMob's ``G218.0``, is no
-    doubt, because it changes nothing.
+    A seventh field that equals the position score or has a higher rank, such as cuteRMob's ``G218.0``, raises
+    no doubt, because it changes nothing.
 
     :raises UsageError: if the position is not valid.
     """
@@ -354,7 +356,7 @@ _MAX_NAG: Final = 255
 class VariationMove(NamedTuple):
     """A move of a variation."""
 
-    after: int
+    position_before: int
     """Number of the position before the move. The start position has number 0; the positions after the moves
     of the main line follow, then those after the moves of variations, in the order of the text."""
     move: chess.Move
@@ -364,7 +366,7 @@ class Variations(NamedTuple):
     """The variations of a game."""
 
     moves: list[VariationMove]
-    cut: int
+    cut_count: int
     """Number of variations that are cut off before an illegal move."""
     comments: dict[int, str]
     """Comments by the number of the position after which they stand, including those of the main line."""

@@ -29,7 +29,7 @@ def text(tables: Iterable[StandingsTable], width: int) -> Iterator[str]:
         yield from wrap(table.sentences, min(width, _MAX_COLUMNS))
         rows = [table.titles, *table.shown()]
         widths = [max(map(screen_width, column)) for column in zip(*rows, strict=True)]
-        for block in _blocks(widths, table.texts, table.gap, width):
+        for block in _blocks(widths, table.text_column_count, table.gap, width):
             yield ""
             for row in rows:
                 cells = [padded(row[at], widths[at], left=not table.columns[at].word) for at in block]

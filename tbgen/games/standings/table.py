@@ -41,7 +41,7 @@ class Column:
     throughout the column."""
     word: bool = False
     """Whether the column contains text instead of numbers."""
-    line: int = 0
+    marks_per_line: int = 0
     """Number of marks, one for each game, that a page writes in a line; 0 for a column without marks."""
 
     def cell(self, item: Any) -> Any:
@@ -68,9 +68,9 @@ class StandingsTable:
     gap: int = 2
     """Number of spaces between columns in text output."""
     data: StandingsTable | None = None
-    """The table for CSV files, if readers see less; None for this table."""
-    first: str = ""
-    """Most important part of the explanation; with it, pages fold the note."""
+    """The table for CSV files, if it contains more than readers see; None for this table."""
+    summary: str = ""
+    """Most important part of the explanation. If it is set, pages collapse the note."""
 
     @classmethod
     def of(
@@ -82,17 +82,17 @@ class StandingsTable:
     @property
     def sentences(self) -> str:
         """The whole explanation for readers."""
-        return f"{self.first} {self.note}".strip()
+        return f"{self.summary} {self.note}".strip()
 
     @property
-    def texts(self) -> int:
+    def text_column_count(self) -> int:
         """Number of text columns at the left."""
         return next((at for at, column in enumerate(self.columns) if not column.word), len(self.columns))
 
     @property
-    def head(self) -> int:
+    def heading_column(self) -> int:
         """Index of the column that names the rows: players or numbers at the left, else the first column."""
-        keys = [column.key for column in self.columns[: self.texts]]
+        keys = [column.key for column in self.columns[: self.text_column_count]]
         return next((keys.index(key) for key in ("player", "number") if key in keys), 0)
 
     @property

@@ -43,7 +43,7 @@ def crosstable(result: Standings) -> StandingsTable:
         note, line, show = "Games won (+), drawn (=) and lost (-)", 0, _counts
     dots = "·" * max(len(show(met)) for met in meetings)
     total = Column("classical", "sum", "results.classical", None)
-    column = Column("", "", show=lambda text: text or dots, word=True, line=line)
+    column = Column("", "", show=lambda text: text or dots, word=True, marks_per_line=line)
     note += f"; the sum is points in chess, and {_NUMBERS}."
     return _table(result, "crosstable", "Crosstable", note, total, column, show)
 
@@ -327,7 +327,7 @@ def _places(result: Standings) -> StandingsTable:
     columns += [each.column for each in result.tiebreaks if each.title and each.key not in shown]
     columns += _elo("elo")[:3]
     table = StandingsTable.of("standings", "Standings", columns, result.players, _places_note(result))
-    return replace(table, first=result.certainty.sentence)
+    return replace(table, summary=result.certainty.sentence)
 
 
 def _places_note(result: Standings) -> str:

@@ -131,10 +131,11 @@ def _en_passant_rank(game: ProofGame, slot: int, square: int, scratch: ProofScra
 def prove(game: ProofGame, accrued: Accrued, part: Range, scratch: ProofScratch) -> int:
     """Prove the states of a layer in a range of window slots, and return their number.
 
-    The states are of two kinds. Fresh states are those whose position score is the layer's accrued score; at
-    the level ``MIDDLE``, those of all positions of the layer's rank or more. The other states inherit the
-    accrued score, as :func:`inherits` says. If deviations are allowed, only claimed states are proved. In
-    whole-game mobility each position has one state, the fresh one, and the layer's level is ``MIDDLE``.
+    The states are of two kinds. The fresh state of a position belongs to the layer if the position score is
+    the layer's accrued score; at the level ``MIDDLE``, if the position rank is at least the layer's. The
+    other states inherit the accrued score, as :func:`inherits` says. If deviations are allowed, only claimed
+    states are proved. In whole-game mobility each position has one state, the fresh one, and the layer's
+    level is ``MIDDLE``.
     """
     states = 0
     for index in range(part[0], part[1]):

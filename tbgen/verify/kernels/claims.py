@@ -60,7 +60,8 @@ def run_rank(runs: ProofRuns, run: int) -> int:
 
 @inlined
 def last_run(runs: ProofRuns, first: int, stop: int, rank: int) -> int:
-    """The run of an accrued score of a rank, among those from ``first`` to ``stop`` - 1; -1 if none."""
+    """Index of the run that covers the accrued score of ``rank``, of ``first`` to ``stop`` - 1; -1 if
+    none."""
     for run in range(stop - 1, first - 1, -1):
         if run_rank(runs, run) <= rank:
             return run
@@ -94,7 +95,7 @@ def _problem(game: ProofGame, runs: ProofRuns, slot: int, run: int, first: bool,
     holder, side = runs.holder, runs.side
     step, value, depth = run_rank(runs, run), int64(runs.value[run]), int64(runs.depth[run])
     code, fresh_depth = int64(game.value[side, slot]), int64(game.depth[side, slot])
-    # The position score belongs to the side not to move; its rank has no state that inherits it.
+    # The side not to move holds the position score. With that score accrued, the state is the fresh one.
     rank = int64(game.rank[side, slot])
     limit = 1 if rank == NO_RANK else min(rank - (holder != side), code_rank(code))
     if step < 2 or step > limit or (not first and run_rank(runs, run - 1) >= step):
@@ -133,7 +134,7 @@ NO_FUNCTIONS = FunctionValues(-1, NONE, np.zeros(0, np.uint32), np.zeros(0, np.u
 
 
 class Claims(NamedTuple):
-    """A layer that was made by solving, not stored as runs."""
+    """A layer that was computed by solving, not stored as runs."""
 
     value: NDArray[np.uint8]
     """Shape (2, window): codes of values."""
@@ -149,9 +150,9 @@ class Claims(NamedTuple):
 def begin(game: ProofGame, part: Range, images: NDArray[np.int32], scratch: ProofScratch) -> int:
     """Set the keys of a range of window slots, canonical or not, at the level ``MIDDLE``.
 
-    Fill ``images``, int32 with up to two rows a slot, with pairs of a slot that is not canonical and the
-    canonical slot of its position, both as flat indices into ``ProofGame.key``. Positions whose value is a
-    mate or stalemate are omitted. Return the number of pairs.
+    Write to ``images``, int32 with up to two rows a slot, a row for each slot that is not canonical: this
+    slot and the canonical slot of its position, both as flat indices into ``ProofGame.key``. Positions whose
+    value is a mate or stalemate are omitted. Return the number of pairs.
     """
     window = game.key.shape[1]
     count = 0
@@ -175,7 +176,8 @@ def begin(game: ProofGame, part: Range, images: NDArray[np.int32], scratch: Proo
 
 @inlined
 def _fresh_key(game: ProofGame, accrued: Accrued, side: int, slot: int) -> int:
-    """Key of the fresh value in the layer of an accrued score; -1 if it is that of the previous layer."""
+    """Key of the fresh value in the layer of an accrued score; -1 if the key of the previous layer remains
+    valid."""
     code, depth = int64(game.value[side, slot]), int64(game.depth[side, slot])
     if code == NONE or code_rank(code) < accrued.rank - 1:
         return -1
@@ -211,7 +213,7 @@ def enter_runs(game: ProofGame, accrued: Accrued, part: Range, runs: ProofRuns, 
 def enter_claims(
     game: ProofGame, accrued: Accrued, part: Range, claims: Claims, scratch: ProofScratch
 ) -> int:
-    """Set the keys of both sides' positions in a range of window slots from a layer that was made.
+    """Set the keys of both sides' positions in a range of window slots from a computed layer.
 
     Note values outside the range from the accrued score to the fresh value, unless deviations are allowed,
     and functions that contradict the layer. Return the number of claimed states.

@@ -217,7 +217,7 @@ def test_certainty_is_in_the_document_and_in_a_table() -> None:
     assert table.titles == ["", "player", "best", "worst", "unproven", "r-mobility", "at least", "at most"]
     assert table.shown()[0] == ["1", "A", "1", "2", "1", "1.0000", "0.9375", "1.1250"]
     assert found.certainty.sentence == sentence
-    assert sentence in next(tables(found, {"standings"})).first
+    assert sentence in next(tables(found, {"standings"})).summary
     # The ends of a sum are whole, the sum is not: they have the same decimals.
     (table,) = tables(standings([game("A", "B", "G3.5", basis=Basis.PLAYED)], order="tcec"), {"bounds"})
     assert [row[-3:] for row in table.shown()] == [

@@ -87,7 +87,7 @@ def test_cells_of_long_matches_count_games() -> None:
 def test_cells_of_pages_are_square_and_keep_pairs_together() -> None:
     for count, line in ((1, 2), (2, 2), (4, 2), (5, 4), (16, 4), (17, 6), (24, 6), (25, 0)):
         table = crosstable(standings(games(f"AB G0.5 {count}")))
-        assert {column.line for column in table.columns[3:]} == {line}, count
+        assert {column.marks_per_line for column in table.columns[3:]} == {line}, count
 
 
 def test_a_player_may_play_itself() -> None:

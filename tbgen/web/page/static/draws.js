@@ -120,7 +120,7 @@ async function* drawn(rules, material, [least, most], random) {
 }
 
 /** @type {(level: string) => string} */ function levelOf(level) {
-    if (level && !(level in CHALLENGE_PLIES)) throw badInput(`'${level}' is no level: expected easy, medium, hard`)
+    if (level && !(level in CHALLENGE_PLIES)) throw badInput(`'${level}' is not a level: expected easy, medium, hard`)
     return level || null
 }
 
