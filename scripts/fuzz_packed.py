@@ -141,7 +141,7 @@ def change(path: Path, chance: random.Random) -> None:
             Dataset(each, data.dtype, np.ascontiguousarray(data)).manifest_line()
             for each, data in arrays.items()
         ]
-        content = Manifest(facts["manifest"]).lines[1 + len(PACKED.facts) :]
+        content = Manifest(facts["manifest"]).lines[1 + len(PACKED.manifest_attributes) :]
         manifest = manifest_of(PACKED, facts, content)
         file.attrs.update({name: facts[name] for name in FACTS})
         file.attrs["stored"] = np.bytes_("".join(f"{line}\n" for line in lines))

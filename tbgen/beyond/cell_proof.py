@@ -1,8 +1,9 @@
 """The proof of one cell: every state of both games is proved from its successors.
 
 A game of a cell is proved like a table (docs/theory.md, section 5): first the fresh states, then the layers
-of accrued scores, which are made on the way and proved like stored ones. The bounds of the exits are premises
-and have to be proved before. The routes out of the cell are found here independently of the solver.
+of accrued scores, which are computed on the fly and proved like stored ones. The bounds of the exits are
+premises, which must have been proved already. The routes out of the cell are found here independently of the
+solver.
 """
 
 import random
@@ -66,7 +67,7 @@ class ProofRoute(NamedTuple):
 def proof_routes(cell: Cell) -> Iterator[ProofRoute]:
     """Yield all routes out of a cell, some of which may have no legal move."""
     for side in SIDES:
-        yield from _ProofRoutesOfSide(cell, side).all()
+        yield from _ProofRoutesOfSide(cell, side).routes()
 
 
 class _ProofRoutesOfSide:
@@ -80,7 +81,7 @@ class _ProofRoutesOfSide:
         self.victims = [1 + number for number, man in enumerate(cell.mobile) if self._may_capture(man)]
         """1 + index of each mobile man that may be captured."""
 
-    def all(self) -> Iterator[ProofRoute]:
+    def routes(self) -> Iterator[ProofRoute]:
         """Yield the routes."""
         if any(man.colour == self.side for man in self.cell.mobile):
             for square, man in self.standing.items():
@@ -148,17 +149,18 @@ class _ProofRoutesOfSide:
         return square if capturers else None
 
 
-_RUN_SLOTS: Final = 4096
-"""Number of consecutive slots that are proved together if only a share of the positions is proved."""
-_NAMES: Final = ("lower", "upper")
-"""Names of the ends."""
-_WEAKER: Final = (1, -1)
-"""``ProofGame.allowed`` for each end if claims may be weaker than the bounds that follow."""
+_RANGE_SLOTS: Final = 4096
+"""Number of consecutive slots that are proved together if only a sample of the positions is proved."""
+_GAME_NAMES: Final = ("lower", "upper")
+"""Names of the two games, indexed by ``LOWER`` and ``UPPER``."""
+_ALLOWED_DEVIATION: Final = (1, -1)
+"""``ProofGame.allowed`` of the lower and the upper game if claims may be weaker than the bounds that follow
+from the successors."""
 
 
 REMEDY: Final = "prove the tables with tbgen verify, and report this if they are in order"
 
-_Prove: TypeAlias = Callable[[StateProof, int], int]
+_ProofFunction: TypeAlias = Callable[[StateProof, int], int]
 """Function that proves one of the games of a cell, and returns the number of states."""
 
 
@@ -171,11 +173,11 @@ class WrongBoundError(TbgenError):
 class CellProof:
     """The proof of the bounds of a cell.
 
-    :param share: one position in ``share`` is proved, chosen at random; 1 for all.
+    :param sample_divisor: prove one position in ``sample_divisor``, chosen at random; 1 proves all.
     :param threads: with two or more, both games are proved at the same time.
     """
 
-    def __init__(self, cell: Cell, share: int = 1, threads: int = len(ENDS)) -> None:
+    def __init__(self, cell: Cell, sample_divisor: int = 1, threads: int = len(ENDS)) -> None:
         self.cell, self._threads = cell, min(threads, len(ENDS))
         self.routes = list(proof_routes(cell))
         self.men = _men_of(cell)
@@ -185,14 +187,16 @@ class CellProof:
         with ProofThreads(self._threads) as workers:
             StateProof(game, workers).survey(workers.ranges(cell.size))
         self.selected = ALL
-        if share > 1:
-            some = np.random.default_rng(share).integers(share, size=self.rank.shape, dtype=np.uint8)
+        if sample_divisor > 1:
+            some = np.random.default_rng(sample_divisor).integers(
+                sample_divisor, size=self.rank.shape, dtype=np.uint8
+            )
             self.selected = some == 0
 
     def fresh(self, bounds: Bounds, knowledge: Knowledge) -> int:
         """Prove the fresh bounds of all positions, and the layers that they depend on.
 
-        :param knowledge: bounds of the exits, which have to be proved before.
+        :param knowledge: bounds of the exits, already proved.
         :returns: the number of states.
         :raises WrongBoundError: if a bound does not follow.
         """
@@ -216,7 +220,7 @@ class CellProof:
                 states += _prove(self.cell, end, proof, accrued, claims)
             return states
 
-        return self._both(prove, bounds, knowledge)
+        return self._prove_games(prove, bounds, knowledge)
 
     def accrued(self, bounds: Bounds, layer: Bounds, accrued: GScore, knowledge: Knowledge) -> int:
         """Prove that the bounds in a layer are no better than the fresh bounds and the exits imply.
@@ -224,8 +228,8 @@ class CellProof:
         The layer may be weaker than that, since bounds of exits may have improved since the fresh bounds were
         found.
 
-        :param bounds: the fresh bounds, which have to be proved before.
-        :param knowledge: bounds of the exits, which have to be proved before.
+        :param bounds: the fresh bounds, already proved.
+        :param knowledge: bounds of the exits, already proved.
         :returns: the number of states.
         :raises WrongBoundError: if a bound does not follow.
         """
@@ -234,10 +238,12 @@ class CellProof:
         def prove(proof: StateProof, end: int) -> int:
             return _prove(self.cell, end, proof, score, _claims(layer.value[end], layer.depth[end]))
 
-        return self._both(prove, bounds, knowledge, weaker=True)
+        return self._prove_games(prove, bounds, knowledge, weaker=True)
 
-    def _both(self, prove: _Prove, bounds: Bounds, knowledge: Knowledge, weaker: bool = False) -> int:
-        """Prove the games of the solved ends; return the number of states.
+    def _prove_games(
+        self, prove: _ProofFunction, bounds: Bounds, knowledge: Knowledge, weaker: bool = False
+    ) -> int:
+        """Prove those of the two games that were solved; return the number of states.
 
         :param weaker: whether claims may be weaker than the bounds that follow.
         """
@@ -245,7 +251,7 @@ class CellProof:
         def of_end(end: int) -> int:
             exits = _exits(self.men, self.routes, knowledge, end)
             game = game_of_cell(self.men, exits, (bounds.value[end], bounds.depth[end]), self.rank)
-            game = replace(game, selected=self.selected, allowed=_WEAKER[end] if weaker else 0)
+            game = replace(game, selected=self.selected, allowed=_ALLOWED_DEVIATION[end] if weaker else 0)
             with ProofThreads(1) as threads:
                 proof = StateProof(game, threads)
                 proof.begin()
@@ -255,13 +261,15 @@ class CellProof:
             return sum(threads.map(of_end, bounds.ends))
 
 
-def prove_by_ply(route: Route, end: int, block: Block, knowledge: Knowledge, share: int = 1) -> int:
-    """Prove a block of bounds at one end that were computed from the next captures and pawn moves.
+def prove_lookahead_block(
+    route: Route, end: int, block: Block, knowledge: Knowledge, sample_divisor: int = 1
+) -> int:
+    """Prove the lower or upper bounds of a block, computed by looking one capture or pawn move ahead.
 
     Bounds no better than ``knowledge.bound``, which holds for all positions of the route, need no proof.
 
-    :param knowledge: bounds after these captures and pawn moves, which have to be proved before.
-    :param share: one position in ``share`` is proved, in random runs of slots; 1 for all.
+    :param knowledge: bounds after these captures and pawn moves, already proved.
+    :param sample_divisor: prove one position in ``sample_divisor``, in random ranges of slots; 1 proves all.
     :returns: the number of positions.
     :raises WrongBoundError: if a bound does not follow.
     """
@@ -272,13 +280,13 @@ def prove_by_ply(route: Route, end: int, block: Block, knowledge: Knowledge, sha
     value[side], depth[side] = block
     rank = np.full_like(value, NO_RANK)
     game = game_of_cell(men, _exits(men, routes, knowledge, end), (value, depth), rank)
-    game = replace(game, allowed=_WEAKER[end])
+    game = replace(game, allowed=_ALLOWED_DEVIATION[end])
     # With the worst accrued score, quiet moves cannot help the side to move.
     accrued = Accrued(0, 0 if end == LOWER else WHITE_WORTH)
     game.key[:] = accrued.level << 16
     with ProofThreads(1) as threads:
         proof = StateProof(game, threads)
-        proof.ranges = _runs(cell.size, share)
+        proof.ranges = _slot_ranges(cell.size, sample_divisor)
         proof.survey(proof.ranges)
         more = block.value < bound if end == LOWER else block.value > bound
         rank[1 - side] = NO_RANK
@@ -286,10 +294,14 @@ def prove_by_ply(route: Route, end: int, block: Block, knowledge: Knowledge, sha
         return _prove(cell, end, proof, accrued, _claims(value, depth))
 
 
-def _runs(size: int, share: int) -> list[Range]:
-    """Return ranges of slots: all of them, or one in ``share``."""
-    runs = [(start, min(start + _RUN_SLOTS, size)) for start in range(0, size, _RUN_SLOTS)]
-    return runs if share == 1 else random.Random(share).sample(runs, -(-len(runs) // share))
+def _slot_ranges(size: int, sample_divisor: int) -> list[Range]:
+    """Return ranges of slots: all of them, or one in ``sample_divisor``."""
+    ranges = [(start, min(start + _RANGE_SLOTS, size)) for start in range(0, size, _RANGE_SLOTS)]
+    return (
+        ranges
+        if sample_divisor == 1
+        else random.Random(sample_divisor).sample(ranges, -(-len(ranges) // sample_divisor))
+    )
 
 
 def _prove(cell: Cell, end: int, proof: StateProof, accrued: Accrued, claims: Claims) -> int:
@@ -322,12 +334,12 @@ def _check(cell: Cell, end: int, threads: ProofThreads) -> None:
     if problem in (problems.NOWHERE, problems.MISSING, problems.ENDED):
         what = PROBLEMS[problem]
     elif problem == problems.BETWEEN:
-        what = f"{claim} with {accrued} accrued is not between that and the bound without it"
+        what = f"with {accrued} accrued, {claim} does not lie between the accrued score and the fresh bound"
     else:
-        what = f"with {accrued} accrued it is said to be {claim}, and {entry_of(right, level)} follows"
+        what = f"with {accrued} accrued, {claim} is stored but {entry_of(right, level)} follows"
     board = cell.board_of(Side(side), slot)
     where = f"slot {slot}" if board is None else board.fen()
-    raise WrongBoundError(f"{where}: the {_NAMES[end]} bound is not proved, {what}; {REMEDY}")
+    raise WrongBoundError(f"{where}: the {_GAME_NAMES[end]} bound is not proved, {what}; {REMEDY}")
 
 
 def _men_of(cell: Cell) -> ProofMen:

@@ -39,10 +39,10 @@ from tbgen.errors import TbgenError
 from tbgen.generator.cluster_task import MEMORY, appears, first_line, place_of, problem_of
 from tbgen.generator.cluster_workers import (
     Worker,
-    connected,
     connected_workers,
-    gone,
-    mib,
+    connection,
+    lost_scheduler_error,
+    mib_text,
     shared_probe,
     survey,
 )
@@ -196,7 +196,7 @@ def solve_on_cluster(
         return len(solved)
     work = None
     try:
-        with connected(scheduler) as client, shared_probe(directory) as probe:
+        with connection(scheduler) as client, shared_probe(directory) as probe:
             survey(client, probe, patience)
             task = partial(
                 run_task,
@@ -275,7 +275,8 @@ class _CellSubmitter:
         need, most = (max(values, default=0) for values in (map(_memory, cells), (w.memory for w in workers)))
         if workers and need > most:
             raise TbgenError(
-                f"a cell needs about {mib(need)} of memory, and no worker offers more than {mib(most)}: "
+                f"a cell needs about {mib_text(need)} of memory, and no worker offers more than "
+                f"{mib_text(most)}: "
                 'start one with more, such as --resources "memory=8e9" (bytes; docs/cluster.md)'
             )
         if workers:
@@ -317,7 +318,7 @@ class _CellSubmitter:
             if self.deaths[cell] >= _MAX_TRIES:
                 raise TbgenError(
                     f"all workers that tried to solve {name_of(cell)} died: see their logs; it may need "
-                    f"more memory than the estimated {mib(_memory(cell))}"
+                    f"more memory than the estimated {mib_text(_memory(cell))}"
                 )
         elif future.status == "finished":
             try:
@@ -329,7 +330,7 @@ class _CellSubmitter:
             self.done.add(cell)
             self.progress(len(self.done), len(self.dependencies))
         elif self.client.status != "running":
-            raise gone(self.scheduler)
+            raise lost_scheduler_error(self.scheduler)
 
 
 def _memory(cell: Cell) -> int:

@@ -22,7 +22,7 @@ import chess
 import numpy as np
 
 from tbgen.beyond.budget import Meter
-from tbgen.beyond.cell_proof import REMEDY, CellProof, WrongBoundError, prove_by_ply
+from tbgen.beyond.cell_proof import REMEDY, CellProof, WrongBoundError, prove_lookahead_block
 from tbgen.beyond.forcing import ForcingProof
 from tbgen.beyond.knowledge import Known
 from tbgen.beyond.ledger import SAMPLE_DIVISOR, ForwardProof
@@ -276,7 +276,7 @@ class _ProvedExits:
             by_ply = None if block is None else _not_copied(copied, block, self.bound(route, end))
             if by_ply is not None:
                 share = _share(route.destination)
-                self.proved.append(prove_by_ply(route, end, by_ply, self._copied, share))
+                self.proved.append(prove_lookahead_block(route, end, by_ply, self._copied, share))
             self._found[key] = block
         return self._found[key]
 

@@ -23,10 +23,10 @@ from tbgen.generator.cluster_task import MEMORY, first_line, make_table
 from tbgen.generator.cluster_workers import (
     Worker,
     check_workers,
-    connected,
     connected_workers,
-    gone,
-    mib,
+    connection,
+    lost_scheduler_error,
+    mib_text,
     shared_probe,
     survey,
 )
@@ -69,7 +69,7 @@ def build_on_cluster(
     wanted, directory = list(materials), directory.absolute()
     if not force and is_done(wanted, directory, reporter, variant):
         return []
-    with connected(scheduler) as client, locked(wanted, directory, reporter, variant, force) as todo:
+    with connection(scheduler) as client, locked(wanted, directory, reporter, variant, force) as todo:
         if not todo:
             return []
         with shared_probe(directory) as probe:
@@ -214,7 +214,7 @@ class _ClusterBuild:
             self.stuck_since = time.monotonic()
             self.reporter.note(f"no worker is left for {ready[0]}: waiting {self.patience:.0f} s for one")
         elif time.monotonic() - self.stuck_since > self.patience:
-            needed = mib(self.estimates[ready[0]].memory)
+            needed = mib_text(self.estimates[ready[0]].memory)
             raise self.course.failure or TbgenError(
                 f"no worker is left for {ready[0]}, which needs about {needed} of memory: start one and "
                 "build again"
@@ -260,7 +260,7 @@ class _ClusterBuild:
             if future.status == "error":
                 self._fail(material, future.exception())
             elif self.course.failure is None:
-                raise gone(self.scheduler)
+                raise lost_scheduler_error(self.scheduler)
         self._assign_tables()
 
     def _fail(self, material: Material, error: BaseException) -> None:
@@ -277,5 +277,5 @@ class _ClusterBuild:
     def _died(self, material: Material, attempts: int, last: str) -> TbgenError:
         return TbgenError(
             f"{attempts} workers have died while building {material}, the last one {last}: see their logs; "
-            f"the table may need more memory than the estimated {mib(self.estimates[material].memory)}"
+            f"the table may need more memory than the estimated {mib_text(self.estimates[material].memory)}"
         )

@@ -22,8 +22,8 @@ _CONNECT_TIMEOUT_SECONDS: Final = 10.0
 
 
 @contextlib.contextmanager
-def connected(scheduler: str) -> Iterator[Client]:
-    """Hold a connection to the scheduler, with the log of Dask silenced: exceptions report failures.
+def connection(scheduler: str) -> Iterator[Client]:
+    """Keep a connection to the scheduler, with the log of Dask silenced: exceptions report failures.
 
     :raises TbgenError: if no scheduler answers at the address, or the connection is lost.
     """
@@ -46,12 +46,12 @@ def connected(scheduler: str) -> Iterator[Client]:
         try:
             yield client
         except CommClosedError as error:
-            raise gone(scheduler) from error
+            raise lost_scheduler_error(scheduler) from error
 
 
 @contextlib.contextmanager
 def shared_probe(directory: Path) -> Iterator[Path]:
-    """Keep a file in the directory, by which workers check that they share it."""
+    """Keep a probe file in the directory; workers look for it to check that they share the directory."""
     probe = temporary_path(directory / f"cluster{SUFFIX}")  # a later build removes leftovers with such names
     probe.touch()
     try:
@@ -111,7 +111,7 @@ def connected_workers(client: Client, scheduler: str) -> list[Worker]:
             raise OSError(client.status)
         workers = client.scheduler_info(n_workers=-1)["workers"]
     except (OSError, TimeoutError) as error:
-        raise gone(scheduler) from error
+        raise lost_scheduler_error(scheduler) from error
     return [
         Worker(
             address,
@@ -123,14 +123,14 @@ def connected_workers(client: Client, scheduler: str) -> list[Worker]:
     ]
 
 
-def gone(scheduler: str) -> TbgenError:
+def lost_scheduler_error(scheduler: str) -> TbgenError:
     """Return the error for a scheduler that no longer answers."""
     return TbgenError(
         f"the scheduler {scheduler} is gone: finished work is kept; start the scheduler and the command again"
     )
 
 
-def check_workers(workers: list[Worker], needs: Iterable[Estimate]) -> None:
+def check_workers(workers: list[Worker], estimates: Iterable[Estimate]) -> None:
     """Check that some worker has enough memory for each table: otherwise Dask would silently wait forever.
 
     :raises TbgenError: if a table fits no worker, or a worker's limits contradict each other.
@@ -144,21 +144,21 @@ def check_workers(workers: list[Worker], needs: Iterable[Estimate]) -> None:
     for worker in workers:
         if 0 < worker.limit < worker.memory:
             raise TbgenError(
-                f"the worker {worker.address} offers {mib(worker.memory)} of memory, but Dask kills it "
-                f"beyond {mib(worker.limit)}: start it with --memory-limit 0"
+                f"the worker {worker.address} offers {mib_text(worker.memory)} of memory, but Dask kills it "
+                f"beyond {mib_text(worker.limit)}: start it with --memory-limit 0"
             )
-    for need in needs:
-        if need.memory > largest:
+    for estimate in estimates:
+        if estimate.memory > largest:
             raise TbgenError(
-                f"{need.material} needs about {mib(need.memory)} of memory and no worker offers more than "
-                f"{mib(largest)}: start one on a larger machine"
+                f"{estimate.material} needs about {mib_text(estimate.memory)} of memory and no worker offers "
+                f"more than {mib_text(largest)}: start one on a larger machine"
             )
 
 
-def mib(size: float) -> str:
+def mib_text(size: float) -> str:
     """Return a number of bytes as text.
 
-    >>> mib(5e9)
+    >>> mib_text(5e9)
     '4,768 MiB'
     """
     return f"{size / (1 << 20):,.0f} MiB"

@@ -39,7 +39,7 @@ class Dataset:
     @property
     def chunks(self) -> tuple[int, ...]:
         """Shape of a full chunk."""
-        if self.schema.whole or self.schema.raw:
+        if self.schema.single_chunk or self.schema.raw:
             return self.shape
         return (*(1 for _ in self.shape[1:]), min(self.shape[-1], CHUNK_BYTES // self.dtype.itemsize))
 
@@ -47,7 +47,7 @@ class Dataset:
         """Yield the corner and the elements of each chunk, in order; the last chunk of a row may be short."""
         if 0 in self.shape:
             return
-        if self.schema.whole or self.schema.raw:
+        if self.schema.single_chunk or self.schema.raw:
             yield (0,) * len(self.shape), self.data
             return
         step = self.chunks[-1]
@@ -69,7 +69,7 @@ def datasets(wanted: Sequence[DatasetSchema], arrays: Mapping[DatasetSchema, Any
 
     def dtype(one: DatasetSchema) -> np.dtype[Any]:
         *narrow, widest = one.types
-        alike = [arrays[other] for other in wanted if other is one or one.alike == other.alike]
+        alike = [arrays[other] for other in wanted if other is one or one.type_group == other.type_group]
         for candidate in narrow:
             if all(data.max(initial=0) <= np.iinfo(candidate).max for data in alike):
                 return candidate

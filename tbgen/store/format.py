@@ -206,7 +206,10 @@ class TableInfo:
     def facts(self) -> dict[str, Any]:
         """Return the facts that the manifest repeats, by name of attribute."""
         renamed = {"rules": self.variant, "accrued": int(self.stores_accrued)}
-        return {name: renamed[name] if name in renamed else getattr(self, name) for name in TABLE.facts}
+        return {
+            name: renamed[name] if name in renamed else getattr(self, name)
+            for name in TABLE.manifest_attributes
+        }
 
     def sizes(self) -> dict[str, int]:
         """Return the lengths of the named axes of datasets that the facts determine."""

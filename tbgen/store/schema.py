@@ -34,7 +34,7 @@ class AttributeType(Enum):
 
 def _text(stored: Any) -> str:
     if not isinstance(stored, bytes):
-        raise TypeError(f"{type(stored)} is not a text")
+        raise TypeError(f"text is stored as bytes, not as {type(stored)}")
     return stored.decode()
 
 
@@ -66,12 +66,12 @@ class DatasetSchema:
 
     name: str
     types: tuple[np.dtype[Any], ...]
-    """Types, little-endian, narrowest first; a file uses the first one that fits all ``alike`` datasets."""
+    """Types, little-endian, narrowest first; a file uses the first one that fits the ``type_group``."""
     shape: tuple[int | str, ...]
     """Length of each axis, as a number or a name; axes of the same name have the same length in a file."""
-    alike: str = ""
-    """Name shared by the datasets of a file that have the same type, if there is a choice of types."""
-    whole: bool = False
+    type_group: str = ""
+    """Name of the group of datasets of a file that have the same type, if there is a choice of types."""
+    single_chunk: bool = False
     """Whether it is small, and so stored as one chunk."""
     sparse: bool = False
     """Whether chunks that contain only zeros are omitted from the file."""
@@ -89,9 +89,9 @@ class Schema:
     """Version of the format, incremented by every change that an older reader would misread."""
     headline: str
     """First line of the manifest. It does not change if a new version stores the same content differently."""
-    facts: Mapping[str, AttributeType]
+    manifest_attributes: Mapping[str, AttributeType]
     """The attributes that the manifest repeats, in its order."""
-    notes: Mapping[str, AttributeType]
+    other_attributes: Mapping[str, AttributeType]
     """The other attributes that only this kind of file has."""
     datasets: tuple[DatasetSchema, ...]
 
@@ -101,7 +101,7 @@ class Schema:
         text, integer = AttributeType.TEXT, AttributeType.INTEGER
         head = {"format": text, "format_version": integer}
         tail = {"manifest": text, "digest": text, "complete": integer}
-        return {**head, **self.facts, **self.notes, **tail}
+        return {**head, **self.manifest_attributes, **self.other_attributes, **tail}
 
     def decode(self, stored: Mapping[str, Any]) -> dict[str, Any]:
         """Return the values of all attributes of a file.
@@ -113,20 +113,20 @@ class Schema:
 
 _DEPTHS: Final = (U1, U2)
 
-PLACEMENTS: Final = DatasetSchema("placements", (U1,), ("placements", "pawns"), whole=True)
+PLACEMENTS: Final = DatasetSchema("placements", (U1,), ("placements", "pawns"), single_chunk=True)
 VALUE: Final = DatasetSchema("value", (U1,), (2, "size"))
-DEPTH: Final = DatasetSchema("depth", _DEPTHS, (2, "size"), alike="depth")
+DEPTH: Final = DatasetSchema("depth", _DEPTHS, (2, "size"), type_group="depth")
 RUN_MASK: Final = DatasetSchema("accrued/mask", (U1,), (2, 2, "size / 8"), sparse=True)
 RUN_START: Final = DatasetSchema("accrued/start", (U8,), (2, 2, "blocks"))
 RUN_RANK: Final = DatasetSchema("accrued/rank", (U1,), ("runs",))
 RUN_VALUE: Final = DatasetSchema("accrued/value", (U1,), ("runs",))
-RUN_DEPTH: Final = DatasetSchema("accrued/depth", _DEPTHS, ("runs",), alike="run depth")
-EP_CONFIG: Final = DatasetSchema("ep/config", (I4,), ("configurations", 2), whole=True)
+RUN_DEPTH: Final = DatasetSchema("accrued/depth", _DEPTHS, ("runs",), type_group="run depth")
+EP_CONFIG: Final = DatasetSchema("ep/config", (I4,), ("configurations", 2), single_chunk=True)
 EP_VALUE: Final = DatasetSchema("ep/value", (U1,), ("configurations", "phase_size"))
-EP_DEPTH: Final = DatasetSchema("ep/depth", _DEPTHS, ("configurations", "phase_size"), alike="depth")
+EP_DEPTH: Final = DatasetSchema("ep/depth", _DEPTHS, ("configurations", "phase_size"), type_group="depth")
 
 _HEADLINE: Final = "tbgen table 2"
-_FACTS: Final = {
+_MANIFEST_ATTRIBUTES: Final = {
     "rules": AttributeType.TEXT,
     "material": AttributeType.TEXT,
     "free_men": AttributeType.TEXT,
@@ -139,19 +139,19 @@ _FACTS: Final = {
     "runs": AttributeType.INTEGER,
     "max_depth": AttributeType.INTEGER,
 }
-_NOTES: Final = {
+_OTHER_ATTRIBUTES: Final = {
     "tbgen_version": AttributeType.TEXT,
     "build_seconds": AttributeType.REAL,
     "parameters": AttributeType.JSON,
 }
-"""``Schema.notes`` of tables in both forms."""
+"""``Schema.other_attributes`` of tables in both forms."""
 
 TABLE: Final = Schema(
     "tbgen table",
     3,
     _HEADLINE,
-    _FACTS,
-    _NOTES,
+    _MANIFEST_ATTRIBUTES,
+    _OTHER_ATTRIBUTES,
     (
         *(PLACEMENTS, VALUE, DEPTH),
         *(RUN_MASK, RUN_START, RUN_RANK, RUN_VALUE, RUN_DEPTH),
@@ -161,22 +161,28 @@ TABLE: Final = Schema(
 """A table in plain form."""
 
 FUNCTION_NUMBER: Final = DatasetSchema("accrued/function", (U4,), ("stored slots",))
-FUNCTION_START: Final = DatasetSchema("accrued/start", (U4,), ("functions + 1",), whole=True)
+FUNCTION_START: Final = DatasetSchema("accrued/start", (U4,), ("functions + 1",), single_chunk=True)
 FUNCTION_ACCRUED: Final = DatasetSchema("accrued/from", (U1,), ("runs",))
 FUNCTION_VALUE: Final = DatasetSchema("accrued/value", (U1,), ("runs",))
 
 COUNT: Final = DatasetSchema("fresh/count", (U8,), (2, 256))
-CODE: Final = DatasetSchema("fresh/code", (U1,), ("symbols",), whole=True)
-VALUE_SHARES: Final = DatasetSchema("fresh/value_share", (U2,), ("value contexts", "symbols"), whole=True)
-DEPTH_SHARES: Final = DatasetSchema("fresh/depth_share", (U2,), ("depth contexts", "halves"), whole=True)
+CODE: Final = DatasetSchema("fresh/code", (U1,), ("symbols",), single_chunk=True)
+VALUE_SHARES: Final = DatasetSchema(
+    "fresh/value_share", (U2,), ("value contexts", "symbols"), single_chunk=True
+)
+DEPTH_SHARES: Final = DatasetSchema(
+    "fresh/depth_share", (U2,), ("depth contexts", "halves"), single_chunk=True
+)
 VALUE_LENGTH: Final = DatasetSchema("fresh/length", (U2,), ("coded blocks",))
 VALUE_CHECK: Final = DatasetSchema("fresh/check", (U2,), ("coded blocks",))
 VALUE_DATA: Final = DatasetSchema("fresh/data", (U1,), ("value bytes",), raw=True)
 EXCEPTION_STEP: Final = DatasetSchema("exception/step", (U2,), ("steps",))
 EXCEPTION_VALUE: Final = DatasetSchema("exception/value", (U1,), ("exceptions",))
-EXCEPTION_DEPTH: Final = DatasetSchema("exception/depth", _DEPTHS, ("exceptions",), alike="exception depth")
+EXCEPTION_DEPTH: Final = DatasetSchema(
+    "exception/depth", _DEPTHS, ("exceptions",), type_group="exception depth"
+)
 FUNCTION_SHARES: Final = DatasetSchema(
-    "accrued/share", (U2,), ("function contexts", "function symbols"), whole=True
+    "accrued/share", (U2,), ("function contexts", "function symbols"), single_chunk=True
 )
 FUNCTION_LENGTH: Final = DatasetSchema("accrued/length", (U2,), ("function blocks",))
 FUNCTION_CHECK: Final = DatasetSchema("accrued/check", (U2,), ("function blocks",))
@@ -186,8 +192,8 @@ PACKED: Final = Schema(
     "tbgen packed table",
     3,
     _HEADLINE,
-    _FACTS,
-    _NOTES | {"stored_side": AttributeType.INTEGER, "stored": AttributeType.TEXT},
+    _MANIFEST_ATTRIBUTES,
+    _OTHER_ATTRIBUTES | {"stored_side": AttributeType.INTEGER, "stored": AttributeType.TEXT},
     (
         *(PLACEMENTS, COUNT, CODE, VALUE_SHARES, DEPTH_SHARES, VALUE_LENGTH, VALUE_CHECK, VALUE_DATA),
         *(EXCEPTION_STEP, EXCEPTION_VALUE, EXCEPTION_DEPTH),
@@ -207,7 +213,7 @@ CONTENT: Final = (
 functions."""
 
 LAYER_VALUE: Final = DatasetSchema("value", (U1,), (2, "phase_size"))
-LAYER_DEPTH: Final = DatasetSchema("depth", _DEPTHS, (2, "phase_size"), alike="depth")
+LAYER_DEPTH: Final = DatasetSchema("depth", _DEPTHS, (2, "phase_size"), type_group="depth")
 
 LAYER: Final = Schema(
     "tbgen layer",
@@ -219,7 +225,7 @@ LAYER: Final = Schema(
 )
 """A layer: the values of one accrued score in one phase of a table that does not store them."""
 
-_NOT_FRESH: Final = ("accrued", "runs ", "max_depth ")
+_ACCRUED_LINE_PREFIXES: Final = ("accrued", "runs ", "max_depth ")
 """Prefixes of the lines in a table's manifest that depend on stored values of accrued scores."""
 _PIECE_ELEMENTS: Final = 1 << 18
 """Number of elements that are hashed at once."""
@@ -239,7 +245,7 @@ class Manifest:
     @property
     def fresh(self) -> str:
         """SHA-256 of the lines that do not depend on whether values of accrued scores are stored."""
-        kept = [line for line in self.lines if not line.startswith(_NOT_FRESH)]
+        kept = [line for line in self.lines if not line.startswith(_ACCRUED_LINE_PREFIXES)]
         return hashlib.sha256("".join(f"{line}\n" for line in kept).encode()).hexdigest()
 
     @property
@@ -263,7 +269,7 @@ def manifest_of(schema: Schema, facts: Mapping[str, Any], lines: Iterable[str]) 
     :param lines: the lines of the datasets.
     """
     head = [schema.headline]
-    for name in schema.facts:
+    for name in schema.manifest_attributes:
         fact = facts[name]
         head.append(f"{name} {' '.join(map(str, fact)) if isinstance(fact, tuple) else fact}")
     return Manifest("".join(f"{line}\n" for line in [*head, *lines]))
@@ -289,7 +295,7 @@ def pieces_of(data: Any, dtype: np.dtype[Any]) -> Iterator[memoryview]:
 
 
 _LONG_STEP: Final = 65535
-"""A step that skips this number of slots, and does not end at a slot of the list."""
+"""A step of this value skips that many slots without reaching a listed one; another step follows."""
 
 
 def slots_in(words: NDArray[np.uint64]) -> NDArray[np.int64]:

@@ -256,7 +256,7 @@ class StoredFile(DatasetFile):
     def _stated(self) -> Manifest:
         if self.schema is TABLE:
             return self.manifest
-        lines = self.manifest.lines[: 1 + len(self.schema.facts)]
+        lines = self.manifest.lines[: 1 + len(self.schema.manifest_attributes)]
         stored = bytes(self._file.attrs["stored"]).decode()
         return Manifest("".join(f"{line}\n" for line in lines) + stored)
 

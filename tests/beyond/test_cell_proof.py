@@ -133,7 +133,7 @@ def test_every_entry_of_a_layer_that_says_too_much_is_found(seed: int) -> None:
 
 def test_a_share_of_the_positions() -> None:
     cell, bounds, proof = solved(5)
-    every, some = proof.fresh(bounds, MadeUp()), CellProof(cell, share=16).fresh(bounds, MadeUp())
+    every, some = proof.fresh(bounds, MadeUp()), CellProof(cell, sample_divisor=16).fresh(bounds, MadeUp())
     assert every / 32 < some < every / 8
 
 

@@ -100,7 +100,7 @@ def test_bounds_from_the_next_moves_are_proved(small: Path, monkeypatch: pytest.
     assert found.proof is not None
     assert found.proof.cells == found.cells > 0
     monkeypatch.setattr(knowledge.Known, "_by_ply", by_ply)
-    with pytest.raises(WrongBoundError, match="it is said to be"):
+    with pytest.raises(WrongBoundError, match="is stored but"):
         solve(board, tables=small, budget=of_cells(3), verify=True)
     assert wrong
 

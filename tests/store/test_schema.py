@@ -38,7 +38,7 @@ def of_datasets(datasets: Iterable[DatasetSchema]) -> Rows:
 
 
 def type_of(dataset: DatasetSchema) -> str:
-    return f"*{dataset.alike}*" if dataset.alike else dataset.types[0].name
+    return f"*{dataset.type_group}*" if dataset.type_group else dataset.types[0].name
 
 
 def shape_of(dataset: DatasetSchema) -> str:
@@ -104,7 +104,7 @@ def holds(path: Path, schema: Schema) -> None:
             assert len(file[one.name].shape) == len(one.shape)
             assert file[one.name].name == f"/{one.name}"
         lines = bytes(file.attrs["manifest"]).decode().splitlines()
-    begins = [schema.headline.split()[0], *schema.facts]
+    begins = [schema.headline.split()[0], *schema.manifest_attributes]
     begins += [one.name for one in schema.datasets]
     assert [line.split(" ")[0] for line in lines] == begins
 

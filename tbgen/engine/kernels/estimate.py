@@ -1,13 +1,13 @@
 """The estimate of positions that no table contains, while the game continues.
 
-An estimate is a weighted mean of two parts. One is the accrued score, with a weight that is greater the less
-likely a reset is: pawns and captures make it likely. The other is a guess of the score that the game will
-reach: the side with better men, on better squares and with more moves wins, or drives the other king into a
-corner, where he has few moves.
+An estimate is a weighted mean of two parts. One is the accrued score. Its weight grows as a reset becomes
+less likely, that is, with fewer pawns and other men on the board. The other is a guess of the score that the
+game will reach: the side with better men, on better squares and with more moves wins, or drives the other
+king into a corner, where he has few moves.
 
-In a game that is drawn in chess, men count only as far as they have been won or lost since the root; in
-addition, few moves of the other side count. The engine hopes for more than the accrued score there, because
-the other side plays chess.
+In a game that is drawn in chess, only material won or lost since the root counts. Restricting the opponent's
+moves counts as well. The engine hopes for more than the accrued score there, because the other side plays
+chess.
 """
 
 import numpy as np
@@ -31,36 +31,37 @@ from tbgen.engine.squares import ALL_PHASES, KING_DISTANCE, MIDDLE_DISTANCE, PHA
 from tbgen.retro.kernels.words import Ints, Word, bits_of, lowest, popcount
 
 _MOVE_CENTIPAWNS = 3
-"""Bonus for each legal move more than the other side has."""
+"""Centipawns per legal move in excess of the other side's."""
 _HALF_LEAD = 800
 """Lead in centipawns whose value is half of the greatest estimate."""
 _MAX_ESTIMATE = MATE * 9 // 10
-"""Bound of the value of any lead, below that of a mate."""
+"""Limit that the estimate of a lead approaches, below the value of a mate."""
 _TURN_CENTIPAWNS = 10
-"""Bonus for the side to move."""
+"""Bonus for the side to move, in centipawns."""
 _BISHOP_PAIR_CENTIPAWNS = 30
 _DRIVING_LEAD = 200
 """Lead in centipawns above which a side drives the other king to the edge."""
 _EDGE_BONUS, _APPROACH_BONUS = 10, 4
-"""Centipawns for each step of that king from the centre, and for each step by which the kings are closer."""
+"""Centipawns for each step of the weaker side's king from the centre, and for each step that the kings are
+closer together."""
 _WINNING_LEAD = 400
-"""Lead in centipawns of pieces below which a side without pawns hardly ever wins."""
+"""Lead by pieces, in centipawns, below which a side without pawns hardly ever wins."""
 _MAX_ACCRUED_PERCENT = 90
-"""Maximum weight of the accrued score, which is doubled if neither side has pawns or a clear lead."""
+"""Maximum weight of the accrued score in per cent where it is doubled: without pawns or a clear lead."""
 _GOOD_PERCENT, _PERCENT_PER_PAWN, _MIN_GOOD_PERCENT = 92, 4, 60
-"""In a drawn game, the weight of a good accrued score: without pawns, less for each pawn, and the minimum."""
+"""Weight in per cent of a good accrued score in a drawn game: without pawns, reduction per pawn, minimum."""
 _POOR_PERCENT = 60
-"""In a drawn game, the weight of an accrued score that is worse than the hoped-for one."""
+"""Weight in per cent, in a drawn game, of an accrued score that is worse than the hoped-for one."""
 _DRAW_LEAD = 150
 """Centipawns that may be won or lost while the game remains drawn."""
 _RESTRICTION = MATE // 8
 """Factor of the value of restricting the other side's moves."""
-_DARK = np.uint64(0xAA55AA55AA55AA55)
+_DARK_SQUARES = np.uint64(0xAA55AA55AA55AA55)
 
 
 @inlined
 def worth_of(worth: Ints, accrued: int) -> int:
-    """Return the value for White of an accrued score in the form of rows."""
+    """Return White's value of an accrued score, encoded as in ``rows``."""
     value = worth[accrued >> 1]
     return -value if accrued & 1 else value
 
@@ -96,7 +97,7 @@ def _men(rows: Rows, at: int) -> tuple[int, int]:
 @inlined
 def _bishops(bishops: Word) -> int:
     """Return the bonus for a pair of bishops."""
-    return _BISHOP_PAIR_CENTIPAWNS if bishops & _DARK and bishops & ~_DARK else 0
+    return _BISHOP_PAIR_CENTIPAWNS if bishops & _DARK_SQUARES and bishops & ~_DARK_SQUARES else 0
 
 
 @kernel
@@ -137,7 +138,7 @@ def estimate(rows: Rows, at: int, worth: Ints) -> int:
 
 @inlined
 def _restriction(rows: Rows, at: int) -> int:
-    """Return the value for the other side of the few moves that the side to move has."""
+    """Return how much the other side gains from restricting the side to move."""
     moves, of_king = int64(rows[at, RANK]) >> 1, int64(rows[at, KING_MOVES])
     return _RESTRICTION // (2 + of_king) + _RESTRICTION // (2 + moves // 2)
 
@@ -152,11 +153,11 @@ def estimate_drawn(rows: Rows, at: int, worth: Ints, even: int, hope: int) -> in
     """
     won = lead(rows, at) - even
     won = won - _DRAW_LEAD if won > _DRAW_LEAD else won + _DRAW_LEAD if won < -_DRAW_LEAD else int64(0)
-    held = worth_of(worth, int64(rows[at, ACCRUED]))
+    accrued_value = worth_of(worth, int64(rows[at, ACCRUED]))
     percent = int64(_POOR_PERCENT)
-    if abs(held) >= abs(hope):
+    if abs(accrued_value) >= abs(hope):
         percent = max(_GOOD_PERCENT - _PERCENT_PER_PAWN * popcount(rows[at, PAWNS]), int64(_MIN_GOOD_PERCENT))
     restriction = _restriction(rows, at - 1) - _restriction(rows, at)
-    drawn = (percent * held + (100 - percent) * hope) // 100
+    drawn = (percent * accrued_value + (100 - percent) * hope) // 100
     drawn += -restriction if rows[at, TURN] else restriction
     return (_HALF_LEAD * drawn + _MAX_ESTIMATE * won) // (abs(won) + _HALF_LEAD)
