@@ -36,7 +36,7 @@ from tbgen.cells.file import name_of
 from tbgen.cells.games import Games
 from tbgen.cells.packing import is_complete
 from tbgen.errors import TbgenError
-from tbgen.generator.cluster_task import MEMORY, appears, first_line, place_of, problem_of
+from tbgen.generator.cluster_task import MEMORY, first_line, place_of, problem_of, wait_until_visible
 from tbgen.generator.cluster_workers import (
     Worker,
     connected_workers,
@@ -107,7 +107,7 @@ def solve_cell(cell: Cell, below: Iterable[Cell], tables: Tables, directory: Pat
     if cell in kept and (packed := kept.get(cell)) is not None and is_complete(packed):
         return True
     for path in map(kept.path, below):
-        if not appears(path):
+        if not wait_until_visible(path):
             raise TbgenError(f"{path} is solved but not visible: all machines must share {path.parent}")
     known = Known(tables, SolvedCells(kept))
     for each in solved_with(cell, tables.has_cell):

@@ -1,11 +1,11 @@
-"""Lines of play that show the proved bounds, and holds of one man by another.
+"""LineMaker of play that show the proved bounds, and holds of one man by another.
 
 In the line of an exact value, White chooses moves by their lower bounds and Black by their upper bounds. In
 the line of one bound of an interval, both sides choose by that bound: one side follows the proof, and the
 other side concedes as little as possible.
 
 A *hold* shows how one man holds another: for every square of one man, the *changer*, it gives the square of
-the other man, the *blocker*, which keeps the changer's side from more than a bound for ever. This is Heiner
+the other man, the *blocker*, from which the changer's side can never get more than a bound. This is Heiner
 Marxen's analysis of positions in which one man of each side moves ("Virtual pieces", 2002). Corresponding
 squares are a special case.
 """
@@ -55,7 +55,7 @@ class PlanMove(NamedTuple):
 Plan = tuple[PlanMove, ...]
 """The first moves of a line."""
 
-_UNKNOWN: Final = 1 << 20
+_UNKNOWN_DEPTH: Final = 1 << 20
 """Depth in plies of a bound that only Syzygy files have: larger than any real depth."""
 
 
@@ -78,7 +78,7 @@ class _LineMove(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Lines:
+class LineMaker:
     """Makes lines from the results of searches.
 
     :param searches: the searches that prove the lower and the upper bound; they share their knowledge.
@@ -102,7 +102,7 @@ class Lines:
         return tuple(LinePly(*ply, len(line) - number) for number, ply in enumerate(line, 1))
 
     def plan(self, end: int) -> Plan:
-        """Return the first moves of the line of one bound, as far as this takes no large layers."""
+        """Return the first moves of the line of one bound, as far as they need no large layer to be made."""
         plan: list[PlanMove] = []
         with contextlib.suppress(UnmadeLayerError):
             plan.extend(islice(self._play(end), MAX_PLAN_PLIES))
@@ -124,7 +124,7 @@ class Lines:
             end = white if board.turn else black
             state = board.epd(), accrued
             goal = self._goal(here[white], accrued, white)
-            if state in seen or goal.value == accrued or goal.depth == _UNKNOWN:
+            if state in seen or goal.value == accrued or goal.depth == _UNKNOWN_DEPTH:
                 return
             seen.add(state)
             if self._known.tables.has_cell(here[end].cell):
@@ -132,11 +132,11 @@ class Lines:
                 return
             if not all(position.cell in self._known.cells for position in here.values()):
                 return
-            best = self._best(here[end], accrued, end)
-            move, claims = best.step.move, self._ends(here, accrued)
+            best = self._best_move(here[end], accrued, end)
+            move, claims = best.step.move, self._bounds_by_end(here, accrued)
             steps = {each: self._step(position, move) for each, position in here.items()}
             inside = {each: step.after for each, step in steps.items() if step.inside}
-            after = self._ends(inside, best.accrued)
+            after = self._bounds_by_end(inside, best.accrued)
             if any(_is_worse(after[each], claims[each], each) for each in after):
                 return  # the bound does not follow from the bounds of the moves
             accrued = best.accrued
@@ -158,19 +158,19 @@ class Lines:
             yield from self._in_tables(board.copy(stack=False), to_gscore(score))
 
     def _in_tables(self, board: chess.Board, accrued: GScore) -> Iterator[PlanMove]:
-        """Yield best play from a position that a table holds, as far as the tables store it."""
+        """Yield best play from a position that a table contains, as far as the tables store it."""
         with contextlib.suppress(MissingLayerError, MissingTableError):
             for ply in self._known.tables.tablebase.line(board, accrued):
                 yield PlanMove(ply.move, ply.san, ply.accrued)
 
-    def _ends(self, states: dict[int, CellPosition], accrued: Code) -> dict[int, Code]:
-        """Return the bound of each state at its end, by end."""
+    def _bounds_by_end(self, states: dict[int, CellPosition], accrued: Code) -> dict[int, Code]:
+        """Return, by end, the bound of the state passed for that end."""
         return {end: self._goal(position, accrued, end).value for end, position in states.items()}
 
     def _step(self, position: CellPosition, move: chess.Move) -> Step:
         return next(step for step in position.moves() if step.move == move)
 
-    def _best(self, position: CellPosition, accrued: Code, end: int) -> _LineMove:
+    def _best_move(self, position: CellPosition, accrued: Code, end: int) -> _LineMove:
         """Return the best move of a state by the bounds at one end.
 
         Among moves with the best bound, the mover prefers the smallest depth if the bound is better than the
@@ -187,7 +187,7 @@ class Lines:
         sign = 1 if white == (value < accrued) else -1
         best = (choice for choice in choices if choice.goal.value == value)
         return min(
-            best, key=lambda choice: (sign * choice.goal.depth, _seen_by_mover(choice.step.move, white))
+            best, key=lambda choice: (sign * choice.goal.depth, _uci_for_mover(choice.step.move, white))
         )
 
     def _goal(self, position: CellPosition, accrued: Code, end: int) -> _LineGoal:
@@ -198,12 +198,12 @@ class Lines:
             found = self._known.tables.tablebase.probe(position.board, GScore.from_code(accrued))
             return _LineGoal(found.value.code, found.depth or 0)
         if position.board.has_legal_en_passant():
-            best = self._best(position, accrued, end).goal
-            return _LineGoal(best.value, 0 if best.value == accrued else min(best.depth + 1, _UNKNOWN))
+            best = self._best_move(position, accrued, end).goal
+            return _LineGoal(best.value, 0 if best.value == accrued else min(best.depth + 1, _UNKNOWN_DEPTH))
         value, depths = self.searches[end].state(position, accrued)
         combined = value.within(self._known.universal_bounds(position))
         if combined[end] != value[end]:
-            return _LineGoal(combined[end], _UNKNOWN)
+            return _LineGoal(combined[end], _UNKNOWN_DEPTH)
         return _LineGoal(value[end], depths[end] if depths else 0)
 
 
@@ -212,7 +212,7 @@ def _is_worse(code: Code, claim: Code, end: int) -> bool:
     return code > claim if end == LOWER else code < claim
 
 
-def _seen_by_mover(move: chess.Move, white: bool) -> str:
+def _uci_for_mover(move: chess.Move, white: bool) -> str:
     """Return a move in UCI notation, mirrored for Black, so that both colours break ties alike."""
     if white:
         return move.uci()
@@ -228,10 +228,10 @@ class Hold:
     :ivar value: the score that the holder gets at least.
     :ivar blocker: the blocker's square in the initial position.
     :ivar changer: the changer's square in the initial position.
-    :ivar squares: the blocker's squares by the changer's square, with the changer to move: all that play can
-        reach while the blocker holds, the nearest first.
-    :ivar distances: plies until the holder has the value, as far as they are available, by the changer's
-        square, with the changer to move and the blocker on the nearest of its squares.
+    :ivar squares: for each square of the changer, with the changer to move, the squares on which the blocker
+        holds it and which play can reach, the nearest first.
+    :ivar distances: plies until the holder has the value, by the changer's square, with the changer to move
+        and the blocker on the nearest of its squares; squares without an available depth are missing.
     """
 
     holder: chess.Color

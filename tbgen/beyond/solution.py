@@ -12,7 +12,7 @@ from tbgen.beyond.exit_sources import Answer
 from tbgen.beyond.forcing import Attackers, ForcingProof
 from tbgen.beyond.gaps import Gap, Gaps, Narrowing
 from tbgen.beyond.ledger import ForwardProof
-from tbgen.beyond.lines import Hold, Line, Lines, Plan, holds
+from tbgen.beyond.lines import Hold, Line, LineMaker, Plan, holds
 from tbgen.beyond.search import Search
 from tbgen.board.rules import position_score
 from tbgen.board.score import GScore, Signed, code_of, to_gscore
@@ -284,9 +284,9 @@ class BoundsCollector:
             return replace(solution, line=lines.line(shown))
         return replace(solution, lines=(lines.line(LOWER), lines.line(UPPER)))
 
-    def _lines(self, solution: Solution) -> Lines:
+    def _lines(self, solution: Solution) -> LineMaker:
         exact = solution.value is not None and not any(self._forcing)
-        return Lines(self.searches, self.accrued, self._forcing, exact=exact)
+        return LineMaker(self.searches, self.accrued, self._forcing, exact=exact)
 
     def _plans(self, solution: Solution) -> tuple[Plan, Plan]:
         """Return the plans that show both bounds, as far as that takes little work."""

@@ -79,7 +79,7 @@ def frame_of_cell(cell: Cell, castlings: tuple[Castling, ...] = ()) -> CellFrame
 
 
 _MIN_REUSED_BYTES: Final = 4 << 20
-"""Size from which on the memory of an array is reused here; the allocator itself reuses smaller blocks."""
+"""Minimum size of an array whose memory is reused here; the allocator reuses smaller blocks itself."""
 _MAX_IDLE_BYTES: Final = 1 << 30
 """Maximum amount of memory that is kept for later arrays."""
 _EXCESS_DIVISOR: Final = 4
@@ -87,13 +87,13 @@ _EXCESS_DIVISOR: Final = 4
 
 
 class ReusedMemory:
-    """Memory of large arrays, kept for later arrays when an array is no longer in use; safe for threads.
+    """Keeps the memory of large arrays that are no longer used, for later arrays. Thread-safe.
 
-    :param most: maximum number of bytes that are kept.
+    :param max_idle_bytes: maximum number of bytes that are kept.
     """
 
-    def __init__(self, most: int = _MAX_IDLE_BYTES) -> None:
-        self._most = most
+    def __init__(self, max_idle_bytes: int = _MAX_IDLE_BYTES) -> None:
+        self._max_idle_bytes = max_idle_bytes
         self._lock = Lock()
         self._idle: list[NDArray[np.uint8]] = []
         """Memory for later arrays, the least recently used first."""
@@ -119,7 +119,7 @@ class ReusedMemory:
         memory = self._pop_fitting(size)
         if memory is None:
             memory = zeros(size, np.uint8)
-        # Views refer to this array as their base: its own buffer is a memoryview and no array.
+        # Every view has this array as its base, because the base of the array itself is a memoryview.
         array = np.frombuffer(memory.data, dtype, count)
         weakref.finalize(array, self._freed.append, memory).atexit = False
         return array.reshape(shape)
@@ -144,23 +144,23 @@ class ReusedMemory:
         """Keep the memory of deleted arrays, and drop the least recently used memory beyond the maximum."""
         while self._freed:
             self._idle.append(self._freed.popleft())
-        while sum(map(len, self._idle)) > self._most:
+        while sum(map(len, self._idle)) > self._max_idle_bytes:
             del self._idle[0]
 
 
 ARRAY_MEMORY: Final = ReusedMemory()
 """Memory of the large arrays of cells."""
 
-_Kind: TypeAlias = tuple[int, bool]
+_WorkspaceKey: TypeAlias = tuple[int, bool]
 """Number of words, and whether captures and pawn moves reset the accrued score."""
 
 
 class WorkspaceCache:
-    """Lends workspaces, and keeps those that are returned; safe for threads."""
+    """Lends workspaces and keeps the returned ones for reuse. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._idle: dict[_Kind, list[Workspace]] = {}
+        self._idle: dict[_WorkspaceKey, list[Workspace]] = {}
 
     @contextmanager
     def lent(self, frame: Frame, resets: bool) -> Iterator[Workspace]:
@@ -168,15 +168,15 @@ class WorkspaceCache:
 
         :raises MemoryError: if too little memory is available.
         """
-        kind = frame.words, resets
+        key = frame.words, resets
         with self._lock:
-            idle = self._idle.get(kind)
+            idle = self._idle.get(key)
             workspace = idle.pop() if idle else None
         workspace = _with_frame(workspace, frame) if workspace else workspace_for_cell(frame, resets)
         yield workspace
-        # An error does not come here: it drops the workspace, which may then be inconsistent.
+        # Not reached after an error: the workspace may be inconsistent and is dropped.
         with self._lock:
-            self._idle.setdefault(kind, []).append(workspace)
+            self._idle.setdefault(key, []).append(workspace)
 
     def release(self) -> None:
         """Drop the workspaces that are not lent."""
@@ -200,7 +200,8 @@ def _with_frame(workspace: Workspace, frame: Frame) -> Workspace:
 
 
 MIN_THREADED_SLOTS: Final = 64**3
-"""Minimum number of slots of a cell for which threads are started; small cells take less time than that."""
+"""Minimum number of slots of a cell for which threads are started; smaller cells are solved in less time than
+threads take to start."""
 
 
 @contextmanager
@@ -227,8 +228,8 @@ _NO_TARGETS: Final = Targets(
 
 _Block: TypeAlias = tuple[Codes, Plies]
 RouteBounds: TypeAlias = _Block | Code
-"""Bounds at one end of all positions that a route leads to: a block of values and depths, or one code that
-holds for all of them. The depths of all blocks are empty if depths are not needed."""
+"""The lower or upper bounds of all positions that a route leads to: a block of values and depths, or one code
+that holds for all of them. The depths of all blocks are empty if depths are not needed."""
 
 
 def pools_of(

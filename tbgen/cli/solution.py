@@ -23,7 +23,7 @@ from tbgen.progress import SolveStage
 from tbgen.system.files import make_directory, write_file
 from tbgen.text import counted, plies
 
-_MORE_MAY_HELP: Final = {
+_STOP_ADVICE: Final = {
     Stop.TIME: ": more may narrow it (--time)",
     Stop.MEMORY: ": more may narrow it (--memory)",
 }
@@ -38,7 +38,7 @@ def print_stage(stage: SolveStage) -> None:
 
 
 def solution_text(fen: Fen, solution: Solution, scoring: Scoring) -> Iterator[str]:
-    """Yield the lines for a reader."""
+    """Yield the lines of text output."""
     value = solution.value
     yield from diagram(fen.board)
     yield ""
@@ -58,10 +58,10 @@ def solution_text(fen: Fen, solution: Solution, scoring: Scoring) -> Iterator[st
         yield f"points          {lower if lower == upper else f'{lower} to {upper}'}  (White-Black)"
     yield f"solved          {counted(solution.cells, 'cell')}"
     if solution.stopped_by is not None:
-        yield f"stopped by      {solution.stopped_by}{_MORE_MAY_HELP.get(solution.stopped_by, '')}"
+        yield f"stopped by      {solution.stopped_by}{_STOP_ADVICE.get(solution.stopped_by, '')}"
     yield from _gaps_text(solution)
     if solution.build:
-        yield f"tables          some are missing that may narrow it: {solution.build}"
+        yield f"tables          missing tables that may narrow the value: {solution.build}"
     if solution.proof is not None:
         yield f"proof           {_proof_text(solution.proof)}"
     if solution.moves:
@@ -120,7 +120,7 @@ def _line_text(board: chess.Board, solution: Solution) -> Iterator[str]:
     elif solution.lines is not None:
         ends = zip(("lower", "upper"), solution.proved.bounds, solution.lines, solution.forcing, strict=True)
         lines = [
-            (f"line that shows the {end} end, {score}", score, line, forcing)
+            (f"line that shows the {end} bound, {score}", score, line, forcing)
             for end, score, line, forcing in ends
         ]
     for name, score, line, forcing in lines:
@@ -133,7 +133,7 @@ def _line_text(board: chess.Board, solution: Solution) -> Iterator[str]:
 def _proof_text(proof: ForwardProof) -> str:
     """Return how much was proved, in words."""
     sampled = (
-        f"; of {counted(proof.sampled, 'large cell')} one position in {SAMPLE_DIVISOR}"
+        f"; only one position in {SAMPLE_DIVISOR} in {counted(proof.sampled, 'large cell')}"
         if proof.sampled
         else ""
     )
@@ -143,7 +143,7 @@ def _proof_text(proof: ForwardProof) -> str:
 def hold_picture(board: chess.Board, hold: Hold) -> str:
     """Draw the board of :func:`hold_text`, with each distance below the blocker's square."""
     others = _without(board, hold.blocker, hold.changer)
-    words = {square: [_stands(stood)] for square, stood in hold.squares.items()}
+    words = {square: [_square_text(stood)] for square, stood in hold.squares.items()}
     for square, depth in hold.distances.items():
         words[square].append(plies(depth))
     return picture(others, words, hold.squares, " ".join(_captions(board, hold)))
@@ -157,7 +157,7 @@ def _without(board: chess.Board, *squares: chess.Square) -> chess.BaseBoard:
 
 
 def _captions(board: chess.Board, hold: Hold) -> Iterator[str]:
-    """Yield which man holds which, and the meaning of the squares on the board."""
+    """Yield the captions: which man holds which, and what the texts on the squares mean."""
     blocker, changer = (
         f"{chess.COLOR_NAMES[board.color_at(square) is True].capitalize()}'s "
         f"{chess.piece_name(board.piece_type_at(square) or chess.KING)}"
@@ -167,7 +167,7 @@ def _captions(board: chess.Board, hold: Hold) -> Iterator[str]:
     yield f"Where the blocker stands, with {changer} to move, by its square:"
 
 
-def _stands(stood: tuple[chess.Square, ...]) -> str:
+def _square_text(stood: tuple[chess.Square, ...]) -> str:
     more = f"+{len(stood) - 1}" if len(stood) > 1 else ""
     return f"{chess.square_name(stood[0])}{more}"
 
@@ -178,11 +178,11 @@ def hold_text(board: chess.Board, hold: Hold) -> Iterator[str]:
     rest = _without(board, hold.blocker, hold.changer)
     others = {square: piece.symbol() for square, piece in rest.piece_map().items()}
     yield from _captions(board, hold)
-    yield from board_text(others | {square: _stands(stood) for square, stood in hold.squares.items()}, 5)
+    yield from board_text(others | {square: _square_text(stood) for square, stood in hold.squares.items()}, 5)
     if any(len(stood) > 1 for stood in hold.squares.values()):
         yield "+n: there, or on n other squares"
     if any(hold.distances.values()):
-        yield f"Plies until it is {hold.value}:"
+        yield f"Plies until the holder has {hold.value}:"
         yield from board_text(others | {square: str(depth) for square, depth in hold.distances.items()}, 5)
 
 

@@ -19,7 +19,7 @@ from tbgen import __version__
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
-from tbgen.generator.cluster_task import MEMORY, first_line, make_table
+from tbgen.generator.cluster_task import MEMORY, build_table_on_worker, first_line
 from tbgen.generator.cluster_workers import (
     Worker,
     check_workers,
@@ -33,7 +33,7 @@ from tbgen.generator.cluster_workers import (
 from tbgen.generator.estimate import Estimate, check_disk, check_memory, copy_sizes, estimate
 from tbgen.generator.one_table import BuildReporter, Built
 from tbgen.generator.runner import is_done, locked
-from tbgen.generator.schedule import BuildCourse, BuildSchedule, Limits
+from tbgen.generator.schedule import BuildProgress, BuildSchedule, Limits
 from tbgen.system.files import remove_leftovers
 
 _POLL_SECONDS: Final = 1.0
@@ -80,7 +80,7 @@ def build_on_cluster(
                 check_memory(estimates.values(), memory)
             check_disk(estimates.values(), directory, copy_sizes(todo, variant))
             task = partial(
-                make_table,
+                build_table_on_worker,
                 directory=str(directory),
                 version=__version__,
                 probe=str(probe),
@@ -126,7 +126,7 @@ class _ClusterBuild:
 
     def __post_init__(self) -> None:
         schedule = BuildSchedule(list(self.estimates), lambda material, _: self.estimates[material])
-        self.course = BuildCourse(schedule, self.reporter, self._limits)
+        self.course = BuildProgress(schedule, self.reporter, self._limits)
 
     def _limits(self) -> Limits:
         """Return the sums of what the workers offer."""
@@ -156,7 +156,7 @@ class _ClusterBuild:
         finally:
             if self.tasks and self.client.status == "running":
                 self.client.cancel(list(self.tasks.values()))
-        return self.course.outcome()
+        return self.course.results()
 
     def _assign_tables(self) -> None:
         """Assign to workers all tables that can begin now.

@@ -29,7 +29,7 @@ directories for up to a minute."""
 
 
 class CancelledBuildError(TbgenError):
-    """The build of the table at work was cancelled."""
+    """The build of the table was cancelled while it was running."""
 
 
 def inspect_worker(probe: str, version: str, dask_worker: Worker) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def inspect_worker(probe: str, version: str, dask_worker: Worker) -> dict[str, A
     return {"place": place_of(dask_worker), "threads": _threads(dask_worker), "problem": problem}
 
 
-def make_table(
+def build_table_on_worker(
     name: str, directory: str, *, version: str, probe: str, topic: str, threads: int | None, variant: Variant
 ) -> Built:
     """Build one table in the shared directory, as a task of Dask.
@@ -65,7 +65,7 @@ def make_table(
     relay.send("begin", place=place)
     try:
         for sub_table in sorted(material.successors()):
-            if not appears(table_path(Path(directory), sub_table.name, variant)):
+            if not wait_until_visible(table_path(Path(directory), sub_table.name, variant)):
                 raise MissingTableError(sub_table.name, Path(directory), variant)
         return build_table(material, Path(directory), relay, variant, threads or _threads(worker))
     except TbgenError:
@@ -144,7 +144,7 @@ def problem_of(probe: Path, version: str) -> str:
     return ""
 
 
-def appears(path: Path) -> bool:
+def wait_until_visible(path: Path) -> bool:
     """Wait until a file that another machine has finished is visible here; return False after a timeout."""
     deadline = time.monotonic() + _VISIBLE_SECONDS
     while path.name not in os.listdir(path.parent):  # listing asks the server; looking up a name may not

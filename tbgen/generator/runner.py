@@ -28,7 +28,7 @@ from tbgen.generator.one_table import (
     fits_memory,
     solve_and_write,
 )
-from tbgen.generator.schedule import BuildCourse, BuildSchedule, Limits
+from tbgen.generator.schedule import BuildProgress, BuildSchedule, Limits
 from tbgen.progress import Reporter
 from tbgen.store.format import table_path
 from tbgen.store.table_file import StoredFile
@@ -213,7 +213,7 @@ class _LocalBuild:
     def __post_init__(self) -> None:
         limits = self.limits()
         self._planned_memory = self.schedule.outlook(limits).memory
-        self._course = BuildCourse(self.schedule, self.reporter, self.limits)
+        self._course = BuildProgress(self.schedule, self.reporter, self.limits)
         self._pool = ThreadPoolExecutor(limits.jobs)
         self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
         """Calls that report on tables at work, to be made on the thread of the build."""
@@ -230,12 +230,12 @@ class _LocalBuild:
                 self._calls.get()()
         finally:
             self._stop()
-        return self._course.outcome()
+        return self._course.results()
 
     def _begin_tables(self) -> None:
         """Begin the tables that can be built now."""
         course = self._course
-        for table in self.schedule.to_begin(course.built, course.at_work, self.limits()):
+        for table in self.schedule.tables_to_start(course.built, course.at_work, self.limits()):
             at_work = list(course.at_work.values())
             try:
                 # Other programs use the disk too, so its free space may have changed.

@@ -1,6 +1,6 @@
-"""The schedule of a build, and its course: the tables finished and those at work.
+"""The schedule and the progress of a build: the finished tables and those being built.
 
-A table begins when its sub-tables are finished and there is enough memory.
+The build of a table starts when its sub-tables are finished and there is enough memory.
 """
 
 import time
@@ -17,10 +17,10 @@ from tbgen.generator.one_table import BuildReporter, Built
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits that all tables at work share."""
+    """The limits shared by all tables being built."""
 
     jobs: int
-    """Maximum number of tables at work."""
+    """Maximum number of tables being built at once."""
     threads: int
     """Number of threads, which the tables share evenly; each has at least one."""
     memory: int
@@ -29,7 +29,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class BuildSchedule:
-    """The order of a build. It is immutable: finished tables and those at work are arguments."""
+    """The order of a build. It is immutable: finished tables and those being built are arguments."""
 
     todo: Sequence[Material]
     """The tables to build, in build order."""
@@ -39,17 +39,17 @@ class BuildSchedule:
     """Sizes in bytes of the plain copies that the build keeps until its end, by material."""
 
     def ready(self, finished: Iterable[Material]) -> list[Material]:
-        """Return the unfinished tables whose sub-tables are finished, including tables at work."""
+        """Return the unfinished tables whose sub-tables are finished, including those being built."""
         open_ = set(self.todo).difference(finished)
-        return [each for each in self.todo if each in open_ and not open_ & self._needed[each]]
+        return [each for each in self.todo if each in open_ and not open_ & self._unbuilt_sub_tables[each]]
 
-    def to_begin(
+    def tables_to_start(
         self, finished: Iterable[Material], at_work: Mapping[Material, Estimate], limits: Limits
     ) -> list[Estimate]:
-        """Return the tables to begin now beside those at work, with their number of threads.
+        """Return the tables to start now, in addition to those being built, with their number of threads.
 
-        As many tables as possible begin, and share the threads. If nothing is at work, the first table begins
-        even if the limit of memory is too small for it.
+        As many tables as possible start, and share the threads. If none is being built, the first table
+        starts even if the limit of memory is too small for it.
         """
         ready = [material for material in self.ready(finished) if material not in at_work]
         kept = self._kept(finished)
@@ -73,7 +73,7 @@ class BuildSchedule:
     ) -> "Outlook":
         """Simulate the rest of a build with the estimates of its tables.
 
-        :param at_work: the tables at work, each with the seconds since it began.
+        :param at_work: the tables being built, each with the seconds since it began.
         :param pace: ratio of actual to estimated time.
         """
         done, working = set(finished), dict[Material, Estimate]()
@@ -83,7 +83,7 @@ class BuildSchedule:
             working[material] = table
             heappush(ends, (max(0.0, table.seconds * pace - spent), material))
         while len(done) < len(self.todo):
-            for table in self.to_begin(done, working, limits):
+            for table in self.tables_to_start(done, working, limits):
                 working[table.material] = table
                 heappush(ends, (now + table.seconds * pace, table.material))
             memory = max(memory, combined_peak(working.values(), self._kept(done)))
@@ -97,7 +97,7 @@ class BuildSchedule:
         return sum(self.estimate(material, 1).kept for material in finished)
 
     @cached_property
-    def _needed(self) -> dict[Material, set[Material]]:
+    def _unbuilt_sub_tables(self) -> dict[Material, set[Material]]:
         """For each table to build, those of its sub-tables that also have to be built."""
         return {material: material.successors() & set(self.todo) for material in self.todo}
 
@@ -110,17 +110,17 @@ class Outlook:
     memory: int
     """Peak memory in bytes."""
     jobs: int
-    """Greatest number of tables at work at once."""
+    """Greatest number of tables being built at once."""
 
 
 _PRIOR_SECONDS: Final = 60.0
 """Weight of the assumption that estimates are correct, as seconds of finished tables."""
 
 
-class BuildCourse:
+class BuildProgress:
     """Tracks the progress of a build; single-threaded.
 
-    Several tables may be at work; the reporter follows one until it ends, then another.
+    Several tables may be built at once; the reporter follows one until it ends, then another.
     """
 
     def __init__(
@@ -139,16 +139,16 @@ class BuildCourse:
         """The first failure of a table; after it, no other table begins."""
         self._reporter, self._limits = reporter, limits
         self._estimated_seconds = self._actual_seconds = _PRIOR_SECONDS
-        self._begun: dict[Material, float] = {}
+        self._start_times: dict[Material, float] = {}
         """The times at which tables last began, in the order in which they first began."""
-        self._shown: Material | None = None
+        self._shown_table: Material | None = None
 
     @property
     def is_finished(self) -> bool:
         """Whether all tables are finished."""
         return len(self.built) == len(self.schedule.todo)
 
-    def outcome(self) -> list[Built]:
+    def results(self) -> list[Built]:
         """Return the finished tables, in the order in which they were finished.
 
         :raises BaseException: the failure of the first table that failed, if any.
@@ -158,7 +158,10 @@ class BuildCourse:
         return list(self.built.values())
 
     def fail(self, material: Material, error: BaseException) -> None:
-        """Record that a table cannot be built; the first failure ends the build once those at work finish."""
+        """Record that a table cannot be built.
+
+        After the first failure, the build ends when the tables being built are finished.
+        """
         if self.failure is None:
             self.failure = error
             if others := len(self.at_work.keys() - {material}):
@@ -166,12 +169,12 @@ class BuildCourse:
 
     def begin(self, table: Estimate) -> None:
         """Record that a table begins, or begins again."""
-        self.at_work[table.material], self._begun[table.material] = table, time.monotonic()
+        self.at_work[table.material], self._start_times[table.material] = table, time.monotonic()
         self._show(table.material)
 
     def progress(self, material: Material, stage: str, done: int | None, total: int) -> None:
         """Report the progress of a table if it is the one shown (:meth:`Reporter.progress`)."""
-        if material == self._shown:
+        if material == self._shown_table:
             others = [other.name for other in self.at_work if other != material]
             beside = f"beside {', '.join(others)}, " if others else ""
             self._reporter.progress(beside + stage, done, total)
@@ -186,20 +189,22 @@ class BuildCourse:
         self.drop(table.material)
 
     def drop(self, material: Material) -> None:
-        """Record that a table is no longer at work, and show another one."""
+        """Record that a table is no longer being built, and show another one."""
         self.at_work.pop(material, None)
-        if self._shown == material:
-            self._shown = None
+        if self._shown_table == material:
+            self._shown_table = None
             if self.at_work:
                 self._show(min(self.at_work))
 
     def _show(self, material: Material) -> None:
-        self._shown = material
-        number = list(self._begun).index(material) + 1
+        self._shown_table = material
+        number = list(self._start_times).index(material) + 1
         self._reporter.begin(material, number, len(self.schedule.todo), self._seconds_left())
 
     def _seconds_left(self) -> float:
         now = time.monotonic()
-        at_work = {material: (table, now - self._begun[material]) for material, table in self.at_work.items()}
+        at_work = {
+            material: (table, now - self._start_times[material]) for material, table in self.at_work.items()
+        }
         pace = self._actual_seconds / self._estimated_seconds
         return self.schedule.outlook(self._limits(), self.built, at_work, pace).seconds

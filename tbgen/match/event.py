@@ -347,7 +347,7 @@ def _digest(settings: EventSettings, schedule: Schedule, openings: Openings) -> 
     parts = [
         *engines,
         settings.format.value,
-        f"{settings.games} {openings.shared} {settings.seeds} {settings.seed}",
+        f"{settings.games} {openings.one_per_round} {settings.seeds} {settings.seed}",
         str(settings.rounds if schedule.waits else ""),
         *(["no swap"] if not settings.swap else []),
         *(["reverse"] if settings.reverse else []),

@@ -25,11 +25,11 @@ from tbgen.games.referee import Arbiter
 from tbgen.games.settings import GameOptions
 from tbgen.text import counted, legible
 
-_POSITIONS: Final = 960
-_PGN: Final = (".pgn", ".pgn.gz", ".pgn.bz2", ".pgn.xz", ".pgn.zst")
+_CHESS960_POSITIONS: Final = 960
+_PGN_SUFFIXES: Final = (".pgn", ".pgn.gz", ".pgn.bz2", ".pgn.xz", ".pgn.zst")
 
 
-class ChessVariant(NamedChoice, what="a variant of matches", fischerandom="chess960", chess="standard"):
+class ChessVariant(NamedChoice, what="a match variant", fischerandom="chess960", chess="standard"):
     """The start positions of games without a file of openings."""
 
     STANDARD = "standard"
@@ -111,7 +111,7 @@ class Openings:
         """
         self._variant, self._seed, self._options = variant, seed, options
         self._first, self._book = 0, list[_BookEntry]()
-        self.shared = settings is not None and settings.policy is OpeningPolicy.ROUND
+        self.one_per_round = settings is not None and settings.policy is OpeningPolicy.ROUND
         """Whether all encounters of a round share one opening."""
         if settings is not None:
             self._first, self._book = settings.start - 1, list(_read(settings))
@@ -125,7 +125,7 @@ class Openings:
     def __getitem__(self, number: int) -> Opening:
         """Return an opening by its number in the order of play.
 
-        :raises UsageError: if its text cannot be parsed, or the game would be over at its end.
+        :raises UsageError: if its text cannot be parsed, or its moves already end the game.
         """
         number += self._first
         if self._book:
@@ -137,15 +137,15 @@ class Openings:
                 raise UsageError(f"{place}: {error}") from None
             return opening
         generator = random.Random(f"{self._seed} {number}")
-        white = generator.randrange(_POSITIONS)
-        black = generator.randrange(_POSITIONS) if self._variant is ChessVariant.DOUBLE else white
+        white = generator.randrange(_CHESS960_POSITIONS)
+        black = generator.randrange(_CHESS960_POSITIONS) if self._variant is ChessVariant.DOUBLE else white
         return chess960_opening(white, black)
 
     def check(self, count: int, note: Callable[[str], object] = lambda _: None) -> bool:
-        """Check a number of openings from the first one on; return whether any is of Chess960.
+        """Check the first ``count`` openings; return whether any of them is a Chess960 position.
 
         :param note: called with a sentence about each kind of doubt.
-        :raises UsageError: if an opening cannot be parsed, or the game would be over at its end.
+        :raises UsageError: if an opening cannot be parsed, or its moves already end the game.
         """
         if not self._book:
             return True
@@ -194,14 +194,14 @@ def _read(settings: OpeningSettings) -> Iterator[_BookEntry]:
             f"the file of openings {quote(str(path))} does not exist: name another with --openings file=FILE "
             "or omit --openings"
         )
-    form = settings.format.lower() or ("pgn" if path.name.lower().endswith(_PGN) else "epd")
+    form = settings.format.lower() or ("pgn" if path.name.lower().endswith(_PGN_SUFFIXES) else "epd")
     if form not in ("epd", "pgn"):
         raise UsageError(f"{quote(form)} is not a format of openings: expected epd or pgn")
     with reading(str(path)) as source:
-        yield from _of_pgn(source, settings) if form == "pgn" else _of_epd(source, path)
+        yield from _pgn_entries(source, settings) if form == "pgn" else _epd_entries(source, path)
 
 
-def _of_epd(source: PgnSource, path: Path) -> Iterator[_BookEntry]:
+def _epd_entries(source: PgnSource, path: Path) -> Iterator[_BookEntry]:
     """Yield the positions of a file whose lines are FENs, of six or seven fields, or EPD records."""
     for number, line in enumerate(lines(source), 1):
         text = legible(line.decode("utf-8", "replace")).strip()
@@ -209,7 +209,7 @@ def _of_epd(source: PgnSource, path: Path) -> Iterator[_BookEntry]:
             yield _BookEntry(f"{path}, line {number}", text)
 
 
-def _of_pgn(source: PgnSource, settings: OpeningSettings) -> Iterator[_BookEntry]:
+def _pgn_entries(source: PgnSource, settings: OpeningSettings) -> Iterator[_BookEntry]:
     """Yield the start positions and first moves of the games of a file."""
     for game in read_games(source):
         if game.error is not None:

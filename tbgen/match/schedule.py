@@ -97,7 +97,7 @@ class Schedule:
         settings, first = self._settings, len(self._games)
         self._round += 1
         for place, (one, other) in enumerate(pairs, 1):
-            opening = self._openings[self._round - 1 if self._openings.shared else self._encounters]
+            opening = self._openings[self._round - 1 if self._openings.one_per_round else self._encounters]
             for game in range(1, settings.games + 1):
                 turned = settings.reverse != (settings.swap and game % 2 == 0)
                 white, black = (other, one) if turned else (one, other)

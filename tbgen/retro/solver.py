@@ -52,12 +52,12 @@ from tbgen.retro.workspace import (
 )
 
 _INITIAL_CAPACITY: Final = 1024
-"""Number of entries of functions for which there is memory at first."""
+"""Initial capacity, in entries of functions."""
 _SLOTS_PER_PART: Final = 1 << 22
 """Number of slots that one task counts or renumbers."""
 
 
-class FunctionBook:
+class FunctionNumbering:
     """The functions of a table, and the number of the function of each slot."""
 
     def __init__(self, layout: Layout, side: Side) -> None:
@@ -67,18 +67,18 @@ class FunctionBook:
         self._functions = numbering(_INITIAL_CAPACITY, NO_STEP)
         self._lock = threading.Lock()
 
-    def of_phase(self, phase: int) -> SlotNumbers:
+    def numbers_of_phase(self, phase: int) -> SlotNumbers:
         """Return the numbers of a phase's slots.
 
-        They are zeros at first, then numbers of the paths of White's accrued scores, and at last numbers of
+        They are zero initially, then numbers of the paths of White's accrued scores, and finally numbers of
         functions.
         """
         return _part_of(self._of_slot, phase * self._phase_size, (phase + 1) * self._phase_size)
 
     def add(self, phase: Phase, by_holder: tuple[Paths, Paths], fresh: Codes, parts: int, run: Map) -> None:
-        """Turn the paths of a phase into functions.
+        """Convert the paths of a phase to functions.
 
-        :param by_holder: the paths of White's accrued scores, stored in ``of_phase``, and of Black's.
+        :param by_holder: the paths of White's accrued scores, stored in ``numbers_of_phase``, and of Black's.
         :param fresh: uint8 (phase size,): the fresh values.
         :param parts: number of parts into which the words are divided. The numbering after :meth:`finish`
             does not depend on the parts, nor on the number of threads.
@@ -105,7 +105,7 @@ class FunctionBook:
         number = zeros(len(self._of_slot.low), np.uint32)
         parts = list(pairwise([*range(0, len(number), _SLOTS_PER_PART), len(number)]))
         count = np.zeros(len(keys), np.int64)
-        for counted in run(lambda part: _counted(_part_of(self._of_slot, *part), len(keys)), parts):
+        for counted in run(lambda part: _counts(_part_of(self._of_slot, *part), len(keys)), parts):
             count += counted
         used = [0, *(np.flatnonzero(count[1:]) + 1).tolist()]
         entries = {function: _entries(keys, function) for function in used}
@@ -128,7 +128,7 @@ def _part_of(of_slot: SlotNumbers, first: int, stop: int) -> SlotNumbers:
     return SlotNumbers(of_slot.low[first:stop], of_slot.high[first:stop])
 
 
-def _counted(of_slot: SlotNumbers, numbers: int) -> Ints:
+def _counts(of_slot: SlotNumbers, numbers: int) -> Ints:
     """Return how often each number below ``numbers`` occurs in ``of_slot``."""
     count = np.zeros(numbers, np.int64)
     count_numbers(of_slot, count)
@@ -171,7 +171,7 @@ def solve(
         default this depends on the size of the phases.
     :param accrued: form in which the values of accrued scores are stored; ignored in whole-game mobility.
     :param max_runs: number of runs above which the table is made without any.
-    :param side: side to move of the functions.
+    :param side: side to move for which functions are stored.
     :param after_phase: called after each phase.
     :raises UsageError: if the solver does not support the variant.
     :raises ValueError: if ``wide`` is specified for a table with en passant positions.
@@ -179,7 +179,9 @@ def solve(
     """
     layout, stages = layout_of(material), stages or Stages()
     if wide and len(en_passant_configs(layout)):
-        raise ValueError(f"{material} has en passant positions: it cannot be solved wide")
+        raise ValueError(
+            f"{material} has en passant positions: its phases cannot each be solved on several threads"
+        )
     wide = is_wide(layout) if wide is None else wide
     with stages.timed("sub-tables"):
         loader = PoolLoader(layout, sources)
@@ -204,24 +206,24 @@ class _TableSolver:
     stages: Stages
     after_phase: AfterPhase | None = None
     max_runs: int | None = None
-    functions: FunctionBook | None = None
+    functions: FunctionNumbering | None = None
 
     def __post_init__(self) -> None:
-        self.keep, self.kept = NOTHING, 0
-        self.runs_of: dict[int, list[Runs]] = {}
+        self.form_number, self.kept_runs = NOTHING, 0
+        self.runs_by_phase: dict[int, list[Runs]] = {}
         self.pool, self.configs = self.loader.pool, en_passant_configs(self.layout)
         self.canonical = np.empty((len(self.layout.placements), self.layout.phase_size // 64), np.uint64)
         self.crew = Crew(self.threads, self.stages)
         # The ``map`` for the parts of one phase, and their number.
-        self.together: Map = self.crew.threads.map if self.wide else map
+        self.phase_map: Map = self.crew.threads.map if self.wide else map
         self.parts = 4 * self.threads if self.wide else 1
         self._lock = threading.Lock()
 
     def keep_accrued(self, form: AccruedForm, max_runs: int | None, side: Side) -> None:
         """Set the form in which the values of accrued scores are stored."""
-        self.keep, self.max_runs = list(AccruedForm).index(form), max_runs
+        self.form_number, self.max_runs = list(AccruedForm).index(form), max_runs
         if form is AccruedForm.FUNCTIONS:
-            self.functions = FunctionBook(self.layout, side)
+            self.functions = FunctionNumbering(self.layout, side)
 
     def run(self) -> None:
         """Solve all phases; those with equally many remaining pawn steps are independent of each other."""
@@ -247,14 +249,14 @@ class _TableSolver:
         try:
             with self.stages.timed("moves"):
                 place_pawns(workspace.frame, self.layout, phase)
-                self.loader.clear(phase, self.together)
+                self.loader.clear(phase, self.phase_map)
                 mirrored = mirrors_itself(self.layout, phase)
-                find_moves(workspace, self.pool, mirrored, self.parts, self.together)
+                find_moves(workspace, self.pool, mirrored, self.parts, self.phase_map)
                 self.canonical[phase] = workspace.phase.canonical
             self._solve_ranks(phase, workspace)
             if self.after_phase is not None:
                 with self.stages.timed("one ply"):
-                    self.after_phase(phase, workspace, self.pool, self.parts, self.together)
+                    self.after_phase(phase, workspace, self.pool, self.parts, self.phase_map)
         finally:
             idle.put(workspace)
 
@@ -268,14 +270,14 @@ class _TableSolver:
             for rank in solver.ranks([EnPassant(row, int(self.configs[row, 1])) for row in rows]):
                 if self.wide:
                     self.progress("layer" if self.variant.layered else "rank", rank, 0)
-                    if not self._keeps_runs(sum(int(record.log.length[0]) for record in solver.records)):
+                    if not self._admit_runs(sum(int(record.log.length[0]) for record in solver.records)):
                         solver.records = self._records(phase)
             self._check(workspace, solver.rank)
         with self.stages.timed("accrued scores"):
             self._keep(phase, workspace, solver.records)
 
     def _check(self, workspace: Workspace, rank: int) -> None:
-        """Count the layers of a phase, whose last rank is ``rank`` - 1; check depths and ranks."""
+        """Check the depths and ranks of a phase and count its layers; ``rank`` - 1 is its last rank."""
         if max(attacker.scratch.deepest[0] for attacker in workspace.attackers) > MAX_DEPTH:
             raise OverflowError(f"{self.layout.material}: depths beyond {MAX_DEPTH} plies cannot be stored")
         if rank > MAX_CODED_RANK + 1:
@@ -290,15 +292,17 @@ class _TableSolver:
         by_black, by_white, side = slot_numbers(0), slot_numbers(0), 0
         if self.functions is not None:
             side = int(self.functions.side)
-            by_black, by_white = slot_numbers(size), self.functions.of_phase(phase)
-        return empty_record(self.keep, size, by_black, side), empty_record(self.keep, size, by_white, side)
+            by_black, by_white = slot_numbers(size), self.functions.numbers_of_phase(phase)
+        return empty_record(self.form_number, size, by_black, side), empty_record(
+            self.form_number, size, by_white, side
+        )
 
-    def _keeps_runs(self, more: int) -> bool:
+    def _admit_runs(self, more: int) -> bool:
         """Return whether ``more`` additional runs may be stored; if not, discard all runs."""
-        if self.keep == RUNS and self.max_runs is not None and self.kept + more > self.max_runs:
-            self.keep = NOTHING
-            self.runs_of.clear()
-        return self.keep != NOTHING
+        if self.form_number == RUNS and self.max_runs is not None and self.kept_runs + more > self.max_runs:
+            self.form_number = NOTHING
+            self.runs_by_phase.clear()
+        return self.form_number != NOTHING
 
     def _keep(self, phase: int, workspace: Workspace, records: Records) -> None:
         """Store the runs or functions of a solved phase."""
@@ -307,15 +311,15 @@ class _TableSolver:
             at = self.functions.side * self.layout.size + phase * self.layout.phase_size
             fresh = self.pool.value[at : at + self.layout.phase_size]
             both, parts = (of_white.paths, of_black.paths), self.threads if self.wide else 1
-            self.functions.add(workspace.phase, both, fresh, parts, self.together)
-        elif self.keep == RUNS:
+            self.functions.add(workspace.phase, both, fresh, parts, self.phase_map)
+        elif self.form_number == RUNS:
             solved = self.loader.fresh(phase)
-            runs = list(self.together(lambda each: runs_of(each.log, words, solved), (of_white, of_black)))
+            runs = list(self.phase_map(lambda each: runs_of(each.log, words, solved), (of_white, of_black)))
             with self._lock:
                 more = sum(len(each.rank) for each in runs)
-                if self._keeps_runs(more):
-                    self.kept += more
-                    self.runs_of[phase] = runs
+                if self._admit_runs(more):
+                    self.kept_runs += more
+                    self.runs_by_phase[phase] = runs
 
     def table(self) -> Table:
         """Assemble the table from the results at canonical slots."""
@@ -333,10 +337,10 @@ class _TableSolver:
             np.copyto(array, filler, where=others.reshape(-1))
         for array, filler in ((ep_value, NONE), (ep_depth, 0)):
             np.copyto(array, filler, where=others[self.configs[:, 0]])
-        mask = np.zeros((2, 2, phases, layout.phase_size // 64 if self.keep == RUNS else 0), np.uint64)
+        mask = np.zeros((2, 2, phases, layout.phase_size // 64 if self.form_number == RUNS else 0), np.uint64)
         runs: list[tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint16]]] = []
-        for holder, side, phase in product((0, 1), (0, 1), sorted(self.runs_of)):
-            of_phase = self.runs_of[phase][holder]
+        for holder, side, phase in product((0, 1), (0, 1), sorted(self.runs_by_phase)):
+            of_phase = self.runs_by_phase[phase][holder]
             mask[holder, side, phase] = of_phase.mask[side]
             part = slice(of_phase.white, None) if side else slice(of_phase.white)
             runs.append((of_phase.rank[part], of_phase.value[part], of_phase.depth[part]))
@@ -353,7 +357,11 @@ class _TableSolver:
 
 
 def runs_of(log: Log, words: int, fresh: SweepResults) -> Runs:
-    """Return the changes of a log as runs; ``words`` and ``fresh`` are as for ``runs_of_entries``."""
+    """Return the changes of a log as runs.
+
+    :param words: number of words of the phase.
+    :param fresh: fresh values and depths of the phase.
+    """
     entries = log.entry[: log.length[0]]
     entries.sort(kind="stable")  # by node and rank; the entries of each layer are in order already
     return runs_of_entries(entries, words, fresh)

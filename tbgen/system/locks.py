@@ -60,7 +60,7 @@ def lock(descriptor: int) -> None:
 
 
 def is_locked(descriptor: int) -> bool:
-    """Return whether a process has locked an open file, or that cannot be determined.
+    """Return whether a process has locked an open file; True also if this cannot be determined.
 
     Several processes may check at once.
     """

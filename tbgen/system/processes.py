@@ -1,7 +1,7 @@
-"""Child processes: start, kill with descendants, priority, processors; limits of open files; sockets.
+"""Child processes: starting, killing with descendants, priority, CPU affinity; limit of open files; sockets.
 
-On Windows processes have no groups. There, the children of a process are those with its number as their
-parent, even after it has ended.
+On Windows processes have no groups. There, the children of a process are the processes that record
+its ID as that of their parent, even after it has ended.
 """
 
 import functools
@@ -22,7 +22,7 @@ if sys.platform == "win32":
     APART: Final[dict[str, Any]] = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
 else:
     APART: Final[dict[str, Any]] = {"start_new_session": True}
-"""Arguments of ``Popen`` for a process that does not receive Ctrl-C of this one's terminal."""
+"""Arguments of ``Popen`` that keep Ctrl-C in this process's terminal from reaching the child."""
 
 _NICE_STEP: Final = 10
 """Increment of the nice value for low priority."""
@@ -159,7 +159,7 @@ def raise_file_limit(wanted: int) -> int:
 
 
 def reuse_address(listener: socket.socket) -> None:
-    """Let a server use an address that an ended one has used just before.
+    """Let a server bind an address that another server has just released.
 
     Windows allows that anyway; there this option would let two servers share a port.
     """

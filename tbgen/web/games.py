@@ -36,7 +36,7 @@ from tbgen.web.documents import (
     VariationPlyDocument,
 )
 from tbgen.web.exchange import Refusal
-from tbgen.web.lookups import end_of, question_of, refusal, require_answer
+from tbgen.web.lookups import end_fields, question_of, refusal, require_answer
 from tbgen.web.settings import MOST_GAMES, MOST_PLIES, MOST_PLIES_OF_GAMES
 from tbgen.web.stock import Stock
 
@@ -126,7 +126,7 @@ def legal_moves(stock: Stock, fen: FenText, accrued: AccruedText | None) -> Lega
     return LegalMovesDocument(
         **(_with_best(first, after) if first.value is None else first).fields(),
         rules=stock.variant,
-        **end_of(first.position_score),
+        **end_fields(first.position_score),
         insufficient_material=first.board.is_insufficient_material(),
         position_score=str(first.position_score),
         refusal=refusal(stock, fen, accrued),
@@ -135,7 +135,7 @@ def legal_moves(stock: Stock, fen: FenText, accrued: AccruedText | None) -> Lega
                 uci=state.uci,
                 san=state.san,
                 zeroing=state.zeroing,
-                **end_of(state.position_score),
+                **end_fields(state.position_score),
                 **state.fields(),
             )
             for state in sorted(after, key=order)

@@ -55,7 +55,7 @@ from tbgen.web.stock import Stock
 
 Answer = TypeVar("Answer")
 
-_CASTLING: Final = (
+_CASTLING_REFUSAL: Final = (
     "no table holds positions with castling rights: write - for them if they do not matter, or have the "
     "position solved, by /r/solve if the server offers it, else by tbgen probe"
 )
@@ -82,7 +82,7 @@ def question_of(fen: str, accrued: str | None, variant: Variant) -> Question:
     :raises UsageError: if the FEN or the score is invalid.
     """
     if len(fen) > MOST_FEN_LETTERS:
-        raise UsageError(f"the FEN has {len(fen)} letters: the limit is {MOST_FEN_LETTERS}")
+        raise UsageError(f"the FEN has {len(fen)} characters: the limit is {MOST_FEN_LETTERS}")
     read = parse_position(fen)
     if accrued:
         return Question(read.board, GScore.parse(accrued), variant)
@@ -98,7 +98,7 @@ def _question_for_tables(fen: str, accrued: str | None, variant: Variant) -> Que
     question = question_of(fen, accrued, variant)
     if question.board.castling_rights:
         validate(question.board)
-        raise Refusal(404, "castling_rights", _CASTLING)
+        raise Refusal(404, "castling_rights", _CASTLING_REFUSAL)
     return question
 
 
@@ -114,7 +114,9 @@ def position(stock: Stock, fen: FenText, accrued: AccruedText | None) -> Positio
 
 def refusal(stock: Stock, fen: str, accrued: str | None) -> RefusalDocument | None:
     """Return why tables do not determine the value of a position, None if they do."""
-    found = _or_refusal(lambda: stock.tables.probe(*_question_for_tables(fen, accrued, stock.variant).state))
+    found = _result_or_refusal(
+        lambda: stock.tables.probe(*_question_for_tables(fen, accrued, stock.variant).state)
+    )
     return found.document if isinstance(found, Refusal) else None
 
 
@@ -173,16 +175,16 @@ def view_position(view: View, stock: Stock, fen: FenText) -> ViewDocument:
         fen=board.fen(),
         material=result.material.name,
         view=view,
-        **end_of(board.position_score() if isinstance(board, DescribedBoard) else position_score(board)),
+        **end_fields(board.position_score() if isinstance(board, DescribedBoard) else position_score(board)),
         insufficient_material=board.is_insufficient_material(),
-        **_worth_in_view(result, board.turn),
+        **_view_fields(result, board.turn),
         moves=[
             ViewMoveDocument(
                 uci=move.uci,
                 san=move.san,
                 zeroing=move.zeroing,
-                **end_of(move.position_score),
-                **_worth_in_view(move, not board.turn),
+                **end_fields(move.position_score),
+                **_view_fields(move, not board.turn),
             )
             for move in through.moves(board)
         ],
@@ -198,7 +200,7 @@ def sample(
     :raises TbgenError: if a table is missing, or cannot be used.
     """
     if side and side not in chess.COLOR_NAMES:
-        raise Refusal(400, "bad_input", f"{quote(side)} is no side: expected white or black")
+        raise Refusal(400, "bad_input", f"{quote(side)} is not a side: expected white or black")
     board = stock.sample(
         Material.parse(material) if material else None,
         GScore.parse(value) if value else None,
@@ -226,15 +228,15 @@ def tables(*stocks: Stock) -> TablesDocument:
 def batch(stock: Stock, body: bytes) -> BatchDocument:
     """Return for each of many positions its answer, or why it has none.
 
-    :raises Refusal: if the body is no batch, or has too many positions.
+    :raises Refusal: if the body is not a batch, or has too many positions.
     """
     request = _batch_request(body)
-    questions = [_or_refusal(_question_for_tables, fen, None, stock.variant) for fen in request.fens]
+    questions = [_result_or_refusal(_question_for_tables, fen, None, stock.variant) for fen in request.fens]
     valid = [question for question in questions if isinstance(question, Question)]
     boards, scores = [question.board for question in valid], [question.accrued for question in valid]
     moves = stock.tables.moves_many(boards, scores) if request.moves else repeat(None)
     results = zip(valid, stock.tables.probe_many(boards, scores), moves, strict=False)
-    answers = (_or_refusal(_batch_answer, *result) for result in results)
+    answers = (_result_or_refusal(_batch_answer, *result) for result in results)
     found = [question if isinstance(question, Refusal) else next(answers) for question in questions]
     return BatchDocument(
         stock.variant,
@@ -255,7 +257,7 @@ def _batch_answer(
     return PositionMovesDocument(**fields, moves=_moves(question, require_answer(moves)))
 
 
-def _or_refusal(find: Callable[..., Answer], *arguments: object) -> Answer | Refusal:
+def _result_or_refusal(find: Callable[..., Answer], *arguments: object) -> Answer | Refusal:
     """Return the result of a function, or the refusal for its exception."""
     try:
         return find(*arguments)
@@ -276,7 +278,7 @@ def require_answer(answer: Answer | TbgenError) -> Answer:
 def _batch_request(body: bytes) -> BatchRequest:
     """Return the batch in the body of a request.
 
-    :raises Refusal: if the body is no batch, or has too many positions.
+    :raises Refusal: if the body is not a batch, or has too many positions.
     """
     try:
         request = msgspec.json.decode(body, type=BatchRequest)
@@ -295,7 +297,7 @@ def _position_fields(question: Question, result: ProbeResult) -> dict[str, Any]:
     board = question.board
     return {
         **position_fields(board.fen(), question.variant, EXPONENTIAL, result),
-        **end_of(result.position_score),
+        **end_fields(result.position_score),
         "insufficient_material": board.is_insufficient_material(),
         "category": Category.of(result.value, board.turn),
         "note": question.note,
@@ -306,7 +308,7 @@ def _moves(question: Question, moves: Iterable[RankedMove]) -> list[MoveDocument
     return [
         MoveDocument(
             **move_fields(move),
-            **end_of(move.position_score),
+            **end_fields(move.position_score),
             accrued=str(move.accrued),
             points=_points(move.value),
             category=Category.of(move.value, not question.board.turn),
@@ -319,11 +321,11 @@ def _points(value: GScore) -> PointsDocument:
     return points_document(EXPONENTIAL, value)
 
 
-def _worth_in_view(entry: ViewResult | ViewMove, white: bool) -> dict[str, Any]:
+def _view_fields(entry: ViewResult | ViewMove, white: bool) -> dict[str, Any]:
     """Return the value of a position in a view, with its category for the side to move."""
     return {**worth_fields(entry), "category": ViewCategory.of(entry.points, white)}
 
 
-def end_of(position_score: GScore) -> dict[str, Any]:
-    """Return whether a position with this score is mate or stalemate."""
+def end_fields(position_score: GScore) -> dict[str, Any]:
+    """Return the fields ``checkmate`` and ``stalemate`` of a position with this score."""
     return {"checkmate": position_score.rank == 0, "stalemate": position_score.rank == 1}

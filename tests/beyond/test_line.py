@@ -1,4 +1,4 @@
-"""Lines of solved positions, replayed by the arbiter."""
+"""LineMaker of solved positions, replayed by the arbiter."""
 
 import random
 from collections import Counter
@@ -10,7 +10,7 @@ import pytest
 import tbgen
 from tbgen.beyond.budget import Meter
 from tbgen.beyond.knowledge import Known
-from tbgen.beyond.lines import Line, Lines
+from tbgen.beyond.lines import Line, LineMaker
 from tbgen.beyond.search import Search
 from tbgen.beyond.solution import Solution
 from tbgen.beyond.solved_cells import SolvedCells
@@ -112,7 +112,7 @@ def test_lines_of_the_games_of_one_cell(fen: str, mobile: str, small: Path) -> N
         search.run()
         answer = search.state(root, root.position_score)
         assert answer.depths is not None
-        lines = Lines([search] * 2, root.position_score)
+        lines = LineMaker([search] * 2, root.position_score)
         for end in ENDS:
             line = lines.line(end)
             played(board, None, line)

@@ -101,8 +101,8 @@ def test_the_lines_of_an_interval_and_a_proof(capsys: Capture) -> None:
     for line in (
         r"value           between G5.5 and G0.0",
         r"proof           [\d,]+ cells?, [\d,]+ states proved",
-        r"line that shows the lower end, G5.5: 1 ply",
-        r"line that shows the upper end, G0.0: \d+ pl(y|ies)",
+        r"line that shows the lower bound, G5.5: 1 ply",
+        r"line that shows the upper bound, G0.0: \d+ pl(y|ies)",
     ):
         assert re.search(f"^{line}$", text, re.MULTILINE), line
     assert re.findall("frozen .*", text) == ["frozen          Nh1, for what White can be sure of"]
@@ -149,7 +149,7 @@ def test_pictures(capsys: Capture, tmp_path: Path) -> None:
     assert f"holds Black's king to {hold['value']}." in str(title.text)
     text = answer(capsys, *KNIGHT)
     assert f"White's king holds Black's king to {hold['value']}" in text
-    assert ("Plies until it is" in text) == any(hold["distances"].values())
+    assert ("Plies until the holder has" in text) == any(hold["distances"].values())
     assert main([*KNIGHT, "--svg", str(folder / "lower.svg" / "folder")]) == 1
     output = capsys.readouterr()
     assert "choose another directory with --svg" in output.err
@@ -176,7 +176,7 @@ GAPS = [Gap(True, "g-pawn", "promotes", number, Need.MEMORY, 3, 682 << 20, None)
             {"stopped_by": Stop.TABLES, "missing": ("KPvKP", "KNPvK"), "build": COMMAND},
             [
                 "stopped by      missing tables",
-                f"tables          some are missing that may narrow it: {COMMAND}",
+                f"tables          missing tables that may narrow the value: {COMMAND}",
             ],
         ),
         (
@@ -194,7 +194,7 @@ GAPS = [Gap(True, "g-pawn", "promotes", number, Need.MEMORY, 3, 682 << 20, None)
         ),
         (
             {"proof": ForwardProof(1, 2000, 1)},
-            ["proof           1 cell, 2,000 states proved; of 1 large cell one position in 64"],
+            ["proof           1 cell, 2,000 states proved; only one position in 64 in 1 large cell"],
         ),
         ({"lower": GScore("-G0.0"), "upper": GScore("G0.0")}, ["value           not known"]),
         (

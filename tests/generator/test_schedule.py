@@ -27,7 +27,7 @@ def paper(seconds: dict[str, float], memory: dict[str, int]) -> BuildSchedule:
 
 
 def begun(schedule: BuildSchedule, finished: list[Material], limits: Limits) -> list[tuple[str, int]]:
-    return [(need.material.name, need.threads) for need in schedule.to_begin(finished, {}, limits)]
+    return [(need.material.name, need.threads) for need in schedule.tables_to_start(finished, {}, limits)]
 
 
 def test_sub_tables_come_first() -> None:
@@ -58,10 +58,10 @@ def test_memory() -> None:
     schedule = paper({}, {"KQvK": 60, "KRvK": 60, "KBvK": 30})
     assert begun(schedule, [KVK], Limits(2, 2, BASE + 95)) == [("KQvK", 1), ("KBvK", 1)]
     at_work = {KQVK: schedule.estimate(KQVK, 2)}
-    assert schedule.to_begin([KVK], at_work, Limits(2, 2, BASE + 65)) == []
-    beside = schedule.to_begin([KVK], at_work, Limits(4, 2, BASE + 100))
+    assert schedule.tables_to_start([KVK], at_work, Limits(2, 2, BASE + 65)) == []
+    beside = schedule.tables_to_start([KVK], at_work, Limits(4, 2, BASE + 100))
     assert [need.material for need in beside] == [KBVK, KNVK]
-    assert schedule.to_begin([KVK], at_work, Limits(1, 2, 1 << 40)) == []
+    assert schedule.tables_to_start([KVK], at_work, Limits(1, 2, 1 << 40)) == []
     assert begun(schedule, [KVK], Limits(4, 4, BASE + 5)) == [("KQvK", 4)]
 
 
@@ -104,7 +104,7 @@ def test_no_order_breaks_the_rules(seed: int) -> None:
     finished: list[Material] = []
     at_work: dict[Material, Estimate] = {}
     while len(finished) < 36:
-        for need in schedule.to_begin(finished, at_work, limits):
+        for need in schedule.tables_to_start(finished, at_work, limits):
             assert need.material.successors() <= {*finished}
             at_work[need.material] = need
         assert 0 < len(at_work) <= limits.jobs

@@ -32,7 +32,7 @@ def test_positions_of_epd_files(tmp_path: Path) -> None:
         "8/8/8/4KBk1/8/8/8/8 b - - 3 9",  # from the beginning again
     ]
     assert str(found[1].start.accrued) == "-G2.5"
-    assert (found.shared, openings(file, policy=OpeningPolicy.ROUND).shared) == (False, True)
+    assert (found.one_per_round, openings(file, policy=OpeningPolicy.ROUND).one_per_round) == (False, True)
     assert openings(file, start=2)[0].text == found[1].text
 
 

@@ -27,7 +27,7 @@ def schedule(
     **more: Any,
 ) -> Schedule:
     openings = Openings(None, ChessVariant.CHESS960, 0, GameOptions(Variant.R_MOBILITY))
-    openings.shared = shared
+    openings.one_per_round = shared
     engines = tuple(EngineSettings(name, ()) for name in players)
     return Schedule(EventSettings(engines, Path(), form, **more), openings, points)
 

@@ -114,7 +114,7 @@ def solve_phase(
     found.solve_phase(idle, phase)
     found.crew.close(wait=True)
     slots = np.add.outer(np.array(SIDES) * layout.size + phase * layout.phase_size, np.arange(1 << 20))
-    return loader.pool.value[slots], loader.pool.depth[slots], found.runs_of[phase]
+    return loader.pool.value[slots], loader.pool.depth[slots], found.runs_by_phase[phase]
 
 
 @pytest.mark.exhaustive

@@ -85,7 +85,7 @@ const materialsOf = async (rules, least) => (await list()).filter(each => each.r
 
 /** Return a random position of a table, or of any table that has such positions. @type {(question: Question, rules: string) => Promise<PositionMovesDocument>} */
 export async function sample({material, value, side}, rules) {
-    if (side && !["white", "black"].includes(side)) throw badInput(`'${side}' is no side: expected white or black`)
+    if (side && !["white", "black"].includes(side)) throw badInput(`'${side}' is not a side: expected white or black`)
     const wanted = value ? scoreOf(value) : null
     const names = material ? [named(material)] : shuffled(await materialsOf(rules, 0), Math.random)
     for (const name of names) {
