@@ -45,20 +45,21 @@ class Answer(NamedTuple):
 
 
 class ExitSource(ABC):
-    """A source of bounds, such as tables, solved cells or files of other programs. Safe for threads.
+    """A source of bounds, such as tables, solved cells or files of other programs. Thread-safe.
 
     A source answers for a cell if it has any image of the cell. Blocks and ``fresh_bounds`` are about fresh
-    states, and contain the same bounds. ``universal_bounds`` is about any accrued score, and is no narrower.
-    An unknown depth is represented by the depth that claims least: ``FAR`` for a score of the side
-    whose end it is, 0 for a score of the other side. ``tests/support/exit_contract.py`` checks all this.
+    states, and contain the same bounds. ``universal_bounds`` holds for every accrued
+    score, so it is at least as wide as ``fresh_bounds``. An unknown depth is stored as the weakest claim: in
+    the lower game, ``FAR`` for White's scores and 0 for Black's; in the upper game, the reverse.
+    ``tests/support/exit_contract.py`` checks all this.
     """
 
     proved: bool = False
-    """Whether the bounds are proved or can be. Cells that depend on other bounds are kept apart."""
+    """Whether the bounds are proved or can be. Cells that depend on unproved bounds are stored separately."""
     exact: bool = False
-    """Whether the intervals are values, so that no later source is asked."""
+    """Whether every interval is a single value, so that later sources need not be asked."""
     final: bool = False
-    """Whether looking at the next captures and pawn moves cannot narrow the bounds."""
+    """Whether the bounds are final: looking one capture or pawn move ahead never narrows them."""
 
     @property
     @abstractmethod
@@ -71,7 +72,7 @@ class ExitSource(ABC):
 
     @abstractmethod
     def block(self, route: Route, end: int) -> Block | None:
-        """Return the bounds at one end of all positions that a route leads to; None if none are available.
+        """Return the lower or upper bounds of all positions that a route leads to; None if unavailable.
 
         The route has to be one that the source :meth:`knows`.
         """
@@ -96,7 +97,7 @@ is bare."""
 
 @lru_cache(maxsize=1 << 12)
 def bound_of(cell: Cell, end: int) -> Code:
-    """Return the bound at one end of all positions of a cell: the worst, unless a king is bare."""
+    """Return the lower or upper bound of every position of a cell: the worst, unless a king is bare."""
     white, black = cell.sides()
     return _BARE_KING_BOUNDS[end] if (black if end == LOWER else white) == "K" else WORST[end]
 
@@ -123,8 +124,8 @@ _BOUNDS: Final = (
 )
 """Bounds of a position, by its winner."""
 _DEPTHS: Final = {Winner.WHITE: (FAR, 0), Winner.BLACK: (0, FAR)}
-"""Depths of a mate at the lower and the upper end, by the winner. They claim least: the loser may be mated at
-once, and the winner may need more plies than the files say."""
+"""Depths of a mate in the lower and the upper game, by the winner. They are the weakest claims: the loser may
+be mated at once, and the winner may need more plies than the files can tell."""
 
 
 class SyzygyExits(ExitSource):
@@ -161,7 +162,7 @@ class SyzygyExits(ExitSource):
         return cell.size <= _MAX_BLOCK_SLOTS and self._files.has_material(f"{white}v{black}")
 
     def block(self, route: Route, end: int) -> Block:
-        """Return the bounds at one end of the positions that a route leads to.
+        """Return the lower or upper bounds of the positions that a route leads to.
 
         Bounds are the worst where files of positions after captures are missing.
 

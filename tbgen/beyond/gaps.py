@@ -52,7 +52,7 @@ class Gap:
     :ivar positions: number of the examined positions in which the move occurs.
     :ivar need: the resource that it takes to close the gap.
     :ivar mobile: number of men that have to be mobile.
-    :ivar memory: bytes that a cell with so many mobile men takes.
+    :ivar memory: bytes that a cell with that number of mobile men takes.
     :ivar seconds: estimated time for the cell; None if such a cell cannot be solved.
     """
 
@@ -70,7 +70,7 @@ class Gap:
 class Narrowing:
     """The cost of the cells that might close the gaps.
 
-    These are the homes of the gaps' moves and the cells below them, without those that promotions lead to.
+    These are the cells that the gaps' moves lead to, and the cells that those depend on, promotions aside.
 
     :ivar cells: number of cells, counted up to 200.
     :ivar seconds: estimated time for all of them.
@@ -106,12 +106,12 @@ class Gaps:
         self._boards: defaultdict[_GapKind, set[str]] = defaultdict(set)
         self._costs: dict[_GapKind, tuple[float | None, int]] = {}
         """Seconds and bytes for the cell of a gap."""
-        self._homes: dict[Cell, None] = {}
+        self._solvable_cells: dict[Cell, None] = {}
         """Cells that could be solved, in the order in which they were found."""
         self._queue: list[tuple[int, int, int, CellPosition, Code]] = []
         """Priority queue of the states to examine: priority, insertion order, deviations, and the state."""
         self._seen: set[tuple[str, int, Code]] = set()
-        self._found = Counter[Cell]()
+        self._state_counts = Counter[Cell]()
         """Number of states found in each cell, by which later states of the same cell are delayed."""
         if search.position.cell in search.known.cells:
             self._add(0, search.position, search.accrued)
@@ -121,8 +121,8 @@ class Gaps:
             *_, deviations, here, accrued = heappop(self._queue)
             self._examine(here, accrued, deviations)
 
-    def found(self) -> tuple[Gap, ...]:
-        """Return the gaps, those of most positions first."""
+    def gaps(self) -> tuple[Gap, ...]:
+        """Return the gaps, those that occur in the most positions first."""
         gaps = (
             Gap(*kind[:3], len(boards), kind.need, kind.mobile, memory, seconds)
             for kind, boards in self._boards.items()
@@ -133,7 +133,7 @@ class Gaps:
     def narrowing(self) -> Narrowing | None:
         """Return the cost of the cells that could be solved; None if there are none."""
         cells: dict[Cell, None] = {}
-        for home in self._homes:
+        for home in self._solvable_cells:
             cells |= dict.fromkeys(cells_below(home, self._is_available, most=_MAX_CELLS - len(cells)))
         if not cells:
             return None
@@ -178,8 +178,8 @@ class Gaps:
         key = position.board.epd(), position.mobile, accrued
         if key not in self._seen:
             self._seen.add(key)
-            self._found[position.cell] += 1
-            priority = deviations + self._found[position.cell]
+            self._state_counts[position.cell] += 1
+            priority = deviations + self._state_counts[position.cell]
             heappush(self._queue, (priority, len(self._seen), deviations, position, accrued))
 
     def _note(self, here: CellPosition, step: Step) -> None:
@@ -187,17 +187,17 @@ class Gaps:
         board, move = here.board, step.move
         piece = board.piece_at(move.from_square)
         assert piece is not None
-        need, mobile, seconds, memory = self._needed(here, step)
+        need, mobile, seconds, memory = self._cost(here, step)
         kind = _GapKind(piece.color, _man(piece, move.from_square), _deed(board, move), need, mobile)
         self._boards[kind].add(board.epd())
         self._costs[kind] = seconds, memory
 
-    def _needed(self, here: CellPosition, step: Step) -> tuple[Need, int, float | None, int]:
+    def _cost(self, here: CellPosition, step: Step) -> tuple[Need, int, float | None, int]:
         """Return the cost of solving the cell of a move: scarce resource, mobile men, seconds and bytes."""
         known, cell = self._search.known, step.after.cell
         pieces = (step.after.board.occupied & ~step.after.board.pawns).bit_count()
         if step.zeroing and pieces <= max(len(cell.mobile), MAX_MOBILE):
-            self._homes[cell.canonical()[0]] = None
+            self._solvable_cells[cell.canonical()[0]] = None
             mobile, memory = len(cell.mobile), memory_needed(cell.size)
             seconds = seconds_of("cell", cell.size, self._threads)
         else:

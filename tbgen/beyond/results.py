@@ -142,7 +142,7 @@ class SolveResults:
         """
         before = self._proved.get(state)
         try:
-            self._proved[state] = proved if before is None else before.and_also(proved)
+            self._proved[state] = proved if before is None else before.combined_with(proved)
         except ValueError as error:
             raise TbgenError(
                 f"two results of solving {' '.join(state)} contradict each other ({error}): "

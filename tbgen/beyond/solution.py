@@ -306,7 +306,7 @@ class BoundsCollector:
             return solution
         self._make_layers(_GAP_LAYER_SLOTS)
         gaps = Gaps(self.searches[LOWER], self._budget.memory, self._budget.threads)
-        return replace(solution, gaps=gaps.found(), narrowing=gaps.narrowing())
+        return replace(solution, gaps=gaps.gaps(), narrowing=gaps.narrowing())
 
     def _stopped_by(self, missing: Sequence[str]) -> Stop:
         """Return why only an interval is proved.

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, Self
 from tbgen.board.score import MAX_RANK, GScore, parse_quarters
 from tbgen.errors import NamedChoice, UsageError, quote
 
-_FORK: Final = re.compile("r-?mobility[ _-]?", re.IGNORECASE)
+_CUTERMOB_PREFIX: Final = re.compile("r-?mobility[ _-]?", re.IGNORECASE)
 """Prefix of the name of a scheme in cuteRMob."""
 _UNSIGNED: Final = re.compile(r"[Gg][0-9]+(?:\.[05])?")
 _QUARTERS: Final = {None: 0, "0": 0, "25": 1, "5": 2, "75": 3}
@@ -22,15 +22,16 @@ OTB_CUTOFF: Final = GScore(8, True)
 
 
 class Scheme(NamedChoice, what="a scoring"):
-    """A rule that converts a result to points; ``_ROWS`` defines each scheme.
+    """A rule that converts a result to points; ``_DEFINITIONS`` defines each scheme.
 
     :cvar EXPONENTIAL: TCEC: the holder of rank r gets 1/2 + 1/2^(1 + r).
     :cvar HARMONIC: the holder of rank r gets 1/2 + 1/(2 (1 + r)).
     :cvar CLASSICAL: one point for mate; any other result is a draw.
     :cvar WINNER: one point for the holder of a score below the cutoff, else a draw.
-    :cvar KOMI: one point for a score better than the komi, if it is below the cutoff; a draw at the komi
-        itself.
-    :cvar FULL: like komi, but without a cutoff; with a komi in quarters there are no draws.
+    :cvar KOMI: one point for the side that has to beat the komi if it does, else for the other side; a draw
+        at the komi itself. All scores from the cutoff on, of either side, count as a score at the cutoff of
+        the side that has to beat the komi.
+    :cvar FULL: like komi, but without a cutoff, and without draws, since no score may equal the komi.
     :cvar OTB: over the board: one point for the holder of G3.5 or less, else a draw.
     """
 
@@ -58,17 +59,17 @@ class Scheme(NamedChoice, what="a scoring"):
 
     @classmethod
     def _missing_(cls, value: object) -> Self:
-        return super()._missing_(_FORK.sub("", str(value).strip()))
+        return super()._missing_(_CUTERMOB_PREFIX.sub("", str(value).strip()))
 
     @property
-    def whole(self) -> bool:
+    def has_whole_points(self) -> bool:
         """Whether it gives whole and half points only, which tags write as results of chess."""
-        return _ROWS[self].whole
+        return _DEFINITIONS[self].has_whole_points
 
     @property
     def has_komi(self) -> bool:
         """Whether it uses the komi."""
-        return _ROWS[self].has_komi
+        return _DEFINITIONS[self].has_komi
 
 
 class Points(NamedTuple):
@@ -175,7 +176,7 @@ class Scoring:
         return Points(share, 1 - share) if value.white else Points(1 - share, share)
 
     def lead(self, value: GScore) -> Fraction:
-        """Return the exact difference of White's points and Black's, from -1 to 1.
+        """Return the exact difference between White's and Black's points, from -1 to 1.
 
         >>> EXPONENTIAL.lead(GScore.parse("-G2.0"))
         Fraction(-1, 16)
@@ -193,8 +194,8 @@ class Scoring:
     def text(self, value: GScore) -> str:
         """Return the points of a result as text for readers, in which unequal points never look equal.
 
-        The format is that of tags. If four decimals would hide the difference, there are as many as show two
-        of its digits.
+        The format is that of tags. If four decimals would hide the difference, it is written with enough
+        decimals to show two of its digits.
 
         >>> print(EXPONENTIAL.tag(GScore.parse("G8.5")), EXPONENTIAL.text(GScore.parse("G8.5")))
         0.5000-0.5000 0.5000038-0.4999962
@@ -207,7 +208,7 @@ class Scoring:
 
     def _text(self, value: GScore, decimals: int) -> str:
         lead = self.lead(value)
-        if self.scheme.whole:
+        if self.scheme.has_whole_points:
             return "1-0" if lead > 0 else "0-1" if lead < 0 else "1/2-1/2"
         white = round((1 + lead) / 2 * 10**decimals)
         return "-".join(
@@ -218,8 +219,8 @@ class Scoring:
 
 @lru_cache(maxsize=4096)
 def _holders_lead(scoring: Scoring, rank: int, white: bool) -> Fraction:
-    """Return the difference of the holder's points and the other side's."""
-    return Fraction(_ROWS[scoring.scheme].lead(scoring, rank, white))
+    """Return the difference between the holder's points and the other side's."""
+    return Fraction(_DEFINITIONS[scoring.scheme].lead(scoring, rank, white))
 
 
 def _against_komi(komi: Komi, rank: int, white: bool, cutoff: int) -> int:
@@ -237,15 +238,15 @@ class _SchemeRow(NamedTuple):
 
     lead: Callable[[Scoring, int, bool], Fraction | int]
     """Returns the holder's lead in points from the scoring, the rank, and whether White is the holder."""
-    whole: bool = True
-    """See :attr:`Scheme.whole`."""
+    has_whole_points: bool = True
+    """See :attr:`Scheme.has_whole_points`."""
     has_komi: bool = False
     """See :attr:`Scheme.has_komi`."""
 
 
-_ROWS: Final[Mapping[Scheme, _SchemeRow]] = {
-    Scheme.EXPONENTIAL: _SchemeRow(lambda _, rank, __: Fraction(1, 2**rank), whole=False),
-    Scheme.HARMONIC: _SchemeRow(lambda _, rank, __: Fraction(1, 1 + rank), whole=False),
+_DEFINITIONS: Final[Mapping[Scheme, _SchemeRow]] = {
+    Scheme.EXPONENTIAL: _SchemeRow(lambda _, rank, __: Fraction(1, 2**rank), has_whole_points=False),
+    Scheme.HARMONIC: _SchemeRow(lambda _, rank, __: Fraction(1, 1 + rank), has_whole_points=False),
     Scheme.CLASSICAL: _SchemeRow(lambda _, rank, __: rank < 1),
     Scheme.WINNER: _SchemeRow(lambda scoring, rank, _: rank < scoring.cutoff.rank),
     Scheme.KOMI: _SchemeRow(
@@ -344,7 +345,7 @@ class ScoreInterval(NamedTuple):
         """Return the score clamped to the interval."""
         return max(self.lower, min(score, self.upper))
 
-    def agree(self, scoring: Scoring) -> bool:
+    def gives_equal_points(self, scoring: Scoring) -> bool:
         """Return whether all scores of the interval have the same points in tags.
 
         Comparing the bounds is enough, since no scoring gives less for a better score.
@@ -371,7 +372,7 @@ class ProvedValue:
     bounds: ScoreInterval
     depth: int | None = None
 
-    def and_also(self, other: ProvedValue) -> ProvedValue:
+    def combined_with(self, other: ProvedValue) -> ProvedValue:
         """Return the combination of two results.
 
         :raises ValueError: if they contradict each other.

@@ -46,7 +46,8 @@ class PackedBounds(msgspec.Struct, frozen=True, omit_defaults=True):
     """The packed bounds of a cell.
 
     :ivar sides: the bounds by side to move.
-    :ivar window: codes of the two scores between which no better bounds could be found.
+    :ivar window: codes of the scores of the window that was solved: bounds between them are the best that the
+        exits allow; bounds beyond them may not be.
     """
 
     sides: tuple[PackedSide, PackedSide]

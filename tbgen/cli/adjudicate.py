@@ -38,9 +38,9 @@ def run(
 ) -> int:
     """Print the result of a game.
 
-    A game that ended on the board has the result of its end; otherwise a win off the board counts. If the
-    game was stopped and tables hold the final position, the result is the exact value of that position with
-    the accrued score. If no table can hold it, or the table is missing, the accrued score counts as the
+    A game that ended on the board keeps that result. Otherwise, a win off the board counts, as on time. If
+    the game was stopped and a table has the final position, the result is the exact value of that position
+    with the accrued score. If no table can hold it, or the table is missing, the accrued score counts as the
     result, which is then not proven. With --syzygy, the result is G0.0 if Syzygy files show that a side can
     force mate. With --solve, such a position is solved as by tbgen solve: the result is its value, or the
     score nearest to the accrued score in the proved interval.
@@ -66,9 +66,9 @@ def run(
     worst = 0
     with options.adjudicating(names, rule) as work:
         if is_position:
-            _position(text, work, line, json)
+            _adjudicate_position(text, work, line, json)
         else:
-            worst = _files(work, line, json)
+            worst = _adjudicate_files(work, line, json)
     work.say_remarks()
     return worst
 
@@ -112,7 +112,7 @@ def _solve(work: Adjudication) -> None:
                 adjudicator.judged(game)
 
 
-def _position(text: str, work: Adjudication, with_line: bool, as_json: bool) -> None:
+def _adjudicate_position(text: str, work: Adjudication, with_line: bool, as_json: bool) -> None:
     fen = parse_fen(text)
     report = _report(Game(1, 1, start=fen, board=fen.board.copy()), work, with_line)
     if note := fen.note(report.arbiter.settings.variant):
@@ -124,7 +124,7 @@ def _position(text: str, work: Adjudication, with_line: bool, as_json: bool) -> 
     work.count(report.outcome, "the position")
 
 
-def _files(work: Adjudication, with_line: bool, as_json: bool) -> int:
+def _adjudicate_files(work: Adjudication, with_line: bool, as_json: bool) -> int:
     """Adjudicate the games of files in order; if they can be read twice, first solve their positions."""
     worst = 0
     documents: list[dict[str, Any]] = []

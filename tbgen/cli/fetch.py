@@ -25,7 +25,7 @@ from tbgen.cli.publish import men_of_cells
 from tbgen.cli.streams import print_json, say
 from tbgen.errors import TbgenError, result_or_error
 from tbgen.exchange.cells import plan_cells
-from tbgen.exchange.fetch import FetchPlan, fetch, listed, plan, read_list
+from tbgen.exchange.fetch import FetchPlan, fetch, names_text, plan, read_list
 from tbgen.exchange.published import LIST_NAME, PublishedFile
 from tbgen.exchange.sources import source_of
 from tbgen.text import counted, duration, size_text
@@ -99,7 +99,7 @@ class _FetchReport:
 
     def __init__(self, to_do: FetchPlan, line: ProgressLine, what: str) -> None:
         self._plan, self._line, self._lock = to_do, line, Lock()
-        self._to_fetch = counted(len(to_do.wanted), what)
+        self._to_fetch = counted(len(to_do.files_to_fetch), what)
         self._bytes, self._began = 0, time.monotonic()
         self.fetched: list[PublishedFile] = []
 
@@ -108,8 +108,8 @@ class _FetchReport:
         parts = [f"{self._to_fetch} to fetch, {size_text(self._plan.bytes)}"]
         if self._plan.present:
             parts.append(f"{len(self._plan.present)} in {self._plan.directory} already")
-        if different := self._plan.different:
-            names = listed([each.file for each in different])
+        if different := self._plan.differing_files:
+            names = names_text([each.file for each in different])
             parts.append(f"{len(different)} there with different content, which is kept: {names}")
         return "; ".join(parts)
 
@@ -139,7 +139,7 @@ def _document(to_do: FetchPlan, report: _FetchReport, error: TbgenError | None) 
     return {
         "fetched": [msgspec.to_builtins(file) for file in report.fetched],
         "there": [file.file for file in to_do.present],
-        "other_content": [file.file for file in to_do.different],
-        "missing": [file.file for file in to_do.wanted if file not in report.fetched],
+        "other_content": [file.file for file in to_do.differing_files],
+        "missing": [file.file for file in to_do.files_to_fetch if file not in report.fetched],
         "error": None if error is None else {"code": error.code, "sentence": str(error)},
     }

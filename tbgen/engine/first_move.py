@@ -12,7 +12,7 @@ import chess
 from tbgen.board.kinds import PIECE_VALUES
 from tbgen.board.score import GScore
 from tbgen.engine.game import RootLine, SearchCounts, SearchGame
-from tbgen.engine.scale import MATE, reached, worth
+from tbgen.engine.scale import MATE, value_after, worth
 
 Lookup: TypeAlias = Callable[[SearchGame], tuple[GScore, int | None] | None]
 """Function that returns value and depth in plies of the current state of a game, None if unavailable."""
@@ -51,7 +51,7 @@ def _value(game: SearchGame, move: chess.Move, look_up: Lookup, root: int, held:
     found = (game.accrued, 0) if over else look_up(game)
     if found is not None:
         value, depth = found
-        result = reached(value, held, None if depth is None else 1 + depth)
+        result = value_after(value, held, None if depth is None else 1 + depth)
     else:
         lead = _lead(game.live)
         result = (worth(game.accrued) + _MAX_ESTIMATE * lead // (abs(lead) + _HALF_LEAD)) // 2

@@ -10,7 +10,7 @@ import chess
 
 from tbgen.board.scoring import ScoreInterval
 from tbgen.engine.game import Advice, RootLine, SearchCounts, SearchGame
-from tbgen.engine.scale import centipawns, mate_plies, nearest, reached, worth
+from tbgen.engine.scale import centipawns, mate_plies, nearest_score, value_after, worth
 from tbgen.text import plies as plies_text
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def of_advice(
     white = game.live.turn
     guaranteed = advice.lower if white else advice.upper
     plies = 0 if advice.value == game.accrued else advice.depth
-    value = worth(guaranteed) if plies is None else reached(guaranteed, game.accrued, plies)
+    value = worth(guaranteed) if plies is None else value_after(guaranteed, game.accrued, plies)
     depth, bound = max(plies or 0, 1), " lowerbound" if advice.value is None else ""
     if advice.value is None:
         words = ScoreInterval(advice.lower, advice.upper).words
@@ -114,7 +114,7 @@ def _score(value: int, white: bool) -> str:
 
 def _about(value: int) -> str:
     """Return the score nearest to a value of a search, in words."""
-    score, plies = nearest(value), mate_plies(value)
+    score, plies = nearest_score(value), mate_plies(value)
     if plies is not None:
         return f"{score} in {plies_text(plies)}"
     return "even" if score is None else f"about {score}"

@@ -12,14 +12,16 @@ from tbgen.board.score import GScore
 MATE: Final = 10**9
 """Value of G0.0."""
 REACH: Final = 1000
-"""Number of plies that the scale distinguishes; two scores up to G218.0 are more than twice as far apart."""
-LAST_RANK: Final = 437
+"""Number of plies that the scale distinguishes. The values of any two scores up to G218.0 differ by more than
+twice this number."""
+MAX_POSITION_RANK: Final = 437
 """Upper bound of the ranks of positions."""
 _MAX_PLAYED_RANK: Final = 2 * 50 + 1
-"""Rank of G50.5, above which an estimate counts as even, because positions of games have fewer moves."""
+"""Rank of G50.5, above which an estimate counts as even, because positions in real games have fewer moves."""
 _MAX_CHECK_RANK: Final = 16
-"""Greatest rank that an estimate names for a check: with more than eight moves, checks are very rare."""
-CENTIPAWNS: Final = 1000
+"""Greatest rank for which an estimate may be reported as a score with check: a side in check very rarely has
+more than eight moves."""
+MATE_CENTIPAWNS: Final = 1000
 """Value of a mate in centipawns for user interfaces, which is 1000 times the lead by harmonic scoring."""
 
 
@@ -33,30 +35,30 @@ def worth(score: GScore) -> int:
     return lead if score.white else -lead
 
 
-def reached(score: GScore, held: GScore, plies: int | None) -> int:
+def value_after(score: GScore, accrued: GScore, plies: int | None) -> int:
     """Return the value on the scale of a score that best play reaches after some plies.
 
     The fewer the plies, the better it is for the side that prefers the score to the accrued one. So this side
     hurries, and the other delays.
 
-    :param held: the accrued score before these plies.
+    :param accrued: the accrued score before these plies.
     :param plies: number of plies; None if unknown.
 
-    >>> reached(GScore("G1.5"), GScore("-G2.5"), 4) > reached(GScore("G1.5"), GScore("-G2.5"), 6)
+    >>> value_after(GScore("G1.5"), GScore("-G2.5"), 4) > value_after(GScore("G1.5"), GScore("-G2.5"), 6)
     True
-    >>> reached(GScore("-G3.5"), GScore("G2.5"), 4) < reached(GScore("-G3.5"), GScore("G2.5"), 6)
+    >>> value_after(GScore("-G3.5"), GScore("G2.5"), 4) < value_after(GScore("-G3.5"), GScore("G2.5"), 6)
     True
     """
-    if score == held:
+    if score == accrued:
         return worth(score)
     sooner = REACH // 4 if plies is None else max(REACH - plies, 0)
-    return worth(score) + (sooner if score > held else -sooner)
+    return worth(score) + (sooner if score > accrued else -sooner)
 
 
-def nearest(value: int) -> GScore | None:
+def nearest_score(value: int) -> GScore | None:
     """Return the score of positions in games that is nearest to a value; None for an even game.
 
-    >>> print(nearest(worth(GScore("-G7.5"))), nearest(worth(GScore("G31.0"))), nearest(0))
+    >>> print(nearest_score(worth(GScore("-G7.5"))), nearest_score(worth(GScore("G31.0"))), nearest_score(0))
     -G7.5 G31.5 None
     """
     rank = round(MATE / abs(value)) - 1 if value else MATE
@@ -71,7 +73,7 @@ def centipawns(value: int) -> int:
     >>> [centipawns(worth(GScore(score))) for score in ("G0.0", "G0.5", "G3.5", "G8.5", "-G1.0")]
     [1000, 500, 125, 56, -333]
     """
-    return round(value * CENTIPAWNS / MATE)
+    return round(value * MATE_CENTIPAWNS / MATE)
 
 
 def mate_plies(value: int) -> int | None:

@@ -28,7 +28,7 @@ AUTO_SECONDS: Final = 30.0
 """Minimum thinking time for ``auto`` to solve: compiling the kernels alone may take that long at first."""
 _MIN_LINE_SECONDS: Final = 0.5
 """Minimum thinking time to compute the whole line of best play, for display."""
-_MAX_CHECKS: Final = 3
+_MAX_PARTNER_QUERIES: Final = 3
 """Maximum number of moves that the partner checks before its own move is made."""
 
 
@@ -69,7 +69,7 @@ class Thinker:
         legal = list(game.live.legal_moves)
         if not legal:
             return None
-        allowed = self._named(game.live, timer.go.moves) or legal
+        allowed = self._named_moves(game.live, timer.go.moves) or legal
         if self.options.blunder_rate and random.random() < self.options.blunder_rate:
             return MoveChoice(random.choice(allowed))
         tempting = bool(self.options.partner)
@@ -80,7 +80,7 @@ class Thinker:
             return MoveChoice(allowed[0])
         return self._by_thinking(game, allowed, timer)
 
-    def _named(self, board: chess.Board, words: Sequence[str]) -> list[chess.Move]:
+    def _named_moves(self, board: chess.Board, words: Sequence[str]) -> list[chess.Move]:
         """Return the legal moves among some words, in either notation of castling; report the other words."""
         notations = (False, True)
         legal = {board.uci(move, chess960=each): move for move in board.legal_moves for each in notations}
@@ -113,7 +113,7 @@ class Thinker:
 
     def _by_thinking(self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer) -> MoveChoice:
         """Search, alone or with a partner; if a proof succeeds meanwhile, follow it."""
-        solving = self._solving(game, timer)
+        solving = self._start_proof(game, timer)
         with nullcontext() if solving is None else closing(solving):
             partners = chosen = self._by_partner(game, allowed, timer)
             if chosen is None:
@@ -149,10 +149,10 @@ class Thinker:
                 lambda line: self._report(report.of_partners_line(game, line, timer.elapsed)),
             )
             self._report(report.of_partner(game, judged, timer.elapsed))
-            for _ in range(_MAX_CHECKS):
+            for _ in range(_MAX_PARTNER_QUERIES):
                 if len(judged.kept) == 1 or timer.over() or (workspace := self.workspace()) is None:
                     break
-                chosen = self._among_kept(game, judged, timer, workspace)
+                chosen = self._search_among_kept(game, judged, timer, workspace)
                 if chosen.move == judged.best[0] or partner.keeps_draw(game, chosen.move, judged, timer):
                     return chosen
                 judged = judged.without(chosen.move)
@@ -168,7 +168,7 @@ class Thinker:
         interrupted: Callable[[], bool] = _never,
         proof: Advice | None = None,
     ) -> MoveChoice:
-        """Search until the time is over or the search is interrupted.
+        """Search until time runs out or the search is interrupted.
 
         :param interrupted: returns whether to stop before the time is over.
         :param proof: proved advice, whose first move is made if the search finds less than it guarantees.
@@ -202,7 +202,7 @@ class Thinker:
                 return MoveChoice(proof.moves[0])
         return MoveChoice(*found.line[:2])
 
-    def _among_kept(
+    def _search_among_kept(
         self, game: SearchGame, judged: "Judgement", timer: Timer, workspace: "SearchWorkspace"
     ) -> MoveChoice:
         """Search among the moves that keep a draw in chess, for the time that the judgement allows."""
@@ -221,7 +221,7 @@ class Thinker:
         search = CompiledSearch(game, moves, workspace, self.tables, over, 1, nodes, patience, candidates)
         return MoveChoice(*search.run(timer.go.depth, over, report_line).line[:2])
 
-    def _solving(self, game: SearchGame, timer: Timer) -> BackgroundProof | None:
+    def _start_proof(self, game: SearchGame, timer: Timer) -> BackgroundProof | None:
         """Start an attempt to solve the state, if options and time permit.
 
         States under a 50-move rule or with castling rights are not solved.

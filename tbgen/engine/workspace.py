@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from tbgen.board.score import GScore
 from tbgen.compiler.structs import Struct
 from tbgen.engine.kernels.board import WORDS
-from tbgen.engine.scale import LAST_RANK, MATE, worth
+from tbgen.engine.scale import MATE, MAX_POSITION_RANK, worth
 
 PLIES: Final = 128
 """Maximum number of plies that the search looks ahead."""
@@ -45,9 +45,9 @@ _CONTROL_WORDS: Final = 21
 """
 
 
-PLAIN_WORTH: Final = np.array([worth(GScore(rank, True)) for rank in range(LAST_RANK + 1)])
+PLAIN_WORTH: Final = np.array([worth(GScore(rank, True)) for rank in range(MAX_POSITION_RANK + 1)])
 """Values of scores by rank, on the scale of the search."""
-DRAWN_WORTH: Final = PLAIN_WORTH // 5 + (4 * MATE // 5 * 0.5 ** np.arange(LAST_RANK + 1)).astype(np.int64)
+DRAWN_WORTH: Final = PLAIN_WORTH // 5 + (4 * MATE // 5 * 0.5 ** np.arange(len(PLAIN_WORTH))).astype(np.int64)
 """Values of scores by rank in a game that is drawn in chess, on the scale of the search.
 
 It is close to exponential scoring (``Scheme.EXPONENTIAL`` of :mod:`tbgen.board.scoring`), so that a chance of

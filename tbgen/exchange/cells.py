@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tbgen.cells.file import SUFFIX, CellFileError, check_cell, check_directory, is_file_name, stated_digest
 from tbgen.errors import MissingTableError, TbgenError, UsageError, quote
-from tbgen.exchange.fetch import FetchPlan, listed
+from tbgen.exchange.fetch import FetchPlan, names_text
 from tbgen.exchange.publish import lay_out, published_in, size_and_sha256
 from tbgen.exchange.published import (
     PublishedCell,
@@ -76,7 +76,7 @@ def publish_cells(
     paths = [path for path in sorted(directory.glob(f"*{SUFFIX}")) if is_file_name(path.name)]
     wanted = [path for path in paths if path.name in men]
     if missing := men.without([path.name for path in wanted]):
-        raise MissingCellsError(f"there are no cells of {listed(missing)} in {directory}")
+        raise MissingCellsError(f"there are no cells of {names_text(missing)} in {directory}")
     if not wanted:
         raise MissingCellsError(
             f"there are no cells in {directory}: solve positions with --cells {directory}"
@@ -123,7 +123,7 @@ def plan_cells(
     check_directory(directory)
     chosen = [cell for cell in published.cells if cell.file in men]
     if missing := men.without([cell.file for cell in chosen]):
-        raise MissingCellsError(f"the set of {place} has no cells of {listed(missing)}: choose others")
+        raise MissingCellsError(f"the set of {place} has no cells of {names_text(missing)}: choose others")
     if not chosen:
         raise MissingCellsError(f"the set of {place} has no cells: choose another")
     wanted: list[PublishedCell] = []

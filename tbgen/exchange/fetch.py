@@ -36,7 +36,7 @@ from tbgen.system.files import close_for_rename, make_directory, put_in_place, w
 from tbgen.system.locks import try_lock
 from tbgen.text import size_text
 
-PARTIAL: Final = ".part"
+PARTIAL_SUFFIX: Final = ".part"
 _REJECTED: Final = "it was rejected"
 """End of messages about files that differ from their entries in the list."""
 _MAX_NAMES: Final = 5
@@ -55,18 +55,18 @@ class FetchPlan:
     """
 
     directory: Path
-    wanted: tuple[PublishedFile, ...]
+    files_to_fetch: tuple[PublishedFile, ...]
     """The files to fetch, in this order."""
     present: tuple[PublishedFile, ...]
     """The files that exist with the same content."""
-    different: tuple[PublishedFile, ...]
+    differing_files: tuple[PublishedFile, ...]
     """The files that exist with another content, and are kept: tables in the other form or without accrued
     scores, cells with other bounds."""
 
     @cached_property
     def bytes(self) -> int:
         """Number of bytes to receive, computed at the first access."""
-        return sum(_bytes_left(each, self.directory) for each in self.wanted)
+        return sum(_bytes_left(each, self.directory) for each in self.files_to_fetch)
 
 
 class FetchReporter(Protocol):
@@ -145,13 +145,13 @@ class NotPublishedError(TbgenError):
     code = MissingTableError.code
 
     def __init__(self, place: str, variants: Sequence[Variant], missing: list[str]) -> None:
-        lacks = f"lacks {listed(missing)}" if missing else "has no tables"
+        lacks = f"lacks {names_text(missing)}" if missing else "has no tables"
         rules = " or ".join(variants)
         remedy = "name tables that do without, or build them with tbgen build" if missing else "choose others"
         super().__init__(f"the set of {place} {lacks} for the rules {rules}: {remedy}")
 
 
-def listed(names: Sequence[str]) -> str:
+def names_text(names: Sequence[str]) -> str:
     """Return a list of names for a sentence, shortened to the first few."""
     more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
     return ", ".join(names[:_MAX_NAMES]) + more
@@ -188,7 +188,7 @@ def fetch(to_do: FetchPlan, source: FileSource, *, jobs: int = 4, report: FetchR
         return None
 
     with ThreadPool(jobs) as pool:  # daemon threads, so the process can end while a server is silent
-        attempts = pool.imap_unordered(attempt, to_do.wanted)
+        attempts = pool.imap_unordered(attempt, to_do.files_to_fetch)
         try:
             rejected = dict(filter(None, attempts))
         finally:
@@ -199,7 +199,7 @@ def fetch(to_do: FetchPlan, source: FileSource, *, jobs: int = 4, report: FetchR
     for first in rejected.values():
         if len(rejected) == 1:
             raise first
-        raise RejectedFileError(f"{listed([*rejected])} could not be fetched; the first: {first}")
+        raise RejectedFileError(f"{names_text([*rejected])} could not be fetched; the first: {first}")
 
 
 class _TooShortError(InterruptedTransferError, RejectedFileError):
@@ -214,7 +214,7 @@ def _fetch_file(
     published: PublishedFile, source: FileSource, directory: Path, report: FetchReporter, stop: Event
 ) -> None:
     place, path = source.place(published.file), directory / published.file
-    part = _partial(path)
+    part = _partial_path(path)
     with write_errors(part), _locked(part) as file:
         start = retried(lambda: _append(published, source, file, report, stop))
         correct = sha256_of(file) == published.sha256
@@ -230,7 +230,7 @@ def _fetch_file(
         file.flush()
         try:
             if published.check(part) != published.digest:
-                raise UnusableFileError("has another content than its set says")
+                raise UnusableFileError("does not have the content that its set states")
         except UnusableFileError as error:
             close_for_rename(file)
             part.unlink()
@@ -282,7 +282,7 @@ def _locked(part: Path) -> Iterator[BufferedRandom]:
 
     :raises RejectedFileError: if another process is fetching the file, or the partial file is a link.
     """
-    with _opened(part) as file:
+    with _open_locked(part) as file:
         try:
             yield file
         except BaseException:
@@ -292,7 +292,7 @@ def _locked(part: Path) -> Iterator[BufferedRandom]:
             raise
 
 
-def _opened(part: Path) -> BufferedRandom:
+def _open_locked(part: Path) -> BufferedRandom:
     """Return a partial file, opened and locked."""
     while True:
         if part.is_symlink():
@@ -310,12 +310,12 @@ def _opened(part: Path) -> BufferedRandom:
 
 def _bytes_left(published: PublishedFile, directory: Path) -> int:
     """Return the number of bytes of a file that remain to be received."""
-    received = size_of(_partial(directory / published.file))
+    received = size_of(_partial_path(directory / published.file))
     return published.bytes - received if received <= published.bytes else published.bytes
 
 
-def _partial(path: Path) -> Path:
-    return path.with_name(path.name + PARTIAL)
+def _partial_path(path: Path) -> Path:
+    return path.with_name(path.name + PARTIAL_SUFFIX)
 
 
 def _digest(path: Path, material: Material, variant: Variant, *, check: bool) -> str | None:

@@ -232,7 +232,7 @@ class Outcome:
         if self.bounds is None:
             return outcome
         value, basis = self.bounds.nearest(self.accrued), self.basis
-        if self.bounds.agree(scoring):
+        if self.bounds.gives_equal_points(scoring):
             return replace(outcome, value=value, basis=Basis.BOUNDED, missing=None)
         if value != self.accrued:
             basis = Basis.NEAREST_BOUND

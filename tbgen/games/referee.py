@@ -415,7 +415,7 @@ def _solve(outcome: Outcome, board: chess.Board, tables: Tablebase, solver: Stat
     scoring, interval = outcome.settings.scoring, outcome.interval
     try:
         proved = solver.solve(
-            board, outcome.accrued, tables, lambda bounds: interval.within(bounds).agree(scoring)
+            board, outcome.accrued, tables, lambda bounds: interval.within(bounds).gives_equal_points(scoring)
         )
     except UsageError as error:
         return replace(outcome, unsolvable=str(error))

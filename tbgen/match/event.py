@@ -24,7 +24,7 @@ from tbgen.games.standings.encounters import Encounters
 from tbgen.match.adjudication import Judge
 from tbgen.match.clock import Clock
 from tbgen.match.engine_process import Engine, EngineFault, EngineLogs, EngineSettings
-from tbgen.match.game import PlayedGame, lost_game, play_game
+from tbgen.match.game import MatchGame, end_lost_game, play_game
 from tbgen.match.games_file import GamesFile, game_text
 from tbgen.match.messages import Ends, Listener, Message, Note, Standing, Summary
 from tbgen.match.openings import Openings
@@ -186,38 +186,40 @@ class Event:
                     f"{fixture.white} - {fixture.black}: remove this game and all after it"
                 )
 
-    async def _play(self, slot: _Slot, fixture: Fixture) -> PlayedGame:
+    async def _play(self, slot: _Slot, fixture: Fixture) -> MatchGame:
         """Play a game with engines of a slot; the slot's other engines are terminated."""
         await slot.close_others(fixture.white, fixture.black)
         players = {chess.WHITE: self._players[fixture.white], chess.BLACK: self._players[fixture.black]}
         clocks = {side: Clock(player.control) for side, player in players.items()}
-        game = PlayedGame(fixture, self.options, clocks, self._send)
+        game = MatchGame(fixture, self.options, clocks, self._send)
         sides: dict[chess.Color, Engine] = {}
         for side, player in players.items():
             try:
                 sides[side] = await slot.engine(player)
             except EngineFault as fault:
-                return await lost_game(game, self._judge, side, fault)
+                return await end_lost_game(game, self._judge, side, fault)
         await play_game(game, sides, self.settings.stop, self._judge)
-        await slot.close([game.faulty], kill=True)
+        await slot.close([game.faulty_engine], kill=True)
         return game
 
-    async def _finish(self, game: PlayedGame, file: GamesFile) -> None:
+    async def _finish(self, game: MatchGame, file: GamesFile) -> None:
         """Write a game to the file, and send its result."""
         if self._is_sampled(game):
             verified = await self._judge.verify(game.arbiter, game.outcome)
             self._summary.verified += verified  # after the await: other games may have added to it meanwhile
         record, size = await file.append(game_text(game, self.settings, self._digest))
         self._games.add(record)
-        self._summary.thinking += game.thinking
+        self._summary.thinking += game.thinking_seconds
         value, names = str(game.outcome.value), game.fixture.names
-        self._send(GameEnd(game.ended, *names, value, game.reason, len(self._games), size))
+        self._send(GameEnd(game.end_time, *names, value, game.ending_text, len(self._games), size))
         self._note_unproved(game)
-        if game.faulty:
-            self._summary.faults[game.faulty][game.termination] += 1
-            self._note(f"{game.faulty}: {game.termination}: {game.detail}")
+        if game.faulty_engine:
+            self._summary.faults[game.faulty_engine][game.termination] += 1
+            self._note(f"{game.faulty_engine}: {game.termination}: {game.fault_detail}")
             if not self.settings.recover and game.outcome.basis is Basis.ABANDONED:
-                raise TbgenError(f"{game.faulty} has failed in game {game.fixture.key}: {game.detail}")
+                raise TbgenError(
+                    f"{game.faulty_engine} has failed in game {game.fixture.key}: {game.fault_detail}"
+                )
         await self._send_standing()
 
     async def _send_standing(self) -> None:
@@ -233,14 +235,14 @@ class Event:
         if _is_due(len(games), self.settings.ends):
             self._send(Ends(games.ends()))
 
-    def _note_unproved(self, game: PlayedGame) -> None:
+    def _note_unproved(self, game: MatchGame) -> None:
         """Send a note, once for each reason, why a result could not be proved."""
         for reason in (*game.outcome.lacks, game.outcome.unsolvable):
             if reason and reason not in self._reasons_noted:
                 self._reasons_noted.add(reason)
                 self._note(f"game {game.fixture.key}: {reason}")
 
-    def _is_sampled(self, game: PlayedGame) -> bool:
+    def _is_sampled(self, game: MatchGame) -> bool:
         """Return whether to verify an adjudication, which a random number fixed for each game decides."""
         if game.outcome.basis not in (Basis.TABLEBASE, Basis.ADJUDICATION):
             return False

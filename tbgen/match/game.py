@@ -29,30 +29,31 @@ _LOSSES: Final = {
     Fault.ABANDONED: (Basis.ABANDONED, " disconnects"),
     Fault.STALLED: (Basis.ABANDONED, "'s connection stalls"),
 }
-"""By fault, the basis of the game's outcome, and the ending in the words of Cute Chess, after the side."""
-_ENDS: Final = {
+"""For each fault, the basis of the outcome, and Cute Chess's words for the ending, which follow the name of
+the side."""
+_ENDING_TEXTS: Final = {
     Basis.BARE_KINGS: "End by K vs K G8.5 rule",
     Basis.FIFTY_MOVES: "End by fifty moves rule",
     Basis.REPETITION: "End by 3-fold repetition",
 }
 
 
-class PlayedGame:
+class MatchGame:
     """A game in play, or after :meth:`end` a finished game.
 
     :param listen: called with each move, including those of the opening, and with each thought.
     """
 
     outcome: Outcome
-    reason = ""
+    ending_text = ""
     """The ending, in the words of cuteRMob."""
     termination = ""
     """The tag ``Termination``; empty if the game ended on the board or by resignation."""
-    ended: float
+    end_time: float
     """The time of the end, in seconds since the epoch."""
-    faulty = ""
+    faulty_engine = ""
     """The name of the engine whose fault ended the game; empty without a fault."""
-    detail = ""
+    fault_detail = ""
     """A description of the fault."""
 
     def __init__(
@@ -62,8 +63,8 @@ class PlayedGame:
         self.arbiter = fixture.opening.arbiter(options)
         self.board = fixture.opening.start.board.copy(stack=False)
         self.plies: list[Ply] = []
-        self.began = time.time()
-        self.thinking = 0.0
+        self.start_time = time.time()
+        self.thinking_seconds = 0.0
         """Total thinking time of both engines in seconds."""
         for move in fixture.opening.moves:
             self.push(move, BOOK)
@@ -87,16 +88,16 @@ class PlayedGame:
         key, comment = str(self.fixture.key), thought.comment(seconds)
         self._listen(GameThought(time.time(), key, comment, thought.line))
 
-    def end(self, outcome: Outcome, ending: Ending, termination: str = "") -> PlayedGame:
+    def end(self, outcome: Outcome, ending: Ending, termination: str = "") -> MatchGame:
         """Record the end of the game, and return the game."""
-        self.outcome, self.reason, self.termination = outcome, ending.text, termination
-        self.ended = time.time()
+        self.outcome, self.ending_text, self.termination = outcome, ending.text, termination
+        self.end_time = time.time()
         return self
 
 
 async def play_game(
-    play: PlayedGame, engines: Mapping[chess.Color, Engine], rules: StopRules, judge: Judge
-) -> PlayedGame:
+    play: MatchGame, engines: Mapping[chess.Color, Engine], rules: StopRules, judge: Judge
+) -> MatchGame:
     """Play a game to its end, and return it; an engine with a fault loses it."""
     board, arbiter, evaluations = play.board, play.arbiter, Evaluations(rules)
     start_accrued = str(play.fixture.opening.start.accrued or "")
@@ -118,25 +119,25 @@ async def play_game(
         try:
             answer = await engines[mover].move(board, play.clocks, play, start_accrued, play.send_thought)
         except EngineFault as fault:
-            return await lost_game(play, judge, mover, fault)
-        play.thinking += answer.seconds
+            return await end_lost_game(play, judge, mover, fault)
+        play.thinking_seconds += answer.seconds
         play.push(answer.move, answer.thought.comment(answer.seconds), answer.thought.line)
         evaluations.add(board, answer.thought.centipawns)
 
 
-async def lost_game(play: PlayedGame, judge: Judge, loser: chess.Color, fault: EngineFault) -> PlayedGame:
+async def end_lost_game(play: MatchGame, judge: Judge, loser: chess.Color, fault: EngineFault) -> MatchGame:
     """End a game that an engine has lost by a fault, and return the game."""
     basis, words = _LOSSES[fault.fault]
     move = f": {fault.detail}" if basis is Basis.ILLEGAL_MOVE else ""
     ending = Ending(basis, not loser, f"{chess.COLOR_NAMES[loser].capitalize()}{words}{move}")
     outcome, _ = await judge.outcome_of_stopped(play.arbiter, ending)
-    play.faulty, play.detail = play.fixture.white if loser else play.fixture.black, fault.detail
+    play.faulty_engine, play.fault_detail = play.fixture.white if loser else play.fixture.black, fault.detail
     return play.end(outcome, ending, fault.fault.value)
 
 
 def _board_ending(basis: Basis, arbiter: Arbiter) -> str:
     """Return the ending of a game on the board, in the words of cuteRMob."""
-    if basis in _ENDS:
-        return _ENDS[basis]
+    if basis in _ENDING_TEXTS:
+        return _ENDING_TEXTS[basis]
     winner = "White" if arbiter.accrued.white else "Black"
     return f"{winner} {'mates' if basis is Basis.MATE else 'stalemates'}"

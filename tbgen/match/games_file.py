@@ -28,7 +28,7 @@ from tbgen.games.settings import GameOptions
 from tbgen.games.standings.encounters import Key, finished_game
 from tbgen.games.standings.record import GameRecord
 from tbgen.games.tagging import tags_of
-from tbgen.match.game import PlayedGame
+from tbgen.match.game import MatchGame
 from tbgen.match.settings import EventSettings
 from tbgen.system.files import check_name, write_errors
 from tbgen.system.locks import try_lock
@@ -38,7 +38,7 @@ SCHEDULE: Final = "Schedule"
 _MAX_COLUMNS: Final = 80
 
 
-def game_text(game: PlayedGame, settings: EventSettings, digest: str) -> bytes:
+def game_text(game: MatchGame, settings: EventSettings, digest: str) -> bytes:
     """Return the PGN of a game, with an empty line at its end.
 
     :param digest: digest of the event's schedule.
@@ -48,11 +48,11 @@ def game_text(game: PlayedGame, settings: EventSettings, digest: str) -> bytes:
     return "\n".join([*lines, "", *_wrap(_words(game)), "", ""]).encode()
 
 
-def _tags(game: PlayedGame, settings: EventSettings, digest: str) -> Iterator[tuple[str, str]]:
+def _tags(game: MatchGame, settings: EventSettings, digest: str) -> Iterator[tuple[str, str]]:
     fixture, opening = game.fixture, game.fixture.opening
     yield "Event", settings.event
     yield "Site", settings.site
-    yield "Date", time.strftime("%Y.%m.%d", time.localtime(game.began))
+    yield "Date", time.strftime("%Y.%m.%d", time.localtime(game.start_time))
     yield "Round", str(fixture.key)
     yield "White", fixture.white
     yield "Black", fixture.black
@@ -67,9 +67,9 @@ def _tags(game: PlayedGame, settings: EventSettings, digest: str) -> Iterator[tu
             yield tags.ACCRUED_BEFORE, str(opening.start.accrued)
     if opening.start.board.chess960:
         yield "Variant", "fischerandom"
-    yield "GameDuration", time.strftime("%H:%M:%S", time.gmtime(game.ended - game.began))
-    yield "GameEndTime", _timestamp(game.ended)
-    yield "GameStartTime", _timestamp(game.began)
+    yield "GameDuration", time.strftime("%H:%M:%S", time.gmtime(game.end_time - game.start_time))
+    yield "GameEndTime", _timestamp(game.end_time)
+    yield "GameStartTime", _timestamp(game.start_time)
     yield "PlyCount", str(len(game.plies))
     yield SCHEDULE, digest
     if game.termination:
@@ -83,15 +83,15 @@ def _tags(game: PlayedGame, settings: EventSettings, digest: str) -> Iterator[tu
         yield "BlackTimeControl", black
 
 
-def _words(game: PlayedGame) -> Iterator[str]:
+def _words(game: MatchGame) -> Iterator[str]:
     """Yield the units that no line break may split: each move with its comment, and the result."""
     board = game.fixture.opening.start.board
     number, white = board.fullmove_number, board.turn == chess.WHITE
     if not game.plies:
-        yield f"{{{game.reason}}}"
+        yield f"{{{game.ending_text}}}"
     for at, ply in enumerate(game.plies, 1):
         label = f"{move_number(number, white)} " if white or at == 1 else ""
-        comment = f"{ply.comment}, {game.reason}" if at == len(game.plies) else ply.comment
+        comment = f"{ply.comment}, {game.ending_text}" if at == len(game.plies) else ply.comment
         yield f"{label}{ply.san} {{{comment}}}"
         number, white = number + (not white), not white
     yield game.outcome.classical

@@ -46,14 +46,14 @@ def mating_materials(men: Iterable[str]) -> list[Material]:
     return sorted(materials)
 
 
-def _named(word: str) -> Material:
+def _material_named(word: str) -> Material:
     """Return the material that a word names.
 
-    :raises UsageError: if the word is no material.
+    :raises UsageError: if the word names no material.
     """
     if "v" not in word.lower():
         raise UsageError(
-            f"{quote(word)} is no man here: expected Q, R, B, N, or a description or name in brackets, such "
+            f"{quote(word)} is not a man: expected Q, R, B, N, or a description or name in brackets, such "
             "as [WF]; or a material, such as KBNvK"
         )
     return Material.parse(word)
@@ -75,7 +75,7 @@ def read_mating(
     :param words: men, such as ``[WF]`` or ``N``, whose materials are those of :func:`mating_materials`; and
         names of further materials.
     :param marks: marks of men for the rule of thumb.
-    :param threads: number of threads that count; each needs some 50 MiB.
+    :param threads: number of threads to count with; each needs about 50 MiB.
     :param reporter: receives the progress of the report.
 
     :raises UsageError: if a word is neither a man nor a material.
@@ -89,7 +89,7 @@ def read_mating(
     if not words:
         raise UsageError("no man is named: name men such as [WF] or N")
     men = [word for word in words if _MAN_PATTERN.fullmatch(word)]
-    named = {_named(word) for word in words if word not in men}
+    named = {_material_named(word) for word in words if word not in men}
     existing = set(tables_in(first, variant, *others))
     for material in sorted(named - existing):
         raise MissingTableError(material.name, first, variant, others)

@@ -21,21 +21,21 @@ def ensure_compiled(note: Callable[[str], object]) -> None:
     solver_warmup.ensure_compiled(note)
     with compiling(FAMILY, "of the solver for described men", "about half a minute", note) as needed:
         if needed:
-            compile_side_by_side(compile_narrow, _compile_others)
-            solver_warmup.run_all(_SMALLEST, _sources())
+            compile_side_by_side(compile_single_thread_kernels, _compile_other_kernels)
+            solver_warmup.solve_in_all_ways(_SMALLEST, _sources())
             mark_compiled(FAMILY)
 
 
-def compile_narrow() -> None:
+def compile_single_thread_kernels() -> None:
     """Compile those kernels that solve narrow phases, unless they are in the cache."""
-    solver_warmup.compile_narrow(_SMALLEST, _sources())
+    solver_warmup.compile_single_thread_kernels(_SMALLEST, _sources())
 
 
-def _compile_others() -> None:
-    solver_warmup.compile_others(_SMALLEST, _sources())
+def _compile_other_kernels() -> None:
+    solver_warmup.compile_other_kernels(_SMALLEST, _sources())
 
 
 def _sources() -> dict[Material, Source]:
     """Return the sub-tables of the smallest material."""
-    table = solve(solver_warmup.SMALLEST, {}, Variant.R_MOBILITY)
+    table = solve(solver_warmup.SMALLEST_MATERIAL, {}, Variant.R_MOBILITY)
     return {table.material: ArrayTable(table.value, table.depth, table.ep_value, table.ep_depth)}

@@ -28,7 +28,7 @@ from tbgen.retro.workspace import expand, make_workspace, right_buffers, slot_nu
 
 FAMILY: Final = __name__
 """Name of this family of kernels in the cache."""
-SMALLEST: Final = Material.parse("KvK")
+SMALLEST_MATERIAL: Final = Material.parse("KvK")
 
 
 def ensure_compiled(note: Callable[[str], object]) -> None:
@@ -40,18 +40,22 @@ def ensure_compiled(note: Callable[[str], object]) -> None:
 
 def compile_kernels() -> None:
     """Compile every kernel, in two processes, and mark them as compiled in the cache."""
-    compile_side_by_side(_compile_narrow, partial(compile_others, SMALLEST, {}))
-    run_all(SMALLEST, {})
+    compile_side_by_side(
+        _compile_single_thread_kernels, partial(compile_other_kernels, SMALLEST_MATERIAL, {})
+    )
+    solve_in_all_ways(SMALLEST_MATERIAL, {})
     mark_compiled(FAMILY)
 
 
-def _compile_narrow() -> None:
-    compile_narrow(SMALLEST, {})
+def _compile_single_thread_kernels() -> None:
+    compile_single_thread_kernels(SMALLEST_MATERIAL, {})
 
 
-def compile_narrow(material: Material, sources: Mapping[Material, Source]) -> None:
-    """Compile those kernels that solve narrow phases, unless they are in the cache; ``material`` and its
-    sub-tables ``sources`` determine the types of the arguments."""
+def compile_single_thread_kernels(material: Material, sources: Mapping[Material, Source]) -> None:
+    """Compile the kernels that solve a phase on one thread, unless they are in the cache.
+
+    The example arguments are those of ``material``, whose sub-tables are ``sources``.
+    """
     workspace, pool, fresh, agenda = _examples(material, sources)
     record = empty_record(NOTHING, 64 * workspace.frame.words, slot_numbers(0), 0)
     agendas = agenda, agenda
@@ -59,8 +63,8 @@ def compile_narrow(material: Material, sources: Mapping[Material, Source]) -> No
     compile_for(leave_rank, workspace, fresh, 0, agendas)
 
 
-def compile_others(material: Material, sources: Mapping[Material, Source]) -> None:
-    """Compile all other kernels, some for example arguments, the rest by solving the material."""
+def compile_other_kernels(material: Material, sources: Mapping[Material, Source]) -> None:
+    """Compile the other kernels: some directly for example arguments, the rest by solving ``material``."""
     workspace, pool, fresh, agenda = _examples(material, sources)
     attacker, state = workspace.attackers[0], SweepState(0, 0, 0, 0)
     sweep = python_of(inner_sweep)(attacker, 2, agenda)
@@ -74,7 +78,7 @@ def compile_others(material: Material, sources: Mapping[Material, Source]) -> No
     expand(table.layout, 0, table.value[0], table.depth[0])
 
 
-def run_all(material: Material, sources: Mapping[Material, Source]) -> None:
+def solve_in_all_ways(material: Material, sources: Mapping[Material, Source]) -> None:
     """Solve a small material in all ways, so that no kernel remains to be compiled."""
     for wide in (False, True):
         table = solve(material, sources, Variant.R_MOBILITY, wide=wide, accrued=AccruedForm.FUNCTIONS)

@@ -25,7 +25,7 @@ from tbgen.store.inventory import EXPECTED_MEN, Entry, inventory
 from tbgen.web.exchange import Refusal
 
 _MAX_TRIES: Final = 1 << 14
-"""Maximum number of random positions of a packed table that are searched for one with a value."""
+"""Maximum number of random positions of a packed table to try until one has the required value."""
 _BATCH_TRIES: Final = 1 << 10
 
 _MAX_ENTRIES: Final = 1 << 12
@@ -77,7 +77,7 @@ class Stock:
         :raises TbgenError: if the table is missing, or cannot be used.
         """
         if material is None:
-            return self._of_any(value, side)
+            return self._sample_any(value, side)
         entry = self.require(material, counted=True)
         assert entry.counts is not None
         assert entry.info is not None
@@ -88,10 +88,10 @@ class Stock:
         if not entry.info.packed:
             found = self.tables.table(material).sample(1, _random.getrandbits(64), value=value, side=side)
             return position_of(found.layout, Side(int(found.side[0])), Slot(int(found.slot[0])))
-        return self._from_packed(material, value, side)
+        return self._sample_packed(material, value, side)
 
-    def _of_any(self, value: GScore | None, side: chess.Color | None) -> AnyBoard:
-        """Return a position of any table, except large ones, since counting their values takes long."""
+    def _sample_any(self, value: GScore | None, side: chess.Color | None) -> AnyBoard:
+        """Return a position of any table but the large ones, whose values take too long to count."""
         materials = [material for material in self.tables.materials if material.men <= EXPECTED_MEN]
         for material in _random.sample(materials, len(materials)):
             try:
@@ -101,7 +101,7 @@ class Stock:
         sentence = f"no table of up to {EXPECTED_MEN} men here has such a position: name a larger one"
         raise Refusal(404, "no_position", sentence)
 
-    def _from_packed(self, material: Material, value: GScore | None, side: chess.Color | None) -> AnyBoard:
+    def _sample_packed(self, material: Material, value: GScore | None, side: chess.Color | None) -> AnyBoard:
         """Return a matching position of a packed table, found by trying random ones."""
         boards = random_positions(material, _random, side)
         for _ in range(_MAX_TRIES // _BATCH_TRIES):

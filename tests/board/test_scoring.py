@@ -104,7 +104,9 @@ def test_no_cutoff_and_komi_turn_the_order_round() -> None:
                     assert leads == sorted(leads), scoring
                     found[cutoff].add(tuple(leads))
         assert scheme.has_komi == any(len(leads) > 1 for leads in found.values())
-        assert scheme.whole == all({-1, 0, 1}.issuperset(leads) for leads in set().union(*found.values()))
+        assert scheme.has_whole_points == all(
+            {-1, 0, 1}.issuperset(leads) for leads in set().union(*found.values())
+        )
 
 
 @given(scores, komis)

@@ -12,7 +12,7 @@ from tbgen.board.score import GScore
 from tbgen.engine.compiled_search import CompiledSearch
 from tbgen.engine.first_move import first_moves
 from tbgen.engine.game import RootLine, SearchGame
-from tbgen.engine.scale import mate_plies, nearest, worth
+from tbgen.engine.scale import mate_plies, nearest_score, worth
 from tbgen.engine.table_advice import EngineTables
 from tbgen.engine.workspace import SearchWorkspace
 from tbgen.probe.tablebase import open_tablebase
@@ -69,7 +69,7 @@ def test_stalemate_is_better_than_a_low_count() -> None:
     """Black cannot mate, so he should leave as few moves as possible: none without check is G0.5."""
     arbiter = game("7k/8/6K1/8/8/8/8/5B2 w - - 6 80 G4.0")
     found = searched(arbiter, 4)
-    assert nearest(found.value) == GScore("G0.5")
+    assert nearest_score(found.value) == GScore("G0.5")
 
 
 def test_a_lower_count_of_moves_is_better() -> None:
@@ -111,7 +111,7 @@ def test_the_value_of_a_search_with_tables_is_that_of_the_tables(small: Path) ->
                 continue
             found = searched(game(board.fen()), 1, leaves)
             promised = truth.probe(board)
-            assert nearest(found.value) == promised.value
+            assert nearest_score(found.value) == promised.value
             if promised.depth and promised.value.rank == 0:
                 assert mate_plies(found.value) == promised.depth
                 decided += 1

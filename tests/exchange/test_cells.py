@@ -190,8 +190,8 @@ def test_what_is_there_stays(cells: Path, published: Path, tmp_path: Path) -> No
     other = content(NAMES[0], b"narrower")
     (new / file_name(NAMES[0])).write_bytes(other)
     to_do = plan_cells(read_list(source_of(str(published))), new, ALL, place="", check=lambda *_: None)
-    assert [cell.file for cell in to_do.different] == [file_name(NAMES[0])]
-    assert (len(to_do.present), to_do.wanted) == (2, ())
+    assert [cell.file for cell in to_do.differing_files] == [file_name(NAMES[0])]
+    assert (len(to_do.present), to_do.files_to_fetch) == (2, ())
 
 
 def test_a_list_that_means_nothing(published: Path) -> None:

@@ -45,12 +45,12 @@ def test_a_table_comes_with_those_it_rests_on(published: Path, tmp_path: Path) -
 
 def test_what_is_there_stays(published: Path, own: Path, tmp_path: Path) -> None:
     to_do = plan(read_list(source_of(str(published))), own, R, place="")
-    assert (to_do.wanted, len(to_do.present), to_do.different, to_do.bytes) == ((), 6, (), 0)
+    assert (to_do.files_to_fetch, len(to_do.present), to_do.differing_files, to_do.bytes) == ((), 6, (), 0)
     list_ = json.loads((published / LIST_NAME).read_text())
     list_["tables"][3]["digest"] = "0" * 64
     changed = PublishedSet.parse(json.dumps(list_).encode(), "")
     to_do = plan(changed, own, R, place="")
-    assert [table.file for table in to_do.different] == [list_["tables"][3]["file"]]
+    assert [table.file for table in to_do.differing_files] == [list_["tables"][3]["file"]]
 
 
 def test_a_damaged_table_is_fetched_anew(published: Path, own: Path) -> None:
@@ -62,9 +62,9 @@ def test_a_damaged_table_is_fetched_anew(published: Path, own: Path) -> None:
 def test_flipped_bits_are_found_where_all_is_checked(published: Path, own: Path) -> None:
     tampered(own / KQVK)
     all_of_set = read_list(source_of(str(published)))
-    assert plan(all_of_set, own, R, place="").wanted == ()
+    assert plan(all_of_set, own, R, place="").files_to_fetch == ()
     to_do = plan(all_of_set, own, R, place="", check=lambda *_: None)
-    assert [table.file for table in to_do.wanted] == [KQVK]
+    assert [table.file for table in to_do.files_to_fetch] == [KQVK]
     assert len(to_do.present) == 5
 
 
@@ -132,10 +132,10 @@ def test_a_table_that_the_set_lacks_and_that_is_there(published: Path, own: Path
     document["tables"] = [entry for entry in document["tables"] if entry["file"] != KQVK]
     less = PublishedSet.parse(json.dumps(document).encode(), "")
     kqvk = [Material.parse("KQvK")]
-    assert plan(less, own, R, kqvk, place="").wanted == ()
+    assert plan(less, own, R, kqvk, place="").files_to_fetch == ()
     document["tables"] = document["tables"][-1:]
     to_do = plan(PublishedSet.parse(json.dumps(document).encode(), ""), own, R, kqvk, place="")
-    assert (to_do.wanted, to_do.present, to_do.different) == ((), (), ())
+    assert (to_do.files_to_fetch, to_do.present, to_do.differing_files) == ((), (), ())
     tampered(own / KQVK)
     with pytest.raises(TbgenError, match=r"lacks KQvK \(damaged in .*\) for the rules r"):
         plan(less, own, R, kqvk, place="", check=lambda *_: None)
@@ -197,4 +197,4 @@ def test_packed_tables(packed: PackedTables, three_men: Path, tmp_path: Path) ->
     get(str(tmp_path / "set"), tmp_path / "new", "KQvK")
     assert (tmp_path / "new" / KQVK).read_bytes() == path.read_bytes()
     to_do = plan(both, three_men, R, place="")
-    assert [table.file for table in to_do.different] == [KQVK]
+    assert [table.file for table in to_do.differing_files] == [KQVK]

@@ -59,7 +59,9 @@ def test_the_bounds_show_whether_all_scores_print_the_same_points(
     interval: ScoreInterval, scheme: Scheme, cutoff: int, quarters: int, white: bool
 ) -> None:
     scoring = Scoring(scheme, GScore(cutoff, True), Komi(quarters | (scheme is Scheme.FULL), white))
-    assert interval.agree(scoring) == (len({scoring.tag(score) for score in members(interval)}) == 1)
+    assert interval.gives_equal_points(scoring) == (
+        len({scoring.tag(score) for score in members(interval)}) == 1
+    )
 
 
 def test_intervals_that_decide_points() -> None:
@@ -74,7 +76,7 @@ def test_intervals_that_decide_points() -> None:
         ("-G0.0 G0.0", set()),
     ):
         interval = ScoreInterval.parse(text)
-        assert {scheme for scheme in Scheme if interval.agree(Scoring(scheme))} == agreeing, text
+        assert {scheme for scheme in Scheme if interval.gives_equal_points(Scoring(scheme))} == agreeing, text
 
 
 def test_bounds_decide_by_the_scoring() -> None:

@@ -53,7 +53,7 @@ def test_a_site_is_a_set_with_the_page(own: Path, tmp_path: Path) -> None:
         for link in re.findall(r'(?:href|src|data-page)="([^"#]+)"', text):
             assert link in found or link in ("./", "openapi.json", "live.html", "report/"), (page, link)
     to_do = plan(read_list(source_of(str(target / "tables"))), tmp_path, R, None, place="")
-    assert [table.file for table in to_do.wanted] == ["KvK.r.h5", "KQvK.r.h5"]
+    assert [table.file for table in to_do.files_to_fetch] == ["KvK.r.h5", "KQvK.r.h5"]
 
 
 def test_a_table_is_listed_with_where_its_data_lie(own: Path, tmp_path: Path) -> None:

@@ -283,10 +283,10 @@ def _generalised(points: Sequence[float], model: EloModel, elo0: float, elo1: fl
 
     sample = Sample.of(points, _PAIR_POINTS if pairs else _GAME_POINTS)
     if model is EloModel.LOGISTIC:
-        zero, one = (sample.with_mean(1 / (1 + 10 ** (-elo / 400))) for elo in (elo0, elo1))
+        zero, one = (sample.distribution_with_mean(1 / (1 + 10 ** (-elo / 400))) for elo in (elo0, elo1))
     else:  # the standard deviation of a pair's mean is that of a game divided by the root of two
         unit = math.sqrt(2 if pairs else 1) / NORMALISED
-        zero, one = (sample.with_ratio(elo * unit) for elo in (elo0, elo1))
+        zero, one = (sample.distribution_with_ratio(elo * unit) for elo in (elo0, elo1))
     return sample.log_ratio(zero, one)
 
 

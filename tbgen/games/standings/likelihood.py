@@ -19,14 +19,14 @@ import numpy.typing as npt
 
 Numbers = npt.NDArray[np.float64]
 
-UNSEEN: Final = 1e-3
+UNSEEN_COUNT: Final = 1e-3
 """Count of a possible result that has not been observed.
 
-With a count of 0, no strength would be too small for a side that has always won.
+With a count of 0, the results of a side that has always won could not put a bound on its strength.
 """
 _HALVINGS: Final = 64
 _NARROWINGS: Final = 12
-_STEPS: Final = 400
+_GRID_POINTS: Final = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Sample:
     values: Numbers
     """Results from 0 to 1 in ascending order; float64, shape (n,)."""
     counts: Numbers
-    """Count of each result, :data:`UNSEEN` for those that were not observed; float64, shape (n,)."""
+    """Count of each result, :data:`UNSEEN_COUNT` for those that were not observed; float64, shape (n,)."""
 
     @classmethod
     def of(cls, results: Iterable[float], possible: Sequence[float]) -> Sample:
@@ -49,7 +49,7 @@ class Sample:
         order = np.argsort(np.concatenate([values, unseen]))
         return cls(
             np.concatenate([values, unseen])[order],
-            np.concatenate([counts, np.full(len(unseen), UNSEEN)])[order],
+            np.concatenate([counts, np.full(len(unseen), UNSEEN_COUNT)])[order],
         )
 
     @property
@@ -58,27 +58,27 @@ class Sample:
         shares: Numbers = self.counts / self.counts.sum()
         return shares
 
-    def with_mean(self, mean: float) -> Numbers:
+    def distribution_with_mean(self, mean: float) -> Numbers:
         """Return the most likely distribution with a mean, which is between 0 and 1: float64, shape (n,)."""
         return _tilt(self.values - mean, self.shares)
 
-    def with_ratio(self, ratio: float) -> Numbers:
+    def distribution_with_ratio(self, ratio: float) -> Numbers:
         """Return the most likely distribution whose mean is 1/2 plus ``ratio`` standard deviations.
 
         :returns: float64, shape (n,).
         """
         if ratio == 0:
-            return self.with_mean(0.5)
+            return self.distribution_with_mean(0.5)
         if ratio < 0:  # from the point of view of the other side
             mirrored = Sample(1 - self.values[::-1], self.counts[::-1])
-            return mirrored.with_ratio(-ratio)[::-1]
-        return self._with_positive_ratio(ratio)
+            return mirrored.distribution_with_ratio(-ratio)[::-1]
+        return self._distribution_with_positive_ratio(ratio)
 
     def log_ratio(self, first: Numbers, second: Numbers) -> float:
         """Return the logarithm of the sample's likelihood ratio, second distribution to first."""
         return float(self.counts @ (np.log(second) - np.log(first)))
 
-    def _with_positive_ratio(self, ratio: float) -> Numbers:
+    def _distribution_with_positive_ratio(self, ratio: float) -> Numbers:
         """Return the most likely distribution whose mean is 1/2 plus ``ratio`` standard deviations.
 
         Let s be a standard deviation and m = 1/2 + ratio * s the mean that belongs to it. The distribution
@@ -86,15 +86,15 @@ class Sample:
         indeed m. Fixed-point iteration on m may cycle, or converge to a solution that is not the best. So s
         is scanned on a coarse grid, and each sign change of the difference between both means is refined.
         """
-        coarse = np.geomspace(1e-7, 0.5 / ratio if ratio > 1 else 0.5, _STEPS)
-        brackets = self._changes(ratio, coarse)
+        coarse = np.geomspace(1e-7, 0.5 / ratio if ratio > 1 else 0.5, _GRID_POINTS)
+        brackets = self._sign_changes(ratio, coarse)
         for _ in range(_NARROWINGS):
-            finer = [(self._changes(ratio, np.linspace(*bracket, 12)), bracket) for bracket in brackets]
+            finer = [(self._sign_changes(ratio, np.linspace(*bracket, 12)), bracket) for bracket in brackets]
             brackets = [found[0] if found else bracket for found, bracket in finer]
         candidates = self._distributions(ratio, np.array([sum(bracket) / 2 for bracket in brackets]))[1]
         return max(candidates, key=lambda distribution: float(self.shares @ np.log(distribution)))
 
-    def _changes(self, ratio: float, deviations: Numbers) -> list[tuple[float, float]]:
+    def _sign_changes(self, ratio: float, deviations: Numbers) -> list[tuple[float, float]]:
         """Return pairs of neighbouring deviations between which the difference of the means changes sign."""
         possible, tilted = self._distributions(ratio, deviations)
         differences = tilted @ self.values - (0.5 + ratio * deviations)

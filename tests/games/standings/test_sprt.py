@@ -150,7 +150,7 @@ def test_the_most_likely_distribution_of_three_results_by_exhaustive_search(
     """
     ratio = -size if negative else size
     seen = Sample(np.array([0, 0.5, 1]), np.array(counts))
-    found = seen.with_ratio(ratio)
+    found = seen.distribution_with_ratio(ratio)
     mean = found @ seen.values
     deviation = math.sqrt(found @ (seen.values - mean) ** 2)
     assert found.sum() == pytest.approx(1)
