@@ -188,7 +188,7 @@ def _exact(result: Result, seconds: float) -> bool:
 
 
 def _decided(result: Result, seconds: float) -> bool:
-    return ends_by(result, seconds).agree(SCORING)
+    return ends_by(result, seconds).gives_equal_points(SCORING)
 
 
 def _rate(count: int, total: int) -> str:

@@ -66,7 +66,7 @@ def facts_of(directory: Path) -> bytes:
 
 
 def _facts(directory: Path, table: PublishedTable) -> dict[str, Any]:
-    with StoredFile(directory / table.file, material=table.men) as file:
+    with StoredFile(directory / table.file, material=table.parsed_material) as file:
         info = file.info
     if (info.bytes, info.digest) != (table.bytes, table.digest):
         raise TbgenError(f"{info.path} is not the file of the list: publish the set again")

@@ -91,13 +91,13 @@ def test_layers_are_the_same_whatever_is_dropped_to_free_memory(
     fens = ("4k3/8/8/8/8/8/p7/1N2K3 b - - 0 1", "8/8/8/3k4/8/3K4/8/8 w - - 0 1")
     cells = [Cell.of_board(board, chess.SquareSet(board.kings)) for board in map(chess.Board, fens)]
     made: list[tuple[Cell, GScore]] = []
-    right = Games.accrued
+    right = Games.accrued_bounds
 
     def noted(games: Games, fresh: Bounds, accrued: GScore) -> Bounds:
         made.append((fresh.cell, accrued))
         return right(games, fresh, accrued)
 
-    monkeypatch.setattr(Games, "accrued", noted)
+    monkeypatch.setattr(Games, "accrued_bounds", noted)
     with tbgen.open_tablebase(own) as tables:
         known = Known(Tables(tables), SolvedCells())
         fresh = [Games(cell, known).solve() for cell in cells]

@@ -75,7 +75,7 @@ def test_one_wrong_value_is_found(number: int, small: Path, monkeypatch: pytest.
 def test_a_wrong_layer_is_found(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kings = [chess.A1, chess.A7]
     assert solve(FINE, "-G2.5", tables=small, mobile=kings, budget=of_cells(2), verify=True).cells
-    monkeypatch.setattr(Games, "accrued", once(Games.accrued, 0))
+    monkeypatch.setattr(Games, "accrued_bounds", once(Games.accrued_bounds, 0))
     with pytest.raises(WrongBoundError, match=r"with -?G2\.5 accrued"):
         solve(FINE, "-G2.5", tables=small, mobile=kings, budget=of_cells(2), verify=True)
 

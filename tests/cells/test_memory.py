@@ -42,7 +42,7 @@ def test_only_memory_of_a_fitting_size_is_reused_and_small_arrays_are_not_kept()
 
 
 def test_kept_memory_has_a_maximum() -> None:
-    memory = ReusedMemory(most=24 * MIB)
+    memory = ReusedMemory(max_idle_bytes=24 * MIB)
     arrays = [memory.empty(size * MIB, np.uint8) for size in (8, 9, 12)]
     del arrays[0], arrays[0], arrays[0]
     assert memory.idle == 21 * MIB
