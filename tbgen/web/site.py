@@ -169,7 +169,8 @@ def write_site(
         published = publish(directory, tables, [variant], names, done=done)
     for table in published.tables:
         write_file(
-            tables / f"{table.material}.{table.rules}.json", _table_document(tables / table.file, table.parsed_material)
+            tables / f"{table.material}.{table.rules}.json",
+            _table_document(tables / table.file, table.parsed_material),
         )
     if archive is not None:
         archive.write(target)
