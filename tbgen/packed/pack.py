@@ -20,7 +20,7 @@ from tbgen.packed.kernels.blocks import (
     BLOCK_SLOTS,
     CAPTURE_FLAG,
     MAX_STEPS,
-    PackedBuffers,
+    Buffers,
     RowBlock,
 )
 from tbgen.packed.kernels.derive import (
@@ -107,7 +107,7 @@ def _sets_of(layout: Layout, placements: NDArray[np.int64]) -> NDArray[np.uint64
     return np.stack([np.bitwise_or.reduce(BIT[squares], axis=1) for squares in colours], axis=1)
 
 
-def make_buffers() -> PackedBuffers:
+def make_buffers() -> Buffers:
     """Return the buffers of one thread."""
     masks, checks, captures = np.zeros((3, BLOCK_ROWS), np.uint64)
     squares, child, image = np.zeros((3, MAX_FREE), np.int64)
@@ -115,7 +115,7 @@ def make_buffers() -> PackedBuffers:
     symbol, half = np.zeros(BLOCK_SLOTS, np.uint8), np.zeros(BLOCK_SLOTS, np.uint16)
     block = RowBlock(masks, checks, captures, symbol, half, np.zeros(BLOCK_SLOTS, np.uint32))
     steps, above = np.zeros(MAX_STEPS * BLOCK_SLOTS, np.int64), np.zeros((3, 64), np.int64)
-    return PackedBuffers(squares, child, image, moves, replies, steps, above, block)
+    return Buffers(squares, child, image, moves, replies, steps, above, block)
 
 
 def make_derived() -> Derived:

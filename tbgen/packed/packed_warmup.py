@@ -87,11 +87,8 @@ def compile_finding() -> None:
 def compile_encoding() -> None:
     """Compile the kernels that encode a table and decode it again."""
     content = Content(np.zeros(1, np.uint8), np.zeros(1, np.uint16), np.zeros(1, np.uint32))
-    encoding, stream, buffers = (
-        encoding_of(_ROWS, _CODE, step_shapes(2, 1, 0), 0),
-        empty_stream(0),
-        make_buffers(),
-    )
+    encoding, stream = encoding_of(_ROWS, _CODE, step_shapes(2, 1, 0), 0), empty_stream(0)
+    buffers = make_buffers()
     count = np.zeros(1, np.int64)
     compile_for(toggle_flags, content, np.zeros(1, np.uint64), 0, 1)
     compile_for(count_codes, content, count, 0, 1)

@@ -49,14 +49,14 @@ _SMALL_MEN: Final = 4
 """Most men of cells whose solving time is negligible."""
 
 
-class Home(NamedTuple):
+class CastlingCell(NamedTuple):
     """A cell and the castling rights in it."""
 
     cell: Cell
     castlings: tuple[Castling, ...]
 
 
-def home_of(board: chess.Board) -> Home:
+def castling_cell_of(board: chess.Board) -> CastlingCell:
     """Return the cell of a position with castling rights."""
     castlings = []
     for rook in chess.scan_forward(board.clean_castling_rights()):
@@ -66,53 +66,54 @@ def home_of(board: chess.Board) -> Home:
         castlings.append(Castling(king, rook, *(king & 56 | file for file in files)))
     still = {square for castling in castlings for square in castling[:2]}
     mobile = [square for square in mobile_squares(board) if square not in still]
-    return Home(Cell.of_board(board, mobile), tuple(castlings))
+    return CastlingCell(Cell.of_board(board, mobile), tuple(castlings))
 
 
-def home_after(route: Route, castlings: tuple[Castling, ...]) -> Home:
+def cell_after(route: Route, castlings: tuple[Castling, ...]) -> CastlingCell:
     """Return the cell of the positions after a route, with the castling rights that remain there."""
     cell = route.destination
     still = {square for castling in castlings for square in castling[:2]}
-    return Home(cell.freed(frozen.square for frozen in cell.frozen if frozen.square not in still), castlings)
+    freed = cell.freed(frozen.square for frozen in cell.frozen if frozen.square not in still)
+    return CastlingCell(freed, castlings)
 
 
-def remaining_rights(home: Home, route: Route) -> tuple[Castling, ...]:
+def remaining_rights(castling_cell: CastlingCell, route: Route) -> tuple[Castling, ...]:
     """Return the castling rights that remain after a route."""
     standing = set(route.destination.frozen)
-    men = {frozen.square: frozen for frozen in home.cell.frozen}
+    men = {frozen.square: frozen for frozen in castling_cell.cell.frozen}
     return tuple(
         castling
-        for castling in home.castlings
+        for castling in castling_cell.castlings
         if {men[castling.king], men[castling.rook]} <= standing
         and not (route.castled and men[castling.king].man.colour == route.side)
     )
 
 
-def cells_before(home: Home, solved: Container[Home]) -> set[Home]:
+def cells_before(castling_cell: CastlingCell, solved: Container[CastlingCell]) -> set[CastlingCell]:
     """Return a cell and all cells that its solution depends on, except those already solved."""
-    found, waiting = set[Home](), {home}
+    found, waiting = set[CastlingCell](), {castling_cell}
     while waiting:
         one = waiting.pop()
         if one in solved or one in found:
             continue
         found.add(one)
         routes = routes_of(lineup_of_cell(one.cell, one.castlings))
-        waiting |= {home_after(route, left) for route in routes if (left := remaining_rights(one, route))}
+        waiting |= {cell_after(route, left) for route in routes if (left := remaining_rights(one, route))}
     return found
 
 
-def effort(home: Home) -> float:
+def effort(castling_cell: CastlingCell) -> float:
     """Return the estimated seconds to solve a cell, 0 if they are negligible."""
-    seconds, mobile = RATES.seconds.castling, len(home.cell.mobile)
-    return seconds[min(mobile, len(seconds) - 1)] if home.cell.men > _SMALL_MEN else 0.0
+    seconds, mobile = RATES.seconds.castling, len(castling_cell.cell.mobile)
+    return seconds[min(mobile, len(seconds) - 1)] if castling_cell.cell.men > _SMALL_MEN else 0.0
 
 
 def needs(board: chess.Board) -> tuple[float, int]:
     """Return the estimated seconds and bytes of memory to probe a position with castling rights, with packed
     tables."""
-    homes = cells_before(home_of(board), ())
-    large = sum(home.cell.size for home in homes if home.cell.men > _SMALL_MEN and len(home.cell.mobile) > 2)
-    return sum(map(effort, homes)), (RATES.process["castling"] << 20) + memory_of("castling cell", large)
+    cells = cells_before(castling_cell_of(board), ())
+    large = sum(one.cell.size for one in cells if one.cell.men > _SMALL_MEN and len(one.cell.mobile) > 2)
+    return sum(map(effort, cells)), (RATES.process["castling"] << 20) + memory_of("castling cell", large)
 
 
 _MAX_KEPT_BYTES: Final = 1 << 30
@@ -126,7 +127,7 @@ _logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class HomeLayers:
+class RightsLayers:
     """Values and depths of a cell with castling rights, of shape (2 sides to move, slots).
 
     :ivar fresh: fresh values, as codes (``NONE`` where a slot is no position), and depths in plies.
@@ -135,7 +136,7 @@ class HomeLayers:
         rank is smaller. Empty in whole-game mobility.
     """
 
-    home: Home
+    castling_cell: CastlingCell
     fresh: Block
     timed: bool
     accrued: dict[tuple[Side, int], Block]
@@ -166,7 +167,7 @@ class CellStates:
         en passant. They have no depths.
     """
 
-    def __init__(self, layers: HomeLayers, destination: Cell, side: Side, passed: dict[int, Code]) -> None:
+    def __init__(self, layers: RightsLayers, destination: Cell, side: Side, passed: dict[int, Code]) -> None:
         self._layers, self._destination, self._side, self._passed = layers, destination, side, passed
         self.timed = layers.timed and not passed
 
@@ -186,13 +187,13 @@ class CellStates:
         return self._of_destination(Block(value, np.where(alone, fresh.depth, layer.depth)))
 
     def _of_destination(self, block: Block) -> Block:
-        men = [(man.colour, man.kind) for man in self._layers.home.cell.mobile]
+        men = [(man.colour, man.kind) for man in self._layers.castling_cell.cell.mobile]
         stored = Block(*(np.ascontiguousarray(array[self._side]) for array in block))
-        return gathered(self._destination.apart_from(self._layers.home.cell), men, 0, stored)
+        return gathered(self._destination.apart_from(self._layers.castling_cell.cell), men, 0, stored)
 
 
 @dataclass
-class _HomeExits:
+class _CastlingExits:
     """Values and depths of all exits of a cell."""
 
     inheriting: dict[Route, PackedStates | TableStates | CellStates] = field(default_factory=dict)
@@ -220,8 +221,8 @@ class CastlingSolver:
     def __init__(self, values: "Values") -> None:
         self._values, self._resets = values, score_resets(values.variant)
         self._without = WithoutRights(values)
-        self._layers: dict[Home, HomeLayers] = {}
-        self._course = _HomeProgress(set())
+        self._layers: dict[CastlingCell, RightsLayers] = {}
+        self._progress = _CastlingProgress(set())
         # Starting threads takes as long as a layer of a small cell; they end with the solver.
         self._threads = ThreadPoolExecutor(min(processors(), _MAX_THREADS))
 
@@ -233,16 +234,14 @@ class CastlingSolver:
 
         Raises as the look-ups do.
         """
-        home = home_of(board)
+        castling_cell = castling_cell_of(board)
         # If this table is missing, the error names it rather than another one.
-        self._values.table(home.cell.material()[0])
+        self._values.table(castling_cell.cell.material()[0])
         compile_kernels()
-        if (
-            home not in self._layers
-            and sum(layers.nbytes for layers in self._layers.values()) > _MAX_KEPT_BYTES
-        ):
+        kept_bytes = sum(layers.nbytes for layers in self._layers.values())
+        if castling_cell not in self._layers and kept_bytes > _MAX_KEPT_BYTES:
             self._layers.clear()
-        self._course = _HomeProgress(cells_before(home, self._layers))
+        self._progress = _CastlingProgress(cells_before(castling_cell, self._layers))
         return self._goal(board, accrued)
 
     def _goal(self, board: chess.Board, accrued: Code) -> tuple[Code, int | None]:
@@ -250,9 +249,9 @@ class CastlingSolver:
         if board.has_legal_en_passant():
             code = self._by_a_ply(board, accrued)
             return code, 0 if code == accrued else None
-        home = home_of(board)
-        position = CellPosition(board, board.occupied & ~home.cell.standing_mask)
-        code, depth = self._solved(home).goal(position, accrued)
+        castling_cell = castling_cell_of(board)
+        position = CellPosition(board, board.occupied & ~castling_cell.cell.standing_mask)
+        code, depth = self._solved(castling_cell).goal(position, accrued)
         if not self._resets and rank_of_code(accrued) <= rank_of_code(code):
             return accrued, 0
         return code, depth
@@ -267,20 +266,20 @@ class CastlingSolver:
                 found.append(self._goal(position.castling, code_of(held))[0])
         return min(found) if board.turn else max(found)  # the smaller a code, the better for White
 
-    def _solved(self, home: Home) -> HomeLayers:
-        if home not in self._layers:
-            self._layers[home] = self._solve(home)
-            self._course.done(home)
-        return self._layers[home]
+    def _solved(self, castling_cell: CastlingCell) -> RightsLayers:
+        if castling_cell not in self._layers:
+            self._layers[castling_cell] = self._solve(castling_cell)
+            self._progress.done(castling_cell)
+        return self._layers[castling_cell]
 
-    def _solve(self, home: Home) -> HomeLayers:
-        frame = frame_of_cell(home.cell, home.castlings)
-        exits = self._exits(home, list(routes_of(frame)))
+    def _solve(self, castling_cell: CastlingCell) -> RightsLayers:
+        frame = frame_of_cell(castling_cell.cell, castling_cell.castlings)
+        exits = self._exits(castling_cell, list(routes_of(frame)))
         routes = [*exits.inheriting, *exits.fresh]
         (pool,) = pools_of_ends(frame, routes, SomeKnowledge(exits.block), [LOWER])
         game = BoundsGame(frame, pool, resets=self._resets)
         if not self._resets:
-            return HomeLayers(home, game.solve(), exits.timed, {})
+            return RightsLayers(castling_cell, game.solve(), exits.timed, {})
         ranks = game.ranks()
         value = np.stack([values_of_ended(side, ranks[side]) for side in SIDES])
         depth = np.zeros(value.shape, np.uint16)
@@ -299,13 +298,13 @@ class CastlingSolver:
                 of_layer, plies = layers[SIDES[1 - side], rank]
                 value[side][settled] = of_layer[side][settled]
                 depth[side][settled] = plies[side][settled]
-        return HomeLayers(home, Block(value, depth), exits.timed, layers)
+        return RightsLayers(castling_cell, Block(value, depth), exits.timed, layers)
 
-    def _exits(self, home: Home, routes: list[Route]) -> _HomeExits:
+    def _exits(self, castling_cell: CastlingCell, routes: list[Route]) -> _CastlingExits:
         """Return the values and depths of the positions that routes lead to."""
-        exits = _HomeExits()
+        exits = _CastlingExits()
         for route in routes:
-            castlings = remaining_rights(home, route)
+            castlings = remaining_rights(castling_cell, route)
             in_cell = self._in_cell(route, castlings) if castlings else None
             if route.quiet and self._resets:
                 states = exits.inheriting[route] = in_cell or self._without.inheriting(route)
@@ -319,7 +318,7 @@ class CastlingSolver:
 
     def _in_cell(self, route: Route, castlings: tuple[Castling, ...]) -> CellStates:
         """Return the states after a route that leaves castling rights."""
-        layers = self._solved(home_after(route, castlings))
+        layers = self._solved(cell_after(route, castlings))
         return CellStates(layers, route.destination, side_after(route), self._passed(route, castlings))
 
     def _passed(self, route: Route, castlings: tuple[Castling, ...]) -> dict[int, Code]:
@@ -335,24 +334,24 @@ class CastlingSolver:
         return found
 
 
-class _HomeProgress:
+class _CastlingProgress:
     """Logs the number of large cells that remain to be solved, and the estimated time.
 
-    :param homes: all cells to solve.
+    :param cells: all cells to solve.
     """
 
-    def __init__(self, homes: set[Home]) -> None:
+    def __init__(self, cells: set[CastlingCell]) -> None:
         # Small cells take negligible time.
-        self._left = {home for home in homes if effort(home)}
+        self._left = {castling_cell for castling_cell in cells if effort(castling_cell)}
         self._countdown = Countdown(sum(map(effort, self._left)))
         self._countdown.begin({})
         if self._left:
             self._report("to solve with the help of tables")
 
-    def done(self, home: Home) -> None:
+    def done(self, castling_cell: CastlingCell) -> None:
         """Count a cell as solved; log the remaining cells if the last line is old enough."""
-        self._left.discard(home)
-        self._countdown.begin({"cell": effort(home)})
+        self._left.discard(castling_cell)
+        self._countdown.begin({"cell": effort(castling_cell)})
         self._countdown.finish()
         if self._left and time.monotonic() - self._reported >= _PROGRESS_SECONDS:
             self._report("left")

@@ -82,10 +82,8 @@ class Layers:
             if layer is None:
                 try:
                     layer = LayerFile(self._elsewhere.get(key, key[0]), table, accrued, phase, self._cache)
-                except (
-                    FileNotFoundError,
-                    DamagedTableError,
-                ):  # damaged, or made for an earlier build of the table
+                # A layer made for an earlier build of the table counts as damaged.
+                except (FileNotFoundError, DamagedTableError):
                     layer = self._make(key, table, accrued, phase)
                 self._open.put(key, layer)
         return layer

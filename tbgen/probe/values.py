@@ -151,9 +151,7 @@ class Values:
         """Return what :meth:`stored` does for a position with castling rights."""
         with self._rights_lock:
             if self._rights_goal is None:
-                assert self._rights is not None, (
-                    "these values were opened for positions without castling rights"
-                )
+                assert self._rights is not None, "opened for positions without castling rights only"
                 self._rights_goal = self._rights(self)
             code, depth = self._rights_goal(board, code_of(accrued))
         return Goal(of_code(code), depth)

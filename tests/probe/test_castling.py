@@ -15,7 +15,7 @@ from tbgen.board.variant import Variant
 from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.routes import routes_of
 from tbgen.errors import MissingTableError
-from tbgen.probe.castling import home_of, remaining_rights
+from tbgen.probe.castling import castling_cell_of, remaining_rights
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.one_ply import by_probing, one_ply
 from tests.support.packed_tables import PackedTables
@@ -80,9 +80,9 @@ def test_castling_ends_all_rights(row: str) -> None:
     """Castling ends all rights even if the king stays on his square and the other rook has not moved."""
     board = chess.Board(f"4k3/8/8/8/8/8/8/{row} w - - 0 1", chess960=True)
     board.castling_rights = board.rooks
-    home = home_of(board)
-    castled = [route for route in routes_of(frame_of_cell(home.cell, home.castlings)) if route.castled]
-    assert [remaining_rights(home, route) for route in castled] == [(), ()]
+    start = castling_cell_of(board)
+    castled = [route for route in routes_of(frame_of_cell(start.cell, start.castlings)) if route.castled]
+    assert [remaining_rights(start, route) for route in castled] == [(), ()]
     for move in board.generate_castling_moves():
         after = board.copy()
         after.push(move)

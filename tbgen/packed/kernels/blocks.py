@@ -238,7 +238,7 @@ class RowBlock(Struct):
 
 
 @dataclass(frozen=True, eq=False)
-class PackedBuffers(Struct):
+class Buffers(Struct):
     """Buffers of one thread to encode, decode and look up positions."""
 
     squares: Ints
@@ -294,7 +294,7 @@ def function_context(symbol: int, left: int, up: int) -> int:
 
 
 @inlined
-def find_mask(rows: Rows, row: int, at: int, buffers: PackedBuffers) -> None:
+def find_mask(rows: Rows, row: int, at: int, buffers: Buffers) -> None:
     """Fill in the masks and hints of row ``at`` of a block, which do not depend on stored data."""
     block = buffers.block
     mask = row_mask(rows, row, buffers.squares, buffers.image)
@@ -350,7 +350,7 @@ def _read_symbol(
 
 
 @inlined
-def _decode(coding: Coding, functions: bool, number: int, last: int, buffers: PackedBuffers) -> bool:
+def _decode(coding: Coding, functions: bool, number: int, last: int, buffers: Buffers) -> bool:
     """Decode the functions of a block, or its symbols and half depths, up to the slot ``last`` of the block;
     return whether the bytes are undamaged."""
     values, depths, escape_bytes = coding.values, coding.depths, coding.escape_bytes
@@ -393,14 +393,14 @@ def _decode(coding: Coding, functions: bool, number: int, last: int, buffers: Pa
 
 
 @kernel
-def decode_values(coding: Coding, number: int, last: int, buffers: PackedBuffers) -> bool:
+def decode_values(coding: Coding, number: int, last: int, buffers: Buffers) -> bool:
     """Decode the symbols and half depths of a block up to its slot ``last``; return whether the bytes are
     undamaged. The masks must have been found."""
     return _decode(coding, False, number, last, buffers)
 
 
 @kernel
-def decode_functions(coding: Coding, number: int, last: int, buffers: PackedBuffers) -> bool:
+def decode_functions(coding: Coding, number: int, last: int, buffers: Buffers) -> bool:
     """Decode the functions of a block up to its slot ``last``; return whether the bytes are undamaged. The
     masks must have been found and the symbols decoded."""
     return _decode(coding, True, number, last, buffers)

@@ -25,10 +25,10 @@ from tbgen.packed.kernels.blocks import (
     STATE_BYTES,
     TOTAL,
     TOTAL_BITS,
+    Buffers,
     Coding,
     Content,
     Frequencies,
-    PackedBuffers,
     Stream,
     checksum,
     decode_functions,
@@ -102,7 +102,7 @@ def _prefetch_block(rows: Rows, content: Content, number: int, squares: Ints) ->
 
 
 @inlined
-def _read_slots(encoding: Encoding, content: Content, number: int, buffers: PackedBuffers) -> int:
+def _read_slots(encoding: Encoding, content: Content, number: int, buffers: Buffers) -> int:
     """Fill a block from the arrays of the stored side; return its number of positions, -1 if the arrays lack
     a value."""
     rows, block, value, depth, count = encoding.rows, buffers.block, content.value, content.depth, 0
@@ -145,7 +145,7 @@ def _add_bytes(encoding: Encoding, steps: Ints, count: int, number: int, size: i
 
 
 @kernel
-def _list_steps(encoding: Encoding, functions: bool, buffers: PackedBuffers) -> int:
+def _list_steps(encoding: Encoding, functions: bool, buffers: Buffers) -> int:
     """List the steps of the functions of a block, or of its values and depths; return their number."""
     block, steps, above, count = buffers.block, buffers.steps, buffers.above, 0
     nowhere = -1 if functions else NOWHERE
@@ -183,7 +183,7 @@ def _list_steps(encoding: Encoding, functions: bool, buffers: PackedBuffers) -> 
 
 @kernel
 def count_blocks(
-    encoding: Encoding, content: Content, counts: Ints, buffers: PackedBuffers, first: int, end: int
+    encoding: Encoding, content: Content, counts: Ints, buffers: Buffers, first: int, end: int
 ) -> int:
     """Add the frequencies of the steps in the blocks ``first`` to ``end`` - 1 to ``counts``, int64 (steps,);
     return the number of positions, -1 if the arrays lack a value."""
@@ -237,7 +237,7 @@ def encode_blocks(
     content: Content,
     values: Stream,
     functions: Stream,
-    buffers: PackedBuffers,
+    buffers: Buffers,
     first: int,
     end: int,
 ) -> tuple[int, int]:
@@ -256,7 +256,7 @@ def encode_blocks(
 
 @kernel
 def _store_or_compare(
-    coding: Coding, content: Content, compared: bool, buffers: PackedBuffers, slot: int, place: int
+    coding: Coding, content: Content, compared: bool, buffers: Buffers, slot: int, place: int
 ) -> bool:
     """Write one position of a block to the arrays, or compare it with them; return whether it is valid."""
     block, symbol = buffers.block, int64(buffers.block.symbol[place])
@@ -282,7 +282,7 @@ def _store_or_compare(
 
 @kernel
 def decode_blocks(
-    coding: Coding, content: Content, compared: bool, buffers: PackedBuffers, first: int, end: int
+    coding: Coding, content: Content, compared: bool, buffers: Buffers, first: int, end: int
 ) -> bool:
     """Decode the blocks ``first`` to ``end`` - 1 to the arrays, by slot, or compare them with the arrays.
 

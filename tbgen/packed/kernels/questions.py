@@ -21,8 +21,8 @@ from tbgen.packed.kernels.blocks import (
     BLOCK_SLOTS,
     CAPTURE,
     SELF,
+    Buffers,
     Coding,
-    PackedBuffers,
     decode_functions,
     decode_values,
     find_mask,
@@ -116,9 +116,7 @@ def slot_of(rows: Rows, question: int, squares: Ints) -> int:
 
 
 @kernel
-def _ask_children(
-    rows: Rows, phase: int, moves: int, batch: Batch, number: int, buffers: PackedBuffers
-) -> None:
+def _ask_children(rows: Rows, phase: int, moves: int, batch: Batch, number: int, buffers: Buffers) -> None:
     """Ask about the positions after the quiet moves in ``buffers.moves``; the other moves are captures.
 
     A function is needed if the accrued score is inherited. It is not if the position rank is smaller, or if
@@ -145,7 +143,7 @@ def _ask_children(
 
 
 @kernel
-def ask(rows: Rows, batch: Batch, buffers: PackedBuffers, first: int, end: int) -> None:
+def ask(rows: Rows, batch: Batch, buffers: Buffers, first: int, end: int) -> None:
     """Find the questions of the positions ``first`` to ``end`` - 1 of a batch, and fill in ``end``, ``rank``
     and ``zeroing``. Positions with an accrued score ask for functions too."""
     for number in range(first, end):
@@ -162,7 +160,7 @@ def ask(rows: Rows, batch: Batch, buffers: PackedBuffers, first: int, end: int) 
 
 
 @kernel
-def answer(coding: Coding, batch: Batch, order: Ints, buffers: PackedBuffers, first: int, end: int) -> None:
+def answer(coding: Coding, batch: Batch, order: Ints, buffers: Buffers, first: int, end: int) -> None:
     """Answer the questions with the indices ``order[first:end]``. Neighbouring questions to one block are
     answered together; the block is decoded only up to the last slot that they need."""
     rows, block = coding.rows, buffers.block
@@ -195,7 +193,7 @@ UNSTORED = -2
 
 
 @inlined
-def _stored(coding: Coding, batch: Batch, at: int, filled: bool, buffers: PackedBuffers) -> tuple[int, int]:
+def _stored(coding: Coding, batch: Batch, at: int, filled: bool, buffers: Buffers) -> tuple[int, int]:
     """Value and depth of the position of the stored side that the question ``at`` is about.
 
     The value is DAMAGED if it is unavailable. It is UNSTORED if the best capture gives it and captures are
@@ -235,7 +233,7 @@ def _of_function(coding: Coding, batch: Batch, at: int, accrued: int) -> int:
 
 
 @inlined
-def _derived(coding: Coding, batch: Batch, number: int, buffers: PackedBuffers) -> tuple[int, int]:
+def _derived(coding: Coding, batch: Batch, number: int, buffers: Buffers) -> tuple[int, int]:
     """W, or DAMAGED, and D of a position of the derived side that is no exception, by the rule of
     ``tbgen.packed.kernels.derive``."""
     side, rank = 1 - coding.rows.side, batch.rank[number]
@@ -261,7 +259,7 @@ def _derived(coding: Coding, batch: Batch, number: int, buffers: PackedBuffers) 
 
 
 @inlined
-def _inherited(coding: Coding, batch: Batch, number: int, filled: bool, buffers: PackedBuffers) -> int:
+def _inherited(coding: Coding, batch: Batch, number: int, filled: bool, buffers: Buffers) -> int:
     """V(P, A) of a position of the derived side; DAMAGED if it is unavailable, UNSTORED if captures of
     positions after its moves must be looked up first."""
     side, accrued, best, complete = 1 - coding.rows.side, batch.accrued[number], -1, True
@@ -281,7 +279,7 @@ def _inherited(coding: Coding, batch: Batch, number: int, filled: bool, buffers:
 
 
 @kernel
-def follow(coding: Coding, batch: Batch, filled: bool, buffers: PackedBuffers) -> None:
+def follow(coding: Coding, batch: Batch, filled: bool, buffers: Buffers) -> None:
     """Find the values and depths of a batch from the answers to its questions.
 
     If ``filled``, only values that were UNSTORED before are found, with the captures in ``capture``. Else
