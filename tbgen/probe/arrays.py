@@ -152,15 +152,15 @@ def _inherits(layout: Layout, side: Codes, slots: NDArray[np.int64], accrued: Co
     from tbgen.packed.tables import ensure_compiled
 
     ensure_compiled()
-    own, rank = np.zeros(len(slots), np.int64), np.minimum(accrued, 255 - accrued)
+    ranks, accrued_rank = np.zeros(len(slots), np.int64), np.minimum(accrued, 255 - accrued)
     for mover in SIDES:
         rows = np.flatnonzero(side == mover)
-        own[rows] = ranks_of(layout, mover, slots[rows], processors())
-    ended = np.flatnonzero((own >= 2) & (rank < 2))
+        ranks[rows] = ranks_of(layout, mover, slots[rows], processors())
+    ended = np.flatnonzero((ranks >= 2) & (accrued_rank < 2))
     if len(ended):
-        raise UsageError(f"{len(ended)} of the accrued scores end the game, and there it goes on")
-    is_own = (own == rank) & ((accrued > NONE) == (side == 0))
-    return np.asarray((accrued != NONE) & (own >= 2) & (rank <= own) & ~is_own)
+        raise UsageError(f"{len(ended)} of the accrued scores end the game, but their positions do not")
+    is_position_score = (ranks == accrued_rank) & ((accrued > NONE) == (side == 0))
+    return np.asarray((accrued != NONE) & (ranks >= 2) & (accrued_rank <= ranks) & ~is_position_score)
 
 
 def _held(accrued: Any, count: int) -> Codes:
