@@ -16,6 +16,8 @@ from tests.support.paths import ROOT
 PAGES = {path: path.read_text() for path in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"))}
 RETIRED = re.compile(r"\bown (?:score|rank)|\brooms?\b", re.IGNORECASE)
 """Earlier words for a position score, its rank, a package, space and memory."""
+UNREVISED = ("packed", "probe")
+"""Packages whose texts still have such words."""
 
 
 def made(builder: str, place: Path) -> Path:
@@ -81,6 +83,20 @@ def test_paths_that_are_named_are_there() -> None:
     assert [path for path in named if not (ROOT / path.replace("/NAME.py", "")).exists()] == []
 
 
+def test_files_and_private_names_that_are_named_are_there() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    folders = [ROOT / name for name in ("tbgen", "tests", "scripts", "benchmarks", "native", "docs")]
+    files = {path for folder in folders for path in folder.rglob("*.*") if "__pycache__" not in path.parts}
+    sources = " ".join(path.read_text() for path in files if path.suffix in (".py", ".c", ".js"))
+    names = {path.name for path in (*files, *ROOT.iterdir())} | {"NAME.py"}
+    modules = re.findall(r"`(?:[\w-]+/)*([\w-]+\.(?:py|c|js|html|svg|toml|txt))`", text)
+    private = re.findall(r"`(?:\w+\.)?(_\w+)`", text)
+    assert modules
+    assert private
+    assert [name for name in modules if name not in names] == []
+    assert [name for name in private if not re.search(rf"\b{name}\b", sources)] == []
+
+
 def test_the_citation_and_the_changelog_are_of_this_version() -> None:
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
@@ -96,3 +112,11 @@ def test_the_words_of_the_glossary_are_in_use_and_retired_ones_are_not() -> None
     used = re.sub(r"(?<=[a-z])(?=[A-Z])|[\s_-]+", " ", pages + code).lower()
     assert [term for term in terms if term.lower().replace("-", " ") not in used] == []
     assert RETIRED.findall(re.sub(r"(?s)```.*?```|`.*?`", "", pages)) == []
+
+
+def test_sources_have_no_retired_words_and_docstrings_name_things() -> None:
+    folder = ROOT / "tbgen"
+    for path in folder.rglob("*.py"):
+        if path.relative_to(folder).parts[0] not in UNREVISED:
+            text = path.read_text()
+            assert (RETIRED.findall(text), re.findall(r'"""What ', text)) == ([], []), path

@@ -388,7 +388,7 @@ class LoadedTable:
 
     @property
     def bytes(self) -> int:
-        """What it takes in memory."""
+        """Size in memory in bytes."""
         return sum(each.nbytes for each in vars(self).values())
 
     @property

@@ -103,4 +103,4 @@ def test_better_bounds_are_kept(small: Path) -> None:
     assert (known.value == value).all()
     cells.add(Bounds(cell, np.broadcast_to(value[:1], value.shape), np.broadcast_to(depth[:1], depth.shape)))
     assert cells.has_values(cell)
-    assert check_source(cells, [Route(SIDES[0], 0, cell)], 29, None) > 0
+    assert check_source(cells, [Route(SIDES[0], 0, cell)], 29, None)[0] > 0

@@ -76,7 +76,7 @@ def test_looked_up_positions_are_those_of_plain_tables(own: Path, tables: Path, 
             for source in (some, plain):
                 assert is_same(source.block(route, 0), whole, there=True)
         assert sides == {*SIDES}
-        assert check_source(plain, routes_of(lineup_of_cell(cell)), 97, plain_ones) > 0
+        assert check_source(plain, routes_of(lineup_of_cell(cell)), 97, plain_ones)[0] > 0
         assert some.nbytes < 3 * layout_of(Material.parse("KPvK")).phase_size, "no phase is decoded"
 
 

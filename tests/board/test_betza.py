@@ -1,10 +1,13 @@
 """Descriptions of men: names, steps, and invalid descriptions."""
 
+import re
+
 import pytest
 
 from tbgen.board.kinds import ATOMS, KINDS, reach
 from tbgen.board.material import described, worth_of
 from tbgen.verify.geometry import reach_of, steps_of
+from tests.support.paths import ROOT
 from tests.support.refusals import refusal
 
 
@@ -16,7 +19,7 @@ def test_names_have_as_few_letters_as_possible() -> None:
 
 
 def test_solver_and_proof_read_descriptions_alike() -> None:
-    for name in ("W", "WF", "WD", "BD", "BDD", "RN", "BN", "QN", "NN", "RD", "FAA", "WHHCCZZG"):
+    for name in ("W", "WF", "WD", "BD", "BDD", "RN", "BN", "QN", "NN", "RD", "FAA", "WHHCCZZG", *ATOMS):
         assert list(reach(described(name))) == reach_of(steps_of(f"[{name}]")), name
     for kind in KINDS:  # and men of chess can be described
         assert reach(described(kind.name)) == reach(kind), kind
@@ -27,6 +30,14 @@ def test_atoms_leap_as_far_as_their_names_say() -> None:
         steps = described(atom).leaps
         assert {tuple(sorted(map(abs, step), reverse=True)) for step in steps} == {(x, y)}
         assert len(steps) == (4 if y in (0, x) else 8)
+
+
+def test_the_documentation_has_every_letter_in_its_order() -> None:
+    page = (ROOT / "docs" / "described.md").read_text()
+    assert re.findall(r"^\| (\w) \| (\d), (\d) \|", page, re.MULTILINE) == [
+        (letter, str(x), str(y)) for letter, (x, y) in ATOMS.items()
+    ]
+    assert f"in the order {' '.join('QRB' + ''.join(ATOMS))}." in " ".join(page.split())
 
 
 def test_what_tables_cannot_have_is_refused() -> None:

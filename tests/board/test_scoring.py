@@ -21,10 +21,11 @@ from tbgen.board.scoring import (
     parse_cutoff,
     points,
 )
+from tbgen.cli.options import ScoringOptions
 from tbgen.errors import UsageError
 from tbgen.probe.documents import points_document
 from tests.support.exhaustive import sample
-from tests.support.paths import DATA
+from tests.support.paths import DATA, ROOT
 from tests.support.refusals import refusal
 
 # Points as cuteRMob, the r-mobility fork of Cute Chess, gives them: 29 scores, 2 cutoffs, 12 komis.
@@ -182,6 +183,12 @@ def test_komi_above_the_cutoff_goes_to_its_colour_where_nothing_counts() -> None
     assert points("-G5.5", "komi", "G6.0", "G6.25") == (0, 1)
     assert points("-G7.0", "komi", "G6.0", "G6.0") == (0.5, 0.5)
     assert points("-G7.0", "komi", "G6.0", "G5.75") == (0, 1)
+
+
+def test_help_and_documentation_have_every_scheme() -> None:
+    words = set(re.findall(r"\w+", ScoringOptions.__doc__ or ""))
+    rows = re.findall(r"^\| `(\w+)`", (ROOT / "docs" / "referee.md").read_text(), re.MULTILINE)
+    assert set(Scheme) <= words & set(rows)
 
 
 def test_names_of_scorings() -> None:

@@ -75,6 +75,19 @@ def test_the_document_names_formats_and_versions(schema: Schema) -> None:
     assert schema is LAYER or schema.version == TABLE.version
 
 
+def test_other_datasets_need_another_version() -> None:
+    """Readers require every dataset, so files with others would else count as damaged."""
+    names = [" ".join(one.name for one in schema.datasets) for schema in (TABLE, PACKED)]
+    assert (TABLE.version, *names) == (
+        3,
+        "placements value depth accrued/mask accrued/start accrued/rank accrued/value accrued/depth "
+        "ep/config ep/value ep/depth",
+        "placements fresh/count fresh/code fresh/value_share fresh/depth_share fresh/length fresh/check "
+        "fresh/data exception/step exception/value exception/depth accrued/start accrued/from accrued/value "
+        "accrued/share accrued/length accrued/check accrued/data ep/config ep/value ep/depth",
+    )
+
+
 def test_the_document_names_the_slots_of_a_block() -> None:
     assert f"by holder, side and block of {BLOCK_SLOTS} slots: number of runs before the block |" in _DOCUMENT
 

@@ -17,15 +17,20 @@ from tbgen.probe.tablebase import Tablebase
 from tests.support.same_bounds import is_same
 
 
-def check_source(source: ExitSource, routes: Iterable[Route], step: int, tables: Tablebase | None) -> int:
+def check_source(
+    source: ExitSource, routes: Iterable[Route], step: int, tables: Tablebase | None
+) -> tuple[int, int]:
     """Compare blocks with what the source says of single positions, and with tables, for all images of the
-    routes that it knows; return of how many positions it says more than nothing.
+    routes that it knows.
+
+    Return the numbers of positions of which blocks, and bounds with any accrued score, say something.
 
     :param step: one slot in so many is looked at.
     :param tables: tell values and depths of the positions that they hold; None for cells that rest on what
         is open, whose depths promise nothing.
     """
-    told, held = 0, set[Material](() if tables is None else tables.materials)
+    told, universally = 0, 0
+    held = set[Material](() if tables is None else tables.materials)
     for route in (seen(route.unrestricted, symmetry) for route in routes for symmetry in IMAGES):
         if not source.knows(route):
             continue
@@ -42,9 +47,10 @@ def check_source(source: ExitSource, routes: Iterable[Route], step: int, tables:
             universal = [source.universal_bounds(view) or WORST for view in views]
             assert all(bounds.covers(claims) for bounds in universal), (route, slot)
             told += claims != WORST
+            universally += any(bounds != WORST for bounds in universal)
             if tables is not None and views and Material.of_board(views[0].board)[0] in held:
                 check_claims(blocks, slot, tables.probe(views[0].board, FRESH))
-    return told
+    return told, universally
 
 
 def check_claims(blocks: Sequence[Block | None], slot: int, truth: ProbeResult) -> None:

@@ -12,7 +12,8 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from tbgen.web.app import make_app
-from tbgen.web.endpoints import openapi
+from tbgen.web.endpoints import ENDPOINTS, openapi
+from tbgen.web.exchange import NOT_KEPT
 from tbgen.web.settings import Settings
 from tests.support.paths import ROOT, rows
 
@@ -55,6 +56,10 @@ def test_answers_are_as_described(api: TestClient) -> None:
         for body in (text, "nonsense"):
             response = api.post(path, content=body)
             check(described(path, "post", response.status_code), response.json())
+
+
+def test_no_cache_keeps_answers_to_posted_requests() -> None:
+    assert [each.path for each in ENDPOINTS if each.body and each.caching != NOT_KEPT] == []
 
 
 def test_the_description_tells_good_answers_from_bad(api: TestClient) -> None:

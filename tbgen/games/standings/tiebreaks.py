@@ -293,7 +293,7 @@ _ROWS: Final = (
         fewest=True,
         per_game=False,
     ),
-    Tiebreak("wins", "wins", "wins (+)", _of_player(lambda p: p.results.wins)),
+    Tiebreak("wins", "+", "wins (+)", _of_player(lambda p: p.results.wins)),
     Tiebreak("black-wins", "B wins", "wins with Black", _of_player(lambda p: p.colours[False].results.wins)),
     Tiebreak("double-wins", "2 wins", "pairs won twice", _of_player(lambda p: p.pairs.halves[4])),
     Tiebreak("sb", "SB", "Sonneborn-Berger (SB)", _sonneborn_berger, Dependence.POINTS),

@@ -8,13 +8,14 @@ from itertools import combinations, product
 from random import Random
 from typing import Any
 
+from tbgen.board.score import GScore
 from tbgen.board.scoring import Scheme
 from tbgen.cli.score import run
 from tbgen.games.outcome import Basis
 from tbgen.games.standings import GameRecord, standings
 from tbgen.games.standings.orders import ORDERS
 from tbgen.games.standings.tables import tables
-from tbgen.games.standings.tiebreaks import BALANCES, TIEBREAKS, Field, Lead
+from tbgen.games.standings.tiebreaks import BALANCES, TIEBREAKS, Dependence, Field, Lead
 from tbgen.games.tagging import tag_games
 from tests.support.exhaustive import sample
 from tests.support.paths import ROOT
@@ -208,6 +209,25 @@ def test_the_documentation_has_every_tiebreak_and_order() -> None:
         listed = re.findall(r"`([\w.-]+)`", described[name].split("|")[1])
         assert tuple(listed) == order.tiebreaks or (name == "points" and not listed)
     assert {*TIEBREAKS, BALANCES} <= set(described)
+    assert [row for row in TIEBREAKS.values() if f"`{row.title}`" not in described[row.key]] == []
+
+
+def test_rows_are_consistent() -> None:
+    """Of sums over games a better value never adds less, whatever the scheme; titles tell columns apart."""
+    titles = [row.title for row in TIEBREAKS.values()]
+    assert len(titles) == len(set(titles))
+    assert [row.key for row in TIEBREAKS.values() if row.depends is Dependence.VALUES and not row.term] == []
+    values, record = (
+        sorted(GScore(rank, white) for rank in range(30) for white in (True, False)),
+        match("A", "B"),
+    )
+    for scheme, lead, row in product(Scheme, Lead, TIEBREAKS.values()):
+        if row.term is not None and row.rank is None:
+            field = Field(lead, scheme, {})
+            terms = [row.term(field, record, value, True) for value in values]
+            assert terms == sorted(terms), (row.key, scheme)
+            terms = [row.term(field, record, value, False) for value in values]
+            assert terms == sorted(terms, reverse=True), (row.key, scheme)
 
 
 def test_the_help_names_them_all() -> None:
