@@ -17,6 +17,7 @@ from tbgen.beyond.budget import Budget, SolvingInterruptedError, Stop
 from tbgen.beyond.kept import DEFAULT_BYTES, KeptCells
 from tbgen.beyond.results import Effort, SolveResults, StateName
 from tbgen.beyond.structures import Mobile, cells_below, seconds_to_solve, sets_to_try
+from tbgen.board.fen import parse_fen
 from tbgen.board.material import MAX_MEN, Material
 from tbgen.board.rules import validate
 from tbgen.board.score import GScore, to_gscore
@@ -24,7 +25,7 @@ from tbgen.board.scoring import ANYTHING, ProvedValue, ScoreInterval
 from tbgen.board.variant import Variant
 from tbgen.cells.cell import Cell
 from tbgen.errors import TbgenError, UsageError
-from tbgen.probe.states import accrued_in_r, read_chess
+from tbgen.probe.states import accrued_in_r
 from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import Tablebase
 from tbgen.progress import SolveProgress, SolveStage, silent_solving
@@ -69,9 +70,10 @@ def job_of(text: str, accrued: GScore | None, tables: Tablebase, name: str = "")
     :param accrued: the accrued score; None for that of the FEN or, without one, the position score.
     :raises UsageError: if the FEN or the score is invalid.
     """
-    board, stated = read_chess(text, accrued, Variant.R_MOBILITY)
-    validate(board)
-    return Job(board, to_gscore(accrued_in_r(board, stated)), tables, name=name)
+    fen = parse_fen(text)
+    validate(fen.board)
+    stated = fen.accrued_in(Variant.R_MOBILITY) if accrued is None else accrued
+    return Job(fen.board, to_gscore(accrued_in_r(fen.board, stated)), tables, name=name)
 
 
 def merged_jobs(jobs: Iterable[Job]) -> list[Job]:

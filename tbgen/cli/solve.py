@@ -113,6 +113,14 @@ class SolveOptions(OptionGroup):
         """
         return nullcontext() if self.results is None else open_results(self.results, "--results")
 
+    def say_note(self, text: str, name: str = "") -> None:
+        """Print on stderr why the seventh field of a FEN is ignored, if it is.
+
+        :param name: the name of the position among several.
+        """
+        if self.accrued is None and (note := parse_fen(text).note(Variant.R_MOBILITY)):
+            say(f"tbgen: {name}{': ' if name else ''}{note}")
+
     @property
     def means(self) -> Means:
         """The means of solving many positions; with workers, the number of kept cells is not limited."""
@@ -193,6 +201,7 @@ class PositionBatch:
             try:
                 job = job_of(text, self.options.accrued, tables, f"position {place}")
                 jobs.setdefault(job.state, []).append((place, job))
+                self.options.say_note(text, job.name)
             except TbgenError as error:
                 worst = max(worst, error.exit_code)
                 self._add(place, error_document(text, error))
@@ -260,6 +269,7 @@ def print_estimate(texts: Sequence[str], options: SolveOptions) -> int:
         for text in texts:
             try:
                 board = job_of(text, options.accrued, tables).board
+                options.say_note(text, text if len(texts) > 1 else "")
                 roots.append(roots_of(board, options.memory, options.mobile))
             except TbgenError as error:
                 if len(texts) == 1:
@@ -382,9 +392,8 @@ def _solve_one(text: str, options: SolveOptions, halt: KeyboardInterrupt | Tbgen
     from tbgen.beyond.statements import solution_document
     from tbgen.cli.solution import hold_text, print_stage, solution_text, write_pictures
 
+    options.say_note(text)
     fen, means, scoring = parse_fen(text), options.means, options.points.scoring
-    if options.accrued is None and (note := fen.note(Variant.R_MOBILITY)):
-        say(f"tbgen: {note}")
     seconds, most = Budget.seconds if options.time is None else options.time, None if halt is None else 0
     with ProgressLine() as shown:
         try:

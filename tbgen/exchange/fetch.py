@@ -18,7 +18,7 @@ from typing import Final, Protocol
 
 from tbgen.board.material import Material, closure
 from tbgen.board.variant import Variant
-from tbgen.errors import DamagedTableError, MissingTableError, TbgenError
+from tbgen.errors import DamagedTableError, MissingTableError, TbgenError, build_command
 from tbgen.exchange.published import (
     LIST_NAME,
     MAX_LIST_BYTES,
@@ -119,7 +119,7 @@ def plan(
     present: list[PublishedFile] = []
     different: list[PublishedFile] = []
     for variant in variants:
-        missing = []
+        missing: list[tuple[str, bool]] = []
         expected = named or [table.parsed_material for table in published.tables if table.rules is variant]
         for number, material in enumerate(expected, 1):
             path = table_path(directory, material.name, variant)
@@ -130,24 +130,32 @@ def plan(
             if table is not None:
                 (wanted if digest is None else present if digest == table.digest else different).append(table)
             elif digest is None:
-                missing.append(f"{material} (damaged in {directory})" if path.exists() else material.name)
+                missing.append((material.name, path.exists()))
         if missing:
-            raise NotPublishedError(place, [variant], missing)
+            raise NotPublishedError(place, [variant], missing, directory)
     if not (named or wanted or present or different):
-        raise NotPublishedError(place, variants, [])
+        raise NotPublishedError(place, variants, [], directory)
     return FetchPlan(directory, tuple(wanted), tuple(present), tuple(different))
 
 
 class NotPublishedError(TbgenError):
-    """The set lacks requested tables, or sub-tables of these."""
+    """The set lacks requested tables, or sub-tables of these.
+
+    :param missing: names of these tables, and whether the directory has a damaged one.
+    """
 
     exit_code = MissingTableError.exit_code
     code = MissingTableError.code
 
-    def __init__(self, place: str, variants: Sequence[Variant], missing: list[str]) -> None:
-        lacks = f"lacks {names_text(missing)}" if missing else "has no tables"
+    def __init__(
+        self, place: str, variants: Sequence[Variant], missing: Sequence[tuple[str, bool]], directory: Path
+    ) -> None:
+        names = [f"{name} (damaged in {directory})" if damaged else name for name, damaged in missing]
+        lacks = f"lacks {names_text(names)}" if missing else "has no tables"
         rules = " or ".join(variants)
-        remedy = "name tables that do without, or build them with tbgen build" if missing else "choose others"
+        force = ["--force"] if any(damaged for _, damaged in missing) else []
+        command = build_command([*force, *(name for name, _ in missing)], directory, variants[0])
+        remedy = f"name tables without them, or build them with: {command}" if missing else "choose others"
         super().__init__(f"the set of {place} {lacks} for the rules {rules}: {remedy}")
 
 

@@ -22,6 +22,7 @@ import chess.engine
 from chess.engine import Cp, Mate, Score
 
 from tbgen.documents import spaced
+from tbgen.system.processes import end_all
 
 _MAX_LINE_BYTES: Final = 1 << 16
 """Length to which lines are cut."""
@@ -153,7 +154,8 @@ class Uci(chess.engine.UciProtocol):
     def process_exited(self) -> None:
         """Give up an engine that has terminated, after a delay in which its last output is read."""
         code = self.transport.get_returncode() if self.transport is not None else None
-        self.loop.call_later(_LAST_OUTPUT_SECONDS, self.give_up, f"it has ended with code {code}")
+        delay = 0.0 if self.lost else _LAST_OUTPUT_SECONDS
+        self.loop.call_later(delay, self.give_up, f"it has ended with code {code}")
 
     def _process(self, raw: bytes, now: float) -> None:
         if self._log is not None:
@@ -197,9 +199,17 @@ class Uci(chess.engine.UciProtocol):
             self.give_up(f"its line cannot be read: {error}")
 
     def give_up(self, reason: str) -> None:
-        """Stop using the engine; python-chess then cancels all waiting commands."""
+        """Stop using the engine; python-chess then cancels all waiting commands.
+
+        The transport is closed only after the process has ended. Before, its ``close`` would take the exit
+        code that asyncio is waiting for, and asyncio would print a warning.
+        """
         self.failure = self.failure or reason
-        if self.transport is not None:
+        if self.transport is None:
+            return
+        if self.transport.get_returncode() is None:
+            end_all(self.transport.get_pid())
+        else:
             self.transport.close()
 
     def _limit_rate(self, size: int, now: float) -> None:

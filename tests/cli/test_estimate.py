@@ -36,6 +36,18 @@ def test_a_table_holds_it(capsys: Capture, three_men: Path) -> None:
     assert text == "cells     none: tables hold the position\n"
 
 
+def test_an_ignored_score_is_told_without_the_source(
+    capsys: Capture, three_men: Path, tmp_path: Path
+) -> None:
+    """Its sentence stands alone for one position, and after the name of the position among several."""
+    fen, several = "4k3/8/8/8/8/P7/8/4K3 w - - 0 1 G4.5", tmp_path / "several.fen"
+    several.write_text(f"{fen}\n{fen}\n")
+    _, (told,) = said(capsys, 0, "solve", fen, "--estimate", "--dir", three_men)
+    assert told.startswith("tbgen: the seventh field G4.5 does not count: the halfmove clock is 0")
+    _, found = said(capsys, 0, "solve", several, "--estimate", "--dir", three_men)
+    assert found == [told.replace("tbgen:", f"tbgen: {fen}:")] * 2
+
+
 def test_many_positions(capsys: Capture, tmp_path: Path) -> None:
     """Cells needed by several positions count once; errors are reported, and the others are estimated."""
     file = tmp_path / "some.fen"
