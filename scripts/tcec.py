@@ -68,10 +68,10 @@ class Event(NamedTuple):
 
 
 FRC_6: Final = (
-    " They are TCEC's for another event of that month; Minic, which went on to the next round, is second by "
-    "them and not by r-mobility."
+    " TCEC used them for another event of that month. By them Minic, which advanced, is second, and by "
+    "r-mobility third."
 )
-FRD_1: Final = " As before; rofChade went on as the third of three."
+FRD_1: Final = " These rules, too, are from another event; rofChade advanced as the last of three qualifiers."
 DECIDED: Final = (
     Event("TCEC_Season_18_-_Top_of_The_Top_Bonus", "Top 4 bonus of season 18 (July 2020)", "tcec-s19"),
     Event("TCEC_Season_21_-_Frc4_League_D", "FRC 4, League D (December 2021)", "tcec"),
@@ -230,13 +230,13 @@ def _beginning() -> Iterator[str]:
     yield "# TCEC's games by r-mobility"
     yield (
         "This page is for followers of the [Top Chess Engine Championship](https://tcec-chess.com) (TCEC). "
-        "After it you know which events r-mobility has decided, and which draws best play would have turned. "
-        "The standings of any event by TCEC's rules come from one command:"
+        "It shows which events r-mobility has decided, and in which draws best play would have changed the "
+        "side ahead. The standings of any event by TCEC's rules come from one command:"
     )
     yield "```\ntbgen score EVENT.pgn --order tcec\n```"
     yield (
-        "TCEC plays by the rules of chess. More than half of its games are drawn, so engines often have "
-        "equally many points at the end. Since season 19 (August 2020) TCEC's rules break such ties by "
+        "TCEC plays by the rules of chess. More than half of its games are drawn, so engines often finish "
+        "with the same number of points. Since season 19 (August 2020) TCEC's rules break such ties by "
         "r-mobility, too. A draw then gives a little more than half a point to the side that left its "
         "opponent fewer moves: 0.75 points for a stalemate (G0.5), 0.625 for one move and check (G1.0), "
         "0.5039 for three moves and no check (G3.5). Black's scores have a minus. The lowest score since the "
@@ -250,19 +250,19 @@ def _decided(events: Mapping[str, Sequence[GameRecord]]) -> Iterator[str]:
     yield "## Decided by r-mobility"
     yield (
         f"Four engines played {len(events[bonus.file])} games in the {bonus.title}. {first.name} and "
-        f"{second.name} had equally many points, and were level by all tiebreaks of chess: the games between "
-        "them (direct), wins and Sonneborn-Berger (SB). R-mobility separated them: "
-        f"{_sum(first)} points against {_sum(second)}. In brackets are the places by wins, Sonneborn-Berger "
-        "or r-mobility, each after direct encounters."
+        f"{second.name} had the same number of points, and were level by all tiebreaks of chess: the games "
+        "between them (direct), wins and Sonneborn-Berger (SB). R-mobility separated them: "
+        f"{_sum(first)} points against {_sum(second)}. A number in brackets is the place that the "
+        "player would have if this column were the next tiebreak after direct encounters."
     )
     yield from _ties(bonus, events[bonus.file])
     yield (
         "[TCEC's wiki](https://wiki.chessdom.org/R-Mobility) of November 2020 says that this was the only "
         "event in which the tiebreak was needed. Since then it has been needed again, as in two of the "
-        f"events below (season 20, league 3, and FRC 5, league B). In the {league.title} three engines were "
-        "level for the last of two places in the next round, also in the games between them, and Berserk "
-        "went on. The next tiebreak then was r-mobility, and it puts Berserk first. By wins Stoofvlees would "
-        "have gone on; by Sonneborn-Berger Berserk and Minic would still have been level."
+        f"events below (season 20, league 3, and FRC 5, league B). In the {league.title} three engines "
+        "were level, also in the games between them, on the last of two qualifying places, and Berserk "
+        "advanced. The next tiebreak then was r-mobility, and it puts Berserk first. By wins Stoofvlees "
+        "would have advanced; by Sonneborn-Berger Berserk and Minic would still have been level."
     )
     yield from _ties(league, events[league.file])
 
@@ -271,15 +271,15 @@ def _others(events: Mapping[str, Sequence[GameRecord]]) -> Iterator[str]:
     changed = [event.title for event in OTHERS if _changes(event, events[event.file])]
     yield "## Ten other events"
     yield (
-        "The tables list the players that share their points with others, and their places by the rules of "
-        f"the event. R-mobility would have given other places in {len(changed)} of the {len(OTHERS)} events: "
-        f"{'; '.join(changed)}."
+        "The tables list the players that finished level on points with others, and their places by the "
+        f"rules of the event. R-mobility would have given other places in {len(changed)} of the "
+        f"{len(OTHERS)} events: {'; '.join(changed)}."
     )
     yield (
         "Most draws are stopped with more men than the tables have. They count as their accrued score, "
         "which is not proved: best play can change a draw by a quarter of a point, as the next chapter "
-        "shows. The sentence below each table names the places that depend on such games if their values may "
-        "be anything, even mate. Rules are named as in `tbgen score --order` ([sources](scoring.md))."
+        "shows. The sentence below each table names the places that could change if such games had any "
+        "other values, even mate. Rules are named as in `tbgen score --order` ([sources](scoring.md))."
     )
     for event in OTHERS:
         order = ORDERS[event.rules]
@@ -298,7 +298,7 @@ def _order(tiebreak: str) -> Order:
 
 
 def _ties(event: Event, games: Sequence[GameRecord]) -> Iterator[str]:
-    """Yield the players that share their points, in the order of the event, and how certain places are."""
+    """Yield the players that are level on points, in the order of the event, and how certain places are."""
     result = standings(games, order=ORDERS[event.rules])
     field = Field.of(result.players, Lead.CHESS, Scheme.EXPONENTIAL)
     shared = Counter(player.results.classical for player in result.players)
@@ -379,7 +379,8 @@ def _draws(draws: Draws, pictures: dict[str, str]) -> Iterator[str]:
     bare = [draw for draw in draws.known if len(draw.board.piece_map()) == 2]
     yield (
         f"Often the last capture has just given the score to the wrong side: {len(bare)} draws ended with "
-        f"bare kings, and best play turns {sum(draw.turned for draw in bare)} of them."
+        f"bare kings, and in {sum(draw.turned for draw in bare)} of them best play gives it "
+        "to the other side."
     )
     ordered = sorted(draws.known, key=lambda draw: (-draw.change, -len(draw.line)))
     first, final = ordered[0], next((draw for draw in ordered if "Superfinal" in draw.event), None)
