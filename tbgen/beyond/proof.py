@@ -265,7 +265,7 @@ class _ProvedExits:
         self._found: dict[tuple[object, ...], Block | None] = {}
         self._copied = SomeKnowledge(self._copy, self.bound)
         self.proved: list[int] = []
-        """Numbers of positions whose bounds were proved from the next captures and pawn moves, by block."""
+        """Number of positions whose bounds were proved from the next captures and pawn moves, by block."""
 
     def block(self, route: Route, end: int) -> Block | None:
         """Return the block of a route at one end, after proving it."""

@@ -66,7 +66,7 @@ def _attacks(
 ) -> tuple[chess.Bitboard, chess.Bitboard, chess.Bitboard]:
     """Return the squares that a side attacks, its men that give check, and its line pieces aimed at the king.
 
-    The king is no blocker: squares behind it on a line of attack are attacked too.
+    The king does not block: squares behind it on a line of attack are attacked too.
     """
     attacked = checkers = pinners = 0
     occupied = board.occupied ^ king

@@ -68,7 +68,7 @@ def _read_settings(ctx: click.Context, _param: click.Parameter, path: Path | Non
     defaults: dict[str, Any] = {}
     for name, value in {} if path is None else settings_of_toml(path).items():
         if name not in by_name:
-            raise UsageError(f"{path}: {quote(name)} is no option of tbgen match")
+            raise UsageError(f"{path}: {quote(name)} is not an option of tbgen match")
         option = by_name[name]
         if isinstance(value, bool) and isinstance(option.flag_value, str):
             value = option.flag_value if value else None  # the value of an option without an argument
@@ -97,7 +97,7 @@ def _share(text: str) -> float:
     with suppress(ValueError):
         if 0 <= float(text) <= 1:
             return float(text)
-    raise UsageError(f"{quote(text)} is no share: expected a number from 0 to 1")
+    raise UsageError(f"{quote(text)} is not a share: expected a number from 0 to 1")
 
 
 def _names(*names: str, **attributes: Any) -> Setting:

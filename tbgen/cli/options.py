@@ -90,7 +90,7 @@ class ParsedParameter(click.ParamType[Any]):
         return self.name
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the value of a text; defaults, which are no texts, are returned unchanged.
+        """Return the value of a text; defaults, which are not texts, are returned unchanged.
 
         :raises UsageError: if the text is invalid.
         """

@@ -42,14 +42,14 @@ _MAX_NAMED_MISSING: Final = 8
 def _explorer(text: str) -> str:
     if not re.match(r"(?:https?:/|\.{0,2})/[^\s?#]*\Z", text):
         expected = "an address such as https://example.org/ or, relative to the first page, ../"
-        raise UsageError(f"{quote(text)} is no address of an explorer: expected {expected}")
+        raise UsageError(f"{quote(text)} is not an address of an explorer: expected {expected}")
     return text
 
 
 def _address(text: str) -> str:
     if not re.match(r"https?://[^\s?#]+\Z", text):
         raise UsageError(
-            f"{quote(text)} is no address of a site: expected an address such as https://example.org/report/"
+            f"{quote(text)} is not an address of a site: expected an address such as https://example.org/report/"
         )
     return text
 

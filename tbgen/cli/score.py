@@ -52,14 +52,14 @@ def _table_keys(names: str) -> set[str]:
         return set(KEYS)
     wanted = {name.strip() for name in names.split(",")}
     for name in sorted(wanted - set(KEYS)):
-        raise UsageError(f"{quote(name)} is no table of standings: expected some of {', '.join(KEYS)}")
+        raise UsageError(f"{quote(name)} is not a table of standings: expected some of {', '.join(KEYS)}")
     return wanted
 
 
 def _web_address(text: str) -> str:
     if not re.match(r"https?://[^\s?#]+\Z", text):
         raise UsageError(
-            f"{quote(text)} is no address of an explorer: expected an address such as https://example.org/"
+            f"{quote(text)} is not an address of an explorer: expected an address such as https://example.org/"
         )
     return text
 

@@ -146,7 +146,9 @@ class WebSource:
             try:
                 address = urllib.parse.urljoin(address, location)
             except ValueError:
-                raise self._refusal(name, f"redirects to {quote(location)}, which is no address") from None
+                raise self._refusal(
+                    name, f"redirects to {quote(location)}, which is not an address"
+                ) from None
             if not address.startswith(self._base) or "/../" in urllib.parse.unquote(address):
                 reason = f"redirects out of the set, to {quote(address)}: fetch from there, if you trust it"
                 raise self._refusal(name, reason)

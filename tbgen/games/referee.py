@@ -76,7 +76,7 @@ class Arbiter:
 
     :raises UsageError: if an argument has an invalid value, the game is over in the start position, or a move
         of the board is illegal.
-    :raises TypeError: if the start is neither text nor a board, or the accrued score is no score.
+    :raises TypeError: if the start is neither text nor a board, or the accrued score is not a score.
     """
 
     def __init__(

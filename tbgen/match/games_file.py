@@ -227,7 +227,7 @@ class GamesFile:
     def _finished(self, raw: RawGame) -> GameRecord:
         """Return the record of a game.
 
-        :raises UsageError: if it is no game of this event, or its tags have been changed.
+        :raises UsageError: if it is not a game of this event, or its tags have been changed.
         """
         place = f"{self.path}, game {raw.number}, line {raw.line}"
         if raw.values.get(SCHEDULE) != self._digest:

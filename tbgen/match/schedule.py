@@ -2,7 +2,7 @@
 
 *Knockout*: the loser of a duel is eliminated. Players are seeded in the order of the list. In each stage the
 best remaining seed meets the worst, the second best the second worst, in a bracket that keeps the two best
-apart until the final. If the number of players is no power of two, the best seeds get byes in the first
+apart until the final. If the number of players is not a power of two, the best seeds get byes in the first
 stage.
 
 A duel has as many encounters as the event has rounds, and is won by points, by the event's scoring. If the

@@ -181,7 +181,7 @@ def mobility(block: ScanBlock, white: bool) -> Mobility:
     others = [man for man in block.men if man.white != white]
     king = own[0]
     occupied_own, occupied_other = _occupied(own), _occupied(others)
-    # The king is no blocker: squares behind him on a checking line are attacked.
+    # The king does not block: squares behind him on a checking line are attacked.
     attacked = reduce(or_, (_attacks(man, _without(block.men, man, king)) for man in others))
     targets = king.kind.reach[king.squares] & ~occupied_own & ~attacked
     check = (attacked & BIT[king.squares]) != 0

@@ -104,14 +104,14 @@ def _reader(kind: Any) -> Callable[[Any], Any]:
 
 
 Counts = Mapping[GScore, int]
-"""Numbers of positions by value, best for White first; values that do not occur are left out."""
+"""Number of positions by value, best for White first; values that do not occur are left out."""
 
 Depths = Mapping[GScore, Mapping[int, int]]
-"""Numbers of positions by value and depth in plies, best value first and depths ascending."""
+"""Number of positions by value and depth in plies, best value first and depths ascending."""
 
 
 class Totals(ReportPart):
-    """Numbers of legal positions with a side to move, without positions with an en passant right."""
+    """Number of legal positions with a side to move, without positions with an en passant right."""
 
     board: int
     canonical: int
@@ -119,7 +119,7 @@ class Totals(ReportPart):
 
 
 class Distribution(ReportPart):
-    """Numbers of positions by fresh value W(P) and depth D(P)."""
+    """Number of positions by fresh value W(P) and depth D(P)."""
 
     board: Sides[Counts]
     """Numbers on the board."""
@@ -142,7 +142,7 @@ class Distribution(ReportPart):
 
 
 class Outcomes(NamedTuple):
-    """Numbers of positions on the board by their result in chess, from White's point of view."""
+    """Number of positions on the board by their result in chess, from White's point of view."""
 
     won: int
     """Positions in which White mates."""
@@ -200,7 +200,7 @@ class OverallRecord(ReportPart):
 
 
 class AccruedCounts(ReportPart):
-    """Numbers of states (P, A) by the comparison of V(P, A) with A.
+    """Number of states (P, A) by the comparison of V(P, A) with A.
 
     The states are those that can occur in a game, except with an en passant right: A has either holder and
     ``2 <= rank(A) <= rank(g(P))``, but A is not g(P).
@@ -254,7 +254,7 @@ class Typical(ReportPart):
     captures: int
     """Number of positions with a legal capture."""
     quiet: Counts
-    """Numbers of quiet positions by value."""
+    """Number of quiet positions by value."""
     mode: GScore | None
     """The most frequent value of quiet positions, of equally frequent ones the better for White; None if no
     position is quiet."""

@@ -118,7 +118,7 @@ def plan_report(
     :param layers: whether layers of packed tables are made to count accrued scores.
     :raises UsageError: if a name, the number of men or the rules are invalid.
     :raises MissingTableError: if a named table is missing.
-    :raises DamagedTableError: if a file is no table.
+    :raises DamagedTableError: if a file is not a table.
     :raises NothingToReportError: if no table exists, or no saved data of a named one.
     """
     first, *others = places = directories_of(directory)

@@ -142,7 +142,7 @@ Digest: TypeAlias = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 
 
 class PositionCounts(Document):
-    """Numbers of legal positions up to symmetry, by side to move, and of those with an en passant right."""
+    """Number of legal positions up to symmetry, by side to move, and of those with an en passant right."""
 
     white: Count
     black: Count
@@ -171,7 +171,7 @@ class TableDocument(Document):
 
 
 class ValueCounts(Document):
-    """Numbers of positions up to symmetry with each value, by side to move, best for White first."""
+    """Number of positions up to symmetry with each value, by side to move, best for White first."""
 
     white: dict[ScoreText, Annotated[int, Meta(ge=1)]]
     black: dict[ScoreText, Annotated[int, Meta(ge=1)]]

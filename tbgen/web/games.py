@@ -1,6 +1,6 @@
 """Refereed games and their positions: one game with variations ply by ply, or many games. All calls block.
 
-Most positions of a game have more men than tables hold; such a position has no value and is no error.
+Most positions of a game have more men than tables hold; such a position has no value, and is not an error.
 """
 
 import io

@@ -61,7 +61,7 @@ class Opponent:
         """Answer a request for a move.
 
         :raises Refusal: if the server has no engine, too many moves are requested, or the engine fails.
-        :raises UsageError: if the body is no game, or the game is over.
+        :raises UsageError: if the body is not a game, or the game is over.
         """
         if self._control is None:
             raise Refusal(404, "not_offered", "this server plays only where a table holds the position")
@@ -137,7 +137,7 @@ def _engine_settings(settings: Settings) -> EngineSettings:
 def _unfinished_game(body: bytes) -> Game:
     """Return the game of a PGN text.
 
-    :raises UsageError: if the text is no game, or the game is over.
+    :raises UsageError: if the text is not a game, or the game is over.
     :raises Refusal: if the game is too long.
     """
     played = only_game(body)

@@ -107,7 +107,7 @@ _MAX_RANK: Final = 12
 _DEPTHS: Final = range(3, 16)
 """Allowed depths of a puzzle, in plies."""
 _TEMPTING_MOVES: Final = {Level.EASY: range(2), Level.MEDIUM: range(2, 5), Level.HARD: range(5, 1 << 8)}
-"""Numbers of tempting wrong moves in a puzzle, by level."""
+"""Number of tempting wrong moves in a puzzle, by level."""
 _CHALLENGE_DEPTHS: Final = {
     Level.EASY: range(3, 9),
     Level.MEDIUM: range(9, 21),
@@ -180,7 +180,7 @@ def _level_named(text: str | None) -> Level | None:
 def _day(text: str) -> date:
     """Return the date in a text.
 
-    :raises UsageError: if the text is no date.
+    :raises UsageError: if the text is not a date.
     """
     try:
         return date.fromisoformat(text)

@@ -97,7 +97,7 @@ CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     ("reply", "sentence"),
     [
         (lambda handler: handler.send_error(416), "status 416"),
-        (lambda handler: handler.redirect("http://[::1/x"), "which is no address"),
+        (lambda handler: handler.redirect("http://[::1/x"), "which is not an address"),
         (lambda handler: handler.redirect(f"/set/{LIST_NAME}"), "redirects too many times"),
         (garbage, "the server violated HTTP"),
         (compressed, "compressed"),

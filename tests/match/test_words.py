@@ -190,7 +190,7 @@ def test_an_event_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert [game.tags["RMobilityScoring"] for game in games_of(pgn)] == ["Harmonic"] * 2
     capsys.readouterr()
     for more, expected in (
-        ("roundz = 5\n" + text, "'roundz' is no option of tbgen match"),
+        ("roundz = 5\n" + text, "'roundz' is not an option of tbgen match"),
         ("rounds = [5\n", "is not a TOML file"),
         ("rounds = 1979-05-27\n", "rounds is date"),
         (f"a = {'[' * 20_000}{']' * 20_000}\n", "nested too deep"),
@@ -257,7 +257,7 @@ def test_contradictory_settings(tmp_path: Path, capsys: pytest.CaptureFixture[st
         ("--tournament knockout --sprt elo0=0 elo1=1", "a test can end a match"),
         ("--pgn games.pgn.gz", "--pgn cannot be games.pgn.gz"),
         ("--pgn -", "--pgn cannot be -"),
-        ("--verify-adjudications 2", "is no share"),
+        ("--verify-adjudications 2", "is not a share"),
         ("--sprt elo0=5 elo1=1", "elo0 below elo1"),
         ("--sprt 5 1", "elo0 below elo1"),
         ("--sprt 0 5 0.1", "--sprt '0 5 0.1': expected ELO0 ELO1, or ELO0 ELO1 ALPHA BETA"),

@@ -18,7 +18,7 @@ KNVK_WHITE = {
     "G3.5": 175908,
     "-G3.5": 48,
 }
-"""Numbers of positions of KNvK with White to move, on the board, by value in whole-game mobility
+"""Number of positions of KNvK with White to move, on the board, by value in whole-game mobility
 (docs/theory.md)."""
 
 

@@ -420,7 +420,7 @@ def read_variations(raw: RawGame, game: Game) -> Variations:
 
 
 def _nags(text: str) -> list[int]:
-    """Return the number of the glyph that a text stands for, in a list; empty if it is no glyph."""
+    """Return the number of the glyph that a text stands for, in a list; empty if it is not a glyph."""
     numbered = _NUMBERED.fullmatch(text)
     number = int(numbered[1]) if numbered else _SIGNS.get(text, 0)
     return [number] if 0 < number <= _MAX_NAG else []

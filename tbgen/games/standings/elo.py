@@ -244,8 +244,8 @@ def sprt(
     :param beta: probability of accepting elo0 although elo1 is true.
     :param pairs: whether the points are those of pairs.
 
-    :raises UsageError: if elo0 is not below elo1, alpha or beta is no probability of error, or pairs are to
-        be tested by Bayes-Elo.
+    :raises UsageError: if elo0 is not below elo1, alpha or beta is not a probability of error, or pairs are
+        to be tested by Bayes-Elo.
 
     >>> test = sprt([1, 1, 1, 0, .5, .5, .75, .25, .625, .5625, .4375], 0, 50)
     >>> print(f"{test.llr:.4f}", test.verdict)

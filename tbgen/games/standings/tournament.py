@@ -142,7 +142,7 @@ class Certainty:
         return 0
 
     def _depends(self, each: Tiebreak, player: Player, sums: Sequence[Tiebreak]) -> bool:
-        """Return whether a tiebreak that is no sum over values may nevertheless depend on them.
+        """Return whether a tiebreak that is not a sum over values may nevertheless depend on them.
 
         :param sums: the earlier tiebreaks that are sums over values.
         """
@@ -203,7 +203,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Numbers of games that do not count, by reason."""
+    """Number of games that do not count, by reason."""
 
     unfinished: int = 0
     """Number of games without a result (``*``)."""
