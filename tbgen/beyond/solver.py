@@ -48,7 +48,7 @@ _logger = logging.getLogger(__name__)
 
 
 def solve(
-    given: AnyPosition,
+    position: AnyPosition,
     accrued: AnyScore = None,
     *,
     tables: Tablebase | str | PathLike[str] | None = None,
@@ -66,7 +66,7 @@ def solve(
     The accrued score is that of ``accrued``; or else the seventh field of a FEN, the score accrued by the
     moves that a board remembers, or the position score. Repetition and the 50-move rule are ignored.
 
-    :param given: the position: a board or a FEN.
+    :param position: a board or a FEN.
     :param accrued: the accrued score, as text or as a score; ``FRESH`` for the position score; None for that
         of the FEN or the board.
     :param tables: tables that may be used, or their directory; None for that of ``$TBGEN_DIR``, else
@@ -90,7 +90,7 @@ def solve(
         take more memory than is allowed.
     :raises DamagedTableError: if a table cannot be used.
     """
-    board, stated = read_chess(given, accrued, Variant.R_MOBILITY)
+    board, stated = read_chess(position, accrued, Variant.R_MOBILITY)
     validate(board)
     budget = budget or Budget()
     with nullcontext(tables) if isinstance(tables, Tablebase) else Tablebase(tables) as opened:

@@ -40,7 +40,7 @@ from tbgen.web.opponent import Opponent
 from tbgen.web.page_files import Page
 from tbgen.web.previews import caption, moving_picture, picture, report_endpoints, tags_of
 from tbgen.web.settings import DOCUMENT_PATH, REPLY_PATH, SOLVE_PATH, Settings
-from tbgen.web.solving import Solving
+from tbgen.web.solving import PositionSolver
 from tbgen.web.stock import Stock
 
 _NO_REPORT: Final = "this server shows no report: tbgen serve --report DIR does"
@@ -80,7 +80,7 @@ class _Service:
         self._limiter = Limiter(settings.limit, settings.burst)
         self._monitor = Monitor(tbgen.__version__)
         self._openapi = openapi(tbgen.__version__)
-        self._solving = Solving(settings)
+        self._solving = PositionSolver(settings)
         self._opponent = Opponent(settings, self._slow)
         fields = {"report": "report", "solve": "solve", "live": "live", "engine": "move_seconds"}
         offers = [name for name, field in fields.items() if getattr(settings, field) is not None]

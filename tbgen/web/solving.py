@@ -38,7 +38,7 @@ _MAX_LINE_BYTES: Final = 1 << 22
 """Maximum length of a line from a process."""
 
 
-class Solving:
+class PositionSolver:
     """Solves positions, one at a time.
 
     :param settings: settings of the server. A client's time for solving is counted in a separate account.

@@ -20,7 +20,7 @@ from tbgen.web.exchange import EventStream, Refusal
 from tbgen.web.limits import Limiter
 from tbgen.web.lookups import Question
 from tbgen.web.settings import Settings
-from tbgen.web.solving import Solving
+from tbgen.web.solving import PositionSolver
 from tests.support.commands import answer
 
 LOCKED = "8/4k3/5p1p/7P/4K1P1/8/8/8 w - - 22 72"
@@ -49,7 +49,7 @@ def events(text: str) -> list[tuple[str, Any]]:
     return found
 
 
-Program = Callable[[str], Solving]
+Program = Callable[[str], PositionSolver]
 """A function that replaces tbgen solve by a program in a mode, and returns the object that runs it."""
 
 
@@ -59,14 +59,14 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
     path.write_text(SCRIPT)
     monkeypatch.setattr("tbgen.web.solving.is_compiled", lambda _: True)
 
-    def solving(mode: str) -> Solving:
+    def solving(mode: str) -> PositionSolver:
         monkeypatch.setattr("tbgen.web.solving.COMMAND", (sys.executable, str(path), mode))
-        return Solving(Settings((tmp_path,), solve=BUDGET, limit=0))
+        return PositionSolver(Settings((tmp_path,), solve=BUDGET, limit=0))
 
     return solving
 
 
-async def said(solving: Solving) -> str:
+async def said(solving: PositionSolver) -> str:
     """Return the complete response to a client."""
     sent: list[bytes] = []
 

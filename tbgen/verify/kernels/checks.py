@@ -133,9 +133,9 @@ def prove(game: ProofGame, accrued: Accrued, part: Range, scratch: ProofScratch)
 
     The states are of two kinds. The fresh state of a position belongs to the layer if the position score is
     the layer's accrued score; at the level ``MIDDLE``, if the position rank is at least the layer's. The
-    other states inherit the accrued score, as :func:`inherits` says. If deviations are allowed, only claimed
-    states are proved. In whole-game mobility each position has one state, the fresh one, and the layer's
-    level is ``MIDDLE``.
+    other states inherit the accrued score, as :func:`inherits` says. If deviations are allowed
+    (``game.allowed`` is not 0), only claimed states are proved. In whole-game mobility each position has one
+    state, the fresh one, and the layer's level is ``MIDDLE``.
     """
     states = 0
     for index in range(part[0], part[1]):
