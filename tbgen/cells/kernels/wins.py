@@ -2,7 +2,7 @@
 
 White's pawns stand still. Every capture by a black pawn or of a white pawn counts as an escape for Black,
 legal or not. So does every move to a position that is not proved to be won, unless it is a promotion and
-White wins by capturing the promoted man at once. So every win that is found is one, but not all are found.
+White wins by capturing the promoted man at once. So every win found is genuine, but some wins are missed.
 """
 
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ from tbgen.retro.kernels.words import ZERO, Codes, Ints, Word, Words, bits_of
 WHITE, BLACK = int64(0), int64(1)
 
 _DENSE = 3
-"""Number of first rounds that examine all words. Most wins are found in them, and marking words takes longer
-there than examining all of them."""
+"""Number of initial rounds that examine all words. Most wins are found in these rounds, where marking words
+would take longer than examining them all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class WinSearch(Struct):
     left: Words
     """uint64 (2, words): legal positions not found to be won, by side to move."""
     own: Words
-    """uint64 (words // 64,): words with Black to move to examine later, marked by their own part."""
+    """uint64 (words // 64,): words, with Black to move, that this part has marked for later examination."""
     marks: Words
     """uint64 (2, parts, words // 64): words to examine, marked by other parts in even and in odd rounds.
 
@@ -39,10 +39,10 @@ class WinSearch(Struct):
     part: int
     """Index of this part, which has Black's king on certain ranks; White's moves stay in the part."""
     ranks: Ints
-    """int64 (2,): these ranks of Black's king, as a half-open range."""
+    """int64 (2,): the ranks of Black's king that belong to this part, as a half-open range."""
     legal_after: Words
-    """uint64 (men, words // 64): legal positions after the capture of a man, with the side to move that has
-    lost it; the slots are formed by the squares of the other men, in their order."""
+    """uint64 (men, words // 64): legal positions after each man has been captured, with its side to move.
+    The squares of the remaining men, in order, form the slot."""
     won_after: Words
     """uint64 (men, words // 64): positions of ``legal_after`` that White wins."""
     pushes: Ints
@@ -66,7 +66,10 @@ class WinSearch(Struct):
 
 @inlined
 def _place_after(frame: Frame, squares: Ints, victim: int) -> int:
-    """Slot of the remaining men after a capture, without the bit man unless it is the victim."""
+    """Number formed by the squares of the remaining scalars after a capture.
+
+    It is a word if a scalar was captured, a slot if the bit man was.
+    """
     slot = int64(0)
     for man in range(frame.scalars):
         if man != victim:
@@ -276,8 +279,8 @@ def _mark(search: WinSearch, word: int, round_: int) -> None:
 
 @inlined
 def _runs(search: WinSearch) -> tuple[int, int, int]:
-    """The first word of a part for White's king on a1; the length of the part's run of words for each square
-    of White's king; and the number of all words for each of these squares."""
+    """The words of a part, as a strided range: its first word with White's king on a1, its number of words
+    for each square of White's king, and the stride from one square to the next."""
     each = search.frame.words >> 6
     rank = each >> 3
     return search.ranks[0] * rank, (search.ranks[1] - search.ranks[0]) * rank, each
@@ -295,7 +298,7 @@ def _mark_before(search: WinSearch, word: int, bits: Word, round_: int) -> None:
 
 @inlined
 def _win(search: WinSearch, word: int, bits: Word, round_: int) -> None:
-    """Record the legal ones among positions of a word with White to move as won."""
+    """Record as won the legal positions among ``bits`` of a word with White to move."""
     more = bits & search.left[WHITE, word]
     if more:
         search.left[WHITE, word] &= ~more
@@ -383,7 +386,7 @@ def find_won(search: WinSearch, round_: int, new: Words) -> None:
 @kernel
 def _lose(search: WinSearch, word: int, lost: Word, round_: int) -> None:
     """Record positions with Black to move as won by White, and also all positions from which White can move
-    to them; mark the words to examine for that."""
+    to them; mark the words from which Black can reach the latter."""
     frame, found = search.frame, search.found
     search.left[BLACK, word] &= ~lost
     if frame.colours[frame.scalars] == WHITE:

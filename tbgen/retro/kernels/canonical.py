@@ -1,4 +1,4 @@
-"""Finding the canonical slots as sets, and expanding a stored table to all its slots."""
+"""Finding the sets of canonical slots, as bits of words, and expanding a stored table to all its slots."""
 
 import numpy as np
 
@@ -24,8 +24,8 @@ def sort_like(squares: Ints, like: Ints) -> None:
 
 @inlined
 def _symmetry(frame: Frame, mirrored: bool, word: int) -> int:
-    """The symmetry other than the identity that leaves White's king, or with pawns the pawns, in place; 0 if
-    none exists."""
+    """The symmetry, other than the identity, that keeps the pawns in place, or White's king if there are no
+    pawns; 0 if there is none."""
     if frame.pawnless:
         return TRANSPOSE if TRIANGLE_SQUARE[word >> frame.shifts[0]] % 9 == 0 else 0
     return MIRROR_FILES if mirrored else 0
@@ -52,7 +52,7 @@ def _read_squares(frame: Frame, slot: int, squares: Ints) -> None:
 
 @kernel
 def canonical_slot(frame: Frame, slot: int, like: Ints, mirrored: bool, squares: Ints) -> int:
-    """The canonical slot within the phase.
+    """The canonical slot of the position in ``slot``; both are numbered within the phase.
 
     ``like``, int64 (n, 2), contains the ranges of like men; ``mirrored`` says whether the pawns of the phase
     are their own mirror image; ``squares``, int64 (free,), is scratch memory.
@@ -83,7 +83,7 @@ def _in_order(frame: Frame, like: Ints, word: int) -> Word:
 
 @kernel
 def _canonical(frame: Frame, like: Ints, mirrored: bool, word: int, squares: Ints) -> Word:
-    """The canonical slots of a word, legal or not; ``squares`` as for ``canonical_slot``."""
+    """The canonical slots of a word, legal or not; ``squares``, int64 (free,), is scratch memory."""
     bits = ZERO if is_image(frame, word) else _in_order(frame, like, word)
     if has_image(frame, word) or _symmetry(frame, mirrored, word) == 0:
         return bits

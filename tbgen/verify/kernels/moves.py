@@ -59,8 +59,8 @@ Squares: TypeAlias = NDArray[np.int64]
 class ProofMen(NamedTuple):
     """The men of a table or cell, as the kernels read them.
 
-    The free men come first, whose squares are the digits of the slot, then the men that stand still in a
-    phase.
+    The free men, whose squares are the digits of the slot, come first; then the men that stand still in
+    a phase.
     """
 
     kinds: NDArray[np.int64]
