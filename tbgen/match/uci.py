@@ -154,7 +154,7 @@ class Uci(chess.engine.UciProtocol):
     def process_exited(self) -> None:
         """Give up an engine that has terminated, after a delay in which its last output is read."""
         code = self.transport.get_returncode() if self.transport is not None else None
-        delay = 0.0 if self.lost else _LAST_OUTPUT_SECONDS
+        delay = 0.0 if self.failure else _LAST_OUTPUT_SECONDS
         self.loop.call_later(delay, self.give_up, f"it has ended with code {code}")
 
     def _process(self, raw: bytes, now: float) -> None:

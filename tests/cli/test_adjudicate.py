@@ -109,7 +109,7 @@ def test_a_file_as_json(capsys: Capture, games: str) -> None:
 
 
 def test_tables_and_proofs_can_be_required(capsys: Capture, games: str, tmp_path: Path) -> None:
-    """A position that no table can hold is no missing table, and fails only if a proof is required."""
+    """A position that no table can hold is not a missing table, and fails only if a proof is required."""
     out, (*_, last) = said(capsys, 3, "adjudicate", games, "--require-tables")
     assert out.count("\n") == 2
     assert "game 4, line 20: table KRvK is missing" in last

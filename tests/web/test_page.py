@@ -77,9 +77,9 @@ def test_keys(visit: Visit) -> None:
     visit.has_depth(3)
     for text in ("nonsense", "Kz9"):
         visit.enter("#typed", text)
-        expect(problem).to_have_text(f"{text} is no legal move here.")
+        expect(problem).to_have_text(f"{text} is not a legal move here.")
     page.locator("#flip").click()
-    expect(problem).to_have_text("Kz9 is no legal move here.")
+    expect(problem).to_have_text("Kz9 is not a legal move here.")
     page.locator("#flip").click()
     visit.enter("#typed", "Kf4")
     visit.has_depth(2)
@@ -103,7 +103,7 @@ def test_keys(visit: Visit) -> None:
         lambda: visit.enter("#fen", f"{PAWN} -G2.5"),
     ):
         visit.enter("#typed", "Kz9")
-        expect(problem).to_have_text("Kz9 is no legal move here.")
+        expect(problem).to_have_text("Kz9 is not a legal move here.")
         leave()
         expect(problem).to_have_text("")
         expect(typed).to_have_value("")

@@ -198,7 +198,7 @@ def test_an_end_that_gives_the_value_away(opened: Opener) -> None:
     expect(name).to_have_text("Your move: White")
     expect(problem).to_have_text("")
     visit.enter("#typed", "Rd9")
-    expect(problem).to_have_text("Rd9 is no legal move here.")
+    expect(problem).to_have_text("Rd9 is not a legal move here.")
     page.locator("#board").click()
     for key, (warning, result, named) in {"o": OFFER, "r": RESIGNATION}.items():
         begin(visit, "8/8/8/4KBk1/8/8/8/8 w - - 0 1")

@@ -141,7 +141,7 @@ export function offerTyping(moves, onMove, hindrance = () => "") {
         event.preventDefault()
         const typed = $("typed").value.trim()
         const move = typedMove(await moves(), typed)
-        $("typing-problem").textContent = move ? "" : hindrance() || `${typed || "This"} is no legal move here.`
+        $("typing-problem").textContent = move ? "" : hindrance() || `${typed || "This"} is not a legal move here.`
         if (!move) return
         $("typed").value = ""
         onMove(move)

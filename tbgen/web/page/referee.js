@@ -87,7 +87,7 @@ async function replayed({fen, accrued, rules, line}) {
         const found = await ask(variantOf(rules), {fen: from.fen, accrued: from.accrued})
         Object.assign(from, {accrued: found.accrued, value: found.value})
         const move = found.moves.find(each => each.san === ply.san)
-        if (!move) throw badInput(`the line has ${ply.san}, which is no legal move there`)
+        if (!move) throw badInput(`the line has ${ply.san}, which is not a legal move there`)
         Object.assign(ply, {fen: after(from.fen, move.uci), uci: move.uci, accrued: move.accrued, value: move.value})
     }
     return plies
