@@ -30,7 +30,7 @@ from tbgen.index.layout import MIRROR_RANKS, SIDES
 SMALL: Final = 64**3
 """Maximum number of slots of a cell that takes next to no time."""
 TINY: Final = 64**3 // 4
-"""Minimum effort of a cell in slots: smaller cells count as if they had so many."""
+"""Minimum effort of a cell in slots: smaller cells count as if they had this number."""
 _WINS_SPEEDUP: Final = 32
 """Number of positions in which forced mates are found in the time of solving one position."""
 _AHEAD_EFFORT_RATIO: Final = 3

@@ -103,7 +103,7 @@ def bound_of(cell: Cell, end: int) -> Code:
 
 
 def better_bounds(one: Block | None, other: Block | None, end: int) -> Block | None:
-    """Combine the better bounds of two blocks of the same positions at one end.
+    """Combine the better lower or upper bounds of two blocks of the same positions.
 
     If both bounds of a position are equal, the depth is that of the first block.
     """

@@ -48,7 +48,7 @@ Stamp: TypeAlias = tuple[int, int, int]
 
 
 class KeptCells:
-    """The cells of a directory, which is made if necessary. Safe for threads.
+    """The cells of a directory, which is created if necessary. Thread-safe.
 
     :param most: maximum number of bytes of all files; None for no limit.
     :param note: called with a sentence about each file that cannot be used or written; solving continues.

@@ -75,7 +75,7 @@ class Known:
         self.cells.forget()
 
     def block(self, route: Route, end: int) -> Block | None:
-        """Return the best bounds at one end of the positions that a route leads to; None if none exist."""
+        """Return the best lower or upper bounds of the positions after a route; None if none exist."""
         block = self.stored(route, end)
         if route.quiet or end != end_of(side_after(route)):
             return block
@@ -102,7 +102,7 @@ class Known:
         return better_bounds(block, Block(np.array([bound], np.uint8), np.zeros(1, np.uint16)), end)
 
     def bound(self, route: Route, end: int) -> Code:
-        """Return a bound at one end that holds for all positions that a route leads to."""
+        """Return a lower or upper bound that holds for all positions that a route leads to."""
         return WORST[end] if route.quiet else bound_of(route.destination, end)
 
     def has_table_of(self, cell: Cell) -> bool:

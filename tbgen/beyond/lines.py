@@ -97,7 +97,7 @@ class LineMaker:
         return self.searches[LOWER].known
 
     def line(self, end: int) -> Line:
-        """Return the play that shows the bound at one end, or best play if searches prove the value."""
+        """Return the play that shows the lower or upper bound, or best play if searches prove the value."""
         line = list(self._play(end))
         return tuple(LinePly(*ply, len(line) - number) for number, ply in enumerate(line, 1))
 
@@ -164,14 +164,14 @@ class LineMaker:
                 yield PlanMove(ply.move, ply.san, ply.accrued)
 
     def _bounds_by_end(self, states: dict[int, CellPosition], accrued: Code) -> dict[int, Code]:
-        """Return, by end, the bound of the state passed for that end."""
+        """Return the lower or upper bound of each state, by end."""
         return {end: self._goal(position, accrued, end).value for end, position in states.items()}
 
     def _step(self, position: CellPosition, move: chess.Move) -> Step:
         return next(step for step in position.moves() if step.move == move)
 
     def _best_move(self, position: CellPosition, accrued: Code, end: int) -> _LineMove:
-        """Return the best move of a state by the bounds at one end.
+        """Return the best move of a state by the lower or upper bounds.
 
         Among moves with the best bound, the mover prefers the smallest depth if the bound is better than the
         accrued score, else the greatest.
@@ -191,7 +191,7 @@ class LineMaker:
         )
 
     def _goal(self, position: CellPosition, accrued: Code, end: int) -> _LineGoal:
-        """Return the bound of a state at one end, with its depth."""
+        """Return the lower or upper bound of a state, with its depth."""
         if position.over:
             return _LineGoal(position.position_score, 0)
         if self._known.tables.has_cell(position.cell):
@@ -208,7 +208,7 @@ class LineMaker:
 
 
 def _is_worse(code: Code, claim: Code, end: int) -> bool:
-    """Return whether a bound is worse than a claim at one end."""
+    """Return whether a lower or upper bound is worse than a claim."""
     return code > claim if end == LOWER else code < claim
 
 

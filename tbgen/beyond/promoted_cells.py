@@ -388,7 +388,7 @@ class _Whole:
     exact: bool
 
     def values(self, end: int, side: Side) -> Codes:
-        """Return the codes at one end with a side to move, shape (slots,)."""
+        """Return the codes of lower or upper bounds with a side to move, shape (slots,)."""
         return np.frombuffer(zlib_ng.decompress(self.planes[end][side]), np.uint8)
 
 

@@ -268,7 +268,7 @@ class _ProvedExits:
         """Number of positions whose bounds were proved from the next captures and pawn moves, by block."""
 
     def block(self, route: Route, end: int) -> Block | None:
-        """Return the block of a route at one end, after proving it."""
+        """Return the block of a route's lower or upper bounds, after proving it."""
         route = route.unrestricted
         key = route.side, route.destination, route.promoted, route.quiet, route.passed, end
         if key not in self._found:

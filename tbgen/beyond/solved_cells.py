@@ -213,7 +213,7 @@ class SolvedCells(ExitSource):
         return bounds is not None and bounds.same_ends
 
     def block(self, route: Route, end: int) -> Block | None:
-        """Return the bounds at one end of the positions that a route leads to; None if none are available."""
+        """Return the lower or upper bounds of the positions that a route leads to; None if unavailable."""
         side = side_after(route)
         if route.passed is not None and end != end_of(side):
             # A side that may capture en passant has a further choice and a better score to lose, so the

@@ -82,13 +82,13 @@ class Knowledge(Protocol):
     """Source of bounds of the positions outside a cell."""
 
     def block(self, route: Route, end: int) -> Block | None:
-        """Return the bounds at one end of the positions that a route leads to; None if none are available.
+        """Return the lower or upper bounds of the positions that a route leads to; None if unavailable.
 
         The block may cover the whole destination of a route whose man has landed.
         """
 
     def bound(self, route: Route, end: int) -> Code:
-        """Return a bound at one end that holds for all positions that a route leads to."""
+        """Return a lower or upper bound that holds for all positions that a route leads to."""
 
     def same_ends(self, route: Route) -> bool:
         """Whether the blocks of both ends are proved to be equal, and to contain the values of all

@@ -129,7 +129,7 @@ class _ClusterBuild:
         self.course = BuildProgress(schedule, self.reporter, self._limits)
 
     def _limits(self) -> Limits:
-        """Return the sums of what the workers offer."""
+        """Return the total threads and memory that the workers offer."""
         workers = self.workers.values()
         return Limits(
             max(1, sum(each.threads for each in workers)), 1, int(sum(each.memory for each in workers))
@@ -138,7 +138,7 @@ class _ClusterBuild:
     def run(self) -> list[Built]:
         """Build all tables and return them in the order in which they were finished.
 
-        :raises TbgenError: the error of the first table that failed, after the others at work have ended.
+        :raises TbgenError: the error of the first table that failed, after the others being built have ended.
         """
         self.topic = f"tbgen-{secrets.token_hex(8)}"
         self.client.subscribe_topic(self.topic, lambda event: self.reports.put(event[1]))
@@ -203,7 +203,7 @@ class _ClusterBuild:
         return max(free_memory, key=free_memory.__getitem__, default=None)
 
     def _check_progress(self) -> None:
-        """Check that a table is at work.
+        """Check that a table is being built.
 
         :raises TbgenError: if no worker has had a table for ``patience`` seconds.
         """

@@ -36,7 +36,7 @@ def ensure_memory(tables: Sequence[Estimate], cap: int | None = None) -> None:
 
 
 def fits_memory(table: Estimate, at_work: Sequence[Estimate], planned: int, cap: int | None = None) -> bool:
-    """Return whether the memory is enough to begin a table beside those at work.
+    """Return whether the memory is enough to start a table in addition to those being built.
 
     :param planned: estimated peak of the build. Without ``cap``, unused memory is returned to the system
         rather than exceed it.

@@ -107,18 +107,18 @@ def build(
 ) -> list[Built]:
     """Build tables and all missing sub-tables; tables that exist are skipped.
 
-    An interrupted build loses only the tables at work: the next build resumes from the finished ones.
+    An interrupted build loses only the tables being built: the next build resumes from the finished ones.
 
     :param variant: the variant of the tables and their sub-tables.
     :param force: rebuild the named materials even if their tables exist.
-    :param jobs: maximum number of tables at work at once. A table that would not fit into memory beside the
+    :param jobs: maximum number of tables built at once. A table that would not fit into memory beside the
         others waits for them.
-    :param threads: number of threads that the tables at work share.
+    :param threads: number of threads that the tables being built share.
     :param memory: bytes that the process may use; up to this limit, it need not return unused memory to the
         system. None for the estimated peak of the build, if the machine has as much.
     :returns: the tables in the order in which they were finished.
     :raises TbgenError: if there is too little memory or disk space, or something cannot be read or written;
-        tables finished before are kept, and those at work are finished first.
+        tables finished before are kept, and those being built are finished first.
     """
     wanted = list(materials)
     if not force and is_done(wanted, directory, reporter, variant):
@@ -216,13 +216,13 @@ class _LocalBuild:
         self._course = BuildProgress(self.schedule, self.reporter, self.limits)
         self._pool = ThreadPoolExecutor(limits.jobs)
         self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        """Calls that report on tables at work, to be made on the thread of the build."""
+        """Calls that report on tables being built, to be made on the thread of the build."""
         self._stopped = False
 
     def run(self) -> list[Built]:
         """Build all tables and return them in the order in which they were finished.
 
-        :raises TbgenError: the error of the first table that failed, after the others at work have ended.
+        :raises TbgenError: the error of the first table that failed, after the others being built have ended.
         """
         try:
             self._begin_tables()
@@ -243,7 +243,7 @@ class _LocalBuild:
                 if not at_work:
                     ensure_memory([table], self.memory)
                 elif not fits_memory(table, at_work, self._planned_memory, self.memory):
-                    return  # the table waits until one at work has finished
+                    return  # the table waits until another one has finished
             except TbgenError as error:
                 self._fail(table.material, error)
                 return
@@ -274,16 +274,16 @@ class _LocalBuild:
             self._begin_tables()
 
     def _fail(self, material: Material, error: BaseException) -> None:
-        """Record the failure of a table; those at work are finished, and no other begins."""
+        """Record the failure of a table; those being built are finished, and no other is started."""
         if isinstance(error, MemoryError):
             remedy = "build with fewer --jobs" if self._course.at_work else "build on a larger machine"
             error = TbgenError(f"not enough memory for {material}: {remedy}")
         self._course.fail(material, error)
 
     def _stop(self) -> None:
-        """Stop the tables at work and remove their temporary files.
+        """Stop the tables being built and remove their temporary files.
 
-        Running kernels cannot be interrupted, so threads are not waited for if any table is still at work.
+        Running kernels cannot be interrupted, so this does not wait for threads that build tables.
         """
         self._stopped = True
         at_work = self._course.at_work
