@@ -136,13 +136,13 @@ class _ProofRoutesOfSide:
             standing[target] = man_of(self.side, promotion) if promotion else man
             quiet = man.kind != PAWN and not victim and target not in self.standing
             if man.kind == PAWN and abs(target - origin) == 16:
-                passed = self._passed(origin, target)
+                passed = self._passed_square(origin, target)
         mobile = (man for number, man in enumerate(self.cell.mobile, 1) if number != victim)
         cell = Cell.of_men(mobile, standing)
         route = Route(self.side, 0, cell, target if promotion else None, quiet, passed)
         return ProofRoute(mover, target, victim, promotion, route)
 
-    def _passed(self, origin: int, target: int) -> int | None:
+    def _passed_square(self, origin: int, target: int) -> int | None:
         """Return the square that a double step passes, if an enemy pawn may capture there."""
         square = (origin + target) // 2
         capturers = self.board.attackers(bool(self.side), square) & self.board.pawns
@@ -248,7 +248,7 @@ class CellProof:
         :param weaker: whether claims may be weaker than the bounds that follow.
         """
 
-        def of_end(end: int) -> int:
+        def prove_game(end: int) -> int:
             exits = _exits(self.men, self.routes, knowledge, end)
             game = game_of_cell(self.men, exits, (bounds.value[end], bounds.depth[end]), self.rank)
             game = replace(game, selected=self.selected, allowed=_ALLOWED_DEVIATION[end] if weaker else 0)
@@ -258,7 +258,7 @@ class CellProof:
                 return prove(proof, end)
 
         with ThreadPoolExecutor(self._threads) as threads:
-            return sum(threads.map(of_end, bounds.ends))
+            return sum(threads.map(prove_game, bounds.ends))
 
 
 def prove_lookahead_block(

@@ -128,7 +128,7 @@ class LineMaker:
                 return
             seen.add(state)
             if self._known.tables.has_cell(here[end].cell):
-                yield from self._in_tables(board, GScore.from_code(accrued))
+                yield from self._line_in_tables(board, GScore.from_code(accrued))
                 return
             if not all(position.cell in self._known.cells for position in here.values()):
                 return
@@ -155,9 +155,9 @@ class LineMaker:
             score = after if zeroing else fold(score, after)
             yield PlanMove(move, san, to_gscore(score))
         if self._known.tables.fresh_value(board) is not None and any(board.legal_moves):
-            yield from self._in_tables(board.copy(stack=False), to_gscore(score))
+            yield from self._line_in_tables(board.copy(stack=False), to_gscore(score))
 
-    def _in_tables(self, board: chess.Board, accrued: GScore) -> Iterator[PlanMove]:
+    def _line_in_tables(self, board: chess.Board, accrued: GScore) -> Iterator[PlanMove]:
         """Yield best play from a position that a table contains, as far as the tables store it."""
         with contextlib.suppress(MissingLayerError, MissingTableError):
             for ply in self._known.tables.tablebase.line(board, accrued):

@@ -93,11 +93,15 @@ class _RoutesOfSide:
         """Yield the routes."""
         for square, man in self.standing.items():
             if man.colour == self.side:
-                yield from self._by_pawn(square) if man.kind == PAWN else self._by_frozen_man(square, man)
+                yield from (
+                    self._pawn_routes(square) if man.kind == PAWN else self._frozen_man_routes(square, man)
+                )
         for castling in self.castlings:
             if self.standing[castling.king].colour == self.side:
-                yield self._castled(castling)
-        yield from (self._landed(square, place) for square in self.standing_victims for place in self.own)
+                yield self._castling_route(castling)
+        yield from (
+            self._landing_route(square, place) for square in self.standing_victims for place in self.own
+        )
         if self.own:
             yield from (self._route(NO_SQUARE, NO_SQUARE, victim) for victim in self.mobile_victims)
 
@@ -113,33 +117,33 @@ class _RoutesOfSide:
             return (_NO_MAN,) if square in self.standing_victims else ()
         return self.mobile_victims
 
-    def _by_pawn(self, pawn: int) -> Iterator[Route]:
+    def _pawn_routes(self, pawn: int) -> Iterator[Route]:
         step = -8 if self.side else 8
         if pawn + step not in self.standing:
-            yield from self._pawn_to(pawn, pawn + step)
+            yield from self._pawn_routes_to(pawn, pawn + step)
             if pawn >> 3 == (6 if self.side else 1) and pawn + 2 * step not in self.standing:
-                yield from self._pawn_to(pawn, pawn + 2 * step)
+                yield from self._pawn_routes_to(pawn, pawn + 2 * step)
         for square in chess.scan_forward(chess.BB_PAWN_ATTACKS[not self.side][pawn]):
             for victim in self._victims(square):
-                yield from self._pawn_to(pawn, square, victim)
+                yield from self._pawn_routes_to(pawn, square, victim)
 
-    def _pawn_to(self, pawn: int, square: int, victim: int = _NO_MAN) -> Iterator[Route]:
+    def _pawn_routes_to(self, pawn: int, square: int, victim: int = _NO_MAN) -> Iterator[Route]:
         for promotion in (NO_PROMOTION,) if 8 <= square < 56 else PROMOTIONS:
             yield self._route(pawn, square, victim, promotion)
 
-    def _by_frozen_man(self, square: int, man: Man) -> Iterator[Route]:
+    def _frozen_man_routes(self, square: int, man: Man) -> Iterator[Route]:
         for target in chess.scan_forward(attacks(KINDS[man.kind], square, self.cell.standing_mask)):
             if target not in self.standing:
                 yield self._route(square, target)
             yield from (self._route(square, target, victim) for victim in self._victims(target))
 
-    def _castled(self, castling: Castling) -> Route:
+    def _castling_route(self, castling: Castling) -> Route:
         standing = self.standing.copy()
         king, rook = (standing.pop(square) for square in castling[:2])
         cell = Cell.of_men(self.cell.mobile, standing | {castling.king_to: king, castling.rook_to: rook})
         return Route(self.side, _number(*castling[:2]), cell, quiet=True, castled=True)
 
-    def _landed(self, square: int, place: int) -> Route:
+    def _landing_route(self, square: int, place: int) -> Route:
         """Return the route of a mobile man that captures the pawn or frozen man on a square."""
         route = self._route(NO_SQUARE, square)
         return replace(
@@ -166,11 +170,11 @@ class _RoutesOfSide:
             Cell.of_men(mobile, standing),
             target if promotion else None,
             quiet,
-            self._passed(origin, target) if by_pawn else None,
+            self._passed_square(origin, target) if by_pawn else None,
             by_pawn,
         )
 
-    def _passed(self, origin: int, target: int) -> int | None:
+    def _passed_square(self, origin: int, target: int) -> int | None:
         """Return the square that a pawn passes by a double step, if an enemy pawn may capture it there."""
         passed = (origin + target) // 2
         capturers = chess.BB_PAWN_ATTACKS[not self.side][passed] & self.cell.pawns[1 - self.side]

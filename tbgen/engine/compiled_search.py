@@ -78,7 +78,7 @@ class LeafValues:
     def _answer(self, asked: NDArray[np.uint64], tables: EngineTables) -> None:
         """Look up values, and write them where the search reads them unless the thread has been closed."""
         work = self._work
-        for letters, rows, squares in _by_men(asked):
+        for letters, rows, squares in _groups_by_men(asked):
             side = asked[rows, columns.TURN].astype(np.int64)
             accrued = _codes(asked[rows, columns.ACCRUED].astype(np.int64))
             found = None if self._closed.is_set() else tables.values(letters, squares, side, accrued)
@@ -95,7 +95,7 @@ class LeafValues:
             work.table_keys[places] = asked[rows, columns.KEY]
 
 
-def _by_men(
+def _groups_by_men(
     positions: NDArray[np.uint64],
 ) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.int64]]]:
     """Group positions by their men; yield letters, rows, and squares in the order of the letters."""
@@ -231,25 +231,25 @@ class CompiledSearch:
         :param report: called with each line of an iteration, best first, and with the best line if the search
             is stopped within an iteration.
         """
-        with self._watched(), closing(self._leaves):
+        with self._stopped_in_time(), closing(self._leaves):
             self._leaves.start()
             for iteration in range(1, min(depth or PLIES, PLIES - 1) + 1):
                 for place in range(1, self._line_count + 1):
                     self._iterate(iteration, place, report)
-                    while iteration <= _MAX_REPEATED_DEPTH and not self._stopped and self._await_tables():
+                    while iteration <= _MAX_REPEATED_DEPTH and not self._is_stopped and self._await_tables():
                         self._work.control[control_index.FORGOTTEN] += (
                             1  # discards results found without tables
                         )
                         self._iterate(iteration, place, report)
-                if self._candidates is not None and iteration <= _MAX_WAITING_DEPTH and not self._stopped:
+                if self._candidates is not None and iteration <= _MAX_WAITING_DEPTH and not self._is_stopped:
                     self._await_tables()
                 plies = mate_plies(self.best.value)
-                if self._stopped or stop_deepening() or (plies is not None and plies <= iteration):
+                if self._is_stopped or stop_deepening() or (plies is not None and plies <= iteration):
                     break
         return self.best
 
     @property
-    def _stopped(self) -> bool:
+    def _is_stopped(self) -> bool:
         return bool(self._work.control[control_index.ABORTED])
 
     def _set_up(self, moves: Sequence[chess.Move]) -> None:
@@ -296,20 +296,20 @@ class CompiledSearch:
     def _iterate(self, iteration: int, place: int, report: Callable[[RootLine], None]) -> None:
         """Search for the best move apart from those in earlier places, unless the search is stopped."""
         work = self._work
-        if self._stopped:
+        if self._is_stopped:
             return
         work.control[control_index.ITERATION] = iteration
         if self.best.depth:
             work.control[control_index.MOST_NODES] = self._most_nodes
         value = search_root(work, iteration, place - 1, self._count)
         length = int(work.length[0])
-        if length and not (self._stopped and place > 1):
+        if length and not (self._is_stopped and place > 1):
             for_white = self._to_plain_scale(value if self.game.live.turn else -value)
             best = RootLine(self._line(work.line[0, :length].tolist()), int(for_white), iteration, place)
             if place == 1:
                 self.best = best
             report(best)
-        elif self._stopped and place == 1:
+        elif self._is_stopped and place == 1:
             report(self.best)
 
     def _to_plain_scale(self, value: int) -> int:
@@ -329,7 +329,7 @@ class CompiledSearch:
         return not self._leaves.pending
 
     @contextmanager
-    def _watched(self) -> Iterator[None]:
+    def _stopped_in_time(self) -> Iterator[None]:
         """Stop the search from another thread when it is time, but not before it has a best move.
 
         The kernels never call back into Python for this: on a busy machine every switch of threads is slow.

@@ -75,10 +75,10 @@ class Thinker:
         tempting = bool(self.options.partner)
         advice = self.tables and self.tables.advice(game, allowed, timer, tempting)
         if self.tables and advice:
-            return self._by_tables(self.tables, game, advice, allowed, timer)
+            return self._choose_by_tables(self.tables, game, advice, allowed, timer)
         if len(allowed) == 1 and timer.limited:
             return MoveChoice(allowed[0])
-        return self._by_thinking(game, allowed, timer)
+        return self._choose_by_thinking(game, allowed, timer)
 
     def _named_moves(self, board: chess.Board, words: Sequence[str]) -> list[chess.Move]:
         """Return the legal moves among some words, in either notation of castling; report the other words."""
@@ -91,7 +91,7 @@ class Thinker:
             self.say("info string none of the moves to search is legal here: all moves are searched")
         return list(dict.fromkeys(move for name, move in legal.items() if name in words))
 
-    def _by_tables(
+    def _choose_by_tables(
         self,
         tables: EngineTables,
         game: SearchGame,
@@ -109,15 +109,17 @@ class Thinker:
             reported += [other for other in others if other.moves[0] != advice.moves[0]]
         for place, each in enumerate(reported[: self.options.best], 1):
             self._report(report.of_advice(game, each, "tables", timer.elapsed, self._place(place)))
-        return MoveChoice(*advice.line[:2]) if single else self._by_search(game, advice.moves, timer)
+        return MoveChoice(*advice.line[:2]) if single else self._choose_by_search(game, advice.moves, timer)
 
-    def _by_thinking(self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer) -> MoveChoice:
+    def _choose_by_thinking(
+        self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer
+    ) -> MoveChoice:
         """Search, alone or with a partner; if a proof succeeds meanwhile, follow it."""
         solving = self._start_proof(game, timer)
         with nullcontext() if solving is None else closing(solving):
-            partners = chosen = self._by_partner(game, allowed, timer)
+            partners = chosen = self._choose_by_partner(game, allowed, timer)
             if chosen is None:
-                chosen = self._by_search(game, allowed, timer, solving.done if solving else _never)
+                chosen = self._choose_by_search(game, allowed, timer, solving.done if solving else _never)
             if solving is None or not solving.done():
                 return chosen
             try:
@@ -125,15 +127,19 @@ class Thinker:
             except SolvingError as error:
                 self.say(f"info string {error}")
                 final = partners or timer.stop_deepening()
-                return chosen if final else self._by_search(game, allowed, timer)
+                return chosen if final else self._choose_by_search(game, allowed, timer)
         self._report(report.of_advice(game, advice, "proof", timer.elapsed))
         if len(advice.moves) == 1:
             return MoveChoice(*(advice.line or advice.moves)[:2])
         if partners and partners.move in advice.moves:
             return partners
-        return self._by_search(game, advice.moves, timer, proof=advice if advice.value is None else None)
+        return self._choose_by_search(
+            game, advice.moves, timer, proof=advice if advice.value is None else None
+        )
 
-    def _by_partner(self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer) -> MoveChoice | None:
+    def _choose_by_partner(
+        self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer
+    ) -> MoveChoice | None:
         """Return the partner's move, or, in a drawn game, the best move in r-mobility that keeps the draw.
 
         Return None without a partner, or if the partner fails before it has chosen a move.
@@ -160,7 +166,7 @@ class Thinker:
             self.say(f"info string {error}")
         return None if judged is None else MoveChoice(*judged.best[:2])
 
-    def _by_search(
+    def _choose_by_search(
         self,
         game: SearchGame,
         allowed: Sequence[chess.Move],

@@ -20,13 +20,13 @@ from tbgen.errors import UsageError
 Note: TypeAlias = Callable[[str], object]
 """Function that receives a sentence about words without effect."""
 
-_VALUE: Final = re.compile(r"(?!-)|-\d", re.ASCII)
+_VALUE_START: Final = re.compile(r"(?!-)|-\d", re.ASCII)
 """Matches the beginning of a word that is not an option."""
-_NONE: Final = re.compile("(?!)")
-_ANY: Final = re.compile("")
-_NUMBER: Final = re.compile(r"\d+$", re.ASCII)
-_NUMBERS: Final = re.compile(r"[\d,-]+$", re.ASCII)
-_MORE: Final = re.compile(r"\w+=|(min|fi|nopgn|nojson)$", re.ASCII)
+_NO_WORD: Final = re.compile("(?!)")
+_ANY_WORD: Final = re.compile("")
+_NUMBER_WORD: Final = re.compile(r"\d+$", re.ASCII)
+_NUMBER_WORDS: Final = re.compile(r"[\d,-]+$", re.ASCII)
+_FURTHER_WORD: Final = re.compile(r"\w+=|(min|fi|nopgn|nojson)$", re.ASCII)
 _PGN_KEYS: Final = re.compile(
     "(file|notation|append|nodes|seldepth|nps|hashfull|tbhits|pv|timeleft|latency|min|match_line)=|(min|fi)$"
 )
@@ -35,33 +35,39 @@ _PGN_KEYS: Final = re.compile(
 _ENGINES: Final = "engines.json"
 
 NO_EFFECT: Final[Mapping[str, tuple[re.Pattern[str], str]]] = {
-    "autosaveinterval": (_ANY, "every game is in the PGN file when it ends"),
-    "bergerschedule": (_NONE, "round robins always follow Berger's tables"),
-    "bookmode": (_ANY, "there are no books of Polyglot: --openings takes EPD and PGN"),
-    "check-mate-pvs": (_NONE, "the lines of engines are not kept"),
-    "crc32": (_ANY, "no checksum is printed"),
-    "debug": (_ANY, "--log DIR keeps what engines say"),
-    "ecopgn": (_ANY, "games have no tag ECO"),
-    "epdout": (_ANY, "the last position of a game is in the PGN file"),
-    "force-concurrency": (_NONE, "--concurrency is taken as it is"),
-    "kfactor": (_ANY, "Elo is estimated from all games at once"),
-    "livepgnout": (_ANY, "games in play are in the live file beside the PGN file, and on the page of --live"),
-    "output": (_ANY, "there is one form of output"),
-    "ping-ms": (_ANY, "start= of --each says how long engines have to get ready"),
-    "reloadconf": (_NONE, "engines keep the settings that the event began with"),
-    "report": (_ANY, "results of pairs are always in the tables"),
-    "resultformat": (_ANY, "the columns are those of tbgen score"),
-    "resume": (_NONE, "the same command always resumes its event"),
-    "scoreinterval": (_ANY, "the score is printed after every game"),
-    "show-latency": (_NONE, "times are taken where moves are written and read"),
-    "strict": (_NONE, "an engine that fails loses its game; --no-recover ends the event"),
-    "strikes": (_ANY, "no engine is taken out of an event; --no-recover ends it"),
-    "tbadjudicate": (_ANY, "Syzygy files stop games that are won, with --scoring classical also drawn ones"),
-    "tbdrawonly": (_NONE, "Syzygy files stop games that are won; leave -tb out to play them on"),
-    "tbignore50": (_NONE, "values always ignore the 50-move rule"),
-    "testEnv": (_NONE, "there is one form of output"),
-    "tournamentfile": (_ANY, "the PGN file is the state of the event"),
-    "ucinewgame-ms": (_ANY, "start= of --each says how long engines have to get ready"),
+    "autosaveinterval": (_ANY_WORD, "every game is in the PGN file when it ends"),
+    "bergerschedule": (_NO_WORD, "round robins always follow Berger's tables"),
+    "bookmode": (_ANY_WORD, "there are no books of Polyglot: --openings takes EPD and PGN"),
+    "check-mate-pvs": (_NO_WORD, "the lines of engines are not kept"),
+    "crc32": (_ANY_WORD, "no checksum is printed"),
+    "debug": (_ANY_WORD, "--log DIR keeps what engines say"),
+    "ecopgn": (_ANY_WORD, "games have no tag ECO"),
+    "epdout": (_ANY_WORD, "the last position of a game is in the PGN file"),
+    "force-concurrency": (_NO_WORD, "--concurrency is taken as it is"),
+    "kfactor": (_ANY_WORD, "Elo is estimated from all games at once"),
+    "livepgnout": (
+        _ANY_WORD,
+        "games in play are in the live file beside the PGN file, and on the page of --live",
+    ),
+    "output": (_ANY_WORD, "there is one form of output"),
+    "ping-ms": (_ANY_WORD, "start= of --each says how long engines have to get ready"),
+    "reloadconf": (_NO_WORD, "engines keep the settings that the event began with"),
+    "report": (_ANY_WORD, "results of pairs are always in the tables"),
+    "resultformat": (_ANY_WORD, "the columns are those of tbgen score"),
+    "resume": (_NO_WORD, "the same command always resumes its event"),
+    "scoreinterval": (_ANY_WORD, "the score is printed after every game"),
+    "show-latency": (_NO_WORD, "times are taken where moves are written and read"),
+    "strict": (_NO_WORD, "an engine that fails loses its game; --no-recover ends the event"),
+    "strikes": (_ANY_WORD, "no engine is taken out of an event; --no-recover ends it"),
+    "tbadjudicate": (
+        _ANY_WORD,
+        "Syzygy files stop games that are won, with --scoring classical also drawn ones",
+    ),
+    "tbdrawonly": (_NO_WORD, "Syzygy files stop games that are won; leave -tb out to play them on"),
+    "tbignore50": (_NO_WORD, "values always ignore the 50-move rule"),
+    "testEnv": (_NO_WORD, "there is one form of output"),
+    "tournamentfile": (_ANY_WORD, "the PGN file is the state of the event"),
+    "ucinewgame-ms": (_ANY_WORD, "start= of --each says how long engines have to get ready"),
 }
 """Options without effect: the pattern of their first word, and the reason."""
 
@@ -120,7 +126,7 @@ class _Configured(Struct, rename={"directory": "workingDirectory", "sent": "init
                 yield f"option.{option.name}={value.lower() if value in ('True', 'False') else value}"
 
 
-def _configured(name: str) -> Iterator[str]:
+def _configured_words(name: str) -> Iterator[str]:
     """Yield the words of an engine of ``engines.json`` in the current directory.
 
     :raises UsageError: if the file cannot be read or has no engine of this name.
@@ -156,18 +162,18 @@ def reworded(words: Sequence[str], note: Note) -> list[str]:
             continue
         first, further = _PATTERNS[option]
         values = [value] if joined else []
-        while at < end and _VALUE.match(words[at]) and (further if values else first).match(words[at]):
+        while at < end and _VALUE_START.match(words[at]) and (further if values else first).match(words[at]):
             values.append(words[at])
             at += 1
         translated += _translate(option, values, notes.setdefault)
     if any(word in ("-tcecadj", "--tcecadj") for word in words[:end]):
-        translated = [part for word in translated for part in _with_both(word)]
+        translated = [part for word in translated for part in _with_both_sides(word)]
     for sentence in notes:
         note(sentence)
     return [*translated, *words[end:]]
 
 
-def _with_both(word: str) -> Sequence[str]:
+def _with_both_sides(word: str) -> Sequence[str]:
     """Add to ``-resign`` that both engines must agree, as TCEC's rules require."""
     return (word, "twosided=true") if word in ("-resign", "--resign") else (word,)
 
@@ -227,7 +233,7 @@ def _engine(option: str, words: Sequence[str], note: Note) -> Iterator[str]:
     for word in words:
         key, _, value = word.partition("=")
         if key == "conf":
-            yield from _engine(option, [*_configured(value)], note)
+            yield from _engine(option, [*_configured_words(value)], note)
         elif key in REFUSED_OF_ENGINES:
             raise UsageError(f"-{option} {word} is not understood: {REFUSED_OF_ENGINES[key]}")
         elif key in NO_EFFECT_OF_ENGINES:
@@ -244,15 +250,15 @@ _NO_EFFECT: Final = {
     "log": "--log DIR keeps what engines say",
 }
 _PATTERNS: Final[Mapping[str, tuple[re.Pattern[str], re.Pattern[str]]]] = {
-    **{option: (first, _MORE) for option, (first, _) in NO_EFFECT.items()},
-    **dict.fromkeys([*REFUSED, "each", "engine", "openings"], (_ANY, _ANY)),
-    "config": (_MORE, _MORE),
-    "help": (_NONE, _NONE),
-    "log": (_ANY, _MORE),
-    "pgnout": (_ANY, _PGN_KEYS),
-    "repeat": (_NUMBER, _NONE),
-    "startup-ms": (_NUMBER, _NONE),
-    "tcecadj": (_NONE, _NONE),
-    "use-affinity": (_NUMBERS, _NONE),
+    **{option: (first, _FURTHER_WORD) for option, (first, _) in NO_EFFECT.items()},
+    **dict.fromkeys([*REFUSED, "each", "engine", "openings"], (_ANY_WORD, _ANY_WORD)),
+    "config": (_FURTHER_WORD, _FURTHER_WORD),
+    "help": (_NO_WORD, _NO_WORD),
+    "log": (_ANY_WORD, _FURTHER_WORD),
+    "pgnout": (_ANY_WORD, _PGN_KEYS),
+    "repeat": (_NUMBER_WORD, _NO_WORD),
+    "startup-ms": (_NUMBER_WORD, _NO_WORD),
+    "tcecadj": (_NO_WORD, _NO_WORD),
+    "use-affinity": (_NUMBER_WORDS, _NO_WORD),
 }
 """Patterns of the first and of further words that may follow an option of the other programs."""

@@ -131,7 +131,7 @@ class Openings:
         if self._book:
             place, found = self._book[number % len(self._book)]
             try:
-                opening = _of_text(found) if isinstance(found, str) else found
+                opening = _opening_of_text(found) if isinstance(found, str) else found
                 _check(opening, self._options)
             except UsageError as error:
                 raise UsageError(f"{place}: {error}") from None
@@ -223,7 +223,7 @@ def _pgn_entries(source: PgnSource, settings: OpeningSettings) -> Iterator[_Book
         yield _BookEntry(f"{settings.file}, game {game.number}", opening)
 
 
-def _of_text(text: str) -> Opening:
+def _opening_of_text(text: str) -> Opening:
     fen = parse_fen(text)
     return Opening(fen, doubts=doubts_of_start(fen))
 

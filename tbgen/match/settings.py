@@ -22,7 +22,7 @@ from tbgen.match.clock import TimeControl, parse_seconds
 from tbgen.match.engine_process import STALL_SECONDS, START_SECONDS, EngineSettings, find_command
 from tbgen.match.openings import ChessVariant, OpeningSettings
 
-_COMPRESSED: Final = (".gz", ".bz2", ".xz", ".zst")
+_COMPRESSED_SUFFIXES: Final = (".gz", ".bz2", ".xz", ".zst")
 
 
 class Format(NamedChoice, what="a format of events", swisstcec="swiss"):
@@ -107,7 +107,7 @@ def check(settings: EventSettings) -> None:
         raise UsageError(f"a test needs two engines, not {len(names)}")
     if settings.test is not None and settings.format not in (Format.ROUND_ROBIN, Format.GAUNTLET):
         raise UsageError(f"a test can end a match, not a {settings.format.value}: omit --tournament")
-    if str(settings.pgn) == "-" or settings.pgn.suffix.lower() in _COMPRESSED:
+    if str(settings.pgn) == "-" or settings.pgn.suffix.lower() in _COMPRESSED_SUFFIXES:
         raise UsageError(
             f"games are appended to a plain PGN file: --pgn cannot be {settings.pgn}, "
             "standard output or a compressed file"

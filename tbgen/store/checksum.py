@@ -27,7 +27,7 @@ def _fold(total: int) -> int:
     return (total - 1) % 65535 + 1 if total else 0
 
 
-def _of_byte(byte: int, zeros: int) -> int:
+def _byte_crc(byte: int, zeros: int) -> int:
     crc = byte << 8
     for _ in range(8 + 8 * zeros):
         crc = crc << 1 ^ 0x1021 if crc & 0x8000 else crc << 1
@@ -35,6 +35,6 @@ def _of_byte(byte: int, zeros: int) -> int:
 
 
 CRC_OF_BYTE: Final[NDArray[np.int64]] = np.array(
-    [[_of_byte(byte, zeros) for byte in range(256)] for zeros in range(8)], np.int64
+    [[_byte_crc(byte, zeros) for byte in range(256)] for zeros in range(8)], np.int64
 )
 """int64 (8, 256): by a number of zero bytes n and a byte, the CRC of the byte followed by n zero bytes."""

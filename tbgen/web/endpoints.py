@@ -115,19 +115,19 @@ _VARIANT_ENDPOINTS: Final = (
 """The endpoints that every variant has; ``{}`` stands for the variant."""
 
 
-def _of_variant(endpoint: Endpoint, rules: Variant) -> Endpoint:
+def _variant_endpoint(endpoint: Endpoint, rules: Variant) -> Endpoint:
     path, summary = endpoint.path.format(rules), endpoint.summary.format(rules.label)
     return replace(endpoint, path=path, summary=summary, variants=(rules,))
 
 
-def _of_view(view: View) -> Endpoint:
+def _view_endpoint(view: View) -> Endpoint:
     find = partial(lookups.view_position, view)
     return Endpoint(f"/{view}", f"A position in {_VIEW_TEXTS[view]}", find, (Variant.R_MOBILITY,), quick=True)
 
 
 ENDPOINTS: Final = (
-    *(_of_variant(endpoint, rules) for rules in Variant for endpoint in _VARIANT_ENDPOINTS),
-    *map(_of_view, View),
+    *(_variant_endpoint(endpoint, rules) for rules in Variant for endpoint in _VARIANT_ENDPOINTS),
+    *map(_view_endpoint, View),
     Endpoint("/tables", "The tables of the server", lookups.tables, caching=ASKED_AGAIN, missing=False),
 )
 """All endpoints that answer with documents."""
@@ -169,7 +169,7 @@ _TEXT: Final[_Schema] = {"type": "string"}
 
 def openapi(version: str) -> dict[str, Any]:
     """Return the document for a version of tbgen."""
-    paths = {each.path: {each.method.lower(): _of_endpoint(each)} for each in ENDPOINTS}
+    paths = {each.path: {each.method.lower(): _endpoint_schema(each)} for each in ENDPOINTS}
     solution = _operation(
         "The value of a position of any number of men, or an interval that narrows",
         _response(_EVENTS, EVENTS, _TEXT),
@@ -203,7 +203,7 @@ def openapi(version: str) -> dict[str, Any]:
     }
 
 
-def _of_endpoint(endpoint: Endpoint) -> _Schema:
+def _endpoint_schema(endpoint: Endpoint) -> _Schema:
     details: _Schema = {}
     statuses = [*_COMMON_STATUSES]
     if endpoint.parameters:

@@ -80,7 +80,7 @@ def _table(
             return _OWN if opponent == player.name else None
         return cell_of(met)
 
-    left = [Column("number", "", lambda player: numbers[player.name], word=True), _PLAYER, total]
+    left = [Column("number", "", lambda player: numbers[player.name], word=True), _PLAYER_COLUMN, total]
     opponents = [
         replace(form, key=name, title=str(number), source=partial(cell, name))
         for name, number in numbers.items()
@@ -119,7 +119,7 @@ def bounds(result: Standings) -> StandingsTable:
     show = aligned(each for player in shown for each in (total(player), *certainty.sums(row, player)))
     columns = [
         Column("place", "", word=True),
-        _PLAYER,
+        _PLAYER_COLUMN,
         Column("best", "best", lambda player: certainty.places[player.name].best),
         Column("worst", "worst", lambda player: certainty.places[player.name].worst),
         Column("unproven", "unproven", certainty.count),
@@ -179,7 +179,7 @@ def changed_players(result: Standings) -> StandingsTable:
     """Return the points that players have won or lost by changed results; no rows without changes."""
     gains = result.gains()
     columns = [
-        _PLAYER,
+        _PLAYER_COLUMN,
         Column("gain", "points", lambda player: float(gains.get(player.name, 0)), "{:+.4f}".format),
     ]
     title, note = "What best play changed: players", "Points won or lost by these changes."
@@ -271,7 +271,7 @@ _MAX_CROSSTABLE_PLAYERS: Final = 64
 """Maximum number of players for whom a page shows crosstables."""
 
 
-_PLAYER: Final = Column("player", "player", "name", word=True)
+_PLAYER_COLUMN: Final = Column("player", "player", "name", word=True)
 _RESULTS: Final = [
     Column("games", "games", "results.games"),
     Column("points", "points", "results.points", None),
@@ -289,7 +289,7 @@ _CHESS: Final = [
 _PAIRS: Final = Column("pairs", "pairs", "pairs.count")
 
 
-_SIDE: Final = [_PLAYER, Column("colour", "as", "common", word=True)]
+_SIDE: Final = [_PLAYER_COLUMN, Column("colour", "as", "common", word=True)]
 
 
 def _sides(result: Standings) -> list[GamesOfPlayer]:
@@ -320,7 +320,7 @@ def _places(result: Standings) -> StandingsTable:
     games, points, share, *others = _RESULTS
     if chess:
         points, share = _CHESS
-    columns = [Column("place", "", word=True), _PLAYER, games, points, share, *others]
+    columns = [Column("place", "", word=True), _PLAYER_COLUMN, games, points, share, *others]
     shown = {column.key for column in columns}
     if result.scheme is Scheme.EXPONENTIAL and not chess:
         shown.add("rmobility")  # equal to the points
@@ -363,7 +363,7 @@ def _settings(result: Standings) -> str:
 
 
 def _scorings(result: Standings) -> StandingsTable:
-    columns = [_PLAYER]
+    columns = [_PLAYER_COLUMN]
     for scheme in Scheme:
         points = {player.name: player.points[scheme] for player in result.players}
         totals = {name: total for name, total in points.items() if total is not None}
@@ -371,19 +371,19 @@ def _scorings(result: Standings) -> StandingsTable:
             totals = {}
         places = {name: 1 + sum(other > own for other in totals.values()) for name, own in totals.items()}
         columns += [
-            Column(scheme.value, scheme.value, partial(_of_player, totals), None),
-            Column(f"{scheme.value}_place", "", partial(_of_player, places), "({})".format),
+            Column(scheme.value, scheme.value, partial(_cell_of_player, totals), None),
+            Column(f"{scheme.value}_place", "", partial(_cell_of_player, places), "({})".format),
         ]
     note = "In brackets: the place by these points alone. Empty if the komi of a game allows no such points."
     return StandingsTable.of("scorings", "Points by every scoring", columns, result.players, note)
 
 
-def _of_player(cells: Mapping[str, Cell], player: Player) -> Cell:
+def _cell_of_player(cells: Mapping[str, Cell], player: Player) -> Cell:
     return cells.get(player.name)
 
 
 def _ratings(result: Standings) -> StandingsTable:
-    columns = [_PLAYER, _RESULTS[0], *_elo("elo"), _PAIRS, *_elo("pairs.elo", "pairs_")]
+    columns = [_PLAYER_COLUMN, _RESULTS[0], *_elo("elo"), _PAIRS, *_elo("pairs.elo", "pairs_")]
     note = (
         "Elo against the field with 95 % margin, likelihood of superiority, and normalised Elo; first by "
         "games, then by pairs of games from the same position with colours reversed, which cancels its luck."
@@ -407,7 +407,7 @@ def _meetings(result: Standings) -> StandingsTable:
         for number, title in enumerate(("0", "1/2", "1", "1 1/2", "2"))
     ]
     opponent = Column("opponent", "opponent", "common", word=True)
-    columns = [_PLAYER, opponent, *_RESULTS, _PAIRS, *halves, *_elo("pairs.elo")[:3]]
+    columns = [_PLAYER_COLUMN, opponent, *_RESULTS, _PAIRS, *halves, *_elo("pairs.elo")[:3]]
     note = (
         "Pairs are two games from the same position with colours reversed: the numbers of pairs with 0, 1/2, "
         "1, 1 1/2 and 2 points in chess (pentanomial), and the Elo difference by the points of pairs."
