@@ -51,7 +51,7 @@ def test_a_puzzle_is_solved(opened: Opener) -> None:
         visit.sees({"#board .marker-square": 2, "#solved": "1"})
         page.reload()
         expect(page.locator("#solved")).to_have_text("1")
-        expect(page.locator("#task")).to_contain_text("One move alone")
+        expect(page.locator("#task")).to_contain_text("Only one move")
     page.locator("#level").select_option("hard")  # the level takes effect at once
     expect(page.locator("#name")).to_have_text("A puzzle, hard")
     page.goto(page.url.replace("level=hard", "level=medium"))
