@@ -113,7 +113,9 @@ class Chooser:
         Forced mates after promotions are found before, if this takes no longer than the cells do and time
         allows both.
         """
-        cells = self._in_time(ToSolve(below) for below, _ in each_cell_below(cell, self._ledger.is_done))
+        cells = self._cells_in_time(
+            ToSolve(below) for below, _ in each_cell_below(cell, self._ledger.is_done)
+        )
         if cells is None:
             return None
         below = {home for each in cells for home in homes_below(each.cell, promotions=True)}
@@ -151,10 +153,12 @@ class Chooser:
             return None
         ahead = cells_ahead(home, SIDES[1 - end], self._ledger.is_done)
         nodes = ((cell, int(1 - side)) for cell, side in ahead)
-        cells = self._in_time(ToSolve(cell, (each,)) for cell, each in nodes if not is_solved(cell, each))
+        cells = self._cells_in_time(
+            ToSolve(cell, (each,)) for cell, each in nodes if not is_solved(cell, each)
+        )
         return None if cells is None else self._choice(cells, {self._root})._replace(ahead=True)
 
-    def _in_time(self, cells: Iterable[ToSolve]) -> list[ToSolve] | None:
+    def _cells_in_time(self, cells: Iterable[ToSolve]) -> list[ToSolve] | None:
         """Return the cells as a list; None if the budget does not allow all of them."""
         found, seconds = list[ToSolve](), 0.0
         for each in cells:

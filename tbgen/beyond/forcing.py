@@ -146,7 +146,7 @@ class ForcingProof:
 
         If a state occurs with several degrees of patience, the least patient one comes last.
         """
-        for attack in sorted(_followed(self.roots), key=lambda attack: -attack.patience):
+        for attack in sorted(_followed_attacks(self.roots), key=lambda attack: -attack.patience):
             if attack.value is None:
                 yield attack.board, to_gscore(attack.folded_score), attack.best.move
 
@@ -155,7 +155,7 @@ class ForcingProof:
         paths: dict[Attack, list[chess.Move]] = {}
         for move, after in self.roots:
             paths.setdefault(after, [] if move is None else [move])
-        for here in _followed(self.roots):
+        for here in _followed_attacks(self.roots):
             if here.value is not None:
                 if code_of(here.value) == self.bound:
                     yield from paths[here]
@@ -234,7 +234,7 @@ class ForcingSearch:
             if any(root.after.refuted for root in self._roots):
                 self.refuted, self._attacks = True, {}
                 return
-            play = list(_followed(self._roots))
+            play = list(_followed_attacks(self._roots))
             new = [attack for attack in play if attack.moves is None]
             if not new:
                 self._prove(play)
@@ -331,7 +331,7 @@ class ForcingSearch:
         return self._attacks.setdefault(key, Attack(board, accrued, patience))
 
 
-def _followed(roots: list[Reply]) -> Iterator[Attack]:
+def _followed_attacks(roots: list[Reply]) -> Iterator[Attack]:
     """Yield the positions that play comes to, each once, in breadth-first order."""
     seen = dict.fromkeys(after for _, after in roots)
     waiting = list(seen)

@@ -81,7 +81,7 @@ class Known:
             return block
         if any(source.final and source.knows(route) for source in self._sources):
             return block
-        by_ply = self._by_ply(route, end)
+        by_ply = self._bounds_by_ply(route, end)
         return block if by_ply is None else better_bounds(block, part_of(by_ply, route), end)
 
     def stored(self, route: Route, end: int) -> Block | None:
@@ -113,7 +113,7 @@ class Known:
         """Return whether the blocks of both ends are equal, and contain the values of all positions."""
         return not route.quiet and any(source.same_ends(route) for source in self._sources)
 
-    def _by_ply(self, route: Route, end: int) -> Block | None:
+    def _bounds_by_ply(self, route: Route, end: int) -> Block | None:
         """Return bounds from the captures and pawn moves that the side to move may play next."""
         cell, side = route.destination, side_after(route)
         frame = frame_of_cell(cell)

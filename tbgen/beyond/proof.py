@@ -215,7 +215,7 @@ class Prover:
         """Prove a solution of a cell from the current bounds of its exits."""
         cell = bounds.cell
         self._prove(
-            lambda: self._of_cell(cell, lambda proof, exits: proof.fresh(bounds, exits)),
+            lambda: self._prove_cell(cell, lambda proof, exits: proof.fresh(bounds, exits)),
             cells=1,
             sampled=int(cell.size > _MAX_FULL_SLOTS),
         )
@@ -234,12 +234,12 @@ class Prover:
     def layer(self, bounds: Bounds, layer: Bounds, accrued: GScore) -> None:
         """Prove a layer of a cell from its fresh bounds and the current bounds of its exits."""
         self._prove(
-            lambda: self._of_cell(
+            lambda: self._prove_cell(
                 bounds.cell, lambda proof, exits: proof.accrued(bounds, layer, accrued, exits)
             )
         )
 
-    def _of_cell(self, cell: Cell, prove: Callable[[CellProof, Knowledge], int]) -> int:
+    def _prove_cell(self, cell: Cell, prove: Callable[[CellProof, Knowledge], int]) -> int:
         """Call ``prove`` with the proof of a cell and of its exits; return the number of states."""
         if self._last is None or self._last.cell != cell:
             self._last = CellProof(cell, _share(cell), self._meter.threads)

@@ -159,9 +159,9 @@ _PROGRESS_RANKS: Final = {FiftyMoveRule.IMPROVING: 12, FiftyMoveRule.OTB: 8}
 """Ranks below which an improvement resets the 50-move counter, by rule."""
 _EXPIRED_CLOCK_CODES: Final = {FiftyMoveRule.LEGACY: 1, FiftyMoveRule.CUTERMOB_LEGACY: 2}
 """Code in the control array for the scores that count once the 50-move counter has run out, by rule."""
-_HOPE: Final = GScore("G1.5")
+_REACHABLE_SCORE: Final = GScore("G1.5")
 """Score that a drawn game may still reach against a side that plays only chess."""
-_COST: Final = 6 * MATE
+_POINT_COST: Final = 6 * MATE
 """Cost of giving up one point of classical chess, on the scale of the search.
 
 It is three times that of a point of r-mobility, because the chess engine that reports the cost may not have
@@ -280,7 +280,7 @@ class CompiledSearch:
         if self._candidates is not None:
             control[control_index.DRAWN] = 1 if game.live.turn else 2
             control[control_index.HOPE] = (
-                work.worth[_HOPE.rank] if game.live.turn else -work.worth[_HOPE.rank]
+                work.worth[_REACHABLE_SCORE.rank] if game.live.turn else -work.worth[_REACHABLE_SCORE.rank]
             )
         control[control_index.TABLE_MEN] = self._leaves.max_men
         count = begin(work, last)
@@ -291,7 +291,7 @@ class CompiledSearch:
         candidates = self._candidates or {}
         judged = [candidates.get(self._move(game.live, move), Candidate()) for move in kept]
         work.answers[: len(kept)] = [_encode(game.live, each.answer) if each.answer else 0 for each in judged]
-        work.costs[: len(kept)] = [int(_COST * each.cost) for each in judged]
+        work.costs[: len(kept)] = [int(_POINT_COST * each.cost) for each in judged]
 
     def _iterate(self, iteration: int, place: int, report: Callable[[RootLine], None]) -> None:
         """Search for the best move apart from those in earlier places, unless the search is stopped."""

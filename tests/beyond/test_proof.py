@@ -94,12 +94,12 @@ def test_bounds_from_the_next_moves_are_proved(small: Path, monkeypatch: pytest.
                 block.value[places] = block.value[places].astype(int) + (1 if end else -1)
         return block
 
-    right = knowledge.Known._by_ply
+    right = knowledge.Known._bounds_by_ply
     board = random_board(random.Random(7), Material.parse("KPvKP"))
     found = solve(board, tables=small, budget=of_cells(3), verify=True)
     assert found.proof is not None
     assert found.proof.cells == found.cells > 0
-    monkeypatch.setattr(knowledge.Known, "_by_ply", by_ply)
+    monkeypatch.setattr(knowledge.Known, "_bounds_by_ply", by_ply)
     with pytest.raises(WrongBoundError, match="is stored but"):
         solve(board, tables=small, budget=of_cells(3), verify=True)
     assert wrong

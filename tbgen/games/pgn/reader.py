@@ -42,7 +42,7 @@ TOKEN: Final = re.compile(
 )
 """All tokens of plain movetext, of which only those in named groups are used. The group ``open`` matches only
 a brace that is never closed."""
-_ATTACHED: Final = re.compile(rf"(?:(?<=[\W\dOQRBN]){_WORDS}\b|[^\w]|_)+\Z")
+_ATTACHED_ANNOTATIONS: Final = re.compile(rf"(?:(?<=[\W\dOQRBN]){_WORDS}\b|[^\w]|_)+\Z")
 """Annotations attached to a move without a space."""
 _ATTACHED_CODE: Final = re.compile(rf"(?<=[1-8Oo0QRBN]|[^\w=]){_CODES}\Z")
 MAX_PLIES: Final = 20_000
@@ -58,9 +58,9 @@ _NO_PGN: Final = "no PGN, as it has neither tags nor moves"
 _RETAGGED_NAMES: Final = frozenset().union(*tags.REPLACED.values())
 _OFF_BOARD: Final = frozenset(basis.value for basis in Basis if basis.off_board)
 """Values of the basis for wins off the board."""
-_FINISHED: Final = (*RESULTS, BOTH_FORFEIT)
+_FINISHED_RESULTS: Final = (*RESULTS, BOTH_FORFEIT)
 """The results of finished games."""
-_UNKNOWN: Final = ("", "?")
+_MISSING_VALUES: Final = ("", "?")
 """Values that are equivalent to a missing tag."""
 
 
@@ -141,7 +141,7 @@ def read_game(raw: RawGame) -> Game:
     """Parse the bytes of a game."""
     game = Game(raw.number, raw.line, raw.values)
     result = game.tags.get("Result", "").strip()
-    game.result = read_result(result) or (UNFINISHED if result in _UNKNOWN else result)
+    game.result = read_result(result) or (UNFINISHED if result in _MISSING_VALUES else result)
     try:
         if raw.flaw:
             raise UsageError(raw.flaw)
@@ -263,8 +263,8 @@ def move_of(board: chess.Board, token: re.Match[str]) -> chess.Move:
     """
     if len(token[0]) > _MAX_MOVE_LENGTH:
         raise chess.InvalidMoveError(quote(token[0]))
-    san = _ATTACHED.sub("", token[0])
-    without = _ATTACHED.sub("", _ATTACHED_CODE.sub("", san))
+    san = _ATTACHED_ANNOTATIONS.sub("", token[0])
+    without = _ATTACHED_ANNOTATIONS.sub("", _ATTACHED_CODE.sub("", san))
     try:
         return parse_san(board, _with_letters(san))
     except ValueError:
@@ -282,12 +282,12 @@ def _set_result_and_doubts(game: Game, raw: RawGame, remainder: _Remainder) -> N
     """Set the result of a game, and the doubts about it."""
     text, results = game.tags.get("Result", "").strip(), remainder.results
     tagged, plies, moves, over = read_result(text), raw.plies, len(game.moves), bool(results)
-    if game.result not in _FINISHED and over:
-        game.result = next((one for one in results if one in _FINISHED), results[0])
+    if game.result not in _FINISHED_RESULTS and over:
+        game.result = next((one for one in results if one in _FINISHED_RESULTS), results[0])
     distinct = {*results, *([tagged] if tagged else [])}
-    unknown = text not in _UNKNOWN and tagged is None
+    unknown = text not in _MISSING_VALUES and tagged is None
     terminal = not any(game.board.generate_legal_moves())
-    missing = remainder.closed and not over and tagged in _FINISHED
+    missing = remainder.closed and not over and tagged in _FINISHED_RESULTS
     cut = missing or not (remainder.closed or over)
     truncated = not terminal and (cut if plies is None else plies > moves)
     on_board = ("0-1" if game.board.turn else "1-0") if game.board.is_check() else "1/2-1/2"
@@ -298,7 +298,7 @@ def _set_result_and_doubts(game: Game, raw: RawGame, remainder: _Remainder) -> N
         Doubt.UNKNOWN_RESULT: unknown or any(read_result(one) is None for one in results),
         Doubt.BOTH_FORFEIT: game.result == BOTH_FORFEIT,
         Doubt.CASTLING: Doubt.CASTLING in remainder.doubts,
-        Doubt.FINAL_POSITION: terminal and game.result in _FINISHED and game.result != on_board,
+        Doubt.FINAL_POSITION: terminal and game.result in _FINISHED_RESULTS and game.result != on_board,
         Doubt.PLY_COUNT: plies not in (None, moves) and not truncated,
         Doubt.STRAY_TEXT: Doubt.STRAY_TEXT in remainder.doubts,
         Doubt.DUPLICATE_TAG: any(
@@ -315,7 +315,7 @@ def _start(values: dict[str, str]) -> Fen:
 
     :raises UsageError: if a value is invalid, or the variant is not chess.
     """
-    values = {name: legible(value).strip() for name, value in values.items() if value not in _UNKNOWN}
+    values = {name: legible(value).strip() for name, value in values.items() if value not in _MISSING_VALUES}
     if "Variant" in values:
         from chess.pgn import Headers  # also imports chess.engine, which is slow
 

@@ -41,7 +41,7 @@ _ODD: Final = re.compile(rb"[^\t-\r -~]")
 _QUOTED: Final = re.compile(rb"%b.*%b" % (_QUOTE, _QUOTE), re.DOTALL)
 _TOO_LONG: Final = f"it has more than {MOST_BYTES >> 20} MiB or {MOST_TAGS:,} tags, the maximum for one game"
 _CUT: Final = "its tags are cut off by those of the next game, so its moves are unknown"
-_EMPTY: Final = re.compile(rb"[^\w:*\[\](){};%$\x80-\xff]*\Z")
+_EMPTY_LINE: Final = re.compile(rb"[^\w:*\[\](){};%$\x80-\xff]*\Z")
 """A line without content."""
 
 
@@ -214,7 +214,7 @@ class _GrowingGame:
         if self._in_comment:
             return b'[Event "' in line and _legible(line).startswith(b'[Event "')
         text = _legible(line)
-        if text[:1] in b"%;" or _EMPTY.match(text):
+        if text[:1] in b"%;" or _EMPTY_LINE.match(text):
             return False
         event = text[:1] in b"[E" and _EVENT.match(text) is not None
         if self.in_tags:
@@ -237,7 +237,7 @@ class _GrowingGame:
         text, start = _legible(line), len(self._data) - len(line.removeprefix(_BOM))
         if self._in_comment:
             self._follow(line)
-        elif _EMPTY.match(text):
+        elif _EMPTY_LINE.match(text):
             self._gap = True
         elif text[:1] in b"%;":
             return

@@ -33,10 +33,10 @@ class Order:
 
 _WIKI: Final = "https://wiki.chessdom.org/"
 _FIDE: Final = "https://handbook.fide.com/files/handbook/C02Standards.pdf"
-_OURS: Final = ("direct", "rmobility", BALANCES)
+_OWN_TIEBREAKS: Final = ("direct", "rmobility", BALANCES)
 _ROWS: Final = (
-    Order("percent", Lead.PERCENT, _OURS),
-    Order("points", Lead.POINTS, _OURS),
+    Order("percent", Lead.PERCENT, _OWN_TIEBREAKS),
+    Order("points", Lead.POINTS, _OWN_TIEBREAKS),
     Order(
         "tcec",
         Lead.CHESS,
