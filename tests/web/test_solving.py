@@ -152,7 +152,7 @@ def test_compiling_is_said_and_does_not_count(program: Program, monkeypatch: pyt
     solving = program("answers")
     solving._limiter = Limiter(1e-6, 2)
     monkeypatch.setattr("tbgen.web.solving.is_compiled", lambda _: False)
-    monkeypatch.setattr("tbgen.web.solving.COMPILE", (sys.executable, "-c", "sum(range(10**6))"))
+    monkeypatch.setattr("tbgen.web.solving.COMPILE_COMMAND", (sys.executable, "-c", "sum(range(10**6))"))
     found = events(asyncio.run(said(solving)))
     assert [name for name, _ in found] == ["compiling", "interval", "solution"]
     assert "about two minutes" in found[0][1]["message"]
