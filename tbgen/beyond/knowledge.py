@@ -140,7 +140,7 @@ class Known:
     def fresh_bounds(self, position: CellPosition) -> Interval:
         """Return the bounds of a position in its fresh state; blocks contain the same bounds."""
         found, final = self._stored_bounds(position)
-        return found if final else found.within(self._bounds_by_ply(position))
+        return found if final else found.within(self._position_bounds_by_ply(position))
 
     def universal_bounds(self, position: CellPosition) -> Interval:
         """Return bounds of a position that hold with any accrued score."""
@@ -149,7 +149,7 @@ class Known:
             found = found.within(source.universal_bounds(position) or found)
         return found
 
-    def _bounds_by_ply(self, position: CellPosition) -> Interval:
+    def _position_bounds_by_ply(self, position: CellPosition) -> Interval:
         """Return the bounds that the best capture or pawn move gives the side to move."""
         found, end = list(WORST), end_of(side_of(position.board))
         better = max if end == UPPER else min
