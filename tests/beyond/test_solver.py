@@ -249,7 +249,7 @@ def test_small_cells_do_not_take_the_time_of_the_first(small: Path) -> None:
         (
             "4k3/8/8/8/8/8/PP6/4K2R w K - 0 1",
             {"budget": Budget(60.0)},
-            "takes about 3 min 30 s and 3.23 GiB of memory, and 1 min",
+            "takes about 3 min 30 s and 3.23 GiB of memory, but only 1 min",
         ),
         (
             "4k3/8/8/8/8/2q5/2n5/4K2R w K - 0 1",

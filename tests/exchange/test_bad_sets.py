@@ -91,7 +91,7 @@ def test_a_list_that_lies(
     assert set(files(tmp_path / "new")) == {"KvK.r.h5"}
     document["tables"][0]["digest"] = "0" * 64
     (spoilt / LIST_NAME).write_text(json.dumps(document))
-    with pytest.raises(TbgenError, match="another content than its set says"):
+    with pytest.raises(TbgenError, match="does not have the content that its set states"):
         get(str(spoilt), tmp_path / "other", document["tables"][0]["material"])
 
 
