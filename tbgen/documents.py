@@ -176,7 +176,7 @@ def options_for(known: Mapping[str, Option], wanted: Mapping[str, str]) -> dict[
         option = known.get(name)
         if option is None:
             names = printable(", ".join(known))
-            raise UsageError(f"there is no option {quote(name)}: expected some of {names}")
+            raise UsageError(f"there is no option {quote(name)}: the engine has: {names}")
         words = {"check": ("true", "false"), "combo": option.var or ()}.get(option.type)
         if words is not None:
             spelled = next((word for word in words if word.lower() == value.lower()), None)

@@ -136,6 +136,8 @@ def parse_fen(text: str) -> Fen:
     except ValueError as error:
         # The message of python-chess ends with the FEN itself.
         reason = str(error).split(" in fen: ")[0].split(": '")[0]
+        if reason.startswith("expected 'w' or 'b'"):
+            reason = "the side to move must be w or b"
         raise UsageError(f"{quote(text)} is not a FEN: {reason}") from None
     board.chess960 = bool(board.castling_rights) and board.has_chess960_castling_rights()
     return Fen(board, GScore(fields[6]) if len(fields) == 7 else None)

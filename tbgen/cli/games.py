@@ -37,8 +37,8 @@ _GAMES_BETWEEN_UPDATES = 256
 class RefereeOptions(OptionGroup):
     """How games are refereed and scored; None leaves it to their tags.
 
-    :param fifty_move_rule: improving, legacy, cutermob-legacy, otb or none (default: improving for FENs and
-        for games that cuteRMob refereed by that rule, else legacy)
+    :param fifty_move_rule: improving, legacy, cutermob-legacy, otb or none (default: improving for matches,
+        FENs and games that cuteRMob refereed by that rule, else legacy)
     :param bare_kings: whether bare kings with eight free moves each end a game (default: depends on the
         50-move rule)
     """

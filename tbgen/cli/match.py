@@ -364,7 +364,7 @@ def _remarks(summary: "Summary", settings: "EventSettings") -> Sequence[str]:
     if summary.winner is not None:
         lines.append(f"{summary.winner} has won the knockout")
     for name, faults in sorted(summary.faults.items()):
-        parts = ", ".join(f"{count} by {fault}" for fault, count in sorted(faults.items()))
+        parts = ", ".join(f"{counted(count, 'game')} by {fault}" for fault, count in sorted(faults.items()))
         lines.append(f"{name} has lost {parts}")
     if settings.verify:
         lines.append(f"{counted(summary.verified, 'adjudication')} verified by best play")

@@ -386,10 +386,10 @@ class ScoringOptions(OptionGroup):
     """How results become points.
 
     :param scheme: how results become points: exponential, harmonic, classical, winner, komi, full, otb
-        (default: the scoring named by the game's tag, else exponential)
+        (default: exponential; for games in files, the scoring named by their tag)
     :param cutoff: score at and above which the scorings winner and komi count all results alike, and the
-        50-move rule improving counts none as an improvement (default: the cutoff of the game's tag, else
-        G6.0)
+        50-move rule improving counts none as an improvement (default: G6.0; for games in files, the cutoff
+        of their tag)
     :param komi: score to beat with the scorings komi and full, in quarters, such as G5.75 for White or mG5.75
         for Black (default: G5.75; the tag Komi of a game overrides this)
     """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
@@ -10,14 +12,14 @@ from typing import Annotated, Any, TypeAlias
 import click
 from click.core import ParameterSource
 
-from tbgen.board.fen import AnyBoard, DescribedFen, Fen, parse_position
+from tbgen.board.fen import AnyBoard, DescribedFen, Fen, is_fen, parse_position
 from tbgen.board.score import GScore
 from tbgen.board.scoring import Scoring
 from tbgen.board.variant import Variant
 from tbgen.cli.answers import MobilityAnswer, ViewAnswer
 from tbgen.cli.options import Accrued, AsJson, Rules, ScoringOptions, Setting, TableDirectory, command
 from tbgen.cli.streams import batches_of_lines, error_document, print_json, say
-from tbgen.errors import MissingLayerError, TbgenError, UsageError, result_or_error
+from tbgen.errors import MissingLayerError, TbgenError, UsageError, quote, result_or_error
 from tbgen.probe.moves import LinePly
 from tbgen.probe.tablebase import BATCH, MOVES_BATCH, Tablebase, View
 
@@ -88,6 +90,9 @@ def run(
         prober = _Prober(tables, accrued, not no_moves, line, points.scoring, view)
         if list(words) == ["-"]:
             return _print_lines(prober)
+        if len(words) == 1 and not is_fen(words[0]) and os.path.isfile(words[0]):
+            command = f"tbgen probe - < {shlex.quote(words[0])}"
+            raise UsageError(f"{quote(words[0])} is not a FEN; for a file: {command}")
         texts = positions_of(words)
         return (_print_document if json else _print)(texts, prober.answers(texts))
 

@@ -16,7 +16,7 @@ from tbgen.cli.options import AsJson, Directory, ParsedParameter, Setting, WordL
 from tbgen.cli.streams import json_text, say
 from tbgen.errors import UsageError, quote
 from tbgen.extras import MissingExtraError
-from tbgen.games.outcome import RESULTS
+from tbgen.games.outcome import RESULTS, Doubt
 from tbgen.games.pgn.files import matching
 from tbgen.games.standings import GameRecord, Standings, standings
 from tbgen.games.standings.documents import TcecEvent, document
@@ -159,7 +159,10 @@ def run(
         work.solve()
         records = list(_records(work, explorer or "", event))
     games = [record for record in records if record.classical in RESULTS]
-    left_out = LeftOut(len(records) - len(games), work.tally.broken)
+    lost_by_both = sum(
+        Doubt.BOTH_FORFEIT in record.outcome.doubts for record in records if record.classical not in RESULTS
+    )
+    left_out = LeftOut(len(records) - len(games) - lost_by_both, work.tally.broken, lost_by_both)
     if not games:
         raise UsageError(f"there are no games to score{_left_out_text(left_out, ': ')}")
     rules = ORDERS[order] if tiebreaks is None else ORDERS[order].with_tiebreaks(tiebreaks)
@@ -231,7 +234,8 @@ def _remark_on(result: Standings) -> None:
 
 def _left_out_text(left_out: LeftOut, before: str) -> str:
     """Return a text on how many games are left out and why; empty if none is."""
-    counts = (("without a result", left_out.unfinished), ("broken", left_out.broken))
+    lost = ("lost by both sides (0-0)", left_out.lost_by_both)
+    counts = (("without a result", left_out.unfinished), lost, ("broken", left_out.broken))
     reasons = [f"{count:,} {reason}" for reason, count in counts if count]
     return f"{before}{' and '.join(reasons)} left out" if reasons else ""
 

@@ -97,7 +97,7 @@ def _frozen_text(board: chess.Board, solution: Solution) -> Iterator[str]:
                 f"{chess.piece_symbol(board.piece_type_at(square) or 0).upper()}{chess.square_name(square)}"
                 for square in frozen
             )
-            yield f"frozen          {', '.join(men)}, for what {name} can be sure of"
+            yield f"frozen          {', '.join(men)}, in the proof of {name}'s bound"
 
 
 def _gaps_text(solution: Solution) -> Iterator[str]:
@@ -164,7 +164,8 @@ def _captions(board: chess.Board, hold: Hold) -> Iterator[str]:
         for square in (hold.blocker, hold.changer)
     )
     yield f"{blocker} holds {changer} to {hold.value}."
-    yield f"Where the blocker stands, with {changer} to move, by its square:"
+    mover = chess.COLOR_NAMES[board.color_at(hold.changer) is True].capitalize()
+    yield f"Where {blocker} stands, by the square of {changer} ({mover} to move):"
 
 
 def _square_text(stood: tuple[chess.Square, ...]) -> str:

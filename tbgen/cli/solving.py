@@ -26,7 +26,7 @@ class SolvingOptions(OptionGroup):
     """Whether and how positions are solved; None stands for the solver's default.
 
     :param solve: solve final positions of stopped games that no table holds, as tbgen solve does, one after
-        the other in one process whatever --jobs is, in order of estimated time
+        the other in one process, in order of estimated time
     :param solve_time: time for one position (default: 60s; with --solve-total as much as helps)
     :param solve_total: time for all positions together (default: no limit)
     :param solve_memory: memory to solve with (default: 8G)

@@ -391,7 +391,9 @@ def adjudicate(
         if require_tables or require_proof:
             raise lack
     elif require_proof:
-        raise UnprovenError(f"no table can prove the result: {lack}{_note(outcome, solver)}")
+        solvable = solver is None and outcome.settings.variant is Variant.R_MOBILITY
+        remedy = f"{'try --solve, or ' if solvable else ''}omit --require-proof"
+        raise UnprovenError(f"no table can prove the result: {lack}{_note(outcome, solver)}; {remedy}")
     return outcome
 
 

@@ -90,7 +90,7 @@ _EMPTY: Final = "<empty>"
 """The empty text in UCI."""
 _MESSAGE_PREFIX: Final = b"info string "
 _VARIANT: Final = "rmobility"
-_UNSAFE_IN_MOVE: Final = re.compile(r"[^0-9A-Za-z()]")
+_UNSAFE_IN_MOVE: Final = re.compile(r"[^0-9A-Za-z()-]")
 _MAX_MOVE_LENGTH: Final = 10
 
 
@@ -353,7 +353,9 @@ class Engine:
                 await command
         except TimeoutError:
             limit = seconds if loop.time() - began < max_seconds else max_seconds
-            raise EngineFault(Fault.STALLED, f"it does not answer within {duration(limit)}") from None
+            remedy = f"allow more with {'start' if limit == seconds else 'stall'}=SECONDS"
+            detail = f"it does not answer within {duration(limit)}; {remedy}"
+            raise EngineFault(Fault.STALLED, detail) from None
         except EngineError as error:
             raise self._broken(error) from None
         finally:

@@ -145,7 +145,7 @@ def plan_report(
             sentence = f"{place} has no such data of tables; save some with: tbgen report --save"
             raise NothingToReportError(sentence)
         command = build_command(["--men", str(men or 3)], chosen[0], directory)
-        raise NothingToReportError(f"{place} has no such table; make some with: {command}")
+        raise NothingToReportError(f"{place} has no tables; make some with: {command}")
     reading = Cost({"data": RATES.seconds.data})
     tasks = tuple(
         Task(material, variant, reading) if saved else _task(places, material, variant, layers)

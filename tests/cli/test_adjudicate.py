@@ -122,7 +122,8 @@ def test_tables_and_proofs_can_be_required(capsys: Capture, games: str, tmp_path
         "",
         [
             "tbgen: game 1, line 1: no table can prove the result: "
-            "the position has 6 men; tables have at most 5, kings included"
+            "the position has 6 men; tables have at most 5, kings included; "
+            "try --solve, or omit --require-proof"
         ],
     )
     refused = failure(capsys, 3, "adjudicate", BISHOP.replace("B", "R"), "--require-proof")

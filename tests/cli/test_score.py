@@ -109,15 +109,16 @@ def test_a_test_by_games_says_that_there_are_pairs(capsys: Capture) -> None:
 
 
 def test_what_is_left_out_is_counted(capsys: Capture, tmp_path: Path) -> None:
+    reasons = "2 without a result and 1 lost by both sides (0-0) and 1 broken left out"
     path = tmp_path / "x.pgn"
-    path.write_text('[White "A"]\n[Black "B"]\n\n1. e4 e4 1-0\n\n1. e4 *\n\n1. d4 *\n\n')
+    path.write_text('[White "A"]\n[Black "B"]\n\n1. e4 e4 1-0\n\n1. e4 *\n\n1. d4 *\n\n1. d4 0-0\n\n')
     _, (*_, last) = said(capsys, 2, "score", path)
-    assert last == "tbgen: there are no games to score: 2 without a result and 1 broken left out"
+    assert last == f"tbgen: there are no games to score: {reasons}"
     with path.open("a") as file:
         file.write('[White "A"]\n[Black "B"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n')
-    out, (*_, last) = said(capsys, 0, "score", path, "--json")
-    assert json.loads(out)["left_out"] == {"unfinished": 2, "broken": 1}
-    assert last == "tbgen: 1 game scored; 2 without a result and 1 broken left out"
+    out, told = said(capsys, 0, "score", path, "--json")
+    assert json.loads(out)["left_out"] == {"unfinished": 2, "broken": 1, "lost_by_both": 1}
+    assert f"tbgen: 1 game scored; {reasons}" in told
     rows = [line.split() for line in said(capsys, 0, "score", path)[0].splitlines()]
     assert ["no", "result", "(*)", "2"] in rows
     assert ["broken", "1"] in rows
@@ -131,7 +132,7 @@ def test_json_is_exact_and_complete(capsys: Capture, tmp_path: Path) -> None:
     )
     found = standings(capsys, str(path), "--order", "tcec")
     assert (found["order"], found["games_per_player"]) == ("tcec", {"least": 1, "most": 1})
-    assert found["left_out"] == {"unfinished": 0, "broken": 0}
+    assert found["left_out"] == {"unfinished": 0, "broken": 0, "lost_by_both": 0}
     (game,) = found["games"]
     assert game["points"] == {"white": 0.5 - 0.5**18, "black": 0.5 + 0.5**18}
     best, other = found["players"]

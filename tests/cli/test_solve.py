@@ -105,7 +105,7 @@ def test_the_lines_of_an_interval_and_a_proof(capsys: Capture) -> None:
         r"line that shows the upper bound, G0.0: \d+ pl(y|ies)",
     ):
         assert re.search(f"^{line}$", text, re.MULTILINE), line
-    assert re.findall("frozen .*", text) == ["frozen          Nh1, for what White can be sure of"]
+    assert re.findall("frozen .*", text) == ["frozen          Nh1, in the proof of White's bound"]
     assert (document["claims"]["upper"], document["upper"]) == (None, "G0.0")
     assert document["proof"]["cells"] == document["cells"] == 1
     assert document["proof"]["states"] > 64**2

@@ -90,7 +90,8 @@ def test_a_proof_can_be_required(place: Path, capsys: Capture) -> None:
     sentence = fails(capsys, 1, source, target, "--require-proof")
     assert sentence == (
         "tbgen: game 2, line 6: no table can prove the result: "
-        "the position has 32 men; tables have at most 5, kings included\n"
+        "the position has 32 men; tables have at most 5, kings included; "
+        "try --solve, or omit --require-proof\n"
     )
     assert names(place) == ["in.pgn"]
     source.write_text(DRAW)

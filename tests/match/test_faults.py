@@ -27,7 +27,7 @@ FAULTS = {
     "flood": ("flood", "stall=0.2", "'s connection stalls", "stalled connection", "abandoned"),
     "absent": ("mute", "st=0.2", " loses on time", "time forfeit", "time forfeit"),
     "illegal": ("illegal", "", " makes an illegal move: e2e5", "illegal move", "illegal move"),
-    "nonsense": ("nonsense", "", " makes an illegal move: ??1?0?", "illegal move", "illegal move"),
+    "nonsense": ("nonsense", "", " makes an illegal move: ??1-0?", "illegal move", "illegal move"),
     "null": ("null", "", " makes an illegal move: 0000", "illegal move", "illegal move"),
     "none": ("none", "", " makes an illegal move: (none)", "illegal move", "illegal move"),
 }
@@ -50,7 +50,7 @@ def test_a_fault_loses_the_game(tmp_path: Path, capsys: pytest.CaptureFixture[st
         assert game.tags["Result"] == ("0-1" if white else "1-0")
         assert game.tags["RMobilityResult"] == ("-G0.0" if white else "G0.0")
         assert len(game.moves) == (0 if white else 1)  # what was wrong is not there (fastchess 942)
-        assert f"{name} has lost 2 by {termination}" in told
+        assert f"{name} has lost 2 games by {termination}" in told
     assert tagged(pgn) == pgn.read_bytes()
     assert children() == before
     assert len(os.listdir("/proc/self/fd")) <= descriptors  # tests before may have left some to the collector
@@ -132,7 +132,7 @@ def test_an_engine_that_never_starts_is_a_mistake(tmp_path: Path, capsys: pytest
 
 @pytest.mark.parametrize(
     ("pauses", "fault"),
-    [([20.0] * 9, ""), ([20.0, 40.0], "30.0 s"), ([20.0] * 99, "5 min 00 s")],
+    [([20.0] * 9, ""), ([20.0, 40.0], "30.0 s.*start"), ([20.0] * 99, "5 min 00 s.*stall")],
     ids=["at work", "silent", "endless"],
 )
 def test_an_engine_that_says_what_it_does_has_longer_to_get_ready(
@@ -155,10 +155,30 @@ def test_an_engine_that_says_what_it_does_has_longer_to_get_ready(
         engine = Engine(EngineSettings("A", ("none",)), uci, 0, create_autospec(Guard), told.append)
         await engine._in_time(get_ready(uci))
 
-    with pytest.raises(EngineFault, match=f"within {fault}$") if fault else nullcontext():
+    with pytest.raises(EngineFault, match=f"within {fault}=SECONDS$") if fault else nullcontext():
         asyncio.run(wait())
     assert told[0] == "A is not ready yet: compiling\N{REPLACEMENT CHARACTER}"
     assert len(told) == min(len(pauses), 16) - 1
+
+
+def test_the_exit_code_of_a_running_engine_is_left_to_asyncio(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise asyncio prints a warning. So the transport is closed only when the engine has ended."""
+    killed, transport = list[int](), create_autospec(asyncio.SubprocessTransport)
+    monkeypatch.setattr("tbgen.match.uci.end_all", killed.append)
+    transport.get_pid.return_value, transport.get_returncode.return_value = 7, None
+
+    async def end_engine() -> None:
+        uci = Uci()
+        uci.connection_made(transport)
+        uci.pipe_connection_lost(1, None)
+        assert (killed, transport.close.called) == ([7], False)
+        transport.get_returncode.return_value = -9
+        uci.process_exited()
+        await asyncio.sleep(0)
+        assert uci.failure == "it has closed its output"
+
+    asyncio.run(end_engine())
+    assert (killed, transport.close.call_count) == ([7], 1)
 
 
 def scripted(path: Path, *commands: str) -> list[str]:

@@ -139,6 +139,7 @@ def left_out_games(result: Standings) -> StandingsTable:
     left_out = result.left_out
     columns = [Column("reason", "reason", word=True), Column("games", "games")]
     rows: list[list[Cell]] = [["no result (*)", left_out.unfinished], ["broken", left_out.broken]]
+    rows.append(["lost by both sides (0-0)", left_out.lost_by_both])
     shown = rows if left_out.total else []
     return StandingsTable("left_out", "Games left out", "These games do not count.", columns, shown)
 

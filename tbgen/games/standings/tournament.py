@@ -209,11 +209,13 @@ class LeftOut:
     """Number of games without a result (``*``)."""
     broken: int = 0
     """Number of games that cannot be read."""
+    lost_by_both: int = 0
+    """Number of games that both sides have lost (0-0)."""
 
     @property
     def total(self) -> int:
         """Number of all games left out."""
-        return self.unfinished + self.broken
+        return self.unfinished + self.broken + self.lost_by_both
 
 
 @dataclass(frozen=True)

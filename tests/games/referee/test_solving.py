@@ -129,7 +129,7 @@ def test_bounds_that_prove_the_points_are_a_proof(tablebase: Tablebase) -> None:
         judged(tablebase, "-G4.5 G2.0", require_proof=True)
     assert str(caught.value) == (
         "no table can prove the result: the position has 6 men; tables have at most 5, kings included; "
-        "it is proved only to lie between -G4.5 and G2.0"
+        "it is proved only to lie between -G4.5 and G2.0; omit --require-proof"
     )
     with pytest.raises(UnprovenError, match="; nor can it be solved: the position has castling rights"):
         judged(tablebase, "", f"{CASTLING} G2.0", require_proof=True)

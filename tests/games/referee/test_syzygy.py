@@ -93,7 +93,7 @@ def test_a_missing_file_is_named(syzygy: Syzygy, no_tables: Tablebase) -> None:
     assert outcome.lacks[1:] == ["Syzygy file KRvKP.rtbw is missing"]
     castling = adjudicate(arbiter("4k3/8/8/8/8/8/8/4K2R w K - 4 60"), no_tables, syzygy=syzygy)
     assert castling.missing_syzygy == ""
-    with pytest.raises(UnprovenError, match=r"; Syzygy file KPPvKPP\.rtbw is missing$"):
+    with pytest.raises(UnprovenError, match=r"; Syzygy file KPPvKPP\.rtbw is missing; try --solve"):
         adjudicate(arbiter(LOCKED), no_tables, syzygy=syzygy, require_proof=True)
 
 
