@@ -327,7 +327,8 @@ def _tables(standings: Standings) -> Iterator[dict[str, Any]]:
         keys.add("crosstable")
     for table in tables(standings, keys):
         columns = [_fields(column, "title", "word") for column in table.columns]
-        yield _fields(table, "key", "title", "first", "note") | {"columns": columns, "rows": table.shown()}
+        shown = {"first": table.summary, "columns": columns, "rows": table.shown()}
+        yield _fields(table, "key", "title", "note") | shown
 
 
 def _fields(source: object, *names: str) -> dict[str, Any]:

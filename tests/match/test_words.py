@@ -250,7 +250,7 @@ def test_contradictory_settings(tmp_path: Path, capsys: pytest.CaptureFixture[st
         ("--games 3", "write --games 2 --rounds 2"),
         ("-games 100 -rounds 3", "an encounter has 1 or 2 games, not 100: write --games 2 --rounds 150"),
         ("--tournament ladder", "is not a format of events"),
-        ("--variant atomic", "is not a variant of matches"),
+        ("--variant atomic", "is not a match variant"),
         ("--tournament gauntlet --seeds 2", "has 1 to 1 seeds, not 2"),
         (f"--engine {' '.join(words('A', moves='e2e4'))}", "two engines are called A"),
         (f"--engine {' '.join(words('C', moves='e2e4'))} --sprt elo0=0 elo1=1", "a test needs two engines"),
