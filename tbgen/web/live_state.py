@@ -315,10 +315,8 @@ class LiveState:
 
 def _score(score: MatchScore) -> dict[str, Any]:
     test = score.test and _fields(score.test, "llr", "lower", "upper", "verdict")
-    return _fields(score, "player", "opponent", "games", "elo") | {
-        "points": float(score.points),
-        "test": test,
-    }
+    points = {"points": float(score.points), "test": test}
+    return _fields(score, "player", "opponent", "games", "elo") | points
 
 
 def _tables(standings: Standings) -> Iterator[dict[str, Any]]:
