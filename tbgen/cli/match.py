@@ -33,7 +33,7 @@ from tbgen.errors import UsageError, quote
 from tbgen.games.settings import FiftyMoveRule
 from tbgen.games.standings.elo import TestSettings, is_of_test, sprt_settings
 from tbgen.match.adjudication import DrawRule, Judge, ResignRule, StopRules
-from tbgen.match.foreign import reworded
+from tbgen.match.foreign import translate
 from tbgen.match.openings import ChessVariant, OpeningSettings
 from tbgen.match.settings import EventSettings, Format, engines_of, processors_of, settings_of_toml
 from tbgen.probe.syzygy import MOST_MEN
@@ -277,7 +277,7 @@ def run(
         _print(summary, settings)
 
 
-run.reword = partial(reworded, note=_remark)
+run.reword = partial(translate, note=_remark)
 
 
 class EventReport:

@@ -29,16 +29,16 @@ def parse_seconds(text: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class TimeControl:
-    """The limits of an engine's searches; with the defaults there are none, and no clock."""
+    """The limits of an engine's searches. By default there are no limits and no clock."""
 
     moves: int = 0
-    """Number of moves after which ``time`` is added again; 0 if it never is."""
+    """Number of moves after which ``time`` is added again; 0 if it is never added again."""
     time: float | None = None
-    """Seconds on the clock for these moves; None without a clock."""
+    """Seconds on the clock for ``moves`` moves, or for the whole game if that is 0; None without a clock."""
     increment: float = 0.0
     """Seconds added to the clock after each move."""
     per_move: float | None = None
-    """Seconds for each move, instead of a clock."""
+    """Seconds for each move, if these are used instead of a clock."""
     depth: int | None = None
     nodes: int | None = None
     margin: float = 0.0
@@ -52,17 +52,17 @@ class TimeControl:
     @property
     def limited(self) -> bool:
         """Whether anything limits a search."""
-        return self.timed or bool(self.limits)
+        return self.timed or bool(self.untimed_limits)
 
     @property
-    def limits(self) -> str:
+    def untimed_limits(self) -> str:
         """The limits other than time, as words of ``--engine``; empty for none."""
-        limits = {"depth": self.depth, "nodes": self.nodes}
-        return " ".join(f"{word}={value}" for word, value in limits.items() if value is not None)
+        values = {"depth": self.depth, "nodes": self.nodes}
+        return " ".join(f"{word}={value}" for word, value in values.items() if value is not None)
 
     @classmethod
     def parse(cls, text: str, margin: float = 0.0) -> TimeControl:
-        """Parse moves/time+increment as in Cute Chess, such as ``40/60+0.6``, ``1:30+1``, ``10``; or ``inf``.
+        """Parse moves/time+increment as in Cute Chess, like ``40/60+0.6``, ``1:30+1`` or ``10``; or ``inf``.
 
         :raises UsageError: if the text is anything else, or both time and increment are 0.
         """
@@ -97,18 +97,18 @@ class Clock:
         self.remaining = control.time if control.time != 0 else control.increment  # as on Lichess for 0+5
         """Remaining seconds, negative within the margin; None without a clock."""
         self.moves_remaining = control.moves or None
-        """Number of moves until time is added; None if it never is."""
+        """Number of moves until time is added; None if time is never added."""
 
     @property
-    def allowed(self) -> float | None:
+    def allowed_seconds(self) -> float | None:
         """Seconds that the next move may take, including the margin; None without a time limit."""
         limits = [limit for limit in (self.remaining, self.control.per_move) if limit is not None]
         return min(limits) + self.control.margin if limits else None
 
     def spend(self, seconds: float) -> bool:
         """Deduct the time of a move; return whether the move was made in time."""
-        allowed = self.allowed
-        if allowed is not None and seconds > allowed:
+        allowed_seconds = self.allowed_seconds
+        if allowed_seconds is not None and seconds > allowed_seconds:
             return False
         if self.remaining is not None and self.control.time is not None:
             self.remaining += self.control.increment - seconds
@@ -122,14 +122,14 @@ class Clock:
 
 def limit_of(white: Clock, black: Clock, mover: Clock) -> Limit:
     """Return the limits to send to the engine to move."""
-    control, timed = mover.control, mover.remaining is not None
+    control, has_clock = mover.control, mover.remaining is not None
     return Limit(
         time=control.per_move,
         depth=control.depth,
         nodes=control.nodes,
-        white_clock=white.remaining if timed else None,
-        black_clock=black.remaining if timed else None,
-        white_inc=white.control.increment or None if timed else None,
-        black_inc=black.control.increment or None if timed else None,
-        remaining_moves=mover.moves_remaining if timed else None,
+        white_clock=white.remaining if has_clock else None,
+        black_clock=black.remaining if has_clock else None,
+        white_inc=white.control.increment or None if has_clock else None,
+        black_inc=black.control.increment or None if has_clock else None,
+        remaining_moves=mover.moves_remaining if has_clock else None,
     )

@@ -1,7 +1,7 @@
 """One engine process: its start, moves, faults, termination and log.
 
-On Linux, the system kills the engine when its parent dies, but not the engine's own children. Other systems
-do neither. A :class:`Guard` therefore terminates engines and their children in this case.
+If tbgen dies, Linux kills the engines that tbgen has started, but not their children. Other systems kill
+neither. A :class:`Guard` therefore terminates engines and their children in this case.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LineLog: TypeAlias = Callable[[str, str], None]
 """Function that logs a line with its direction: ``<`` from the engine, ``>`` to it."""
 
 _REMEDY: Final = "choose another directory with --log"
-_UNSAFE: Final = re.compile(r"[^\w.+-]")
+_UNSAFE_IN_FILE_NAME: Final = re.compile(r"[^\w.+-]")
 
 
 class EngineLogs:
@@ -52,13 +52,13 @@ class EngineLogs:
                 directory.mkdir(parents=True, exist_ok=True)
 
     def of(self, name: str, slot: int) -> LineLog | None:
-        """Return a function that logs the lines from and to an engine in a slot; None without logs.
+        """Return a function that logs the lines from and to an engine in a game slot; None without logs.
 
         :raises TbgenError: if the file cannot be opened.
         """
         if self._directory is None:
             return None
-        path = self._directory / f"{_UNSAFE.sub('_', name)}.log"
+        path = self._directory / f"{_UNSAFE_IN_FILE_NAME.sub('_', name)}.log"
         if name not in self._files:
             check_name(path)
             with write_errors(path, remedy=_REMEDY):
@@ -79,15 +79,15 @@ class EngineLogs:
 START_SECONDS: Final = 30.0
 STALL_SECONDS: Final = 300.0
 _SLOW_SECONDS: Final = 5.0
-"""Time after which messages of an engine that is not ready yet are passed on."""
+"""Time after which the messages of an engine that is still getting ready are shown to the user."""
 _QUIT_SECONDS: Final = 2.0
 """Time that an engine has to obey ``quit``."""
 _KILL_SECONDS: Final = 5.0
 """Time after which a killed process counts as terminated."""
 _GRACE_SECONDS: Final = 0.2
-"""Time to wait for a move beyond its limit, because the time that counts is measured when bytes are read."""
+"""Time to wait for a move beyond its limit. A move is late only if its bytes have been read too late."""
 _EMPTY: Final = "<empty>"
-"""The empty text in UCI."""
+"""The notation of UCI for an empty text."""
 _MESSAGE_PREFIX: Final = b"info string "
 _VARIANT: Final = "rmobility"
 _UNSAFE_IN_MOVE: Final = re.compile(r"[^0-9A-Za-z()-]")
@@ -95,12 +95,12 @@ _MAX_MOVE_LENGTH: Final = 10
 
 
 class Fault(StrEnum):
-    """A cause by which an engine loses a game off the board; a value of the tag ``Termination``."""
+    """A reason why an engine loses a game off the board. Its value is that of the tag ``Termination``."""
 
     TIME = "time forfeit"
     ILLEGAL_MOVE = "illegal move"
     ABANDONED = "abandoned"
-    """The engine has crashed or does not start."""
+    """The engine has crashed, or it does not start."""
     STALLED = "stalled connection"
     """The engine does not answer."""
 
@@ -120,44 +120,45 @@ class EngineFault(Exception):  # noqa: N818
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
-    """An engine of an event."""
+    """The settings of an engine in an event."""
 
     name: str
     command: tuple[str, ...]
     """The path of the program, and its arguments."""
     directory: Path | None = None
-    """Working directory; None for that of tbgen."""
+    """The engine's working directory; None for the working directory of tbgen."""
     options: Mapping[str, str] = field(default_factory=dict)
     control: TimeControl = field(default_factory=TimeControl)
     restart: bool = False
     """Whether the engine is restarted for each game."""
     start: float = START_SECONDS
-    """Time limit in seconds for the start, and for the answer to ``isready``, restarted by lines ``info``."""
+    """Time limit in seconds to start and to answer ``isready``; each ``info`` line restarts it."""
     stall: float = STALL_SECONDS
-    """Time limit in seconds for a move without a clock, and for ``start`` however often it is restarted."""
+    """Time limit in seconds for a move without a clock; ``info`` lines extend ``start`` at most to this."""
 
 
 def find_command(words: str, arguments: tuple[str, ...], directory: Path | None) -> tuple[str, ...]:
     """Return the absolute path of a program, and its arguments.
 
-    :param words: the program. It is searched for in the directory, in the working directory of tbgen, and as
-        a shell does. If no program has this name, the words after the first one are taken as arguments.
+    :param words: the program. It is searched for in ``directory``, in the working directory of tbgen if it
+        is a path, and in the directories that a shell searches. If there is no such program, only the first
+        word is the program, and the others are arguments.
 
     :raises UsageError: if no such program exists.
     """
-    readings = [[words]]
+    interpretations = [[words]]
     with contextlib.suppress(ValueError):
-        readings.append(words_of(words))
-    for program, *more in filter(None, readings):
-        places = [directory] if directory is not None else []
-        places += [Path()] if os.path.dirname(program) else []
-        near = (place / Path(program).expanduser() for place in places)
-        path = next((path for path in near if path.is_file()), shutil.which(program))
+        interpretations.append(words_of(words))
+    for program, *own_arguments in filter(None, interpretations):
+        directories = [directory] if directory is not None else []
+        directories += [Path()] if os.path.dirname(program) else []
+        local_paths = (each / Path(program).expanduser() for each in directories)
+        path = next((path for path in local_paths if path.is_file()), shutil.which(program))
         if path is None:
             continue
         if not os.access(path, os.X_OK):
             raise UsageError(f"{quote(str(path))} is not executable")
-        return (os.path.abspath(path), *more, *arguments)
+        return (os.path.abspath(path), *own_arguments, *arguments)
     raise UsageError(f"there is no program {quote(words)}: give its path, or a name that a shell finds")
 
 
@@ -173,12 +174,12 @@ class Engine:
     """A running engine."""
 
     def __init__(
-        self, settings: EngineSettings, uci: Uci, root: int, guard: Guard, note: Callable[[str], object]
+        self, settings: EngineSettings, uci: Uci, pid: int, guard: Guard, note: Callable[[str], object]
     ) -> None:
         self.settings = settings
-        self._uci, self._root, self._guard, self._note = uci, root, guard, note
+        self._uci, self._pid, self._guard, self._note = uci, pid, guard, note
         self._game: object = None
-        guard.watch(root)
+        guard.watch(pid)
 
     @classmethod
     async def launch(
@@ -241,7 +242,7 @@ class Engine:
 
         :param board: the current position, with all moves since the start position.
         :param clocks: the clocks of White (True) and Black.
-        :param game: an object that is the same for all moves of a game.
+        :param game: an object that identifies the game: the same for all its moves.
         :param accrued: the accrued score of the start position, for the option ``Accrued`` of engines that
             play r-mobility; empty for none.
         :param on_thought: called at most once a second with a new thought and the seconds since ``go``.
@@ -253,22 +254,22 @@ class Engine:
             if "Accrued" in uci.options:
                 await self._in_time(uci.configure({"Accrued": accrued or _EMPTY}))
             self._game = game
-        allowed, move = clock.allowed, None
-        seconds_allowed = self.settings.stall if allowed is None else allowed + _GRACE_SECONDS
+        allowed_seconds, move = clock.allowed_seconds, None
+        wait_seconds = self.settings.stall if allowed_seconds is None else allowed_seconds + _GRACE_SECONDS
         limit = limit_of(clocks[chess.WHITE], clocks[chess.BLACK], clock)
         try:
             async with asyncio.timeout(self.settings.start) as deadline:
                 uci.answer, uci.on_thought = "", on_thought
-                uci.on_go = lambda: deadline.reschedule(uci.loop.time() + seconds_allowed)
+                uci.on_go = lambda: deadline.reschedule(uci.loop.time() + wait_seconds)
                 move = (await uci.play(board, limit, game=game)).move
         except TimeoutError:
-            raise self._late(allowed) from None
+            raise self._fault_of_delay(allowed_seconds) from None
         except EngineError as error:
             if not uci.answer:
-                raise self._broken(error) from None
+                raise self._fault_of_error(error) from None
         seconds = uci.bestmove_time - uci.go_time
-        if not clock.spend(seconds):  # whatever the engine has answered
-            raise EngineFault(Fault.TIME, f"its move has taken {seconds:.3f} s of {allowed:g} s")
+        if not clock.spend(seconds):  # time counts even if the answer is no legal move
+            raise EngineFault(Fault.TIME, f"its move has taken {seconds:.3f} s of {allowed_seconds:g} s")
         if move is None or not board.is_legal(move):
             raise EngineFault(Fault.ILLEGAL_MOVE, self._sent_move())
         return EngineReply(move, seconds, uci.thought)
@@ -276,7 +277,7 @@ class Engine:
     async def close(self, *, kill: bool = False) -> None:
         """Terminate the engine and the processes that it has started.
 
-        :param kill: whether to kill it at once, without asking it to quit.
+        :param kill: whether to kill the engine at once, without asking it to quit.
         """
         uci = self._uci
         try:
@@ -285,37 +286,37 @@ class Engine:
                 uci.failure = "it has been asked to quit"
                 await asyncio.wait({uci.returncode}, timeout=_QUIT_SECONDS)
         finally:
-            end_all(self._root)
+            end_all(self._pid)
             try:
                 await asyncio.wait({uci.returncode}, timeout=_KILL_SECONDS)
             finally:
                 uci.give_up("it has been ended")
-                self._guard.release(self._root)
+                self._guard.release(self._pid)
 
-    def _late(self, allowed: float | None) -> EngineFault:
+    def _fault_of_delay(self, allowed_seconds: float | None) -> EngineFault:
         """Return the fault of an engine that has not moved in time.
 
-        :param allowed: the seconds that its time limit allowed; None without one.
+        :param allowed_seconds: the time that the engine had; None without a time limit.
         """
         if not (self._uci.searching or self._uci.answer):
             return EngineFault(Fault.STALLED, "it does not get ready for the game")
-        if allowed is None:
+        if allowed_seconds is None:
             return EngineFault(Fault.STALLED, f"it has not moved after {duration(self.settings.stall)}")
-        return EngineFault(Fault.TIME, f"it has not moved after {allowed:g} s")
+        return EngineFault(Fault.TIME, f"it has not moved after {allowed_seconds:g} s")
 
-    def _broken(self, error: EngineError) -> EngineFault:
-        """Return the fault of an engine that has stopped answering, or violates UCI."""
+    def _fault_of_error(self, error: EngineError) -> EngineFault:
+        """Return the fault of an engine that has stopped answering or violates UCI."""
         return EngineFault(Fault.ABANDONED, self._uci.failure or str(error))
 
     def _sent_move(self) -> str:
-        """Return the text that the engine has sent as a move, with characters replaced that PGN forbids."""
+        """Return the text that the engine has sent as a move; characters that PGN forbids are replaced."""
         words = self._uci.answer.split()
         return _UNSAFE_IN_MOVE.sub("?", words[0] if words else "(none)")[:_MAX_MOVE_LENGTH]
 
     async def _configure(self) -> None:
-        """Set the options of the settings, and the variant r-mobility if the engine knows it.
+        """Set the engine's options, and select the variant r-mobility if the engine supports it.
 
-        Without the latter, python-chess would set the variant chess.
+        If r-mobility were not selected here, python-chess would select chess.
 
         :raises UsageError: if the engine lacks an option or rejects a value.
         """
@@ -331,18 +332,18 @@ class Engine:
             raise UsageError(f"{self.settings.name} refuses its options: {error}") from None
 
     async def _in_time(self, command: Coroutine[Any, Any, None]) -> None:
-        """Wait for the engine to answer a command. Each line ``info`` restarts the time limit.
+        """Wait for the engine to answer a command. Each ``info`` line restarts the time limit.
 
-        :raises EngineFault: if it does not answer in time, or has terminated.
+        :raises EngineFault: if the engine does not answer in time, or has terminated.
         """
         seconds, loop = self.settings.start, self._uci.loop
-        began = loop.time()
+        start_time = loop.time()
         max_seconds = max(seconds, self.settings.stall)
 
         def extend(info: bytes) -> None:
-            elapsed = loop.time() - began
+            elapsed = loop.time() - start_time
             if not deadline.expired():
-                deadline.reschedule(began + min(elapsed + seconds, max_seconds))
+                deadline.reschedule(start_time + min(elapsed + seconds, max_seconds))
             if elapsed >= _SLOW_SECONDS and info.startswith(_MESSAGE_PREFIX):
                 sentence = info.removeprefix(_MESSAGE_PREFIX).decode("utf-8", "replace")
                 self._note(f"{self.settings.name} is not ready yet: {printable(sentence)}")
@@ -352,11 +353,11 @@ class Engine:
                 self._uci.on_info = extend
                 await command
         except TimeoutError:
-            limit = seconds if loop.time() - began < max_seconds else max_seconds
+            limit = seconds if loop.time() - start_time < max_seconds else max_seconds
             remedy = f"allow more with {'start' if limit == seconds else 'stall'}=SECONDS"
             detail = f"it does not answer within {duration(limit)}; {remedy}"
             raise EngineFault(Fault.STALLED, detail) from None
         except EngineError as error:
-            raise self._broken(error) from None
+            raise self._fault_of_error(error) from None
         finally:
             self._uci.on_info = lambda _: None

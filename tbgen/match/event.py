@@ -1,4 +1,4 @@
-"""An event from its first game to its last: the next game, its processors, and its result."""
+"""The course of an event: it starts the games, assigns processors to them, and records their results."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tbgen.system.signals import ENDINGS
 
 
 class _StopEvent(Exception):  # noqa: N818
-    """The test has decided, so the event ends although games are in play."""
+    """Raised when the statistical test has decided: the event ends although games are in play."""
 
 
 class _Slot:
@@ -72,12 +72,12 @@ class _Slot:
         return self._engines[name]
 
     async def close(self, names: Collection[str], *, kill: bool = False) -> None:
-        """Terminate some engines concurrently."""
-        closed = [self._engines.pop(name) for name in names if name in self._engines]
-        await asyncio.gather(*(engine.close(kill=kill) for engine in closed))
+        """Terminate the engines with these names, all at the same time."""
+        engines = [self._engines.pop(name) for name in names if name in self._engines]
+        await asyncio.gather(*(engine.close(kill=kill) for engine in engines))
 
     async def close_others(self, *names: str) -> None:
-        """Terminate all engines except some."""
+        """Terminate all engines except those with these names."""
         await self.close(self._engines.keys() - names)
 
 
@@ -98,8 +98,8 @@ class Event:
         openings = Openings(settings.openings, settings.variant, settings.seed, options)
         self._games = Encounters(settings.players, settings.games, settings.test)
         self.schedule = Schedule(settings, openings, lambda key: self._games.games[key].points)
-        games = self.schedule.total
-        encounters = settings.rounds * len(settings.engines) if games is None else -(-games // settings.games)
+        total = self.schedule.total
+        encounters = settings.rounds * len(settings.engines) if total is None else -(-total // settings.games)
         self._chess960 = openings.check(encounters, self._note)
         self._digest = _digest(settings, self.schedule, openings)
         self._players = {engine.name: engine for engine in settings.engines}
@@ -132,22 +132,22 @@ class Event:
 
     async def _play_all(self, file: GamesFile, guard: Guard, logs: EngineLogs) -> None:
         """Play all missing games, one at a time in each slot, until the test decides."""
-        count, processors = self.settings.concurrency, self.settings.processors
-        share = len(processors) // count
-        due = asyncio.Queue[Fixture](1)
+        slot_count, processors = self.settings.concurrency, self.settings.processors
+        share = len(processors) // slot_count
+        queue = asyncio.Queue[Fixture](1)
         try:
             async with asyncio.TaskGroup() as group:
                 slots = [
                     _Slot(number, processors[number * share : (number + 1) * share], guard, logs, self._note)
-                    for number in range(count)
+                    for number in range(slot_count)
                 ]
-                workers = [group.create_task(self._work(slot, due, file)) for slot in slots]
+                workers = [group.create_task(self._work(slot, queue, file)) for slot in slots]
                 while (fixtures := self.schedule.next_round()) is not None:
-                    for fixture in list(self._missing(fixtures)):
-                        await due.put(fixture)
-                    if self.schedule.waits:
-                        await due.join()
-                await due.join()
+                    for fixture in list(self._missing_fixtures(fixtures)):
+                        await queue.put(fixture)
+                    if self.schedule.waits_for_results:
+                        await queue.join()
+                await queue.join()
                 for worker in workers:
                     worker.cancel()
         except BaseExceptionGroup as group_error:
@@ -155,50 +155,50 @@ class Event:
             if errors:
                 raise errors[0] from None
 
-    async def _work(self, slot: _Slot, due: asyncio.Queue[Fixture], file: GamesFile) -> None:
+    async def _work(self, slot: _Slot, queue: asyncio.Queue[Fixture], file: GamesFile) -> None:
         """Play the games of the queue in a slot."""
         try:
             while True:
-                fixture = await due.get()
+                fixture = await queue.get()
                 start = fixture.opening.arbiter(self.options)
                 outset = Outset(start.board.fen(), str(start.accrued), str(start.position_score))
-                self._send(GameStart(time.time(), *fixture.names, outset))
+                self._send(GameStart(time.time(), *fixture.message_fields, outset))
                 await self._finish(await self._play(slot, fixture), file)
                 if self._test_has_decided():
                     raise _StopEvent
-                due.task_done()
+                queue.task_done()
                 await asyncio.sleep(self.settings.wait / 1000)
         finally:
             await slot.close_others()
 
-    def _missing(self, fixtures: Sequence[Fixture]) -> Iterator[Fixture]:
+    def _missing_fixtures(self, fixtures: Sequence[Fixture]) -> Iterator[Fixture]:
         """Yield the games that are not in the file yet.
 
         :raises UsageError: if a game of the file has other players than in the schedule.
         """
         for fixture in fixtures:
-            kept = self._games.games.get(fixture.key)
-            if kept is None:
+            game = self._games.games.get(fixture.key)
+            if game is None:
                 yield fixture
-            elif (kept.white, kept.black) != (fixture.white, fixture.black):
+            elif (game.white, game.black) != (fixture.white, fixture.black):
                 raise UsageError(
-                    f"{self.settings.pgn}: game {fixture.key} is {kept.white} - {kept.black}, but should be "
+                    f"{self.settings.pgn}: game {fixture.key} is {game.white} - {game.black}, but should be "
                     f"{fixture.white} - {fixture.black}: remove this game and all after it"
                 )
 
     async def _play(self, slot: _Slot, fixture: Fixture) -> MatchGame:
-        """Play a game with engines of a slot; the slot's other engines are terminated."""
+        """Play a game with engines of a slot, and terminate the slot's other engines."""
         await slot.close_others(fixture.white, fixture.black)
         players = {chess.WHITE: self._players[fixture.white], chess.BLACK: self._players[fixture.black]}
         clocks = {side: Clock(player.control) for side, player in players.items()}
         game = MatchGame(fixture, self.options, clocks, self._send)
-        sides: dict[chess.Color, Engine] = {}
+        engines: dict[chess.Color, Engine] = {}
         for side, player in players.items():
             try:
-                sides[side] = await slot.engine(player)
+                engines[side] = await slot.engine(player)
             except EngineFault as fault:
                 return await end_lost_game(game, self._judge, side, fault)
-        await play_game(game, sides, self.settings.stop, self._judge)
+        await play_game(game, engines, self.settings.stop, self._judge)
         await slot.close([game.faulty_engine], kill=True)
         return game
 
@@ -206,12 +206,12 @@ class Event:
         """Write a game to the file, and send its result."""
         if self._is_sampled(game):
             verified = await self._judge.verify(game.arbiter, game.outcome)
-            self._summary.verified += verified  # after the await: other games may have added to it meanwhile
+            self._summary.verified += verified  # not before the await, in which other games may add to it
         record, size = await file.append(game_text(game, self.settings, self._digest))
         self._games.add(record)
         self._summary.thinking += game.thinking_seconds
-        value, names = str(game.outcome.value), game.fixture.names
-        self._send(GameEnd(game.end_time, *names, value, game.ending_text, len(self._games), size))
+        value, fields = str(game.outcome.value), game.fixture.message_fields
+        self._send(GameEnd(game.end_time, *fields, value, game.ending_text, len(self._games), size))
         self._note_unproved(game)
         if game.faulty_engine:
             self._summary.faults[game.faulty_engine][game.termination] += 1
@@ -223,7 +223,7 @@ class Event:
         await self._send_standing()
 
     async def _send_standing(self) -> None:
-        """Send the score or the standings, computed in a thread because clocks run meanwhile."""
+        """Send score or standings, and endings if due. Standings take long, so a thread computes them."""
         games = self._games
         if games.untested:
             await asyncio.to_thread(games.test)
@@ -236,14 +236,14 @@ class Event:
             self._send(Ends(games.ends()))
 
     def _note_unproved(self, game: MatchGame) -> None:
-        """Send a note, once for each reason, why a result could not be proved."""
+        """Send a note for each new reason why a result could not be proved."""
         for reason in (*game.outcome.lacks, game.outcome.unsolvable):
             if reason and reason not in self._reasons_noted:
                 self._reasons_noted.add(reason)
                 self._note(f"game {game.fixture.key}: {reason}")
 
     def _is_sampled(self, game: MatchGame) -> bool:
-        """Return whether to verify an adjudication, which a random number fixed for each game decides."""
+        """Return whether to verify the adjudication of a game, by a random number fixed for each game."""
         if game.outcome.basis not in (Basis.TABLEBASE, Basis.ADJUDICATION):
             return False
         return random.Random(f"{self.settings.seed} {game.fixture.key}").random() < self.settings.verify
@@ -256,7 +256,7 @@ class Event:
         """Start each engine once, so that no game is lost because of wrong settings.
 
         :raises TbgenError: if an engine cannot be started.
-        :raises UsageError: if an engine lacks Chess960 although the event needs it.
+        :raises UsageError: if the event needs Chess960 and an engine does not play it.
         """
         for settings in self.settings.engines:
             try:
@@ -300,8 +300,8 @@ def run_event(
 ) -> Summary:
     """Play or resume an event.
 
-    Ctrl-C, SIGTERM and SIGHUP stop the games and engines before they take effect. A signal that the caller
-    ignores, as ``nohup`` does with SIGHUP, has no effect.
+    Ctrl-C, SIGTERM and SIGHUP take effect only after the games and engines have been stopped. A signal that
+    the caller ignores, such as SIGHUP with ``nohup``, has no effect.
 
     :param listeners: functions called with each message, in this order.
 
@@ -322,15 +322,15 @@ def run_event(
             signal.signal(number, stop)
         return await event
 
-    found = {number: signal.getsignal(number) for number in ENDINGS}
-    handlers = {number: handler for number, handler in found.items() if handler != signal.SIG_IGN}
+    old_handlers = {number: signal.getsignal(number) for number in ENDINGS}
+    handlers = {number: handler for number, handler in old_handlers.items() if handler != signal.SIG_IGN}
     try:
         return asyncio.run(play())
     except asyncio.CancelledError:
         pass
     finally:
-        for each, handler in handlers.items():
-            signal.signal(each, handler)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
     signal.raise_signal(received[0])
     raise KeyboardInterrupt  # reached if the caller's own handler has returned
 
@@ -341,16 +341,17 @@ def _is_due(games: int, interval: int) -> bool:
 
 
 def _digest(settings: EventSettings, schedule: Schedule, openings: Openings) -> str:
-    """Return a digest of all that determines the schedule.
+    """Return a digest of everything that determines the schedule.
 
-    The number of rounds is part of it only if pairings depend on results; otherwise it may change later.
+    It includes the number of rounds only if pairings depend on results; in other formats the number may be
+    changed while the event is under way.
     """
     engines = (f"{each.name} {each.control!r} {sorted(each.options.items())}" for each in settings.engines)
     parts = [
         *engines,
         settings.format.value,
         f"{settings.games} {openings.one_per_round} {settings.seeds} {settings.seed}",
-        str(settings.rounds if schedule.waits else ""),
+        str(settings.rounds if schedule.waits_for_results else ""),
         *(["no swap"] if not settings.swap else []),
         *(["reverse"] if settings.reverse else []),
         openings.digest,

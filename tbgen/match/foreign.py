@@ -1,7 +1,7 @@
 """Translation of command lines of cutechess-cli, its fork by TCEC, and fastchess, to those of tbgen.
 
-Most options of ``tbgen match`` have the names of Cute Chess and need no translation. The tables below contain
-the others: options with other words here, options without effect, and options that are rejected. Sources:
+Most options of ``tbgen match`` have the names of Cute Chess and need no translation. The tables below list
+the other options: those with different words in tbgen, those without effect, and those rejected. Sources:
 help.txt of cutechess 1.5.1 and of TCEC-Chess/tceccutechess (e0e540e4), man.md of fastchess 1.8.2 alpha.
 """
 
@@ -30,7 +30,7 @@ _FURTHER_WORD: Final = re.compile(r"\w+=|(min|fi|nopgn|nojson)$", re.ASCII)
 _PGN_KEYS: Final = re.compile(
     "(file|notation|append|nodes|seldepth|nps|hashfull|tbhits|pv|timeleft|latency|min|match_line)=|(min|fi)$"
 )
-"""Words of ``-pgnout`` that are not the name of a file, which may contain an equals sign."""
+"""Matches words of ``-pgnout`` that are no file name; a file name, too, may contain an equals sign."""
 
 _ENGINES: Final = "engines.json"
 
@@ -100,7 +100,7 @@ class _ConfiguredOption(Struct):
     default: bool | int | float | str | None = None
 
 
-class _Configured(Struct, rename={"directory": "workingDirectory", "sent": "initStrings"}):
+class _ConfiguredEngine(Struct, rename={"directory": "workingDirectory", "sent": "initStrings"}):
     """An engine in ``engines.json`` of Cute Chess."""
 
     name: str
@@ -132,40 +132,40 @@ def _configured_words(name: str) -> Iterator[str]:
     :raises UsageError: if the file cannot be read or has no engine of this name.
     """
     try:
-        engines = msgspec.json.decode(Path(_ENGINES).read_bytes(), type=list[_Configured])
+        engines = msgspec.json.decode(Path(_ENGINES).read_bytes(), type=list[_ConfiguredEngine])
     except (OSError, msgspec.MsgspecError) as error:
         reason = getattr(error, "strerror", "") or error
         raise UsageError(
             f"conf={name}: {_ENGINES} cannot be read here: {reason}; give cmd= instead"
         ) from None
-    found = next((engine for engine in engines if engine.name == name), None)
-    if found is None:
+    engine = next((each for each in engines if each.name == name), None)
+    if engine is None:
         raise UsageError(f"conf={name}: there is no engine of that name in {_ENGINES}; give cmd= instead")
-    return found.words()
+    return engine.words()
 
 
-def reworded(words: Sequence[str], note: Note) -> list[str]:
-    """Translate a command line, which may have options of the other programs, to one of ``tbgen match``.
+def translate(words: Sequence[str], note: Note) -> list[str]:
+    """Translate a command line with options of the other programs into one of ``tbgen match``.
 
-    :param note: called once with each sentence about words without effect.
+    :param note: called with sentences about words without effect, once with each sentence.
     :raises UsageError: if a word is rejected; the message says what to write instead.
     """
     notes = dict[str, None]()
-    translated, at = list[str](), 0
+    translated, i = list[str](), 0
     end = words.index("--") if "--" in words else len(words)
-    while at < end:
-        name, joined, value = words[at].partition("=")
+    while i < end:
+        name, joined, value = words[i].partition("=")
         option = name.lstrip("-") if name.startswith("-") else ""
-        at += 1
+        i += 1
         if option not in _PATTERNS:
-            translated.append(words[at - 1])
+            translated.append(words[i - 1])
             continue
         first, further = _PATTERNS[option]
         values = [value] if joined else []
-        while at < end and _VALUE_START.match(words[at]) and (further if values else first).match(words[at]):
-            values.append(words[at])
-            at += 1
-        translated += _translate(option, values, notes.setdefault)
+        while i < end and _VALUE_START.match(words[i]) and (further if values else first).match(words[i]):
+            values.append(words[i])
+            i += 1
+        translated += _translate_option(option, values, notes.setdefault)
     if any(word in ("-tcecadj", "--tcecadj") for word in words[:end]):
         translated = [part for word in translated for part in _with_both_sides(word)]
     for sentence in notes:
@@ -174,23 +174,23 @@ def reworded(words: Sequence[str], note: Note) -> list[str]:
 
 
 def _with_both_sides(word: str) -> Sequence[str]:
-    """Add to ``-resign`` that both engines must agree, as TCEC's rules require."""
+    """Return a word; after ``-resign`` also the condition of TCEC's rules that both engines must agree."""
     return (word, "twosided=true") if word in ("-resign", "--resign") else (word,)
 
 
-def _translate(option: str, words: Sequence[str], note: Note) -> Iterator[str]:
+def _translate_option(option: str, words: Sequence[str], note: Note) -> Iterator[str]:
     """Yield the translation of an option and its words.
 
-    :raises UsageError: if it is rejected.
+    :raises UsageError: if the option is rejected.
     """
     match option:
         case "engine" | "each":
-            yield from (f"--{option}", *_engine(option, words, note))
+            yield from (f"--{option}", *_translate_engine(option, words, note))
         case "openings":
-            named = any(word.startswith("file=") for word in words)  # otherwise a file has no key
+            named = any(word.startswith("file=") for word in words)  # if not, a word without = is the file
             yield from (f"--{option}", *(word if "=" in word or named else f"file={word}" for word in words))
         case "pgnout":
-            yield from _pgn(words, note)
+            yield from _translate_pgnout(words, note)
         case "startup-ms":
             yield from ("--each", *(f"start={int(word) / 1000}" for word in words))
         case "use-affinity":
@@ -214,7 +214,7 @@ def _translate(option: str, words: Sequence[str], note: Note) -> Iterator[str]:
             note(f"-{option} has no effect: {_NO_EFFECT[option]}")
 
 
-def _pgn(words: Sequence[str], note: Note) -> Iterator[str]:
+def _translate_pgnout(words: Sequence[str], note: Note) -> Iterator[str]:
     for word in words:
         key, _, value = word.partition("=") if _PGN_KEYS.match(word) else ("file", "=", word)
         if key == "file":
@@ -229,11 +229,11 @@ def _pgn(words: Sequence[str], note: Note) -> Iterator[str]:
             note(f"-pgnout {word} has no effect: comments have evaluation, depth and time")
 
 
-def _engine(option: str, words: Sequence[str], note: Note) -> Iterator[str]:
+def _translate_engine(option: str, words: Sequence[str], note: Note) -> Iterator[str]:
     for word in words:
         key, _, value = word.partition("=")
         if key == "conf":
-            yield from _engine(option, [*_configured_words(value)], note)
+            yield from _translate_engine(option, [*_configured_words(value)], note)
         elif key in REFUSED_OF_ENGINES:
             raise UsageError(f"-{option} {word} is not understood: {REFUSED_OF_ENGINES[key]}")
         elif key in NO_EFFECT_OF_ENGINES:
@@ -261,4 +261,4 @@ _PATTERNS: Final[Mapping[str, tuple[re.Pattern[str], re.Pattern[str]]]] = {
     "tcecadj": (_NO_WORD, _NO_WORD),
     "use-affinity": (_NUMBER_WORDS, _NO_WORD),
 }
-"""Patterns of the first and of further words that may follow an option of the other programs."""
+"""For each option of the other programs: patterns of its first word and of each further word."""

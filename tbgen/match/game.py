@@ -1,4 +1,4 @@
-"""One game: two engines move, the arbiter ends it by the rules, and the judge stops it otherwise."""
+"""One game: two engines move, the arbiter ends the game by the rules, or the judge stops it earlier."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _LOSSES: Final = {
     Fault.ABANDONED: (Basis.ABANDONED, " disconnects"),
     Fault.STALLED: (Basis.ABANDONED, "'s connection stalls"),
 }
-"""For each fault, the basis of the outcome, and Cute Chess's words for the ending, which follow the name of
-the side."""
+"""For each fault: the basis of the outcome, and the words that Cute Chess appends to the name of the side to
+describe the ending."""
 _ENDING_TEXTS: Final = {
     Basis.BARE_KINGS: "End by K vs K G8.5 rule",
     Basis.FIFTY_MOVES: "End by fifty moves rule",
@@ -39,7 +39,7 @@ _ENDING_TEXTS: Final = {
 
 
 class MatchGame:
-    """A game in play, or after :meth:`end` a finished game.
+    """A game in play; after :meth:`end`, a finished game.
 
     :param listen: called with each move, including those of the opening, and with each thought.
     """
@@ -72,7 +72,7 @@ class MatchGame:
     def push(self, move: chess.Move, comment: str, line: str = "") -> None:
         """Make a move.
 
-        :param line: the line that the engine expects, in the form of :class:`Ply`.
+        :param line: the moves that the engine expects, in the form of :class:`Ply`.
         """
         san = self.board.san(move)
         self.arbiter.push(move)
@@ -80,11 +80,11 @@ class MatchGame:
         accrued, position_score = str(self.arbiter.accrued), str(self.arbiter.position_score)
         ply = Ply(move.uci(), san, accrued, comment, line, position_score)
         self.plies.append(ply)
-        left = {str(chess.COLOR_NAMES[side]): clock.remaining for side, clock in self.clocks.items()}
-        self._listen(GameMove(time.time(), str(self.fixture.key), ply, self.board.fen(), left))
+        remaining = {str(chess.COLOR_NAMES[side]): clock.remaining for side, clock in self.clocks.items()}
+        self._listen(GameMove(time.time(), str(self.fixture.key), ply, self.board.fen(), remaining))
 
     def send_thought(self, thought: Thought, seconds: float) -> None:
-        """Send a thought of the engine to move, which has been thinking for some seconds."""
+        """Send a thought of the engine to move, and the seconds for which it has been thinking."""
         key, comment = str(self.fixture.key), thought.comment(seconds)
         self._listen(GameThought(time.time(), key, comment, thought.line))
 
@@ -96,43 +96,43 @@ class MatchGame:
 
 
 async def play_game(
-    play: MatchGame, engines: Mapping[chess.Color, Engine], rules: StopRules, judge: Judge
+    game: MatchGame, engines: Mapping[chess.Color, Engine], rules: StopRules, judge: Judge
 ) -> MatchGame:
-    """Play a game to its end, and return it; an engine with a fault loses it."""
-    board, arbiter, evaluations = play.board, play.arbiter, Evaluations(rules)
-    start_accrued = str(play.fixture.opening.start.accrued or "")
+    """Play a game to its end, and return it. An engine with a fault loses the game."""
+    board, arbiter, evaluations = game.board, game.arbiter, Evaluations(rules)
+    start_accrued = str(game.fixture.opening.start.accrued or "")
     while True:
         basis = arbiter.basis
         if basis is not None:
             ending = Ending(None, None, _board_ending(basis, arbiter))
             outcome, _ = await judge.outcome_of_stopped(arbiter, ending)
-            return play.end(outcome, ending)
-        proved = await judge.outcome_by_tables(board, arbiter)
-        if proved is not None:
-            return play.end(*proved, Basis.ADJUDICATION.value)
-        stop = evaluations.ending(not board.turn, len(play.plies))
-        if stop is not None:
-            outcome, stop = await judge.outcome_of_stopped(arbiter, stop)
-            resigned = stop.cause is Basis.RESIGNATION
-            return play.end(outcome, stop, "" if resigned else Basis.ADJUDICATION.value)
+            return game.end(outcome, ending)
+        decided_end = await judge.outcome_by_tables(board, arbiter)
+        if decided_end is not None:
+            return game.end(*decided_end, Basis.ADJUDICATION.value)
+        stop_ending = evaluations.ending(not board.turn, len(game.plies))
+        if stop_ending is not None:
+            outcome, stop_ending = await judge.outcome_of_stopped(arbiter, stop_ending)
+            resigned = stop_ending.cause is Basis.RESIGNATION
+            return game.end(outcome, stop_ending, "" if resigned else Basis.ADJUDICATION.value)
         mover = board.turn
         try:
-            answer = await engines[mover].move(board, play.clocks, play, start_accrued, play.send_thought)
+            reply = await engines[mover].move(board, game.clocks, game, start_accrued, game.send_thought)
         except EngineFault as fault:
-            return await end_lost_game(play, judge, mover, fault)
-        play.thinking_seconds += answer.seconds
-        play.push(answer.move, answer.thought.comment(answer.seconds), answer.thought.line)
-        evaluations.add(board, answer.thought.centipawns)
+            return await end_lost_game(game, judge, mover, fault)
+        game.thinking_seconds += reply.seconds
+        game.push(reply.move, reply.thought.comment(reply.seconds), reply.thought.line)
+        evaluations.add(board, reply.thought.centipawns)
 
 
-async def end_lost_game(play: MatchGame, judge: Judge, loser: chess.Color, fault: EngineFault) -> MatchGame:
+async def end_lost_game(game: MatchGame, judge: Judge, loser: chess.Color, fault: EngineFault) -> MatchGame:
     """End a game that an engine has lost by a fault, and return the game."""
     basis, words = _LOSSES[fault.fault]
-    move = f": {fault.detail}" if basis is Basis.ILLEGAL_MOVE else ""
-    ending = Ending(basis, not loser, f"{chess.COLOR_NAMES[loser].capitalize()}{words}{move}")
-    outcome, _ = await judge.outcome_of_stopped(play.arbiter, ending)
-    play.faulty_engine, play.fault_detail = play.fixture.white if loser else play.fixture.black, fault.detail
-    return play.end(outcome, ending, fault.fault.value)
+    move_text = f": {fault.detail}" if basis is Basis.ILLEGAL_MOVE else ""
+    ending = Ending(basis, not loser, f"{chess.COLOR_NAMES[loser].capitalize()}{words}{move_text}")
+    outcome, _ = await judge.outcome_of_stopped(game.arbiter, ending)
+    game.faulty_engine, game.fault_detail = game.fixture.white if loser else game.fixture.black, fault.detail
+    return game.end(outcome, ending, fault.fault.value)
 
 
 def _board_ending(basis: Basis, arbiter: Arbiter) -> str:

@@ -1,6 +1,7 @@
-"""The PGN file of an event: its only state, written game by game, and read when the event is resumed.
+"""The PGN file of an event, which is written game by game and read when the event is resumed.
 
-Games have the tags and comments of Cute Chess and cuteRMob, and the outcome tags of ``tbgen tag``.
+The file is the only state of the event. Games have the tags and comments of Cute Chess and cuteRMob, and the
+outcome tags of ``tbgen tag``.
 """
 
 from __future__ import annotations
@@ -86,14 +87,14 @@ def _tags(game: MatchGame, settings: EventSettings, digest: str) -> Iterator[tup
 def _words(game: MatchGame) -> Iterator[str]:
     """Yield the units that no line break may split: each move with its comment, and the result."""
     board = game.fixture.opening.start.board
-    number, white = board.fullmove_number, board.turn == chess.WHITE
+    fullmove, white = board.fullmove_number, board.turn == chess.WHITE
     if not game.plies:
         yield f"{{{game.ending_text}}}"
-    for at, ply in enumerate(game.plies, 1):
-        label = f"{move_number(number, white)} " if white or at == 1 else ""
-        comment = f"{ply.comment}, {game.ending_text}" if at == len(game.plies) else ply.comment
+    for ply_number, ply in enumerate(game.plies, 1):
+        label = f"{move_number(fullmove, white)} " if white or ply_number == 1 else ""
+        comment = f"{ply.comment}, {game.ending_text}" if ply_number == len(game.plies) else ply.comment
         yield f"{label}{ply.san} {{{comment}}}"
-        number, white = number + (not white), not white
+        fullmove, white = fullmove + (not white), not white
     yield game.outcome.classical
 
 
@@ -115,7 +116,7 @@ def _timestamp(seconds: float) -> str:
 
 
 def _escape(value: str) -> str:
-    """Return a value without characters that some PGN readers misread; names of players contain none."""
+    """Return a value with characters replaced that some PGN readers misread. Players' names have none."""
     return printable(value).replace("\\", "/").replace('"', "'")
 
 
@@ -123,7 +124,7 @@ _REMEDY = "choose another file with --pgn"
 
 
 class GamesFile:
-    """A PGN file that one event at a time writes, each game either in full and synced, or not at all.
+    """A PGN file that only one event at a time writes. A game is written in full and synced, or not at all.
 
     :param path: path of the file, which need not exist.
     :param digest: digest of the event's schedule; all games in the file must have it.
@@ -135,7 +136,7 @@ class GamesFile:
     def __init__(self, path: Path, digest: str, options: GameOptions) -> None:
         self.path = path
         self._digest, self._options = digest, options
-        self._games = 0
+        self._game_count = 0
         self._writer = ThreadPoolExecutor(1)
         self.size = 0
         """Size of the file in bytes, valid once :meth:`recover` has been called."""
@@ -152,31 +153,31 @@ class GamesFile:
         self._file.close()
 
     def recover(self) -> list[GameRecord]:
-        """Return the games in the file, after cutting off an incomplete game that a killed process has left.
+        """Cut off an incomplete game that a killed process has left, and return the games in the file.
 
         :raises UsageError: if the file contains games of another event, or a game twice.
         """
-        found: dict[Key | None, GameRecord] = {}
+        records: dict[Key | None, GameRecord] = {}
         read_bytes = complete_bytes = 0
         with reading(str(self.path)) as source:
             games = split_games(source)
             raw = next(games, None)
             while raw is not None:
                 read_bytes += len(raw.data)
-                follower = next(games, None)
-                if not raw.empty and (follower is not None or _is_complete(raw)):
-                    game = self._finished(raw)
+                next_raw = next(games, None)
+                if not raw.empty and (next_raw is not None or _is_complete(raw)):
+                    game = self._record_of(raw)
                     key = Key.parse(game.round)
-                    if key in found:
+                    if key in records:
                         place = f"{self.path}, game {raw.number}, line {raw.line}"
                         raise UsageError(
                             f"{place}: game {key} is in the file a second time: remove one of them"
                         )
-                    found[key] = game
+                    records[key] = game
                     complete_bytes = read_bytes
-                raw = follower
+                raw = next_raw
         self._truncate(complete_bytes)
-        return list(found.values())
+        return list(records.values())
 
     async def append(self, text: bytes) -> tuple[GameRecord, int]:
         """Write and sync a game; return its record, and the new size of the file.
@@ -190,10 +191,10 @@ class GamesFile:
 
     def _append(self, text: bytes) -> tuple[GameRecord, int]:
         (raw,) = split_games(BytesIO(text))
-        raw.number = self._games + 1
-        finished = self._finished(raw)
+        raw.number = self._game_count + 1
+        record = self._record_of(raw)
         self._write(text)
-        return finished, self.size
+        return record, self.size
 
     def _write(self, text: bytes) -> None:
         """Append bytes to the file, and sync them.
@@ -224,10 +225,10 @@ class GamesFile:
             if size and end != b"\n\n":
                 self._write(b"\n" if end.endswith(b"\n") else b"\n\n")
 
-    def _finished(self, raw: RawGame) -> GameRecord:
+    def _record_of(self, raw: RawGame) -> GameRecord:
         """Return the record of a game.
 
-        :raises UsageError: if it is not a game of this event, or its tags have been changed.
+        :raises UsageError: if the game is not of this event, or its tags have been changed.
         """
         place = f"{self.path}, game {raw.number}, line {raw.line}"
         if raw.values.get(SCHEDULE) != self._digest:
@@ -240,7 +241,7 @@ class GamesFile:
             raise UsageError(
                 f"{place}: the tags of this game have been changed: remove it, and it will be played again"
             )
-        self._games += 1
+        self._game_count += 1
         return game
 
 

@@ -1,4 +1,4 @@
-"""The messages of a running event, its summary, and the live file, from which others can follow it."""
+"""The messages of a running event, its summary, and the live file, by which other programs follow it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tbgen.system.locks import try_lock
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The score of two players, or the standings of more, by the complete encounters."""
+    """The score of two players, or the standings of more players. Only complete encounters count."""
 
     score: MatchScore | None
     standings: Standings | None
@@ -55,7 +55,7 @@ class Note:
 Message: TypeAlias = EventStart | GameStart | GameMove | GameThought | GameEnd | Standing | Ends | Note
 
 Listener: TypeAlias = Callable[[Message], object]
-"""Function that receives the messages of an event; it must return at once, because clocks run meanwhile."""
+"""Function that receives the messages of an event; it must return at once, because clocks are running."""
 
 
 @dataclass(slots=True)
@@ -82,11 +82,11 @@ class Summary:
 
 
 _MAX_BYTES: Final = 16 << 20
-"""Size of the live file above which a new one, with only the games in play, replaces it."""
+"""Size above which the live file is replaced by a new file with only the games in play."""
 
 
 class LiveWriter(AbstractContextManager["LiveWriter"]):
-    """The writer of an event's live file; after an error, which is reported once, it stops writing.
+    """The writer of an event's live file. It reports the first error, and then writes nothing more.
 
     :param pgn: the event's PGN file.
     :param note: called with a sentence about an error.
@@ -119,22 +119,22 @@ class LiveWriter(AbstractContextManager["LiveWriter"]):
                 del self._playing[message.key]
                 self._write(message)
                 if self._file is not None and self._file.tell() > _MAX_BYTES:
-                    now = {"size": message.size, "finished": message.finished}
-                    self._begin(msgspec.structs.replace(self._start, **now))
+                    progress = {"size": message.size, "finished": message.finished}
+                    self._begin(msgspec.structs.replace(self._start, **progress))
 
     def _begin(self, start: EventStart) -> None:
-        """Begin a new file, which replaces an old one in one step."""
+        """Begin a new file, which replaces an older file in one step."""
         self._start = start
-        part = self._path.with_name(f"{self._path.name}.part")
+        partial_path = self._path.with_name(f"{self._path.name}.part")
         lines = b"".join([line_of(start), *(line for game in self._playing.values() for line in game)])
         try:
-            file = part.open("wb", buffering=0)
+            file = partial_path.open("wb", buffering=0)
             self._close()
             self._file = file
-            with suppress(OSError):  # a file system without locks
+            with suppress(OSError):  # some file systems have no locks
                 try_lock(file.fileno())
             file.write(lines)
-            self._file = rename_locked(file, part, self._path)
+            self._file = rename_locked(file, partial_path, self._path)
         except OSError as error:
             self._give_up(error)
 

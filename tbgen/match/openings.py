@@ -30,7 +30,7 @@ _PGN_SUFFIXES: Final = (".pgn", ".pgn.gz", ".pgn.bz2", ".pgn.xz", ".pgn.zst")
 
 
 class ChessVariant(NamedChoice, what="a match variant", fischerandom="chess960", chess="standard"):
-    """The start positions of games without a file of openings."""
+    """The kind of start positions, if no file of openings is given."""
 
     STANDARD = "standard"
     CHESS960 = "chess960"
@@ -77,7 +77,7 @@ class Opening:
     komi: str = ""
     """The tag ``Komi`` of a PGN opening."""
     doubts: tuple[Doubt, ...] = ()
-    """Doubts about the start position, parts of which are ignored."""
+    """Doubts about the start position. Its doubtful parts are ignored."""
 
     @property
     def standard(self) -> bool:
@@ -91,15 +91,15 @@ class Opening:
 
     @property
     def text(self) -> str:
-        """A text that identifies the opening, part of the digest."""
+        """A text that identifies the opening; the digest includes it."""
         moves = " ".join(move.uci() for move in self.moves)
         return f"{self.start.board.fen()} {self.start.accrued or '-'} {self.komi or '-'} {moves}"
 
 
 class Openings:
-    """The openings of an event, numbered from 0; after the last opening of a book, the first one follows.
+    """The openings of an event, numbered from 0. After the last opening of a book, its first one is next.
 
-    Positions of a book are kept as text and parsed when they are played, since books may have millions.
+    A book may have millions of positions, so they are kept as text and parsed only when they are played.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class Openings:
         self.one_per_round = settings is not None and settings.policy is OpeningPolicy.ROUND
         """Whether all encounters of a round share one opening."""
         if settings is not None:
-            self._first, self._book = settings.start - 1, list(_read(settings))
+            self._first, self._book = settings.start - 1, list(_read_entries(settings))
             if not self._book:
                 raise UsageError(f"there is no opening in {quote(str(settings.file))}")
             if settings.order is OpeningOrder.RANDOM:
@@ -129,9 +129,9 @@ class Openings:
         """
         number += self._first
         if self._book:
-            place, found = self._book[number % len(self._book)]
+            place, content = self._book[number % len(self._book)]
             try:
-                opening = _opening_of_text(found) if isinstance(found, str) else found
+                opening = _opening_of_text(content) if isinstance(content, str) else content
                 _check(opening, self._options)
             except UsageError as error:
                 raise UsageError(f"{place}: {error}") from None
@@ -153,52 +153,52 @@ class Openings:
         for opening in map(self.__getitem__, range(min(count, len(self._book)))):
             any_chess960 |= opening.start.board.chess960
             doubts.update(doubt for doubt in opening.doubts if doubt.arises_in(self._options.variant))
-        for doubt, count in doubts.items():
-            note(f"{counted(count, 'opening')}: {doubt.sentence}")
+        for doubt, frequency in doubts.items():
+            note(f"{counted(frequency, 'opening')}: {doubt.sentence}")
         return any_chess960
 
     @property
     def digest(self) -> str:
         """A digest of the openings and their order."""
-        texts = [found if isinstance(found, str) else found.text for _, found in self._book]
+        texts = [content if isinstance(content, str) else content.text for _, content in self._book]
         texts = texts or [self._variant.value]
         return hashlib.sha256("\n".join([*texts, str(self._first)]).encode()).hexdigest()
 
 
 class _BookEntry(NamedTuple):
-    """An opening and its place in a file; a position stays text until it is played."""
+    """An opening and its place in a file. A position is kept as text until it is played."""
 
     place: str
     opening: Opening | str
 
 
 def chess960_opening(white: int, black: int) -> Opening:
-    """Return the start position of Chess960 by its numbers, from 0 to 959, for White's and Black's men.
+    """Return the start position of Chess960 in which White's and Black's men have these numbers, 0 to 959.
 
     >>> chess960_opening(518, 0).start.board.fen()
     'bbqnnrkr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1'
     """
     board = chess.Board.from_chess960_pos(white)
-    other = chess.Board.from_chess960_pos(black)
+    black_board = chess.Board.from_chess960_pos(black)
     for square in chess.SquareSet(chess.BB_RANK_8):
-        board.set_piece_at(square, other.piece_at(square))
+        board.set_piece_at(square, black_board.piece_at(square))
     board.castling_rights = board.rooks & (chess.BB_RANK_1 | chess.BB_RANK_8)
     board.chess960 = board.has_chess960_castling_rights()
     return Opening(Fen(board, None))
 
 
-def _read(settings: OpeningSettings) -> Iterator[_BookEntry]:
+def _read_entries(settings: OpeningSettings) -> Iterator[_BookEntry]:
     path = settings.file
     if str(path) != "-" and (path.is_dir() or not path.exists()):
         raise UsageError(
             f"the file of openings {quote(str(path))} does not exist: name another with --openings file=FILE "
             "or omit --openings"
         )
-    form = settings.format.lower() or ("pgn" if path.name.lower().endswith(_PGN_SUFFIXES) else "epd")
-    if form not in ("epd", "pgn"):
-        raise UsageError(f"{quote(form)} is not a format of openings: expected epd or pgn")
+    file_format = settings.format.lower() or ("pgn" if path.name.lower().endswith(_PGN_SUFFIXES) else "epd")
+    if file_format not in ("epd", "pgn"):
+        raise UsageError(f"{quote(file_format)} is not a format of openings: expected epd or pgn")
     with reading(str(path)) as source:
-        yield from _pgn_entries(source, settings) if form == "pgn" else _epd_entries(source, path)
+        yield from _pgn_entries(source, settings) if file_format == "pgn" else _epd_entries(source, path)
 
 
 def _epd_entries(source: PgnSource, path: Path) -> Iterator[_BookEntry]:
@@ -231,7 +231,7 @@ def _opening_of_text(text: str) -> Opening:
 def _check(opening: Opening, options: GameOptions) -> None:
     """Check that a game with an opening is not over when the engines start to move.
 
-    :raises UsageError: if it is over.
+    :raises UsageError: if the game is over.
     """
     arbiter = opening.arbiter(options)
     for move in opening.moves:

@@ -1,19 +1,19 @@
 """Pairings, colours and openings: round robins, gauntlets, knockouts and Swiss tournaments.
 
-*Knockout*: the loser of a duel is eliminated. Players are seeded in the order of the list. In each stage the
-best remaining seed meets the worst, the second best the second worst, in a bracket that keeps the two best
-apart until the final. If the number of players is not a power of two, the best seeds get byes in the first
-stage.
+*Knockout*: the loser of a duel is eliminated. Players are seeded in the order of the list. In the first stage
+the best seed meets the worst, the second best meets the second worst, and so on. The bracket keeps the two
+best seeds apart until the final. If the number of players is not a power of two, the best seeds get byes in
+the first stage.
 
-A duel has as many encounters as the event has rounds, and is won by points, by the event's scoring. If the
-points are level, the two play further encounters, each from the next opening, until one player leads or
-:data:`MOST_EXTRA` further encounters have been played; then the better seed advances.
+A duel has as many encounters as the event has rounds. The player with more points, by the event's scoring,
+wins. If the points are level, the two players have further encounters, each from the next opening, until one
+of them leads. If neither leads after :data:`MAX_EXTRA_ENCOUNTERS` of these, the better seed advances.
 
 *Swiss tournament*: all players play in every round, against opponents with about as many points. Pairings
 follow the FIDE (Dutch) System, Handbook C.04.3, as implemented by the package caissify-pairings. For pairing,
-an encounter counts as one game: a point for more points in it, half a point each if they are level. A player
-without an opponent gets a bye, which counts as a point for pairing and as nothing else. The order of the list
-is the order of C.04.2. White in the first game of an encounter counts as White.
+an encounter counts as one game: the player with more points in it gets one point, or both get half a point.
+A player without an opponent gets a bye, which counts as a point for pairing only. The initial order of C.04.2
+is the order of the list. The player who has White in the first game of an encounter counts as White.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Pair: TypeAlias = tuple[str, str]
 Rounds: TypeAlias = Generator[Sequence[Pair], None, str | None]
 """Generator of the encounters of each round; returns the winner of a knockout, otherwise None."""
 Lead: TypeAlias = Callable[[str, str], Fraction]
-"""Function that returns the lead in points of the first of two players, in all their games so far."""
+"""Function that returns the first player's lead over the second, in points, in all their games so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Fixture:
     opening: Opening
 
     @property
-    def names(self) -> tuple[str, int, str, str]:
+    def message_fields(self) -> tuple[str, int, str, str]:
         """Key, number, White and Black, as messages contain them."""
         return str(self.key), self.number, self.white, self.black
 
@@ -69,8 +69,8 @@ class Schedule:
     def __init__(
         self, settings: EventSettings, openings: Openings, points: Callable[[Key], Fraction]
     ) -> None:
-        self.waits = settings.format in (Format.KNOCKOUT, Format.SWISS)
-        """Whether the pairings of a round depend on the results of the previous one."""
+        self.waits_for_results = settings.format in (Format.KNOCKOUT, Format.SWISS)
+        """Whether the pairings of a round depend on the results of earlier rounds."""
         self._settings, self._openings, self._points = settings, openings, points
         self._games: list[Fixture] = []
         self._round = self._encounters = 0
@@ -83,9 +83,9 @@ class Schedule:
             case form:
                 players, seeds = settings.players, settings.seeds
                 pairs = list(gauntlet(players, seeds) if form is Format.GAUNTLET else berger(players))
-                self._rounds, encounters = fixed(settings, pairs), len(pairs)
+                self._rounds, encounters = fixed_rounds(settings, pairs), len(pairs)
         self.total = None if encounters is None else settings.rounds * settings.games * encounters
-        """Number of games; None if it depends on results."""
+        """Total number of games; None if it depends on results."""
 
     def next_round(self) -> Sequence[Fixture] | None:
         """Return the games of the next round, in the order of play; None if the event is over."""
@@ -94,34 +94,34 @@ class Schedule:
         except StopIteration as end:
             self.winner = end.value
             return None
-        settings, first = self._settings, len(self._games)
+        settings, first_game = self._settings, len(self._games)
         self._round += 1
-        for place, (one, other) in enumerate(pairs, 1):
+        for encounter, (first, second) in enumerate(pairs, 1):
             opening = self._openings[self._round - 1 if self._openings.one_per_round else self._encounters]
             for game in range(1, settings.games + 1):
-                turned = settings.reverse != (settings.swap and game % 2 == 0)
-                white, black = (other, one) if turned else (one, other)
-                key = Key(self._round, place, game)
+                is_turned = settings.reverse != (settings.swap and game % 2 == 0)
+                white, black = (second, first) if is_turned else (first, second)
+                key = Key(self._round, encounter, game)
                 self._games.append(Fixture(key, len(self._games) + 1, white, black, opening))
             self._encounters += 1
-        return self._games[first:]
+        return self._games[first_game:]
 
-    def _lead(self, one: str, other: str) -> Fraction:
-        met = [game for game in self._games if {game.white, game.black} == {one, other}]
-        ahead = [(game.white == one, 2 * self._points(game.key) - 1) for game in met]
-        return sum((lead if white else -lead for white, lead in ahead), Fraction())
+    def _lead(self, first: str, second: str) -> Fraction:
+        games = [game for game in self._games if {game.white, game.black} == {first, second}]
+        leads = [(game.white == first, 2 * self._points(game.key) - 1) for game in games]
+        return sum((lead if white else -lead for white, lead in leads), Fraction())
 
 
-def fixed(settings: EventSettings, pairs: Sequence[Pair]) -> Rounds:
-    """Yield the same pairs in every round; if they play a single game, with colours reversed each time."""
+def fixed_rounds(settings: EventSettings, pairs: Sequence[Pair]) -> Rounds:
+    """Yield the same pairs in every round. Single games have colours reversed from round to round."""
     for number in range(settings.rounds):
-        turned = settings.games == 1 and settings.swap and number % 2
-        yield [(b, a) for a, b in pairs] if turned else pairs
+        is_turned = settings.games == 1 and settings.swap and number % 2
+        yield [(b, a) for a, b in pairs] if is_turned else pairs
     return None
 
 
 def gauntlet(players: Sequence[str], seeds: int) -> Iterator[Pair]:
-    """Yield each of the first players, whose number is ``seeds``, with all others."""
+    """Yield the pairs of a gauntlet: each of the first ``seeds`` players with each of the others."""
     for other in players[seeds:]:
         for seed in players[:seeds]:
             yield seed, other
@@ -138,49 +138,49 @@ def berger(players: Sequence[str]) -> Iterator[Pair]:
     ring: list[str | None] = [*players, *([None] if len(players) % 2 else [])]
     *moving, last = ring
     half = len(ring) // 2
-    for turn in range(len(moving)):
-        first = turn * half % len(moving)
-        turned = moving[first:] + moving[:first]
-        for at in range(half):
-            one, other = (turned[0], last) if at == 0 else (turned[at], turned[-at])
-            if at == 0 and turn % 2:
-                one, other = other, one
-            if one is not None and other is not None:
-                yield one, other
+    for number in range(len(moving)):
+        first = number * half % len(moving)
+        rotated = moving[first:] + moving[:first]
+        for place in range(half):
+            white, black = (rotated[0], last) if place == 0 else (rotated[place], rotated[-place])
+            if place == 0 and number % 2:
+                white, black = black, white
+            if white is not None and black is not None:
+                yield white, black
 
 
-MOST_EXTRA: Final = 4
-"""Maximum number of further encounters of a level duel."""
+MAX_EXTRA_ENCOUNTERS: Final = 4
+"""Maximum number of further encounters of a duel in which points are level."""
 
 
 def knockout(settings: EventSettings, lead: Lead) -> Rounds:
-    """Yield the rounds of a knockout; each stage has one round, and one for each further encounter."""
+    """Yield the rounds of a knockout. Each stage has one round, and one more for each further encounter."""
     players, rounds = settings.players, settings.rounds
-    places = bracket(players)  # the places of the stage, of which two neighbours form a duel
+    places = bracket(players)  # the remaining players; two neighbours form a duel
 
     def meet(duels: Sequence[Pair], turns: Iterable[int]) -> Sequence[Pair]:
-        """Return the encounters of some duels; if each is a single game, with colours reversed in turn."""
+        """Return an encounter of each duel for each turn; single games have colours reversed in odd turns."""
         single = settings.games == 1 and settings.swap
         return [(b, a) if single and turn % 2 else (a, b) for turn in turns for a, b in duels]
 
     while len(places) > 1:
         duels = [
-            (one, other) if players.index(one) < players.index(other) else (other, one)
-            for one, other in _neighbours(places)
-            if one is not None and other is not None
+            (a, b) if players.index(a) < players.index(b) else (b, a)
+            for a, b in _neighbours(places)
+            if a is not None and b is not None
         ]
         yield meet(duels, range(rounds))
-        for extra in range(MOST_EXTRA):
+        for extra in range(MAX_EXTRA_ENCOUNTERS):
             if level := [duel for duel in duels if not lead(*duel)]:
                 yield meet(level, [rounds + extra])
         losers = {duel[lead(*duel) >= 0] for duel in duels}
         remaining = [None if player in losers else player for player in places]
-        places = [one or other for one, other in _neighbours(remaining)]
+        places = [a or b for a, b in _neighbours(remaining)]
     return places[0]
 
 
 def bracket(players: Sequence[str]) -> list[str | None]:
-    """Return the players by their places in the bracket, where opponents are neighbours; None for a bye.
+    """Return the players in the order of the bracket: neighbours are opponents, and None stands for a bye.
 
     >>> bracket("123456")
     ['1', None, '4', '5', '2', None, '3', '6']
@@ -227,7 +227,7 @@ def _swiss_rounds(settings: EventSettings, lead: Lead, pair: Callable[..., Any])
     }  # in the form that the package requires
     met: set[tuple[int, int]] = set()
     for number in range(1, rounds + 1):
-        found = pair(
+        pairings = pair(
             "dutch",
             list(players.values()),
             met,
@@ -237,7 +237,7 @@ def _swiss_rounds(settings: EventSettings, lead: Lead, pair: Callable[..., Any])
             max_byes_per_player=1,
             initial_color="white",
         )
-        numbers = [(each["white_id"], each["black_id"]) for each in found if each["black_id"] is not None]
+        numbers = [(each["white_id"], each["black_id"]) for each in pairings if each["black_id"] is not None]
         if len(numbers) < len(names) // 2:
             raise UsageError(
                 f"round {number} has no pairing in which all opponents are new: ask for fewer rounds"
@@ -267,5 +267,5 @@ def _add_round(players: dict[str, dict[str, Any]], pairs: Sequence[Pair], lead: 
 
 
 def _float(ahead: float) -> str:
-    """Return the float of a player, by his lead in points over his opponent."""
+    """Return the float, a term of FIDE, of a player whose lead over the opponent is ``ahead`` points."""
     return "down" if ahead > 0 else "up" if ahead < 0 else "none"

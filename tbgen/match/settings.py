@@ -50,7 +50,7 @@ class EventSettings:
     openings: OpeningSettings | None = None
     """Openings from a file; None for the start position of the variant, random if the variant has several."""
     seeds: int = 1
-    """Number of players of a gauntlet that meet all others."""
+    """Number of seeds of a gauntlet: its first players, each of whom meets all players after the seeds."""
     variant: ChessVariant = ChessVariant.STANDARD
     seed: int = 0
     """Seed of all random choices."""
@@ -65,7 +65,7 @@ class EventSettings:
     recover: bool = True
     """Whether the event continues after an engine has crashed or stalled."""
     swap: bool = True
-    """Whether colours are reversed from game to game of an encounter, or from round to round for one game."""
+    """Whether colours are reversed from game to game, or from round to round if encounters have one game."""
     reverse: bool = False
     """Whether White and Black are exchanged in the whole schedule."""
     wait: int = 0
@@ -88,7 +88,7 @@ class EventSettings:
 def check(settings: EventSettings) -> None:
     """Check that settings do not contradict each other.
 
-    :raises UsageError: if they do.
+    :raises UsageError: if settings contradict each other.
     """
     names = settings.players
     if len(names) < 2:
@@ -101,8 +101,8 @@ def check(settings: EventSettings) -> None:
                 f"nothing limits a search of {engine.name}: give tc=, st=, depth= or nodes=, also by --each"
             )
     if settings.games not in (1, 2):
-        instead = f"--games 2 --rounds {-(-settings.rounds * settings.games // 2)}"
-        raise UsageError(f"an encounter has 1 or 2 games, not {settings.games}: write {instead}")
+        remedy = f"--games 2 --rounds {-(-settings.rounds * settings.games // 2)}"
+        raise UsageError(f"an encounter has 1 or 2 games, not {settings.games}: write {remedy}")
     if settings.test is not None and len(names) != 2:
         raise UsageError(f"a test needs two engines, not {len(names)}")
     if settings.test is not None and settings.format not in (Format.ROUND_ROBIN, Format.GAUNTLET):
@@ -121,8 +121,8 @@ def check(settings: EventSettings) -> None:
         )
 
 
-_CLOCKS: Final = ("tc", "st")
-"""Mutually exclusive words of an engine."""
+_TIME_LIMITS: Final = ("tc", "st")
+"""Words of an engine that limit its time; they exclude each other."""
 MANAGED: Final = {
     **MANAGED_OPTIONS,
     "Accrued": ("<empty>", "it is set to the accrued score of each start position"),
@@ -130,7 +130,7 @@ MANAGED: Final = {
     "UCI_ShowCurrLine": ("false", "the line that is searched is not read"),
     "UCI_ShowRefutations": ("false", "refutations are not read"),
 }
-"""Options of engines that the event itself sets, or that have no effect in it."""
+"""Options of engines that the event sets itself, or that have no effect in it: as in ``MANAGED_OPTIONS``."""
 _MAX_NUMBER: Final = 1 << 63
 """Upper bound of all numbers in options."""
 _RANGE: Final = re.compile(r"(\d{1,4})(?:-(\d{1,4}))?", re.ASCII)
@@ -152,7 +152,7 @@ class _Seconds(float):
 
 
 class _Restart(NamedChoice, what="a time to restart an engine"):
-    """When an engine is restarted: before each game only with ``on``."""
+    """Whether an engine is restarted before each game: only with ``on``."""
 
     AUTO = "auto"
     ON = "on"
@@ -207,32 +207,33 @@ def engines_of(
 
     :param words: the words of ``--engine``, which take precedence over those of ``--each``.
     :param each: the words of ``--each``; if a key occurs twice, the last one counts.
-    :param note: called with a sentence if an engine has another kind of limit than the others.
+    :param note: called with sentences about options without effect, replaced limits, and engines without a
+        clock if others have one.
 
     :raises UsageError: if a word is invalid, or a program does not exist.
     """
     common = values_of("each", each, _EngineWords)
-    engines = tuple(_engine(values_of("engine", own, _EngineWords), common, note) for own in words)
+    engines = tuple(_engine(values_of("engine", group, _EngineWords), common, note) for group in words)
     if any(engine.control.timed for engine in engines):
         for engine in engines:
             if engine.control.limited and not engine.control.timed:
-                note(f"{engine.name} has no clock, only {engine.control.limits}, but others have one")
+                note(f"{engine.name} has no clock, only {engine.control.untimed_limits}, but others have one")
     return engines
 
 
 def _engine(own: Mapping[str, Any], each: Mapping[str, Any], note: Callable[[str], object]) -> EngineSettings:
     option = "engine or --each" if each else "engine"
-    replaced = [key for key in _CLOCKS if key in each and any(clock in own for clock in _CLOCKS)]
-    several = {"arg": [*each.get("arg", ()), *own.get("arg", ())]}
+    replaced = [key for key in _TIME_LIMITS if key in each and any(clock in own for clock in _TIME_LIMITS)]
+    arguments = {"arg": [*each.get("arg", ()), *own.get("arg", ())]}
     common = {key: value for key, value in each.items() if key not in replaced}
-    words = converted(option, {**common, **own, **several}, _EngineWords)
+    words = converted(option, {**common, **own, **arguments}, _EngineWords)
     with naming(option):
         settings = words.settings()
-    wanted = [*each.get("option", {}).items(), *own.get("option", {}).items()]
-    options = unmanaged(wanted, MANAGED, lambda sentence: note(f"{settings.name}: {sentence}"))
+    requested = [*each.get("option", {}).items(), *own.get("option", {}).items()]
+    options = unmanaged(requested, MANAGED, lambda sentence: note(f"{settings.name}: {sentence}"))
     settings = replace(settings, options=options)
     for key in replaced:
-        clock = next(f"{clock}={own[clock]}" for clock in _CLOCKS if clock in own)
+        clock = next(f"{clock}={own[clock]}" for clock in _TIME_LIMITS if clock in own)
         if clock != f"{key}={each[key]}":
             note(f"{settings.name}: its own {clock} replaces {key}={each[key]} of --each")
     return settings
@@ -241,22 +242,22 @@ def _engine(own: Mapping[str, Any], each: Mapping[str, Any], note: Callable[[str
 def processors_of(text: str, available: Sequence[int]) -> tuple[int, ...]:
     """Return the processors in a list such as ``0-3,6``; for ``all``, every available one.
 
-    :raises UsageError: if the text is not such a list, or names a processor twice or one that is unavailable.
+    :raises UsageError: if the text is no such list, or names an unavailable processor, or a processor twice.
     """
     if text == "all":
         return tuple(available)
     parts = [_RANGE.fullmatch(part.strip()) for part in text.split(",")]
     if None in parts:
         raise UsageError(f"{quote(text)} is not a list of processors: expected one such as 0-3,6")
-    found = [number for part in parts if part for number in range(int(part[1]), int(part[2] or part[1]) + 1)]
-    if not found or len(set(found)) < len(found) or not set(found) <= set(available):
-        numbers = ",".join(map(str, available))
-        raise UsageError(f"{quote(text)} must list some of the processors {numbers}, each once")
-    return tuple(found)
+    numbers = [n for part in parts if part for n in range(int(part[1]), int(part[2] or part[1]) + 1)]
+    if not numbers or len(set(numbers)) < len(numbers) or not set(numbers) <= set(available):
+        choices = ",".join(map(str, available))
+        raise UsageError(f"{quote(text)} must list some of the processors {choices}, each once")
+    return tuple(numbers)
 
 
 def settings_of_toml(path: Path) -> dict[str, Any]:
-    """Read a TOML file; return the value of each option: a text, a truth value, or the words of a table.
+    """Read a TOML file; return the value of each option: a text, a boolean, or the words of a table.
 
     ``rounds = 10`` is ``--rounds 10``, and a table ``[sprt]`` with ``elo0 = 0`` is ``--sprt elo0=0``.
     ``[[engine]]`` is an array of tables; in each, ``options`` is a table, and ``arg`` may be a list.

@@ -1,6 +1,6 @@
-"""The protocol of an engine: that of python-chess, guarded against malformed and excessive output.
+"""The UCI protocol of python-chess, guarded against malformed and excessive output of engines.
 
-python-chess keeps and parses all output. Here:
+python-chess keeps and parses all output. In this module:
 
 - the length of lines is bounded;
 - excessive output is read at a bounded rate, so that it costs only the engine's own time;
@@ -25,7 +25,7 @@ from tbgen.documents import spaced
 from tbgen.system.processes import end_all
 
 _MAX_LINE_BYTES: Final = 1 << 16
-"""Length to which lines are cut."""
+"""Maximum length of a line; the rest is cut off."""
 _MAX_BURST_BYTES: Final = 1 << 20
 """Amount of output that is read without a pause."""
 _PAUSE_SECONDS: Final = 0.1
@@ -34,12 +34,12 @@ _ANSWERS: Final = frozenset({b"readyok", b"uciok"})
 _REPORT_SECONDS: Final = 1.0
 """Minimum interval between two reports of thoughts."""
 _LAST_OUTPUT_SECONDS: Final = 0.2
-"""Time for which the output of an ended process is still read, in case another process keeps it open."""
+"""Time to read the last output of an ended process, whose output another process may keep open."""
 _STDOUT: Final = 1
 _BOUNDS: Final = (b" lowerbound", b" upperbound")
 _SCORE: Final = re.compile(rb" score (cp|mate) ([+-]?\d{1,9})\b")
 _DEPTH: Final = re.compile(rb" depth (\d{1,9})\b")
-_LINE: Final = re.compile(rb" pv((?: [a-h][1-8][a-h][1-8][qrbn]?){1,12})\b")
+_EXPECTED_LINE: Final = re.compile(rb" pv((?: [a-h][1-8][a-h][1-8][qrbn]?){1,12})\b")
 """The first 12 plies of the expected line, which are passed on to spectators."""
 
 
@@ -55,7 +55,7 @@ class Thought(NamedTuple):
     @classmethod
     def of(cls, info: bytes) -> Thought:
         """Parse an ``info`` line."""
-        score, depth, line = (found.search(info) for found in (_SCORE, _DEPTH, _LINE))
+        score, depth, line = (pattern.search(info) for pattern in (_SCORE, _DEPTH, _EXPECTED_LINE))
         return cls(
             None if score is None else (Cp if score[1] == b"cp" else Mate)(int(score[2])),
             0 if depth is None else int(depth[1]),
@@ -84,7 +84,7 @@ class Thought(NamedTuple):
 class Uci(chess.engine.UciProtocol):
     """The protocol of one engine process.
 
-    :param log: called with the direction of each line, ``<`` from the engine and ``>`` to it, and the line.
+    :param log: called for each line with its direction, ``<`` from the engine or ``>`` to it, and its text.
     """
 
     def __init__(self, log: Callable[[str, str], None] | None = None) -> None:
@@ -109,7 +109,7 @@ class Uci(chess.engine.UciProtocol):
         self._log = log
         self._unfinished = b""
         self._skipping = False
-        self._burst = 0
+        self._burst_bytes = 0
         """Number of bytes read since the last pause."""
         self._last_read = 0.0
 
@@ -122,11 +122,11 @@ class Uci(chess.engine.UciProtocol):
         """Send a line, and record the time if it is ``go``."""
         if self._log is not None:
             self._log(">", line)
-        go = line.startswith("go")
-        if go:
+        is_go = line.startswith("go")
+        if is_go:
             self._info, self._reported = b"", Thought()
         super().send_line(line)
-        if go:
+        if is_go:
             self.go_time, self.searching = time.perf_counter(), True
             self.on_go()
 
@@ -164,7 +164,7 @@ class Uci(chess.engine.UciProtocol):
         word, _, rest = line.partition(b" ")
         if word == b"info":
             self.on_info(line)
-            self._keep_info(line.partition(b" string ")[0])  # the rest is free text
+            self._keep_info(line.partition(b" string ")[0])  # free text follows ``string``
         elif word == b"bestmove" and self.searching:
             self.searching = False
             self.bestmove_time, self.answer = now, rest.decode("utf-8", "replace").strip() or "(none)"
@@ -176,10 +176,10 @@ class Uci(chess.engine.UciProtocol):
             self._pass_on(word)
 
     def _keep_info(self, info: bytes) -> None:
-        """Keep a line on the best move, and schedule a report."""
-        first = b"multipv " not in info or b"multipv 1 " in info
-        exact = not any(bound in info for bound in _BOUNDS)
-        if b"score " in info and first and (exact or not self._info):
+        """Keep a line if it is about the best move, and schedule a report."""
+        is_best_line = b"multipv " not in info or b"multipv 1 " in info
+        is_exact = not any(bound in info for bound in _BOUNDS)
+        if b"score " in info and is_best_line and (is_exact or not self._info):
             self._info = info
             if self._next_report is None:
                 self._next_report = self.loop.call_later(_REPORT_SECONDS, self._report)
@@ -201,7 +201,7 @@ class Uci(chess.engine.UciProtocol):
     def give_up(self, reason: str) -> None:
         """Stop using the engine; python-chess then cancels all waiting commands.
 
-        The transport is closed only after the process has ended. Before, its ``close`` would take the exit
+        The transport is closed only after the process has ended. An earlier ``close`` would consume the exit
         code that asyncio is waiting for, and asyncio would print a warning.
         """
         self.failure = self.failure or reason
@@ -214,10 +214,10 @@ class Uci(chess.engine.UciProtocol):
 
     def _limit_rate(self, size: int, now: float) -> None:
         """Pause reading after a large burst of output."""
-        self._burst = size if now - self._last_read > _PAUSE_SECONDS else self._burst + size
+        self._burst_bytes = size if now - self._last_read > _PAUSE_SECONDS else self._burst_bytes + size
         self._last_read = now
         pipe = self.transport.get_pipe_transport(_STDOUT) if self.transport is not None else None
-        if self._burst > _MAX_BURST_BYTES and isinstance(pipe, asyncio.ReadTransport):
-            self._burst = 0
+        if self._burst_bytes > _MAX_BURST_BYTES and isinstance(pipe, asyncio.ReadTransport):
+            self._burst_bytes = 0
             pipe.pause_reading()
             self.loop.call_later(_PAUSE_SECONDS, pipe.resume_reading)

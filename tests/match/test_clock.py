@@ -36,14 +36,14 @@ def test_without_a_base_the_first_move_has_the_increment() -> None:
     for text in ("0+5", "0:00+5", "40/0.0+5"):
         clock = Clock(TimeControl.parse(text))
         assert all(clock.spend(seconds) for seconds in (5, 5, 2))
-        assert (clock.allowed, clock.spend(8.001)) == (8, False), text
+        assert (clock.allowed_seconds, clock.spend(8.001)) == (8, False), text
 
 
 def test_time_is_added_only_after_the_move() -> None:
     """The added time does not save a move that is too late (fastchess 1066)."""
     clock = Clock(TimeControl.parse("2/10"))
     assert clock.spend(4)
-    assert clock.allowed == 6
+    assert clock.allowed_seconds == 6
     assert not clock.spend(6.001)
 
 
@@ -51,13 +51,13 @@ def test_a_margin_allows_late_moves() -> None:
     clock = Clock(TimeControl.parse("1", margin=0.5))
     assert clock.spend(1.25)
     assert clock.remaining == -0.25
-    assert clock.allowed == 0.25
+    assert clock.allowed_seconds == 0.25
     assert not clock.spend(0.26)
 
 
 def test_without_a_clock_time_is_unlimited() -> None:
     clock = Clock(TimeControl(nodes=100))
-    assert clock.allowed is None
+    assert clock.allowed_seconds is None
     assert clock.spend(1e6)
     assert not TimeControl.parse("inf").limited
 

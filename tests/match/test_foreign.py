@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tbgen.cli.main import main
-from tbgen.match.foreign import NO_EFFECT, NO_EFFECT_OF_ENGINES, REFUSED, REFUSED_OF_ENGINES, reworded
+from tbgen.match.foreign import NO_EFFECT, NO_EFFECT_OF_ENGINES, REFUSED, REFUSED_OF_ENGINES, translate
 from tbgen.match.settings import MANAGED
 from tests.match.engines import MATE, words
 from tests.support.matches import games_of, played
@@ -78,7 +78,7 @@ def test_a_line_of_fastchess(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 
 def given(line: str) -> list[str]:
-    return reworded(line.split(), lambda _: None)
+    return translate(line.split(), lambda _: None)
 
 
 def test_words_of_other_programs() -> None:

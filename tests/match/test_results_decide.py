@@ -14,7 +14,7 @@ import pytest
 
 from tbgen.cli.main import main
 from tbgen.games.standings.encounters import Key
-from tbgen.match.schedule import MOST_EXTRA, Fixture, bracket
+from tbgen.match.schedule import MAX_EXTRA_ENCOUNTERS, Fixture, bracket
 from tbgen.match.settings import Format
 from tests.match.engines import words
 from tests.match.test_schedule import schedule
@@ -90,7 +90,7 @@ def test_after_the_last_encounter_the_better_seed_advances() -> None:
     found, winner = rounds_of(Format.KNOCKOUT, "ab", lambda _: 0.5, games=1)
     assert winner == "a"
     assert [game.white for fixtures in found for game in fixtures] == list("ababa")
-    assert len(found) == 1 + MOST_EXTRA
+    assert len(found) == 1 + MAX_EXTRA_ENCOUNTERS
 
 
 def test_nobody_meets_anybody_twice_in_a_swiss() -> None:
