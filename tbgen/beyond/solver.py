@@ -31,7 +31,7 @@ from tbgen.cells.cell_warmup import compile_kernels
 from tbgen.cells.frames import ARRAY_MEMORY, WORKSPACES
 from tbgen.cells.window import Interval
 from tbgen.errors import MissingLayerError, MissingTableError, UsageError
-from tbgen.probe.castling import needs
+from tbgen.probe.castling import probe_cost
 from tbgen.probe.states import AnyPosition, AnyScore, accrued_in_r, read_chess
 from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import Tablebase
@@ -164,7 +164,9 @@ def _solve_with_cells(
     meter = Meter(budget)
     prover = None
     if verify:
-        from tbgen.beyond.proof import Prover  # which imports the package verify; nothing else here needs it
+        from tbgen.beyond.proof import (
+            Prover,
+        )  # which imports the package verify; nothing else here probe_cost it
         from tbgen.verify.proof import ensure_compiled
 
         ensure_compiled(_logger.warning)
@@ -206,7 +208,7 @@ def _check_castling(board: chess.Board, budget: Budget) -> None:
 
     :raises UsageError: if it does not.
     """
-    seconds, memory = needs(board)
+    seconds, memory = probe_cost(board)
     if seconds and (seconds > budget.seconds or memory > budget.memory):
         takes = f"{duration(seconds)} and {size_text(memory)} of memory"
         time = "" if math.isinf(budget.seconds) else f"{duration(budget.seconds)} and "

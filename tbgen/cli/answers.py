@@ -22,7 +22,7 @@ from tbgen.probe.documents import (
     ViewMoveDocument,
     move_fields,
     position_fields,
-    worth_fields,
+    view_fields,
 )
 from tbgen.probe.moves import LinePly, RankedMove
 from tbgen.probe.states import ProbeResult
@@ -104,13 +104,13 @@ class ViewAnswer:
         """Return the JSON document about the position, which the user entered as ``fen``."""
         result = self.result
         moves = [
-            ViewMoveDocument(uci=move.uci, san=move.san, **worth_fields(move)) for move in self.moves or ()
+            ViewMoveDocument(uci=move.uci, san=move.san, **view_fields(move)) for move in self.moves or ()
         ]
         return ViewDocument(
             fen=fen,
             material=result.material.name,
             view=result.view,
-            **worth_fields(result),
+            **view_fields(result),
             moves=UNSET if self.moves is None else moves,
         ).plain()
 

@@ -1,7 +1,8 @@
 """Values of many positions at once, with any accrued score: the successors of positions with castling rights.
 
-A packed table stores one side to move. The values of the other side follow in one ply: its quiet moves stay
-among the positions of a cell in which all its men are mobile, and only its best zeroing move counts.
+A packed table stores the values with one side to move. The values of the other side, the derived one, follow
+from the values one ply later. In a cell in which all men of the derived side are mobile, its quiet moves stay
+in the cell, and only the best of its zeroing moves counts. See docs/glossary.md for cells, slots and routes.
 """
 
 from collections.abc import Callable, Sequence
@@ -46,65 +47,65 @@ if TYPE_CHECKING:
 
 
 class QuietMoves:
-    """Finds the best quiet moves of a side in a cell in which all its men are mobile.
+    """Finds the best quiet moves of a side in a cell in which all men of that side are mobile.
 
     :param side: the side that moves.
     """
 
     def __init__(self, cell: Cell, side: Side) -> None:
         self._cell, self._side = cell, side
-        still = np.array([cell.standing_mask >> square & 1 for square in range(64)], bool)
+        standing = np.array([cell.standing_mask >> square & 1 for square in range(64)], bool)
         squares = np.indices((64,) * len(cell.mobile), sparse=True)
-        self._free = np.ones((64,) * len(cell.mobile), bool)
-        """Whether no two men stand on one square."""
-        for place, square in enumerate(squares):
-            self._free &= ~still[square]
-            for other in squares[:place]:
-                self._free &= square != other
+        self._distinct = np.ones((64,) * len(cell.mobile), bool)
+        """bool, one axis of 64 squares for each mobile man: whether no two men stand on the same square."""
+        for number, square in enumerate(squares):
+            self._distinct &= ~standing[square]
+            for other in squares[:number]:
+                self._distinct &= square != other
 
     def best(self, merit: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return for each position the greatest merit among its successors, 0 without moves.
+        """Return the greatest merit among the successors of each position, 0 without moves: uint8 (slots,).
 
-        :param merit: uint8 (slots,): merits of the successors, 0 where a slot is no position.
+        :param merit: uint8 (slots,): merits of the successors, as :func:`_merit` returns them.
         """
-        best = np.zeros(self._free.shape, np.uint8)
-        for place, man in enumerate(self._cell.mobile):
+        best = np.zeros(self._distinct.shape, np.uint8)
+        for axis, man in enumerate(self._cell.mobile):
             if man.colour == self._side:
-                grids = merit.reshape(best.shape), self._free
-                reached, free = (np.ascontiguousarray(np.moveaxis(grid, place, 0)) for grid in grids)
-                found = np.zeros_like(reached)
+                grids = merit.reshape(best.shape), self._distinct
+                reached, free = (np.ascontiguousarray(np.moveaxis(grid, axis, 0)) for grid in grids)
+                of_man = np.zeros_like(reached)
                 for step in KINDS[man.kind].rides:
-                    np.maximum(found, _slide(reached, free, step), out=found)
+                    np.maximum(of_man, _slide(reached, free, step), out=of_man)
                 for step in KINDS[man.kind].leaps:
-                    for origin, target in _origins(step):
-                        found[origin] = np.maximum(found[origin], reached[target])
-                np.maximum(best, np.moveaxis(found, 0, place), out=best)
+                    for origin, target in _origins_and_targets(step):
+                        of_man[origin] = np.maximum(of_man[origin], reached[target])
+                np.maximum(best, np.moveaxis(of_man, 0, axis), out=best)
         return best.reshape(-1)
 
 
 def _slide(reached: NDArray[np.uint8], free: NDArray[np.bool_], step: Step) -> NDArray[np.uint8]:
-    """Return the greatest merit that a man reaches by a ride in one direction."""
+    """Return the greatest merit that a man reaches by a ride in one direction from each square."""
     best = np.zeros_like(reached)
-    for origin, target in _origins(step):
+    for origin, target in _origins_and_targets(step):
         # From an empty square the ride continues as if it began there.
         best[origin] = np.where(free[target], np.maximum(reached[target], best[target]), 0)
     return best
 
 
 @cache
-def _origins(step: Step) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Return (origins, targets one step further), grouped by the steps to the edge, fewest first."""
+def _origins_and_targets(step: Step) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Return origins, and targets one step further, grouped by the steps to the edge, fewest first."""
     files, ranks = np.arange(64) & 7, np.arange(64) >> 3
     steps_to_edge = np.full(64, 7)
-    for at, by in ((files, step[0]), (ranks, step[1])):
+    for coordinate, by in ((files, step[0]), (ranks, step[1])):
         if by:
-            steps_to_edge = np.minimum(steps_to_edge, (7 - at if by > 0 else at) // abs(by))
+            steps_to_edge = np.minimum(steps_to_edge, (7 - coordinate if by > 0 else coordinate) // abs(by))
     origins = [np.flatnonzero(steps_to_edge == steps) for steps in range(1, int(steps_to_edge.max()) + 1)]
     return [(origin, origin + step[0] + 8 * step[1]) for origin in origins]
 
 
-def fresh_holds(fresh: Codes, ranks: Codes, side: Side, holder: Side, rank: int) -> NDArray[np.bool_]:
-    """Return where the value with an accrued score is the fresh value.
+def is_value_fresh(fresh: Codes, ranks: Codes, side: Side, holder: Side, rank: int) -> NDArray[np.bool_]:
+    """Return where the value with an accrued score is the fresh value: bool, shape of ``fresh``.
 
     :param fresh: fresh values of positions with ``side`` to move.
     :param ranks: position ranks of the same positions.
@@ -121,46 +122,48 @@ class TableStates:
     :param side: the side to move.
     """
 
-    timed: Final = True
+    has_depths: Final = True
 
     def __init__(self, table: LoadedTable, cell: Cell, side: Side) -> None:
         _, self._swapped = cell.material()
         self._table, self._side = table, SIDES[side ^ self._swapped]
         self._ranks = ranks_of(cell)[side]
-        there = self._ranks != NO_RANK
-        self._slots = np.where(there, slots_in_table(cell), 0)
-        self._value = np.where(there, table.value[self._side][self._slots], NONE).astype(np.uint8)
+        is_position = self._ranks != NO_RANK
+        self._slots = np.where(is_position, slots_in_table(cell), 0)
+        self._value = np.where(is_position, table.value[self._side][self._slots], NONE).astype(np.uint8)
         self._depth = table.depth[self._side][self._slots]
 
     def fresh(self) -> Block:
         """Return fresh values and depths."""
-        return self._seen(self._value, self._depth)
+        return self._recoloured(self._value, self._depth)
 
     def with_accrued(self, holder: Side, rank: int) -> Block:
-        """Return values and depths with an accrued score of a rank, into which the position scores are
-        folded. The table must store accrued scores."""
+        """Return values and depths with an accrued score, into which the position scores are folded.
+
+        The table must store accrued scores.
+        """
         holder = Side(holder ^ self._swapped)
         accrued = GScore(rank, holder == WHITE_TO_MOVE).code
         value = np.full(len(self._value), accrued, np.uint8)
         depth = np.zeros(len(self._value), np.uint16)
-        place, run = self._runs[holder]
-        counts = self._table.run_rank[run] % LAST_RUN <= rank
-        place, run = place[counts], run[counts]
-        value[place] = self._table.run_value[run]  # the last run that counts overwrites the others
-        depth[place] = self._table.run_depth[run]
+        slot, run = self._runs[holder]
+        applies = self._table.run_rank[run] % LAST_RUN <= rank
+        slot, run = slot[applies], run[applies]
+        value[slot] = self._table.run_value[run]  # the last run that applies overwrites earlier ones
+        depth[slot] = self._table.run_depth[run]
         value[value == NONE] = accrued
-        fresh = fresh_holds(self._value, self._ranks, self._side, holder, rank)
+        fresh = is_value_fresh(self._value, self._ranks, self._side, holder, rank)
         fresh |= (value == FRESH) | (self._value == NONE)
-        return self._seen(np.where(fresh, self._value, value), np.where(fresh, self._depth, depth))
+        return self._recoloured(np.where(fresh, self._value, value), np.where(fresh, self._depth, depth))
 
     @cached_property
     def _runs(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         return [self._table.runs(holder, self._side, self._slots) for holder in SIDES]
 
-    def _seen(self, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> Block:
+    def _recoloured(self, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> Block:
         """Return values and depths of the table with the colours of the cell."""
-        seen = np.where(value == NONE, NONE, 255 - value) if self._swapped else value
-        return Block(seen.astype(np.uint8), depth.astype(np.uint16))
+        codes = np.where(value == NONE, NONE, 255 - value) if self._swapped else value
+        return Block(codes.astype(np.uint8), depth.astype(np.uint16))
 
 
 def ranks_of(cell: Cell) -> NDArray[np.uint8]:
@@ -172,13 +175,13 @@ def ranks_of(cell: Cell) -> NDArray[np.uint8]:
 
 
 def slots_in_table(cell: Cell) -> NDArray[np.int64]:
-    """Return the canonical slots of a cell's positions in their table, -1 for what is no position."""
+    """Return the canonical slots of a cell's positions in their table, -1 for slots without a position."""
     material, swapped = cell.material()
     layout, slots = layout_of(material), np.arange(cell.size)
     places = places_of(cell, zip(layout.colours, layout.kinds, strict=True), swapped)
     columns = [slots >> shift & 63 if shift >= 0 else np.full(cell.size, square) for shift, square in places]
-    for own in cell.pawns[::-1] if swapped else cell.pawns:
-        columns += [np.full(cell.size, square) for square in chess.scan_forward(own)]
+    for pawns in cell.pawns[::-1] if swapped else cell.pawns:
+        columns += [np.full(cell.size, square) for square in chess.scan_forward(pawns)]
     squares = np.stack(columns, axis=1).astype(np.uint8)
     return slots_of(layout, squares ^ np.uint8(56) if swapped else squares)
 
@@ -187,12 +190,12 @@ class PackedStates:
     """Values, from a packed table, of the positions of a cell with one side to move; without depths.
 
     :param cell: a cell in which all men of the side to move are mobile.
-    :param fresh: returns the fresh values of the positions that a zeroing route leads to.
+    :param fresh: function that returns the fresh values of the positions that a zeroing route leads to.
 
     :raises DamagedTableError: if a block does not decode.
     """
 
-    timed: Final = False
+    has_depths: Final = False
 
     def __init__(self, file: PackedFile, cell: Cell, side: Side, fresh: Callable[[Route], Block]) -> None:
         self._side, (_, self._swapped) = side, cell.material()
@@ -205,14 +208,14 @@ class PackedStates:
         (pool,) = pools_of_ends(frame, routes, exits, [LOWER])
         game = BoundsGame(frame, pool)
         self._ranks = game.ranks()
-        self._fresh = [values_of_ended(side, self._ranks[side]) for side in SIDES]
-        of_stored = self._ranks[self._stored]
-        on = np.flatnonzero((of_stored >= FIRST_LAYER) & (of_stored != NO_RANK))
-        value, functions = file.of_stored_side(slots_in_table(cell)[on])
+        self._fresh = [terminal_values(side, self._ranks[side]) for side in SIDES]
+        stored_ranks = self._ranks[self._stored]
+        slots = np.flatnonzero((stored_ranks >= FIRST_LAYER) & (stored_ranks != NO_RANK))
+        value, functions = file.of_stored_side(slots_in_table(cell)[slots])
         self._functions = functions.used()
-        by_capture = game.best_exits(self._stored).value[on]
-        self._fresh[self._stored][on] = np.where(value == NONE, by_capture, self._seen(value))
-        self._on = on
+        by_capture = game.best_exits(self._stored).value[slots]
+        self._fresh[self._stored][slots] = np.where(value == NONE, by_capture, self._recoloured(value))
+        self._slots = slots
         self._complete_below = FIRST_LAYER
         """Position rank below which the fresh values of the derived side are complete."""
         if side != self._stored:
@@ -220,14 +223,14 @@ class PackedStates:
             self._zeroing = _merit(side, game.best_exits(side).value)
 
     def _is_needed(self, cell: Cell, route: Route) -> bool:
-        """Return whether the values after a route are needed. These are the captures of the stored side and,
-        if the other side is to move, all its zeroing moves."""
+        """Return whether the values after a route are needed: after captures of the stored side and, if the
+        derived side is to move, after all zeroing moves of the derived side."""
         if route.side == self._side != self._stored:
             return not route.quiet
         return route.side == self._stored and route.destination.men < cell.men
 
     def with_accrued(self, holder: Side, rank: int) -> Block:
-        """Return values with an accrued score of a rank, into which the position scores are folded."""
+        """Return values with an accrued score, into which the position scores are folded."""
         if self._side == self._stored:
             value = self._of_stored(holder, rank)
         else:
@@ -237,20 +240,20 @@ class PackedStates:
         return Block(value, np.zeros(len(value), np.uint16))
 
     def _of_stored(self, holder: Side, rank: int) -> Codes:
-        """Return what :meth:`with_accrued` does, with the stored side to move."""
+        """Return the values of :meth:`with_accrued` if the stored side is to move."""
         accrued = GScore(rank, holder == WHITE_TO_MOVE).code
-        side, on, fresh = self._stored, self._on, self._fresh[self._stored]
-        said = self._functions.said(Code(255 - accrued if self._swapped else accrued))[self._functions.number]
-        said = np.where(said == NONE, accrued, np.where(said == FRESH, fresh[on], self._seen(said)))
-        alone = fresh_holds(fresh[on], self._ranks[side, on], side, holder, rank)
+        side, slots, fresh = self._stored, self._slots, self._fresh[self._stored]
+        code = self._functions.said(Code(255 - accrued if self._swapped else accrued))[self._functions.number]
+        code = np.where(code == NONE, accrued, np.where(code == FRESH, fresh[slots], self._recoloured(code)))
+        is_fresh = is_value_fresh(fresh[slots], self._ranks[side, slots], side, holder, rank)
         value = fresh.copy()
-        value[on] = np.where(alone, fresh[on], said)
+        value[slots] = np.where(is_fresh, fresh[slots], code)
         return value
 
     def _derive(self, holder: Side, rank: int) -> Codes:
-        """Return what :meth:`with_accrued` does, with the derived side to move.
+        """Return the values of :meth:`with_accrued` if the derived side is to move.
 
-        Its fresh values must be complete for position ranks below ``rank``.
+        The fresh values of the derived side must be complete for position ranks below ``rank``.
         """
         ranks, fresh = self._ranks[self._side], self._fresh[self._side]
         after = _merit(self._side, self._of_stored(holder, rank))
@@ -264,8 +267,8 @@ class PackedStates:
             self._complete_below += 1
         return value
 
-    def _seen(self, value: Codes) -> Codes:
-        """Return codes of scores with the colours of the cell; other codes become meaningless."""
+    def _recoloured(self, value: Codes) -> Codes:
+        """Return codes of scores with the colours of the cell. Other codes become meaningless."""
         return 255 - value if self._swapped else value
 
 
@@ -276,18 +279,18 @@ def _merit(side: Side, code: Codes) -> Codes:
     return merit
 
 
-def values_of_ended(side: Side, ranks: NDArray[np.uint8]) -> Codes:
+def terminal_values(side: Side, ranks: NDArray[np.uint8]) -> Codes:
     """Return the values of mate and stalemate positions with a side to move, ``NONE`` elsewhere."""
     return np.where(ranks < FIRST_LAYER, ranks if side else 255 - ranks, NONE).astype(np.uint8)
 
 
 _MAX_LOADED_MEN: Final = 4
-"""Most men of the tables that are loaded whole, and kept in memory, even for a few positions."""
+"""Most men of tables that are loaded whole and kept in memory even if only a few positions are needed."""
 _MAX_SINGLES: Final = 1 << 12
 """Most positions that are looked up one by one."""
 
 
-class WithoutRights:
+class RightlessValues:
     """Finds values and depths of positions without castling rights.
 
     Its methods raise as :meth:`Values.stored` does.
@@ -295,70 +298,70 @@ class WithoutRights:
 
     def __init__(self, values: "Values") -> None:
         self._values, self._layered = values, values.variant.layered
-        self._kept: dict[Material, LoadedTable] = {}
+        self._loaded: dict[Material, LoadedTable] = {}
 
     def values_of(self, states: Sequence[State]) -> list[Code]:
         """Return the code of V(P, A) of each state."""
         self._values.learn(self._values.questions_of(states))
         return [code_of(self._values.stored(state).value) for state in states]
 
-    def inheriting(self, route: Route) -> PackedStates | TableStates:
-        """Return the states of every accrued score that a quiet route leads to."""
+    def inheriting_states(self, route: Route) -> PackedStates | TableStates:
+        """Return the states after a quiet route, which inherit the accrued score, for every accrued score."""
         cell = route.destination
-        file = self._values.packed(cell.material()[0]) if self._layered else None
+        file = self._values.packed_table(cell.material()[0]) if self._layered else None
         if file is None or not file.info.stores_accrued:
             return self._in_memory(route, accrued=self._layered)
-        return PackedStates(file, cell, side_after(route), lambda out: self.fresh(out)[0])
+        return PackedStates(file, cell, side_after(route), lambda zeroing: self.fresh(zeroing)[0])
 
     def fresh(self, route: Route) -> tuple[Block, bool]:
         """Return the fresh values and depths after a zeroing route, and whether the depths are valid."""
         cell = route.destination
-        large = cell.men > _MAX_LOADED_MEN or self._values.packed(cell.material()[0]) is not None
+        large = cell.men > _MAX_LOADED_MEN or self._values.packed_table(cell.material()[0]) is not None
         if large and cell.size <= _MAX_SINGLES:
-            return Block(self._one_by_one(route), np.zeros(cell.size, np.uint16)), False
+            return Block(self._fresh_one_by_one(route), np.zeros(cell.size, np.uint16)), False
         return self._in_memory(route, accrued=False).fresh(), True
 
     def _in_memory(self, route: Route, *, accrued: bool) -> TableStates:
-        """Return the states that a route leads to, from the whole table; a packed one is unpacked first.
+        """Return the states that a route leads to, from a table loaded whole (unpacked first if packed).
 
-        :raises MissingLayerError: if accrued scores are needed and the table has none.
+        :raises MissingLayerError: if accrued scores are needed and the table stores none.
         """
         assert route.passed is None, "tables in memory have no en passant positions"
         material, _ = route.destination.material()
-        stored = self._kept.get(material)
-        if stored is None or (accrued and not stored.stores_accrued):
+        loaded = self._loaded.get(material)
+        if loaded is None or (accrued and not loaded.stores_accrued):
             # Only one large table is kept at a time.
-            self._kept = {other: kept for other, kept in self._kept.items() if other.men <= _MAX_LOADED_MEN}
+            self._loaded = {key: table for key, table in self._loaded.items() if key.men <= _MAX_LOADED_MEN}
             if accrued and not self._values.table(material).info.stores_accrued:
                 raise MissingLayerError(
                     f"{material} was built without accrued scores, and what castling rights are worth "
                     "depends on them: build it again (tbgen build --force)"
                 )
-            stored = self._kept[material] = LoadedTable(self._values.plain_table(material))
-        return TableStates(stored, route.destination, side_after(route))
+            loaded = self._loaded[material] = LoadedTable(self._values.plain_table(material))
+        return TableStates(loaded, route.destination, side_after(route))
 
-    def _one_by_one(self, route: Route) -> NDArray[np.uint8]:
+    def _fresh_one_by_one(self, route: Route) -> NDArray[np.uint8]:
         """Return the fresh values after a zeroing route, looked up one by one."""
         cell, side = route.destination, side_after(route)
-        there = np.flatnonzero(ranks_of(cell)[side] != NO_RANK)
+        slots = np.flatnonzero(ranks_of(cell)[side] != NO_RANK)
         value = np.full(cell.size, NONE, np.uint8)
         if route.passed is None:
             material, swapped = cell.material()
             layout, mover = layout_of(material), SIDES[side ^ swapped]
-            places = [Place(layout, mover, Slot(slot), -1) for slot in slots_in_table(cell)[there].tolist()]
+            places = [Place(layout, mover, Slot(slot), -1) for slot in slots_in_table(cell)[slots].tolist()]
             self._values.learn((place, NO_SCORE) for place in places)
-            found = [self._values.fresh(place)[0] for place in places]
-            value[there] = [255 - code for code in found] if swapped else found
+            codes = [self._values.fresh(place)[0] for place in places]
+            value[slots] = [255 - code for code in codes] if swapped else codes
         else:
-            boards = [board_after(route, slot) for slot in there.tolist()]
+            boards = [board_after(route, slot) for slot in slots.tolist()]
             positions = [locate(board) for board in boards if board is not None]
-            value[there] = self.values_of([State(position, position.score) for position in positions])
+            value[slots] = self.values_of([State(position, position.score) for position in positions])
         return value
 
 
 def board_after(route: Route, slot: int) -> chess.Board | None:
-    """Return the position of a slot after a route, without castling rights; None if two men stand on one
-    square."""
+    """Return the position of a slot after a route, without castling rights; None if two men would stand on
+    one square."""
     board = route.destination.board_of(side_after(route), slot)
     if board is not None:
         board.ep_square = route.passed

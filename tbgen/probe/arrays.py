@@ -24,7 +24,7 @@ Depths: TypeAlias = NDArray[np.int32]
 Man: TypeAlias = tuple[int, Side]
 """Kind and side of a man."""
 
-UNKNOWN: Final = -1
+UNKNOWN_DEPTH: Final = -1
 """Depth where none is stored, and where the men form no legal position."""
 _LETTERS: Final = PIECE_ORDER + "P"
 _PAWN: Final = len(PIECE_ORDER)
@@ -42,80 +42,80 @@ _BETWEEN: Final = np.array(
 
 
 class ArrayProbes:
-    """Looks up many positions at once; plain tables are loaded into memory and stay there.
+    """Looks up many positions at once. Plain tables are loaded into memory and cached there.
 
-    :param values: opens the tables.
+    :param values: the look-up of single positions, which also opens the tables.
     """
 
     def __init__(self, values: Values) -> None:
         self._values = values
 
     def probe(self, men: str, squares: Any, side: Any, accrued: Any) -> tuple[Codes, Depths]:
-        """Return what :meth:`tbgen.Tablebase.probe_arrays` does."""
+        """Return values and depths as :meth:`tbgen.Tablebase.probe_arrays` does."""
         _check_men(men)
-        squares = _array("squares", squares, (None, len(men)), 63)
-        side = _array("side", side, (len(squares),), 1)
-        held = _held(accrued, len(squares))
+        squares = _byte_array("squares", squares, (None, len(men)), 63)
+        side = _byte_array("side", side, (len(squares),), 1)
+        codes = _accrued_codes(accrued, len(squares))
         value = np.full(len(squares), NONE, np.uint8)
-        depth = np.full(len(squares), UNKNOWN, np.int32)
-        named = [(_LETTERS.index(man.upper()), SIDES[man.islower()]) for man in men]
-        movers = [np.flatnonzero(side == mover) for mover in SIDES]
-        legal = [_legal(named, squares[rows], mover) for mover, rows in zip(SIDES, movers, strict=True)]
-        rows = np.concatenate([rows[good] for rows, good in zip(movers, legal, strict=True)])
+        depth = np.full(len(squares), UNKNOWN_DEPTH, np.int32)
+        kinds = [(_LETTERS.index(man.upper()), SIDES[man.islower()]) for man in men]
+        by_side = [np.flatnonzero(side == mover) for mover in SIDES]
+        legal = [_legality(kinds, squares[rows], mover) for mover, rows in zip(SIDES, by_side, strict=True)]
+        rows = np.concatenate([rows[is_legal] for rows, is_legal in zip(by_side, legal, strict=True)])
         if len(rows):
-            layout, swapped, columns = _arrangement(named)
-            slots = slots_of(layout, squares[rows][:, columns] ^ np.uint8(56 if swapped else 0))
-            order = np.argsort(slots)  # neighbours share blocks and pages
-            rows, slots = rows[order], slots[order]
-            movers, held = side[rows] ^ np.uint8(swapped), held[rows]
+            layout, swapped, order = _arrangement(kinds)
+            slots = slots_of(layout, squares[rows][:, order] ^ np.uint8(56 if swapped else 0))
+            by_slot = np.argsort(slots)  # neighbours share blocks and pages
+            rows, slots = rows[by_slot], slots[by_slot]
+            movers, codes = side[rows] ^ np.uint8(swapped), codes[rows]
             if swapped:
-                held = np.where(held == NONE, NONE, 255 - held).astype(np.uint8)
+                codes = np.where(codes == NONE, NONE, 255 - codes).astype(np.uint8)
             table = self._values.table(layout.material)
-            codes, depth[rows] = self._of_slots(table, movers, slots, held)
-            value[rows] = 255 - codes if swapped else codes
+            fresh, depth[rows] = self._of_slots(table, movers, slots, codes)
+            value[rows] = 255 - fresh if swapped else fresh
         return value, depth
 
     def of_slots(self, file: TableFile, side: Any, slots: Any, accrued: Any) -> tuple[Codes, Depths]:
-        """Return what :meth:`tbgen.probe.positions.PositionTable.look_up` does."""
+        """Return values and depths as :meth:`tbgen.probe.positions.PositionTable.look_up` does."""
         slots = _numbers("slots", slots, (None,), "ui")  # a boolean mask is rejected
         if slots.size and (slots.min() < 0 or slots.max() >= file.info.size):
             raise UsageError(f"{file.layout.material} has no slots below 0 or above {file.info.size - 1}")
-        slots, side = slots.astype(np.int64), _array("side", side, slots.shape, 1)
-        held = _held(accrued, len(slots))
-        value, depth = np.full(len(slots), NONE, np.uint8), np.full(len(slots), UNKNOWN, np.int32)
+        slots, side = slots.astype(np.int64), _byte_array("side", side, slots.shape, 1)
+        codes = _accrued_codes(accrued, len(slots))
+        value, depth = np.full(len(slots), NONE, np.uint8), np.full(len(slots), UNKNOWN_DEPTH, np.int32)
         rows = np.flatnonzero(self._values.loaded(file).value[side, slots] != NONE)
-        value[rows], depth[rows] = self._of_slots(file, side[rows], slots[rows], held[rows])
+        value[rows], depth[rows] = self._of_slots(file, side[rows], slots[rows], codes[rows])
         return value, depth
 
     def _of_slots(
         self, table: AnyTable, side: Codes, slots: NDArray[np.int64], accrued: Codes
     ) -> tuple[Codes, Depths]:
-        """Return values and depths of legal positions at canonical slots of a table, in its colours.
+        """Return values and depths of legal positions at canonical slots of a table, in the table's colours.
 
         :param side: uint8 (n,), sides to move.
         :param accrued: uint8 (n,), codes of accrued scores, NONE for none.
         :raises UsageError: if an accrued score ends the game, but its position does not.
-        :raises MissingLayerError: if an accrued score counts and the table has none.
+        :raises MissingLayerError: if an accrued score counts and the table stores none.
         """
-        none = asked = np.full(len(slots), NO_SCORE)
+        none = inherited = np.full(len(slots), NO_SCORE)
         if (accrued != NONE).any():
-            asked = np.where(_inherits(table.layout, side, slots, accrued), accrued, none)
+            inherited = np.where(_inherits(table.layout, side, slots, accrued), accrued, none)
         stored = table.info.stores_accrued
-        value, depth = self._values.look_up(table, side, slots, asked if stored else none)
+        value, depth = self._values.look_up(table, side, slots, inherited if stored else none)
         if not stored:
-            rank = np.minimum(asked, 255 - asked)
-            places = np.flatnonzero((asked >= 0) & (rank <= np.minimum(value, 255 - value)))
+            rank = np.minimum(inherited, 255 - inherited)
+            places = np.flatnonzero((inherited >= 0) & (rank <= np.minimum(value, 255 - value)))
             if len(places) and self._values.variant.layered:
                 raise MissingLayerError(
                     f"{table.layout.material} was built without accrued scores: build it again "
                     "(tbgen build --force)"
                 )
-            value[places], depth[places] = asked[places], 0
+            value[places], depth[places] = inherited[places], 0
         return value, depth
 
 
-def _legal(men: Sequence[Man], squares: NDArray[np.uint8], side: Side) -> NDArray[np.bool_]:
-    """Return the legality of positions of the same men with a side to move: bool (n,).
+def _legality(men: Sequence[Man], squares: NDArray[np.uint8], side: Side) -> NDArray[np.bool_]:
+    """Return which positions of the same men are legal with ``side`` to move: bool (n,).
 
     :param squares: uint8 (n, men).
     """
@@ -131,15 +131,15 @@ def _legal(men: Sequence[Man], squares: NDArray[np.uint8], side: Side) -> NDArra
 
 
 def _arrangement(men: Sequence[Man]) -> tuple[Layout, bool, list[int]]:
-    """Return the layout for men, whether its colours are swapped, and the columns of the men in its order."""
+    """Return the layout of men, whether its colours are swapped, and the men's columns in its order."""
     white, black = ("".join(_LETTERS[kind] for kind, owner in sorted(men) if owner == side) for side in SIDES)
     material, swapped = Material.of_sides(white, black)
-    layout, left = layout_of(material), dict(enumerate(men))
+    layout, remaining = layout_of(material), dict(enumerate(men))
     pawns = [(_PAWN, 0)] * layout.white_pawns + [(_PAWN, 1)] * layout.black_pawns
     columns = []
     for kind, side in [*zip(layout.kinds, layout.colours, strict=True), *pawns]:
-        columns.append(next(column for column, man in left.items() if man == (kind, side ^ swapped)))
-        del left[columns[-1]]
+        columns.append(next(column for column, man in remaining.items() if man == (kind, side ^ swapped)))
+        del remaining[columns[-1]]
     return layout, swapped, columns
 
 
@@ -163,21 +163,21 @@ def _inherits(layout: Layout, side: Codes, slots: NDArray[np.int64], accrued: Co
     return np.asarray((accrued != NONE) & (ranks >= 2) & (accrued_rank <= ranks) & ~is_position_score)
 
 
-def _held(accrued: Any, count: int) -> Codes:
+def _accrued_codes(accrued: Any, count: int) -> Codes:
     """Return the codes of accrued scores, NONE for none.
 
-    Raises as :func:`_array` does.
+    Raises as :func:`_byte_array` does.
     """
     if accrued is None:
         return np.full(count, NONE, np.uint8)
-    return _array("accrued", accrued, (count,), 255)
+    return _byte_array("accrued", accrued, (count,), 255)
 
 
 def _check_men(men: str) -> None:
     """Check that letters name two to five men, with one king of each side.
 
-    :raises UsageError: if they do not.
-    :raises TypeError: if they are no text.
+    :raises UsageError: if the letters do not.
+    :raises TypeError: if ``men`` is not text.
     """
     if not isinstance(men, str):
         raise TypeError(f"the men cannot be {type(men).__name__}: expected letters such as KkB")
@@ -188,35 +188,35 @@ def _check_men(men: str) -> None:
         )
 
 
-def _array(name: str, given: Any, shape: tuple[int | None, ...], most: int) -> NDArray[np.uint8]:
-    """Return an argument as an array of numbers from 0 to ``most``.
+def _byte_array(name: str, argument: Any, shape: tuple[int | None, ...], maximum: int) -> NDArray[np.uint8]:
+    """Return an argument as a uint8 array of numbers from 0 to ``maximum``.
 
     :raises UsageError: if it has another shape, or a number out of range.
-    :raises TypeError: if its elements are no whole numbers.
+    :raises TypeError: if its elements are not whole numbers.
     """
-    array = _numbers(name, given, shape, "bui")
-    if array.size and (array.min() < 0 or array.max() > most):
-        raise UsageError(f"{name} has numbers below 0 or above {most}")
+    array = _numbers(name, argument, shape, "bui")
+    if array.size and (array.min() < 0 or array.max() > maximum):
+        raise UsageError(f"{name} has numbers below 0 or above {maximum}")
     return array.astype(np.uint8)
 
 
-def _numbers(name: str, given: Any, shape: tuple[int | None, ...], kinds: str) -> NDArray[Any]:
+def _numbers(name: str, argument: Any, shape: tuple[int | None, ...], kinds: str) -> NDArray[Any]:
     """Return an argument as an array of whole numbers.
 
     :param shape: the expected shape; None for an axis of any length.
     :param kinds: the accepted kinds of numpy's types, one letter each.
     :raises UsageError: if it has another shape.
-    :raises TypeError: if its elements are no whole numbers.
+    :raises TypeError: if its elements are not whole numbers.
     """
     expected = str(shape).replace("None", "n")
     try:
-        array = np.asarray(given)
+        array = np.asarray(argument)
     except ValueError:
         raise UsageError(f"{name} has rows of different lengths: expected the shape {expected}") from None
     if array.shape[:1] == (0,) and shape[0] in (None, 0):  # such as an empty list, whatever its type
         return np.zeros([length or 0 for length in shape], np.uint8)
     if len(array.shape) != len(shape) or any(
-        length not in (None, found) for length, found in zip(shape, array.shape, strict=True)
+        length not in (None, actual) for length, actual in zip(shape, array.shape, strict=True)
     ):
         raise UsageError(f"{name} has the shape {array.shape}: expected {expected}")
     if array.dtype.kind not in kinds:

@@ -1,8 +1,9 @@
 """Positions with castling rights: cells in which the kings and rooks that may castle stand still.
 
-A move of one of these men leaves the cell, mostly without a reset. The value of such a quiet exit depends on
-the accrued score, so the cell is solved layer by layer, with new values of its exits for each layer. Exits
-lead to tables if no castling right remains, else to cells with fewer rights, fewer men or advanced pawns.
+A move of such a king or rook leaves the cell, usually without a reset. The value after such a quiet exit
+depends on the accrued score, so the cell is solved layer by layer (one accrued score at a time), with new
+values of its exits for each layer. Exits lead to tables if no castling right remains, else to cells with
+fewer rights, fewer men or pawns further advanced. See docs/glossary.md for cells, exits and routes.
 """
 
 import logging
@@ -33,7 +34,13 @@ from tbgen.cells.frames import frame_of_cell
 from tbgen.cells.routes import Route, routes_of
 from tbgen.costs import RATES, memory_of
 from tbgen.index.layout import SIDES, WHITE_TO_MOVE, Side
-from tbgen.probe.accrued_states import PackedStates, TableStates, WithoutRights, board_after, values_of_ended
+from tbgen.probe.accrued_states import (
+    PackedStates,
+    RightlessValues,
+    TableStates,
+    board_after,
+    terminal_values,
+)
 from tbgen.probe.moves import reached_by
 from tbgen.progress import Countdown
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER
@@ -46,7 +53,7 @@ if TYPE_CHECKING:
 
 
 _SMALL_MEN: Final = 4
-"""Most men of cells whose solving time is negligible."""
+"""Greatest number of men of cells whose solving time is negligible."""
 
 
 class CastlingCell(NamedTuple):
@@ -64,16 +71,16 @@ def castling_cell_of(board: chess.Board) -> CastlingCell:
         assert king is not None
         files = (2, 3) if rook < king else (6, 5)
         castlings.append(Castling(king, rook, *(king & 56 | file for file in files)))
-    still = {square for castling in castlings for square in castling[:2]}
-    mobile = [square for square in mobile_squares(board) if square not in still]
+    standing = {square for castling in castlings for square in castling[:2]}
+    mobile = [square for square in mobile_squares(board) if square not in standing]
     return CastlingCell(Cell.of_board(board, mobile), tuple(castlings))
 
 
 def cell_after(route: Route, castlings: tuple[Castling, ...]) -> CastlingCell:
-    """Return the cell of the positions after a route, with the castling rights that remain there."""
+    """Return the cell of the positions after a route, with the castling rights that remain after it."""
     cell = route.destination
-    still = {square for castling in castlings for square in castling[:2]}
-    freed = cell.freed(frozen.square for frozen in cell.frozen if frozen.square not in still)
+    standing = {square for castling in castlings for square in castling[:2]}
+    freed = cell.freed(frozen.square for frozen in cell.frozen if frozen.square not in standing)
     return CastlingCell(freed, castlings)
 
 
@@ -89,37 +96,37 @@ def remaining_rights(castling_cell: CastlingCell, route: Route) -> tuple[Castlin
     )
 
 
-def cells_before(castling_cell: CastlingCell, solved: Container[CastlingCell]) -> set[CastlingCell]:
+def required_cells(castling_cell: CastlingCell, solved: Container[CastlingCell]) -> set[CastlingCell]:
     """Return a cell and all cells that its solution depends on, except those already solved."""
-    found, waiting = set[CastlingCell](), {castling_cell}
+    required, waiting = set[CastlingCell](), {castling_cell}
     while waiting:
-        one = waiting.pop()
-        if one in solved or one in found:
+        cell = waiting.pop()
+        if cell in solved or cell in required:
             continue
-        found.add(one)
-        routes = routes_of(lineup_of_cell(one.cell, one.castlings))
-        waiting |= {cell_after(route, left) for route in routes if (left := remaining_rights(one, route))}
-    return found
+        required.add(cell)
+        routes = routes_of(lineup_of_cell(cell.cell, cell.castlings))
+        waiting |= {cell_after(route, kept) for route in routes if (kept := remaining_rights(cell, route))}
+    return required
 
 
-def effort(castling_cell: CastlingCell) -> float:
-    """Return the estimated seconds to solve a cell, 0 if they are negligible."""
+def cell_seconds(castling_cell: CastlingCell) -> float:
+    """Return the estimated seconds to solve a cell; 0 if they are negligible."""
     seconds, mobile = RATES.seconds.castling, len(castling_cell.cell.mobile)
     return seconds[min(mobile, len(seconds) - 1)] if castling_cell.cell.men > _SMALL_MEN else 0.0
 
 
-def needs(board: chess.Board) -> tuple[float, int]:
-    """Return the estimated seconds and bytes of memory to probe a position with castling rights, with packed
-    tables."""
-    cells = cells_before(castling_cell_of(board), ())
-    large = sum(one.cell.size for one in cells if one.cell.men > _SMALL_MEN and len(one.cell.mobile) > 2)
-    return sum(map(effort, cells)), (RATES.process["castling"] << 20) + memory_of("castling cell", large)
+def probe_cost(board: chess.Board) -> tuple[float, int]:
+    """Return the estimated seconds and bytes of memory to probe a position with castling rights if tables are
+    packed."""
+    cells = required_cells(castling_cell_of(board), ())
+    size = sum(each.cell.size for each in cells if each.cell.men > _SMALL_MEN and len(each.cell.mobile) > 2)
+    return sum(map(cell_seconds, cells)), (RATES.process["castling"] << 20) + memory_of("castling cell", size)
 
 
 _MAX_KEPT_BYTES: Final = 1 << 30
-"""Bytes of solved cells above which all are dropped before others are solved."""
+"""Size of the solved cells above which all of them are dropped before another cell is solved."""
 _MAX_THREADS: Final = 4
-"""Most threads that look up the values of exits."""
+"""Maximum number of threads that look up the values of exits."""
 _PROGRESS_SECONDS: Final = 10.0
 """Seconds between two lines of progress."""
 
@@ -131,14 +138,14 @@ class RightsLayers:
     """Values and depths of a cell with castling rights, of shape (2 sides to move, slots).
 
     :ivar fresh: fresh values, as codes (``NONE`` where a slot is no position), and depths in plies.
-    :ivar timed: whether the depths are valid; otherwise they are meaningless.
+    :ivar has_depths: whether the depths are valid; if not, they are meaningless.
     :ivar accrued: values and depths by the holder and rank of the accrued score; ``NONE`` where the position
-        rank is smaller. Empty in whole-game mobility.
+        rank is smaller. In whole-game mobility the dictionary is empty.
     """
 
     castling_cell: CastlingCell
     fresh: Block
-    timed: bool
+    has_depths: bool
     accrued: dict[tuple[Side, int], Block]
 
     @property
@@ -147,29 +154,29 @@ class RightsLayers:
         return sum({id(array): array.nbytes for layer in self.accrued.values() for array in layer}.values())
 
     def goal(self, position: CellPosition, accrued: Code) -> tuple[Code, int | None]:
-        """Return the code of the value of a state, and its depth in plies, None if it is not available.
+        """Return the code of the value of a state, and its depth in plies (None if unavailable).
 
         :param accrued: code of the accrued score, into which the position score has been folded.
         """
-        at = side_of(position.board), position.slot
+        index = side_of(position.board), position.slot
         layer = self.accrued.get((SIDES[accrued > NONE], rank_of_code(accrued)), self.fresh)
-        value, depth = self.fresh if layer.value[at] == NONE else layer
-        code = Code(int(value[at]))
-        return code, int(depth[at]) if self.timed else 0 if code == accrued else None
+        value, depth = self.fresh if layer.value[index] == NONE else layer
+        code = Code(int(value[index]))
+        return code, int(depth[index]) if self.has_depths else 0 if code == accrued else None
 
 
 class CellStates:
     """Values and depths, from a solved cell, of the positions that a route leads to.
 
-    It has the methods of :class:`TableStates`.
+    The class has the methods of :class:`TableStates`.
 
-    :param passed: fresh values, by slot, of positions in which the pawn that has just moved can be captured
-        en passant. They have no depths.
+    :param passed: fresh values, by slot, of positions in which the pawn that has just moved can be
+        captured en passant. These positions have no depths.
     """
 
     def __init__(self, layers: RightsLayers, destination: Cell, side: Side, passed: dict[int, Code]) -> None:
         self._layers, self._destination, self._side, self._passed = layers, destination, side, passed
-        self.timed = layers.timed and not passed
+        self.has_depths = layers.has_depths and not passed
 
     def fresh(self) -> Block:
         """Return fresh values and depths."""
@@ -178,13 +185,12 @@ class CellStates:
         return block
 
     def with_accrued(self, holder: Side, rank: int) -> Block:
-        """Return values and depths with an accrued score of a rank, into which the position scores are
-        folded."""
+        """Return values and depths with an accrued score, into which the position scores are folded."""
         fresh, layer = self._layers.fresh, self._layers.accrued.get((holder, rank), self._layers.fresh)
         # Where the position score is the accrued score, the layer has the fresh value.
-        alone = layer.value == NONE
-        value = np.where(alone, fresh.value, layer.value)
-        return self._of_destination(Block(value, np.where(alone, fresh.depth, layer.depth)))
+        is_fresh = layer.value == NONE
+        value = np.where(is_fresh, fresh.value, layer.value)
+        return self._of_destination(Block(value, np.where(is_fresh, fresh.depth, layer.depth)))
 
     def _of_destination(self, block: Block) -> Block:
         men = [(man.colour, man.kind) for man in self._layers.castling_cell.cell.mobile]
@@ -194,19 +200,19 @@ class CellStates:
 
 @dataclass
 class _CastlingExits:
-    """Values and depths of all exits of a cell."""
+    """Values and depths after all exits of a cell."""
 
     inheriting: dict[Route, PackedStates | TableStates | CellStates] = field(default_factory=dict)
-    """States after each quiet route, with any accrued score."""
+    """States after each quiet route. They inherit the accrued score, and provide values for any."""
     fresh: dict[Route, Block] = field(default_factory=dict)
     """Fresh values and depths after each of the other routes."""
-    timed: bool = True
+    has_depths: bool = True
     """Whether all depths are valid."""
 
     def block(self, route: Route, _end: int) -> Block:
         """Return the values and depths after a route, as :class:`tbgen.cells.bounds.Knowledge` requires.
 
-        Quiet routes get those of the first layer.
+        After quiet routes these are the values and depths of the first layer.
         """
         fresh = self.fresh.get(route)
         return self.inheriting[route].with_accrued(SIDES[0], FIRST_LAYER) if fresh is None else fresh
@@ -215,58 +221,58 @@ class _CastlingExits:
 class CastlingSolver:
     """Solves cells with castling rights, and keeps the solutions.
 
-    :param values: looks up positions in tables.
+    :param values: the look-up of positions in tables.
     """
 
     def __init__(self, values: "Values") -> None:
         self._values, self._resets = values, score_resets(values.variant)
-        self._without = WithoutRights(values)
+        self._rightless = RightlessValues(values)
         self._layers: dict[CastlingCell, RightsLayers] = {}
         self._progress = _CastlingProgress(set())
-        # Starting threads takes as long as a layer of a small cell; they end with the solver.
+        # Starting threads takes as long as a layer of a small cell, so they live as long as the solver.
         self._threads = ThreadPoolExecutor(min(processors(), _MAX_THREADS))
 
     def goal(self, board: chess.Board, accrued: Code) -> tuple[Code, int | None]:
-        """Return the code of V(P, A), and D(P, A) in plies, None if it is not available.
+        """Return the code of V(P, A), and D(P, A) in plies (None if unavailable).
 
-        P is a position with castling rights that is neither mate nor stalemate; its position score has been
+        P is a position with castling rights that is neither mate nor stalemate. Its position score has been
         folded into A.
 
-        Raises as the look-ups do.
+        Raises as the look-ups in tables do.
         """
         castling_cell = castling_cell_of(board)
-        # If this table is missing, the error names it rather than another one.
+        # The table of the position itself is opened first: if it is missing, the error names it.
         self._values.table(castling_cell.cell.material()[0])
         compile_kernels()
         kept_bytes = sum(layers.nbytes for layers in self._layers.values())
         if castling_cell not in self._layers and kept_bytes > _MAX_KEPT_BYTES:
             self._layers.clear()
-        self._progress = _CastlingProgress(cells_before(castling_cell, self._layers))
+        self._progress = _CastlingProgress(required_cells(castling_cell, self._layers))
         return self._goal(board, accrued)
 
     def _goal(self, board: chess.Board, accrued: Code) -> tuple[Code, int | None]:
-        """Return what :meth:`goal` does."""
+        """Return what :meth:`goal` does, without its preparations."""
         if board.has_legal_en_passant():
-            code = self._by_a_ply(board, accrued)
+            code = self._ply_value(board, accrued)
             return code, 0 if code == accrued else None
         castling_cell = castling_cell_of(board)
         position = CellPosition(board, board.occupied & ~castling_cell.cell.standing_mask)
-        code, depth = self._solved(castling_cell).goal(position, accrued)
+        code, depth = self._layers_of(castling_cell).goal(position, accrued)
         if not self._resets and rank_of_code(accrued) <= rank_of_code(code):
             return accrued, 0
         return code, depth
 
-    def _by_a_ply(self, board: chess.Board, accrued: Code) -> Code:
+    def _ply_value(self, board: chess.Board, accrued: Code) -> Code:
         """Return the code of V(P, A) as the best value among the successors."""
         states = [each.state for each in reached_by(board, of_code(accrued), self._values.variant)]
-        known = [state for state in states if state.position.terminal or state.position.castling is None]
-        found = self._without.values_of(known)
-        for position, held in states:
+        rightless = [state for state in states if state.position.terminal or state.position.castling is None]
+        codes = self._rightless.values_of(rightless)
+        for position, inherited in states:
             if position.castling is not None and not position.terminal:
-                found.append(self._goal(position.castling, code_of(held))[0])
-        return min(found) if board.turn else max(found)  # the smaller a code, the better for White
+                codes.append(self._goal(position.castling, code_of(inherited))[0])
+        return min(codes) if board.turn else max(codes)  # the smaller a code, the better for White
 
-    def _solved(self, castling_cell: CastlingCell) -> RightsLayers:
+    def _layers_of(self, castling_cell: CastlingCell) -> RightsLayers:
         if castling_cell not in self._layers:
             self._layers[castling_cell] = self._solve(castling_cell)
             self._progress.done(castling_cell)
@@ -279,9 +285,9 @@ class CastlingSolver:
         (pool,) = pools_of_ends(frame, routes, SomeKnowledge(exits.block), [LOWER])
         game = BoundsGame(frame, pool, resets=self._resets)
         if not self._resets:
-            return RightsLayers(castling_cell, game.solve(), exits.timed, {})
+            return RightsLayers(castling_cell, game.solve(), exits.has_depths, {})
         ranks = game.ranks()
-        value = np.stack([values_of_ended(side, ranks[side]) for side in SIDES])
+        value = np.stack([terminal_values(side, ranks[side]) for side in SIDES])
         depth = np.zeros(value.shape, np.uint16)
         layers: dict[tuple[Side, int], Block] = {}
         for rank in range(FIRST_LAYER, 1 + int(ranks.max(initial=0, where=ranks != NO_RANK))):
@@ -292,46 +298,46 @@ class CastlingSolver:
                     game.set_block(route, block)
                 accrued = GScore(rank, holder == WHITE_TO_MOVE)
                 of_layer, plies = game.layer(Block(value, depth), accrued, decided=False)
-                layers[holder, rank] = Block(of_layer, plies if exits.timed else depth)
+                layers[holder, rank] = Block(of_layer, plies if exits.has_depths else depth)
             for side in SIDES:
                 settled = ranks[side] == rank
                 of_layer, plies = layers[SIDES[1 - side], rank]
                 value[side][settled] = of_layer[side][settled]
                 depth[side][settled] = plies[side][settled]
-        return RightsLayers(castling_cell, Block(value, depth), exits.timed, layers)
+        return RightsLayers(castling_cell, Block(value, depth), exits.has_depths, layers)
 
     def _exits(self, castling_cell: CastlingCell, routes: list[Route]) -> _CastlingExits:
         """Return the values and depths of the positions that routes lead to."""
         exits = _CastlingExits()
         for route in routes:
             castlings = remaining_rights(castling_cell, route)
-            in_cell = self._in_cell(route, castlings) if castlings else None
+            in_cell = self._states_in_cell(route, castlings) if castlings else None
             if route.quiet and self._resets:
-                states = exits.inheriting[route] = in_cell or self._without.inheriting(route)
-                timed = states.timed
+                states = exits.inheriting[route] = in_cell or self._rightless.inheriting_states(route)
+                has_depths = states.has_depths
             elif in_cell:
-                exits.fresh[route], timed = in_cell.fresh(), in_cell.timed
+                exits.fresh[route], has_depths = in_cell.fresh(), in_cell.has_depths
             else:
-                exits.fresh[route], timed = self._without.fresh(route)
-            exits.timed &= timed
+                exits.fresh[route], has_depths = self._rightless.fresh(route)
+            exits.has_depths &= has_depths
         return exits
 
-    def _in_cell(self, route: Route, castlings: tuple[Castling, ...]) -> CellStates:
-        """Return the states after a route that leaves castling rights."""
-        layers = self._solved(cell_after(route, castlings))
-        return CellStates(layers, route.destination, side_after(route), self._passed(route, castlings))
+    def _states_in_cell(self, route: Route, castlings: tuple[Castling, ...]) -> CellStates:
+        """Return the states after a route after which castling rights remain."""
+        layers = self._layers_of(cell_after(route, castlings))
+        return CellStates(layers, route.destination, side_after(route), self._passed_codes(route, castlings))
 
-    def _passed(self, route: Route, castlings: tuple[Castling, ...]) -> dict[int, Code]:
-        """Return the fresh values, by slot, of positions after a route in which en passant is legal."""
-        found = {}
+    def _passed_codes(self, route: Route, castlings: tuple[Castling, ...]) -> dict[int, Code]:
+        """Return fresh codes, by slot, of the positions after a route in which en passant is legal."""
+        codes = {}
         for slot in range(route.destination.size if route.passed is not None else 0):
             board = board_after(route, slot)
             if board is not None and not board.was_into_check():
                 board.chess960 = True
                 board.castling_rights = sum(1 << castling.rook for castling in castlings)
                 if board.has_legal_en_passant():
-                    found[slot] = self._by_a_ply(board, CellPosition(board, chess.BB_EMPTY).position_score)
-        return found
+                    codes[slot] = self._ply_value(board, CellPosition(board, chess.BB_EMPTY).position_score)
+        return codes
 
 
 class _CastlingProgress:
@@ -342,21 +348,21 @@ class _CastlingProgress:
 
     def __init__(self, cells: set[CastlingCell]) -> None:
         # Small cells take negligible time.
-        self._left = {castling_cell for castling_cell in cells if effort(castling_cell)}
-        self._countdown = Countdown(sum(map(effort, self._left)))
+        self._remaining = {castling_cell for castling_cell in cells if cell_seconds(castling_cell)}
+        self._countdown = Countdown(sum(map(cell_seconds, self._remaining)))
         self._countdown.begin({})
-        if self._left:
+        if self._remaining:
             self._report("to solve with the help of tables")
 
     def done(self, castling_cell: CastlingCell) -> None:
-        """Count a cell as solved; log the remaining cells if the last line is old enough."""
-        self._left.discard(castling_cell)
-        self._countdown.begin({"cell": effort(castling_cell)})
+        """Count a cell as solved; log the remaining cells if enough time has passed since the last line."""
+        self._remaining.discard(castling_cell)
+        self._countdown.begin({"cell": cell_seconds(castling_cell)})
         self._countdown.finish()
-        if self._left and time.monotonic() - self._reported >= _PROGRESS_SECONDS:
+        if self._remaining and time.monotonic() - self._reported >= _PROGRESS_SECONDS:
             self._report("left")
 
-    def _report(self, what: str) -> None:
+    def _report(self, suffix: str) -> None:
         self._reported = time.monotonic()
-        cells, seconds = counted(len(self._left), "cell"), duration(self._countdown.seconds_left)
-        _logger.warning("castling rights: %s %s, about %s", cells, what, seconds)
+        cells, seconds = counted(len(self._remaining), "cell"), duration(self._countdown.seconds_left)
+        _logger.warning("castling rights: %s %s, about %s", cells, suffix, seconds)

@@ -1,4 +1,4 @@
-"""Depths that tables do not store: they are searched for, or else computed one layer at a time."""
+"""Depths that tables do not store. A search finds them, or else they are computed one layer at a time."""
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
@@ -22,11 +22,11 @@ from tbgen.store.table_file import Entry, StoredFile
 from tbgen.system.memory import free_memory, processors
 from tbgen.text import duration, size_text
 
-_OPEN: Final = 8
+_MAX_OPEN_LAYERS: Final = 8
 """Number of layers kept open."""
 
 _FAMILY: Final = __name__
-"""Name of the kernels in the cache."""
+"""Name of the kernels that make layers, in the cache of compiled code."""
 
 _logger = logging.getLogger(__name__)
 
@@ -35,31 +35,31 @@ _Key = tuple[Path, str]
 
 
 class Layers:
-    """The layers of tables, which are kept beside the tables.
+    """The layers of tables, one file each beside its table. A layer has the states with one accrued score.
 
     A missing layer is made, which takes minutes and much memory. If it cannot be written beside its table, it
-    is kept in a temporary directory.
+    is written to a temporary directory.
 
-    :param path_of: returns the path of the table of a material.
+    :param path_of: function that returns the path of the table of a material.
     """
 
     def __init__(self, path_of: Callable[[Material], Path], cache: ChunkCache) -> None:
         self._path_of, self._cache = path_of, cache
-        self._open = Recent[LayerFile](_OPEN, lambda _: 1)
-        self._elsewhere: dict[_Key, Path] = {}
-        """Paths of the layers that could not be written beside their tables."""
-        self._passing = ExitStack()
-        self._making: dict[_Key, Lock] = {}
+        self._open = Recent[LayerFile](_MAX_OPEN_LAYERS, lambda _: 1)
+        self._fallbacks: dict[_Key, Path] = {}
+        """Paths in temporary directories of layers that could not be written beside their tables."""
+        self._temporary_files = ExitStack()
+        self._locks: dict[_Key, Lock] = {}
 
     def close(self) -> None:
         """Close all layers, and remove plain copies and the layers in temporary directories."""
-        self._open = Recent(_OPEN, lambda _: 1)
-        self._passing.close()
+        self._open = Recent(_MAX_OPEN_LAYERS, lambda _: 1)
+        self._temporary_files.close()
 
     def has(self, table: StoredFile, slot: Slot, accrued: GScore) -> bool:
-        """Return whether the layer of a slot exists, so that none has to be made unless it is damaged."""
+        """Return whether the layer of a slot exists. Whether it is damaged shows only when it is read."""
         key = layer_path(table, accrued, slot // table.info.phase_size), table.info.digest
-        return self._open.get(key) is not None or self._elsewhere.get(key, key[0]).exists()
+        return self._open.get(key) is not None or self._fallbacks.get(key, key[0]).exists()
 
     def get(self, table: StoredFile, side: Side, slot: Slot, accrued: GScore) -> Entry:
         """Return the code of V(P, A), and D(P, A), from a layer; see :meth:`TableFile.accrued`.
@@ -70,18 +70,18 @@ class Layers:
         key = layer_path(table, accrued, phase), table.info.digest
         try:
             return self._layer(key, table, accrued, phase).get(side, within)
-        except DamagedTableError:  # the damage shows only on reading: the layer is made again
+        except DamagedTableError:  # damage shows only on reading: the layer is made again
             key[0].unlink(missing_ok=True)
         return self._layer(key, table, accrued, phase, anew=True).get(side, within)
 
     def _layer(
         self, key: _Key, table: StoredFile, accrued: GScore, phase: int, anew: bool = False
     ) -> LayerFile:
-        with self._making.setdefault(key, Lock()):  # only threads that need the same layer wait
+        with self._locks.setdefault(key, Lock()):  # only threads that need the same layer wait
             layer = None if anew else self._open.get(key)
             if layer is None:
                 try:
-                    layer = LayerFile(self._elsewhere.get(key, key[0]), table, accrued, phase, self._cache)
+                    layer = LayerFile(self._fallbacks.get(key, key[0]), table, accrued, phase, self._cache)
                 # A layer made for an earlier build of the table counts as damaged.
                 except (FileNotFoundError, DamagedTableError):
                     layer = self._make(key, table, accrued, phase)
@@ -96,29 +96,29 @@ class Layers:
         path, layout = key[0], table.layout
         self._announce(path, table, accrued, layout, phase)
         threads = processors()
-        self._passing.enter_context(passing_copies(table.path.parent))
+        self._temporary_files.enter_context(passing_copies(table.path.parent))
         with ExitStack() as stack:
-            around = {}
+            successors = {}
             for successor in layout.material.successors():
                 sources = Sources(self._path_of(successor).parent, table.info.variant, threads)
-                around[successor] = stack.enter_context(sources).get(successor)
-            plain = stack.enter_context(Sources(table.path.parent, table.info.variant, threads))
-            fresh = stack.enter_context(plain.open(layout.material))
+                successors[successor] = stack.enter_context(sources).get(successor)
+            sources_of_table = stack.enter_context(Sources(table.path.parent, table.info.variant, threads))
+            fresh = stack.enter_context(sources_of_table.open(layout.material))
             with compiling(_FAMILY, "that make layers", "about half a minute", _logger.warning):
-                value, depth = LayerSolver(fresh, layout, phase, around, threads=threads).solve(accrued)
+                value, depth = LayerSolver(fresh, layout, phase, successors, threads=threads).solve(accrued)
         try:
             write_layer(path, table, accrued, phase, value, depth, threads)
         except TbgenError as error:
             _logger.warning("the layer is not kept: %s", error)
-            path = Path(self._passing.enter_context(TemporaryDirectory()), path.name)
-            self._elsewhere[key] = path
+            path = Path(self._temporary_files.enter_context(TemporaryDirectory()), path.name)
+            self._fallbacks[key] = path
             write_layer(path, table, accrued, phase, value, depth, threads)
         return LayerFile(path, table, accrued, phase, self._cache)
 
     def _announce(self, path: Path, table: StoredFile, accrued: GScore, layout: Layout, phase: int) -> None:
         """Log the estimated time and memory to make a layer.
 
-        :raises TbgenError: if less memory is free.
+        :raises TbgenError: if too little memory is free.
         """
         from tbgen.costs import layer_memory, memory_of, seconds_of
 
@@ -127,15 +127,15 @@ class Layers:
         unpacked = [layout_of(each).size for each in packed]
         needed = max([layer_memory(layout, phase), *(memory_of("unpacking", size) for size in unpacked)])
         seconds = seconds_of("layer", layout.phase_size) + seconds_of("unpacking", sum(unpacked))
-        what = f"the depths of {material} with {accrued} accrued are not stored, and making them"
+        subject = f"the depths of {material} with {accrued} accrued are not stored, and making them"
         free = free_memory()
         if needed > free:
             raise TbgenError(
-                f"{what} needs about {size_text(needed)} of memory, but {size_text(free)} are free: do "
+                f"{subject} needs about {size_text(needed)} of memory, but {size_text(free)} are free: do "
                 "without depths, end other programs, or probe on a larger machine"
             )
         cost = f"{duration(seconds)} and {size_text(needed)} of memory"
-        _logger.warning("%s takes about %s; they are kept in %s", what, cost, path)
+        _logger.warning("%s takes about %s; they are kept in %s", subject, cost, path)
 
     def _has_plain_form(self, material: Material) -> bool:
         """Return whether a table is plain or has a plain copy."""
@@ -145,7 +145,7 @@ class Layers:
 
 
 class DeepValues(Values):
-    """Values that also finds the depths that tables do not store, except with castling rights.
+    """Looks up values and depths, also depths that tables do not store, except with castling rights.
 
     If the depth search gives up, a layer is made, which takes time and memory.
     """
@@ -164,29 +164,29 @@ class DeepValues(Values):
 
         Raises as :meth:`Values.of` does.
 
-        :raises TbgenError: if the layer it needs cannot be made.
+        :raises TbgenError: if a layer is needed and cannot be made.
         """
         try:
             goal = self.stored(state)
         except MissingLayerError:  # the table has no accrued scores, so even the value needs a layer
             if state.position.castling is not None:
                 raise
-            return self._layered(state, None)
-        return self._layered(state, goal.value) if _lacks_depth(state, goal) else goal
+            return self._complete_goal(state, None)
+        return self._complete_goal(state, goal.value) if _lacks_depth(state, goal) else goal
 
     def of_many(self, states: Sequence[State | TbgenError]) -> Iterator[Goal | TbgenError]:
-        """Yield what :meth:`of` returns for each state, or the error; errors among the states stay.
+        """Yield what :meth:`of` returns for each state, or the error. Errors among the states are kept.
 
         Each result is yielded as soon as it is found, because the next one may take long.
         """
         for state, goal in zip(states, self.stored_of_many(states), strict=True):
-            final = isinstance(state, TbgenError) or not _lacks_depth(state, goal)
-            yield goal if final else result_or_error(self.of, state)
+            is_final = isinstance(state, TbgenError) or not _lacks_depth(state, goal)
+            yield goal if is_final else result_or_error(self.of, state)
 
-    def _layered(self, state: State, value: Signed | None) -> Goal:
-        """Return the goal of a state whose depth is not stored.
+    def _complete_goal(self, state: State, value: Signed | None) -> Goal:
+        """Return the goal of a state whose depth is not stored, by a search or a layer.
 
-        :param value: the value of the state, None if it is not stored either.
+        :param value: the value of the state; None if the table does not store the value either.
         """
         shape, side, slot = state.position[:3]
         table = self.table(shape.material)
@@ -204,7 +204,7 @@ class DeepValues(Values):
 
 
 def _lacks_depth(state: State, goal: Goal | TbgenError) -> bool:
-    """Return whether a layer is needed for the depth; with castling rights there are no layers."""
+    """Return whether a depth is missing and can be computed. With castling rights there are no layers."""
     if state.position.castling is not None:
         return False
     return goal.depth is None if isinstance(goal, Goal) else isinstance(goal, MissingLayerError)

@@ -43,8 +43,8 @@ class Category(StrEnum):
         >>> Category.of(GScore("-G0.5"), white=True).value
         'stalemated'
         """
-        of_holder, of_other = (cls.MATE, cls.STALEMATE, cls.AHEAD), (cls.MATED, cls.STALEMATED, cls.BEHIND)
-        return (of_holder if value.white == white else of_other)[min(value.rank, 2)]
+        for_holder, for_other = (cls.MATE, cls.STALEMATE, cls.AHEAD), (cls.MATED, cls.STALEMATED, cls.BEHIND)
+        return (for_holder if value.white == white else for_other)[min(value.rank, 2)]
 
 
 class ViewCategory(StrEnum):
@@ -68,13 +68,13 @@ class ViewCategory(StrEnum):
 
 
 class PointsDocument(Document):
-    """The points that a value gives each side; their sum is 1."""
+    """The points of each side for a value; their sum is 1."""
 
     white: Share
     black: Share
 
 
-@lru_cache(1 << 10)  # the same values recur
+@lru_cache(1 << 10)  # the same values are often repeated
 def points_document(scoring: Scoring, value: GScore) -> PointsDocument:
     """Return the points of a value, not rounded."""
     return PointsDocument(*scoring.points(value))
@@ -164,7 +164,7 @@ class ProbeDocument(PositionDocument, kw_only=True):
 
 
 class ViewMoveDocument(Document, kw_only=True):
-    """A legal move, with winner, depth and points of a view after it."""
+    """A legal move, with the winner, depth and points that a view gives after the move."""
 
     uci: str
     san: str
@@ -193,9 +193,9 @@ class ViewDocument(Document, kw_only=True):
     moves: list[ViewMoveDocument] | UnsetType = UNSET
 
 
-def worth_fields(of: "ViewResult | ViewMove") -> dict[str, Any]:
-    """Return the fields of a :class:`ViewDocument` or :class:`ViewMoveDocument` with the result of a view."""
-    return {"winner": of.winner, "depth": of.depth, "points": PointsDocument(*of.points)}
+def view_fields(result: "ViewResult | ViewMove") -> dict[str, Any]:
+    """Return the fields of a view's result in a :class:`ViewDocument` or :class:`ViewMoveDocument`."""
+    return {"winner": result.winner, "depth": result.depth, "points": PointsDocument(*result.points)}
 
 
 class RefusalDocument(Document):

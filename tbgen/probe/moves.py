@@ -1,4 +1,4 @@
-"""All legal moves of a position with their values, best first, and lines of best play to the goal."""
+"""All legal moves of a position with their values, best first, and lines of best play."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -22,7 +22,7 @@ from tbgen.probe.values import Values
 
 @dataclass(frozen=True, slots=True)
 class RankedMove(MoveWithSan):
-    """A legal move, valued as the state it leads to.
+    """A legal move, with the value and depth of the state it leads to.
 
     :ivar move: the move.
     :ivar san: the move in short algebraic notation.
@@ -42,7 +42,7 @@ class RankedMove(MoveWithSan):
     accrued: GScore
 
 
-class Reached(NamedTuple):
+class ReachedState(NamedTuple):
     """The state that a move leads to."""
 
     move: chess.Move
@@ -53,7 +53,7 @@ class Reached(NamedTuple):
 class Successor(NamedTuple):
     """A state that a move leads to, with its value and depth."""
 
-    reached: Reached
+    reached: ReachedState
     goal: Goal
 
 
@@ -93,37 +93,39 @@ def successors(values: Values, board: AnyBoard, accrued: Signed) -> list[Success
     return order(board, accrued, reached, [values.of(r.state) for r in reached])
 
 
-def reached_by(board: AnyBoard, accrued: Signed, variant: Variant) -> list[Reached]:
-    """Return the states that the legal moves of a valid board with a folded accrued score lead to.
+def reached_by(board: AnyBoard, accrued: Signed, variant: Variant) -> list[ReachedState]:
+    """Return the states that the legal moves of a valid board lead to.
 
-    In whole-game mobility no move resets it.
+    :param accrued: the accrued score before the move, with the position score folded in. In whole-game
+        mobility no move resets it.
     """
     after = board.copy(stack=False)
-    found = []
+    reached = []
     for move in board.legal_moves:
         zeroing = board.is_zeroing(move)
         after.push(move)
         position = locate(after)
-        held = position.score if variant.is_reset_by(zeroing) else fold(accrued, position.score)
-        found.append(Reached(move, zeroing, State(position, held)))
+        accrued_after = position.score if variant.is_reset_by(zeroing) else fold(accrued, position.score)
+        reached.append(ReachedState(move, zeroing, State(position, accrued_after)))
         after.pop()
-    return found
+    return reached
 
 
 def order(
-    board: AnyBoard, accrued: Signed, reached: Sequence[Reached], goals: Sequence[Goal]
+    board: AnyBoard, accrued: Signed, reached: Sequence[ReachedState], goals: Sequence[Goal]
 ) -> list[Successor]:
     """Return the successors with their values and depths, the best value for the mover first.
 
-    Of moves to one value, the quickest comes first if the value is better for the mover than the accrued
-    score, and the slowest if it is worse. Moves without a stored depth follow. Ties go by UCI.
+    Among moves to the same value, the quickest comes first if the value is better for the mover than the
+    accrued score, and the slowest if it is worse. Moves without a stored depth follow. Ties are in the order
+    of UCI notation.
     """
     white = board.turn
-    held_merit = merit(accrued, white)
+    accrued_merit = merit(accrued, white)
 
     def key(successor: Successor) -> tuple[int, bool, int, str]:
         value, depth = successor.goal
-        gain = merit(value, white) - held_merit
+        gain = merit(value, white) - accrued_merit
         lacks_depth = depth is None and gain != 0
         delay = 0 if depth is None or not gain else depth if gain > 0 else -depth
         return -gain, lacks_depth, delay, successor.reached.move.uci()
@@ -137,22 +139,22 @@ def check_mark(position: Position) -> str:
 
 
 MOST_STATES: Final = 300
-"""States to expand before giving up: some tenths of a second, in packed tables up to two seconds."""
+"""Number of states to expand before giving up. It takes some tenths of a second, packed up to two seconds."""
 MOST_PLIES: Final = 300
-"""Plies to look ahead before giving up; Python's recursion limit allows as many nested calls."""
+"""Number of plies to look ahead before giving up. Python's recursion limit allows that many nested calls."""
 
 _Key: TypeAlias = tuple[Layout, Side, Slot, Signed]
 
 
 class DepthSearch:
-    """Finds depths in r-mobility by iterative deepening; bounds found for states are kept between searches.
+    """Finds depths in r-mobility by iterative deepening. The bounds of states are kept between searches.
 
     By section 5 of docs/theory.md, the depth of a state is 1 plus the smallest depth among the successors
     with the same value, or the greatest if the value is worse for the side to move than the accrued score.
     Whether a depth is at most n depends only on whether the depths of these successors are at most n - 1, so
     n is raised ply by ply.
 
-    :param look_up: returns the goal of a state, with its depth if that is stored, as
+    :param look_up: function that returns the goal of a state, with a depth of None if none is stored, as
         :meth:`tbgen.probe.values.Values.of` does.
     """
 
@@ -161,60 +163,60 @@ class DepthSearch:
         self._nodes: dict[_Key, _Node] = {}
         self._remaining_states = 0
 
-    def depth(self, state: State, value: Signed, most: int = MOST_STATES) -> int | None:
+    def depth(self, state: State, value: Signed, max_states: int = MOST_STATES) -> int | None:
         """Return the depth of a state.
 
         :param state: a state without a stored depth, so that its value is not its accrued score.
         :param value: the value of the state.
-        :param most: most states to expand.
-        :returns: None with castling rights, and if more states or plies would be needed.
+        :param max_states: maximum number of states to expand.
+        :returns: None with castling rights, or if more states or plies would be needed.
 
         Raises as ``look_up`` does.
         """
         position, accrued = state
         if position.castling is not None:  # keys of nodes do not contain castling rights
             return None
-        if position.shape.swapped:  # from here on with the colours of the table
+        if position.shape.swapped:  # from here on in the table's colours
             value, accrued = Signed(~value), Signed(~accrued)
         node = self._node(position, accrued, value)
-        self._remaining_states = most
+        self._remaining_states = max_states
         with suppress(_UnfoundError):
-            while node.least <= MOST_PLIES:
-                if self._within(node, node.least):
-                    return node.least
+            while node.lower <= MOST_PLIES:
+                if self._is_within(node, node.lower):
+                    return node.lower
         return None
 
-    def depth_of(self, state: State, goal: Goal, most: int = MOST_STATES) -> int | None:
-        """Return the depth in the goal of a state, or the result of :meth:`depth` if the goal has none."""
-        return self.depth(state, goal.value, most) if goal.depth is None else goal.depth
+    def depth_of(self, state: State, goal: Goal, max_states: int = MOST_STATES) -> int | None:
+        """Return the depth of a goal, or the result of :meth:`depth` if the goal of the state has none."""
+        return self.depth(state, goal.value, max_states) if goal.depth is None else goal.depth
 
     def _node(self, position: Position, accrued: Signed, value: Signed) -> "_Node":
         key = position.shape.layout, position.side, position.slot, accrued
         return self._nodes.setdefault(key, _Node(key, value))
 
-    def _within(self, node: "_Node", plies: int) -> bool:
+    def _is_within(self, node: "_Node", plies: int) -> bool:
         """Return whether the depth of a node is at most ``plies``.
 
-        :raises _UnfoundError: if that remains undetermined.
+        :raises _UnfoundError: if this cannot be determined.
         """
-        if node.unknown is None and node.least <= plies:
-            self._look(node)
-        if plies < node.least:
+        if node.unknown is None and node.lower <= plies:
+            self._expand(node)
+        if plies < node.lower:
             return False
-        if plies >= node.most:
+        if plies >= node.upper:
             return True
-        reached = not node.hurries
-        for after in node.unknown or ():
-            if self._within(after, plies - 1) == node.hurries:
-                reached = node.hurries
+        is_within = not node.hurries
+        for successor in node.unknown or ():
+            if self._is_within(successor, plies - 1) == node.hurries:
+                is_within = node.hurries
                 break
-        if reached:
-            node.most = plies
+        if is_within:
+            node.upper = plies
         else:
-            node.least = plies + 1
-        return reached
+            node.lower = plies + 1
+        return is_within
 
-    def _look(self, node: "_Node") -> None:
+    def _expand(self, node: "_Node") -> None:
         """Expand a node: find its successors with the same value, and the bounds that their depths give.
 
         :raises _UnfoundError: if there are no such successors, or the limit of states is reached.
@@ -225,18 +227,18 @@ class DepthSearch:
         layout, side, slot, accrued = node.key
         reached = reached_by(board_of(layout, side, slot), accrued, Variant.R_MOBILITY)
         goals = [(state, self._look_up(state)) for _, _, state in reached]
-        kept = [(state, goal.depth) for state, goal in goals if goal.value == node.value]
-        if not kept:
+        equal = [(state, goal.depth) for state, goal in goals if goal.value == node.value]
+        if not equal:
             raise _UnfoundError
-        stored = [depth for _, depth in kept if depth is not None]
-        unknown = node.unknown = [self._node(*state, node.value) for state, depth in kept if depth is None]
+        stored = [depth for _, depth in equal if depth is not None]
+        unknown = node.unknown = [self._node(*state, node.value) for state, depth in equal if depth is None]
         if node.hurries:
-            node.most = 1 + min(stored, default=inf)
-            # Depths that are not stored are not 0.
-            node.least = int(min(node.most, 2)) if unknown else int(node.most)
+            node.upper = 1 + min(stored, default=inf)
+            # A depth that is not stored is at least 1, because depths of 0 follow from the value.
+            node.lower = int(min(node.upper, 2)) if unknown else int(node.upper)
         else:
-            node.least = 1 + max(stored, default=1)
-            node.most = inf if unknown else node.least
+            node.lower = 1 + max(stored, default=1)
+            node.upper = inf if unknown else node.lower
 
 
 class _UnfoundError(Exception):
@@ -248,8 +250,8 @@ class _Node:
 
     :param key: layout, side, slot and accrued score of the state.
     :ivar hurries: whether the value is better for the side to move than the accrued score.
-    :ivar least: lower bound of the depth.
-    :ivar most: upper bound of the depth.
+    :ivar lower: lower bound of the depth.
+    :ivar upper: upper bound of the depth.
     :ivar unknown: successors with the same value whose depths are not stored; None before expansion.
     """
 
@@ -257,13 +259,13 @@ class _Node:
         self.key, self.value = key, value
         white = key[1] == 0
         self.hurries = merit(value, white) > merit(key[3], white)
-        self.least = 1
-        self.most: float = inf
+        self.lower = 1
+        self.upper: float = inf
         self.unknown: list[_Node] | None = None
 
 
 _STATES_PER_SEARCH: Final = 50
-"""States to expand between two calls of ``patience``."""
+"""Number of states to expand between two calls of ``patience``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +275,7 @@ class LinePly(MoveWithSan):
     :ivar move: the move.
     :ivar san: the move in short algebraic notation.
     :ivar accrued: the accrued score after the move.
-    :ivar depth: plies that remain to the goal after the move.
+    :ivar depth: number of plies that remain after the move until the accrued score is the value.
     """
 
     move: chess.Move
@@ -283,9 +285,9 @@ class LinePly(MoveWithSan):
 
 
 def best_line(values: Values, board: AnyBoard, state: State) -> list[LinePly]:
-    """Return the line of a valid board in a state.
+    """Return the line of best play from a state on a valid board.
 
-    Its length is the depth, and the accrued score after its last move is the value.
+    The length of the line is the depth of the state. After its last move the accrued score is the value.
 
     :raises MissingLayerError: if the line needs depths that neither tables store nor the search finds.
     :raises DamagedTableError: if tables on the line contradict each other.
@@ -309,8 +311,8 @@ def best_line(values: Values, board: AnyBoard, state: State) -> list[LinePly]:
     board = board.copy(stack=False)
     line = []
     while depth:
-        after = successors(values, board, accrued)
-        best = _leading_to(Goal(goal.value, depth - 1), after, depth_of)
+        moves = successors(values, board, accrued)
+        best = _first_with_goal(Goal(goal.value, depth - 1), moves, depth_of)
         if best is None:
             places = " and ".join(map(str, values.directories))
             raise DamagedTableError(
@@ -318,22 +320,22 @@ def best_line(values: Values, board: AnyBoard, state: State) -> list[LinePly]:
             )
         move, _, reached = best.reached
         accrued, depth = reached.accrued, depth - 1
-        names = names_without_check(board, [each.reached.move for each in after])
-        name = names[after.index(best)] + check_mark(reached.position)
+        names = names_without_check(board, [each.reached.move for each in moves])
+        name = names[moves.index(best)] + check_mark(reached.position)
         board.push(move)
         line.append(LinePly(move, name, to_gscore(accrued), depth))
     return line
 
 
-def _leading_to(
-    wanted: Goal, after: Sequence[Successor], depth_of: Callable[[State, Goal], int | None]
+def _first_with_goal(
+    wanted: Goal, candidates: Sequence[Successor], depth_of: Callable[[State, Goal], int | None]
 ) -> Successor | None:
-    """Return the first successor with a goal, None without any.
+    """Return the first successor with the wanted goal; None if there is none.
 
-    :param after: the successors in the order of :func:`order`.
-    :param depth_of: finds the depth of a state, whether tables store it or not.
+    :param candidates: successors in the order of :func:`order`.
+    :param depth_of: function that finds the depth of a state, whether tables store it or not.
     """
-    for each in after:
+    for each in candidates:
         (_, _, state), goal = each
         if goal.value == wanted.value and depth_of(state, goal) == wanted.depth:
             return each
@@ -345,29 +347,29 @@ def next_move(
 ) -> RankedMove | None:
     """Return the first move of best play from a state, for play move by move.
 
-    If the table does not store the depths that distinguish progress from repetition, they are searched for
+    If the table does not store the depths that distinguish progress from repetition, a search looks for them
     some plies ahead, as long as ``patience`` allows.
 
     :param patience: called between parts of the search; returns whether to continue.
 
-    :returns: None in mate and stalemate, if ``patience`` has returned False, and with castling rights if
-        depths are not available.
+    :returns: None in mate and stalemate, and if ``patience`` has returned False. None also with castling
+        rights, if depths are needed that are not available.
     """
-    after = [] if state.position.terminal else successors(values, board, state.accrued)
-    if not after:
+    moves = [] if state.position.terminal else successors(values, board, state.accrued)
+    if not moves:
         return None
     goal = values.of(state)
-    kept = [each for each in after if each.goal.value == goal.value]
-    if goal.value == state.accrued or all(each.goal.depth is not None for each in kept):
-        return ranked_moves(board, after)[0]
+    keeping = [each for each in moves if each.goal.value == goal.value]
+    if goal.value == state.accrued or all(each.goal.depth is not None for each in keeping):
+        return ranked_moves(board, moves)[0]
     if state.position.castling is not None:  # depths with castling rights are not searched for
         return None
-    depth_of = partial(DepthSearch(values.of).depth_of, most=_STATES_PER_SEARCH)
+    depth_of = partial(DepthSearch(values.of).depth_of, max_states=_STATES_PER_SEARCH)
     depth = goal.depth
     while patience():
         depth = depth or depth_of(state, goal)
         wanted = Goal(goal.value, depth - 1) if depth else None
-        found = _leading_to(wanted, kept, depth_of) if wanted else None
-        if wanted and found:
-            return replace(ranked_moves(board, after)[after.index(found)], depth=wanted.depth)
+        best = _first_with_goal(wanted, keeping, depth_of) if wanted else None
+        if wanted and best:
+            return replace(ranked_moves(board, moves)[moves.index(best)], depth=wanted.depth)
     return None

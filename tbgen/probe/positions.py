@@ -32,9 +32,9 @@ SCORE_NAMES: Final = np.array(
         for code in range(256)
     ]
 )
-"""Names of scores, indexed by their table codes: 256 texts, empty for codes that are no score."""
+"""Names of scores, indexed by their table codes: 256 texts, empty for codes that stand for no score."""
 
-_NOTHING: Final = tuple(np.empty(0, dtype) for dtype in (np.uint8, np.int64, np.uint8, np.uint16))
+_EMPTY_ARRAYS: Final = tuple(np.empty(0, dtype) for dtype in (np.uint8, np.int64, np.uint8, np.uint16))
 
 ValueChoice: TypeAlias = GScore | str | Iterable[GScore | str] | None
 """One value, several, or None for all."""
@@ -47,7 +47,7 @@ _Selection: TypeAlias = Callable[[NDArray[np.uint8], NDArray[np.uint16]], NDArra
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Positions:
-    """Positions of one table, in the order of the table: arrays of shape (n,), where n is ``len(self)``.
+    """Positions of one table, in the order of the table, as arrays of shape (n,), where n is ``len(self)``.
 
     The colours are those of the table: White has the men that the material names first.
 
@@ -68,9 +68,9 @@ class Positions:
     def __len__(self) -> int:
         return len(self.slot)
 
-    def __getitem__(self, chosen: slice | NDArray[np.bool_] | NDArray[np.intp]) -> Self:
-        """Return some of the positions, indexed as an array is."""
-        return type(self)(self.layout, *(array[chosen] for array in self.arrays()))
+    def __getitem__(self, selection: slice | NDArray[np.bool_] | NDArray[np.intp]) -> Self:
+        """Return some of the positions, selected as from an array."""
+        return type(self)(self.layout, *(array[selection] for array in self.arrays()))
 
     def arrays(self) -> tuple[NDArray[Any], ...]:
         """Return side, slot, value and depth."""
@@ -95,9 +95,9 @@ class Positions:
 
 
 class PositionTable:
-    """The positions of one table with their fresh values and depths, except the few with an en passant right.
+    """The positions of one table with fresh values and depths, without the few that have an en passant right.
 
-    Get it from :meth:`tbgen.Tablebase.table`. A copy by pickle opens the directories of the tablebase anew.
+    Get it from :meth:`tbgen.Tablebase.table`. A pickled copy opens the directories of the tablebase anew.
 
     All methods that choose positions have the same parameters:
 
@@ -128,7 +128,7 @@ class PositionTable:
     def positions(
         self, *, value: ValueChoice = None, depth: DepthChoice = None, side: chess.Color | None = None
     ) -> Positions:
-        """Return all positions at once; with five men these can be some hundred millions of 12 bytes.
+        """Return all positions at once. With five men these can be some hundred millions, 12 bytes each.
 
         :raises DamagedTableError: if the file cannot be read.
         """
@@ -137,13 +137,13 @@ class PositionTable:
     def blocks(
         self, *, value: ValueChoice = None, depth: DepthChoice = None, side: chess.Color | None = None
     ) -> Iterator[Positions]:
-        """Return the positions block by block, White to move first; blocks without any are left out.
+        """Return the positions block by block, White to move first. Empty blocks are left out.
 
         :raises DamagedTableError: if the file cannot be read.
         """
-        chosen = _selection(value, depth)
-        found = (self._block(*start, chosen) for start in self._starts(side))
-        return (block for block in found if len(block))
+        selection = _selection(value, depth)
+        blocks = (self._block(*start, selection) for start in self._block_starts(side))
+        return (block for block in blocks if len(block))
 
     def sample(
         self,
@@ -162,23 +162,23 @@ class PositionTable:
         :raises TypeError: if an argument is of another type.
         :raises DamagedTableError: if the file cannot be read.
         """
-        for what, number in (("count", count), ("seed", seed)):
+        for name, number in (("count", count), ("seed", seed)):
             if not isinstance(number, int | np.integer):
-                raise TypeError(f"the {what} cannot be {type(number).__name__}: expected a whole number")
+                raise TypeError(f"the {name} cannot be {type(number).__name__}: expected a whole number")
             if number < 0:
-                raise UsageError(f"the {what} is {number}: expected 0 or more")
-        chosen, generator = _selection(value, depth), np.random.default_rng(seed)
-        starts = list(self._starts(side))
-        there = [len(self._block(*start, chosen)) for start in starts]
-        if count > sum(there):
-            raise UsageError(f"{self.material} has {sum(there):,} such positions, and not {count:,}")
-        shares = generator.multivariate_hypergeometric(there, count, method="marginals")
-        found = []
-        for start, among, share in zip(starts, there, shares.tolist(), strict=True):
+                raise UsageError(f"the {name} is {number}: expected 0 or more")
+        selection, generator = _selection(value, depth), np.random.default_rng(seed)
+        starts = list(self._block_starts(side))
+        counts = [len(self._block(*start, selection)) for start in starts]
+        if count > sum(counts):
+            raise UsageError(f"{self.material} has {sum(counts):,} such positions, and not {count:,}")
+        shares = generator.multivariate_hypergeometric(counts, count, method="marginals")
+        blocks = []
+        for start, size, share in zip(starts, counts, shares.tolist(), strict=True):
             if share:
-                places = np.sort(generator.choice(among, share, replace=False, shuffle=False))
-                found.append(self._block(*start, chosen)[places])
-        return self._joined(found)
+                chosen = np.sort(generator.choice(size, share, replace=False, shuffle=False))
+                blocks.append(self._block(*start, selection)[chosen])
+        return self._joined(blocks)
 
     def board(self, side: int, slot: int) -> AnyBoard:
         """Return the position of a slot; side 0 is White to move.
@@ -191,22 +191,22 @@ class PositionTable:
         return position_of(self.layout, Side(side), Slot(slot))
 
     def slot(self, position: AnyPosition) -> tuple[int, int]:
-        """Return side and slot of a position; its colours are swapped if the table's are.
+        """Return the side to move and the slot of a position, in the colours of the table.
 
-        :raises UsageError: if the table does not hold the position.
+        :raises UsageError: if the table does not contain the position.
         """
         board, _ = read(position, FRESH, self._file.info.variant)
         validate(board)
         located = locate(board)
         if located.shape.material != self.material or located.ep_square >= 0:
-            what = located.shape.material if located.ep_square < 0 else "one with an en passant right"
-            raise UsageError(f"the position is {what}, and these are the others of {self.material}")
+            kind = located.shape.material if located.ep_square < 0 else "one with an en passant right"
+            raise UsageError(f"the position is {kind}, not one of {self.material} without en passant rights")
         return located.side, located.slot
 
     def slots(self, squares: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """Return the slots of positions, or of images of them; the inverse of :meth:`Positions.squares`.
+        """Return the slots of positions; the inverse of :meth:`Positions.squares`, up to symmetric images.
 
-        A slot is -1 if a man cannot stand on his square; other illegal positions have empty slots.
+        A slot is -1 if a man cannot stand on its square. Other illegal positions have empty slots.
         """
         return slots_of(self.layout, squares)
 
@@ -215,10 +215,10 @@ class PositionTable:
     ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
         """Return values and depths of slots, with any accrued scores.
 
-        This loads the table into memory. The arguments, except ``slots``, and the results are those of
-        :meth:`tbgen.Tablebase.probe_arrays`; the colours are those of the table.
+        This loads the table into memory. The results, and the arguments except ``slots``, are those of
+        :meth:`tbgen.Tablebase.probe_arrays`, in the colours of the table.
 
-        :param slots: slots of the table, whole numbers of shape (n,); slots that are not canonical count as
+        :param slots: slots of the table, whole numbers of shape (n,). Slots that are not canonical count as
             empty.
 
         >>> import tbgen
@@ -233,25 +233,25 @@ class PositionTable:
         """
         return self._arrays.of_slots(self._file, side, slots, accrued)
 
-    def _starts(self, side: chess.Color | None) -> Iterator[tuple[int, int]]:
-        if not isinstance(side, bool | np.bool_ | None):  # 0 would be Black here, and is White in tables
+    def _block_starts(self, side: chess.Color | None) -> Iterator[tuple[int, int]]:
+        if not isinstance(side, bool | np.bool_ | None):  # 0 would be Black here, but it is White in tables
             raise TypeError(
                 f"the side cannot be {side!r}: expected chess.WHITE, chess.BLACK, or None for both"
             )
         movers = (0, 1) if side is None else (0 if side else 1,)
         return product(movers, range(0, self.layout.size, BLOCK_SLOTS))
 
-    def _block(self, side: int, start: int, chosen: _Selection) -> Positions:
+    def _block(self, side: int, start: int, selection: _Selection) -> Positions:
         size = min(BLOCK_SLOTS, self.layout.size - start)
         value, depth = np.empty(size, np.uint8), np.empty(size, np.uint16)
         self._file.read_slots(side, start, value, depth)
-        found = np.flatnonzero(chosen(value, depth))
+        rows = np.flatnonzero(selection(value, depth))
         return Positions(
-            self.layout, np.full(len(found), side, np.uint8), start + found, value[found], depth[found]
+            self.layout, np.full(len(rows), side, np.uint8), start + rows, value[rows], depth[rows]
         )
 
     def _joined(self, blocks: list[Positions]) -> Positions:
-        parts = zip(_NOTHING, *(block.arrays() for block in blocks), strict=True)
+        parts = zip(_EMPTY_ARRAYS, *(block.arrays() for block in blocks), strict=True)
         return Positions(self.layout, *map(np.concatenate, parts))
 
 
@@ -279,8 +279,8 @@ def _scores(value: ValueChoice) -> Iterator[GScore]:
     :raises UsageError: if a text is no G-score.
     :raises TypeError: if a value is neither G-score nor text.
     """
-    several = isinstance(value, Iterable) and not isinstance(value, str)
-    for score in value if several else () if value is None else (value,):  # type: ignore[union-attr]
+    is_iterable = isinstance(value, Iterable) and not isinstance(value, str)
+    for score in value if is_iterable else () if value is None else (value,):  # type: ignore[union-attr]
         if not isinstance(score, GScore | str):
             raise TypeError(f"a value cannot be {type(score).__name__}: expected a G-score or its text")
         yield GScore(score) if isinstance(score, str) else score

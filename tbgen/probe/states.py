@@ -1,4 +1,4 @@
-"""Conversion of a board and an accrued score to the state to look up, and of its value to the answer."""
+"""Conversion of a board and an accrued score to a state to look up, and of the state's value to an answer."""
 
 import warnings
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ AnyPosition: TypeAlias = AnyBoard | str
 """A board, or a FEN of six or seven fields, which may have described men in brackets."""
 
 AnyScore: TypeAlias = GScore | str | Fresh | None
-"""An accrued score or its text; FRESH for the position score; None for the score that FEN or board imply."""
+"""An accrued score or its text; FRESH for the position score; None for the score of the FEN or board."""
 
 
 class State(NamedTuple):
@@ -35,8 +35,8 @@ class State(NamedTuple):
 class Goal(NamedTuple):
     """Value and depth of a state: V(P, A) and D(P, A) of docs/theory.md.
 
-    :ivar depth: plies until the accrued score is the value; 0 if it already is; None if the tables do not
-        store it.
+    :ivar depth: plies until the accrued score is the value, 0 if it is the value already. None if the tables
+        do not store the depth.
     """
 
     value: Signed
@@ -49,9 +49,9 @@ class ProbeResult:
 
     :ivar material: the canonical material, whichever colours the position has.
     :ivar value: the result under optimal play of both sides.
-    :ivar depth: plies until the accrued score is the value; 0 if it already is. None if the table does not
-        store it: a packed table has the depths of fresh states and those of other states that follow from
-        them, but none of positions with castling rights.
+    :ivar depth: plies until the accrued score is the value, 0 if it is the value already. None if the table
+        does not store the depth. From a packed table only the depths of fresh states are available, and
+        those that follow from them, but none with castling rights.
     :ivar position_score: the score of the position itself.
     :ivar accrued: the accrued score that was used, with the position score folded in.
     """
@@ -69,28 +69,30 @@ class ProbeResult:
         return points(self.value)
 
 
-def read(given: AnyPosition, accrued: AnyScore, variant: Variant) -> tuple[AnyBoard, GScore | Fresh | None]:
+def read(
+    position: AnyPosition, accrued: AnyScore, variant: Variant
+) -> tuple[AnyBoard, GScore | Fresh | None]:
     """Return the board of a position, and the accrued score that the arguments specify.
 
-    That is the score passed, else the one in a FEN's seventh field, else None. A warning is issued if the
-    seventh field is ignored.
+    The accrued score is the one passed, else the one in a FEN's seventh field, else None. A warning is issued
+    if the seventh field is ignored.
 
     :raises UsageError: if a text is no FEN or no G-score.
     :raises TypeError: if an argument is of another type.
     """
-    told = None
+    fen_score = None
     board: AnyBoard
-    if isinstance(given, chess.Board | DescribedBoard):
-        board = given
-    elif isinstance(given, str):
-        fen = parse_position(given)
-        board, told = fen.board, fen.accrued_in(variant)
+    if isinstance(position, chess.Board | DescribedBoard):
+        board = position
+    elif isinstance(position, str):
+        fen = parse_position(position)
+        board, fen_score = fen.board, fen.accrued_in(variant)
         if accrued is None and (note := fen.note(variant)):
             warnings.warn(note, stacklevel=5)
     else:
-        raise TypeError(f"the position is a {type(given).__name__}: expected a chess.Board or a FEN")
+        raise TypeError(f"the position is a {type(position).__name__}: expected a chess.Board or a FEN")
     if accrued is None:
-        return board, told
+        return board, fen_score
     if accrued is FRESH or isinstance(accrued, GScore):
         return board, accrued
     if isinstance(accrued, str):
@@ -102,49 +104,49 @@ def read(given: AnyPosition, accrued: AnyScore, variant: Variant) -> tuple[AnyBo
 
 
 def read_chess(
-    given: AnyPosition, accrued: AnyScore, variant: Variant
+    position: AnyPosition, accrued: AnyScore, variant: Variant
 ) -> tuple[chess.Board, GScore | Fresh | None]:
-    """Return what :func:`read` does, for a position of chess.
+    """Return the results of :func:`read` for a position of chess.
 
     Raises as :func:`read` does.
 
     :raises UsageError: if the position has described men.
     """
-    board, told = read(given, accrued, variant)
+    board, score = read(position, accrued, variant)
     if isinstance(board, DescribedBoard):
         raise UsageError(
             f"{board.fen()} has described men, which only tables have: ask them with tbgen probe"
         )
-    return board, told
+    return board, score
 
 
-def state_of(given: AnyPosition, accrued: AnyScore, variant: Variant) -> tuple[AnyBoard, State]:
+def state_of(position: AnyPosition, accrued: AnyScore, variant: Variant) -> tuple[AnyBoard, State]:
     """Return the board and the state of a position with an accrued score.
 
     :raises UsageError: if no table has the position, or its accrued score or history is invalid.
     :raises TypeError: if the position is neither board nor text, or the score neither G-score nor text.
     """
-    board, told = read(given, accrued, variant)
+    board, score = read(position, accrued, variant)
     validate(board)
-    return board, locate_state(board, told, variant)
+    return board, locate_state(board, score, variant)
 
 
-def locate_state(board: AnyBoard, told: GScore | Fresh | None, variant: Variant) -> State:
+def locate_state(board: AnyBoard, accrued: GScore | Fresh | None, variant: Variant) -> State:
     """Return the state of a valid board, with the position score folded into the accrued score.
 
-    The accrued score is the one passed, else that of the moves in the board's history, else the position
-    score. In r-mobility it is the position score if an en passant capture is legal, because the score has
-    just been reset then.
+    The accrued score is the one passed, else the score of the moves in the board's history, else the position
+    score. In r-mobility it is the position score if an en passant capture is legal, because the last move was
+    then a reset.
 
     :raises UsageError: if the accrued score or the history of the board is invalid.
     """
     position = locate(board)
     if position.terminal or variant.is_reset_by(position.ep_square >= 0):
         return State(position, position.score)
-    return State(position, folded_score(board, told, position.score, variant))
+    return State(position, folded_score(board, accrued, position.score, variant))
 
 
-def accrued_in_r(board: chess.Board, told: GScore | Fresh | None) -> Signed:
+def accrued_in_r(board: chess.Board, accrued: GScore | Fresh | None) -> Signed:
     """Return the accrued score of :func:`locate_state` in r-mobility, on a valid board with any number of
     men.
 
@@ -153,26 +155,26 @@ def accrued_in_r(board: chess.Board, told: GScore | Fresh | None) -> Signed:
     score = position_score(board)
     if score.rank < 2 or board.has_legal_en_passant():
         return of_gscore(score)
-    return folded_score(board, told, of_gscore(score), Variant.R_MOBILITY)
+    return folded_score(board, accrued, of_gscore(score), Variant.R_MOBILITY)
 
 
-def folded_score(board: AnyBoard, told: GScore | Fresh | None, score: Signed, variant: Variant) -> Signed:
+def folded_score(board: AnyBoard, accrued: GScore | Fresh | None, score: Signed, variant: Variant) -> Signed:
     """Return the accrued score of :func:`locate_state` on a board that is neither mate nor stalemate.
 
     :param score: the position score.
 
     :raises UsageError: if the accrued score or the history of the board is invalid.
     """
-    if told is None and board.move_stack:
+    if accrued is None and board.move_stack:
         if isinstance(board, DescribedBoard):
-            told = board.accrued_score(variant)
+            accrued = board.accrued_score(variant)
         else:
-            told = accrued_score(board, variant)
-    if told is None or told is FRESH:
+            accrued = accrued_score(board, variant)
+    if accrued is None or accrued is FRESH:
         return score
-    if told.rank < 2:
-        raise UsageError(f"the accrued score {told} ends the game, and here it goes on")
-    return fold(of_gscore(told), score)
+    if accrued.rank < 2:
+        raise UsageError(f"the accrued score {accrued} ends the game, and here it goes on")
+    return fold(of_gscore(accrued), score)
 
 
 def result_of(state: State, goal: Goal) -> ProbeResult:

@@ -1,9 +1,9 @@
 """Syzygy files: which side can force mate, in positions of up to seven men without castling rights.
 
 A forced mate, however long, is G0.0 for the side that forces it, because no score is better. There is no
-50-move rule, so a *cursed* win counts as a win. If no side can force mate, neither gets more than G0.5, a
-stalemate of the other. Both statements are true for every accrued score, in both variants (docs/theory.md,
-section 10).
+50-move rule, so a *cursed* win counts as a win. If no side can force mate, neither can get more than G0.5,
+the stalemate of the opponent. Both statements are true for every accrued score, in both variants
+(docs/theory.md, section 10).
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from tbgen.errors import DamagedTableError, TbgenError, UsageError
 _logger = logging.getLogger(__name__)
 
 MOST_MEN: Final = chess.syzygy.TBPIECES
-"""Men of the largest materials with published files."""
+"""Number of men of the largest materials with published files."""
 _DAMAGED: Final = (OSError, ValueError, IndexError, AssertionError, RecursionError, struct.error)
 """Exceptions that python-chess may raise on damaged files, which it does not check."""
-_POSSIBLE: Final = range(-2, 3)
+_POSSIBLE_WDL: Final = range(-2, 3)
 _WHITE_MATES, _BLACK_MATES = GScore(0, True), GScore(0, False)
 
 
@@ -43,7 +43,7 @@ class Winner(IntEnum):
     WHITE = 1
     BLACK = 2
     UNKNOWN = 3
-    """The files needed are missing."""
+    """A file that is needed is missing."""
 
     @property
     def bounds(self) -> ScoreInterval:
@@ -60,21 +60,21 @@ _BOUNDS: Final = (
 
 
 class _Files(chess.syzygy.Tablebase):
-    """The files of several directories; a damaged file is replaced by its copy in a later directory."""
+    """The files of several directories. A copy in a later directory replaces a damaged file."""
 
     def __init__(self, directories: Iterable[Path]) -> None:
         super().__init__()
         self._copies = dict[str, list[chess.syzygy.Table]]()
         self._lock = Lock()
         for directory in directories:
-            found = chess.syzygy.Tablebase()
-            found.add_directory(str(directory), load_dtz=False)
-            for key, table in found.wdl.items():
+            tablebase = chess.syzygy.Tablebase()
+            tablebase.add_directory(str(directory), load_dtz=False)
+            for key, table in tablebase.wdl.items():
                 self._copies.setdefault(key, []).append(table)
         self.wdl = {key: copies[0] for key, copies in self._copies.items()}
 
     def probe_wdl_table(self, board: chess.Board) -> int:
-        """Return the entry of a position's file, which ignores captures.
+        """Return the entry of a position in its file. The entry ignores captures.
 
         :raises DamagedTableError: if neither the file nor a copy can be used.
         """
@@ -83,7 +83,7 @@ class _Files(chess.syzygy.Tablebase):
             table = self.wdl.get(key)
             with suppress(*_DAMAGED):
                 wdl = super().probe_wdl_table(board)
-                if wdl in _POSSIBLE:
+                if wdl in _POSSIBLE_WDL:
                     return wdl
             with self._lock:
                 if table is not None and table is self.wdl[key]:  # no other thread was faster
@@ -95,20 +95,21 @@ class _Files(chess.syzygy.Tablebase):
         :raises DamagedTableError: if there is no further copy.
         """
         copies = self._copies[table.key]
-        damage = "this Syzygy file is damaged or cannot be read"
-        following = copies[copies.index(table) + 1 :]
-        if not following:
+        problem = "this Syzygy file is damaged or cannot be read"
+        next_copies = copies[copies.index(table) + 1 :]
+        if not next_copies:
             files = " and ".join(each.path for each in copies)
-            raise DamagedTableError(f"{files}: {damage}: compare the files with their published checksums")
-        _logger.warning("%s: %s, and %s is used", table.path, damage, following[0].path)
+            raise DamagedTableError(f"{files}: {problem}: compare the files with their published checksums")
+        _logger.warning("%s: %s, and %s is used", table.path, problem, next_copies[0].path)
         table.close()
-        self.wdl[table.key] = self.wdl[table.mirrored_key] = following[0]
+        self.wdl[table.key] = self.wdl[table.mirrored_key] = next_copies[0]
 
 
 class Syzygy:
-    """Syzygy files of win, draw and loss (WDL). A context manager, which closes the files; thread-safe.
+    """Syzygy files of win, draw and loss (WDL). The object is thread-safe.
 
-    A copy by pickle, as for another process, opens the same directories anew.
+    Used as a context manager, it closes the files at the end. A pickled copy, as for another process, opens
+    the same directories anew.
 
     :param directories: directories of the files.
     :raises UsageError: if no directory is passed, one does not exist, or none has such files.
@@ -117,20 +118,18 @@ class Syzygy:
 
     def __init__(self, *directories: str | PathLike[str]) -> None:
         if not directories:
-            raise UsageError("no directory is named: give the one that Syzygy files (.rtbw) lie in")
+            raise UsageError("no directory is named: give the one with Syzygy files (.rtbw)")
         self._directories = tuple(map(Path, directories))
         for directory in self._directories:
             if not os.path.isdir(directory):
-                raise UsageError(
-                    f"{directory} is no directory: give the one that Syzygy files (.rtbw) lie in"
-                )
+                raise UsageError(f"{directory} is no directory: give the one with Syzygy files (.rtbw)")
         try:
             self._files = _Files(self._directories)
         except OSError as error:
             raise TbgenError(f"cannot read the directory {error.filename}: {error.strerror}") from error
         if not self._files.wdl:
             raise UsageError(
-                f"there are no Syzygy files (.rtbw) in {self._place}: give the directory that they lie in"
+                f"there are no Syzygy files (.rtbw) in {self._place}: give the directory that contains them"
             )
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -170,7 +169,7 @@ class Syzygy:
         """Return the name of a missing file that is needed to find which side can force mate.
 
         It is the file of the position, or of a position after captures. The name is empty if all files are
-        present, and if no file could help.
+        present, or if no file can help.
         """
         if chess.popcount(board.occupied) > MOST_MEN:
             return ""

@@ -88,8 +88,8 @@ class View(NamedChoice, what="a view"):
         return Points(share, 1 - share) if value.white else Points(1 - share, share)
 
     def depth(self, value: GScore, depth: int | None) -> int | None:
-        """Return the plies to mate for a value and its depth, 0 without mate; None in views other than
-        classical chess."""
+        """Return the plies to mate for a value and its depth: 0 if the value is no mate; None in views
+        other than classical chess."""
         mate = 0 if value.rank else depth
         return mate if self is View.CLASSICAL else None
 
@@ -102,12 +102,12 @@ _HOLDERS_SHARE: Final = {
 """Points of the holder of a score of rank 0, and of rank 1."""
 
 BATCH: Final = 65536
-"""Number of positions that are looked up together; a larger number decodes fewer chunks twice."""
+"""Number of positions that are looked up together. The larger it is, the fewer chunks are decoded twice."""
 
 MOVES_BATCH: Final = 2048
 """Number of positions whose moves are looked up together."""
 _MAX_SINGLES: Final = 8
-"""Most positions that are looked up one by one, because sorting them takes longer than it saves."""
+"""Most positions that are looked up one by one, because sorting so few takes longer than it saves."""
 
 Question: TypeAlias = tuple[AnyPosition, AnyScore]
 
@@ -118,7 +118,7 @@ def questions(
     """Pair positions with their accrued scores, lazily.
 
     :raises TypeError: if one position or one score is passed in place of many.
-    :raises UsageError: at the end of the shorter iterable, if their lengths differ.
+    :raises UsageError: at the end of the shorter iterable, if the lengths differ.
     """
     if isinstance(positions, str | chess.Board | DescribedBoard):
         raise TypeError("one position in the place of many: give an iterable of them")
@@ -132,13 +132,13 @@ def questions(
 def _paired(positions: Iterable[AnyPosition], accrued: Iterable[AnyScore]) -> Iterator[Question]:
     """Yield positions with their accrued scores.
 
-    :raises UsageError: at the end of the shorter iterable, if their lengths differ.
+    :raises UsageError: at the end of the shorter iterable, if the lengths differ.
     """
-    ended: Any = object()
-    for number, (position, score) in enumerate(zip_longest(positions, accrued, fillvalue=ended)):
-        if position is ended or score is ended:
-            few, many = ("positions", "accrued scores")[:: 1 if position is ended else -1]
-            raise UsageError(f"there are more {many} than {few}, which are {number}: give as many")
+    end_mark: Any = object()
+    for number, (position, score) in enumerate(zip_longest(positions, accrued, fillvalue=end_mark)):
+        if position is end_mark or score is end_mark:
+            shorter, longer = ("positions", "accrued scores")[:: 1 if position is end_mark else -1]
+            raise UsageError(f"there are more {longer} than {shorter}, which are {number}: give as many")
         yield position, score
 
 
@@ -149,56 +149,56 @@ def probe(values: Values, position: AnyPosition, accrued: AnyScore) -> ProbeResu
 
 
 def probe_many(
-    values: Values, asked: Iterator[Question], size: int = BATCH
+    values: Values, pairs: Iterator[Question], size: int = BATCH
 ) -> Iterator[ProbeResult | TbgenError]:
     """Yield results or errors in the order of the questions; at most ``size`` questions are read ahead."""
-    while first := list(islice(asked, min(size, _MAX_SINGLES + 1))):
-        if len(first) <= _MAX_SINGLES:
-            for question in first:
+    while head := list(islice(pairs, min(size, _MAX_SINGLES + 1))):
+        if len(head) <= _MAX_SINGLES:
+            for question in head:
                 yield result_or_error(probe, values, *question)
             continue
         # The boards are not kept, because they take much more memory than the states.
-        batch = chain(first, islice(asked, size - len(first)))
+        batch = chain(head, islice(pairs, size - len(head)))
         states = [_state(*question, values.variant) for question in batch]
-        for state, found in zip(states, values.of_many(states), strict=True):
+        for state, goal in zip(states, values.of_many(states), strict=True):
             if isinstance(state, TbgenError):
                 yield state
             else:
-                yield found if isinstance(found, TbgenError) else result_of(state, found)
+                yield goal if isinstance(goal, TbgenError) else result_of(state, goal)
 
 
 def moves_many(
-    values: Values, asked: Iterator[Question], size: int = MOVES_BATCH
+    values: Values, pairs: Iterator[Question], size: int = MOVES_BATCH
 ) -> Iterator[list[RankedMove] | TbgenError]:
-    """Yield ranked moves or errors in the order of the questions; at most ``size`` are read ahead."""
-    while batch := list(islice(asked, size)):
+    """Yield ranked moves or errors in the order of questions. At most ``size`` questions are read ahead."""
+    while batch := list(islice(pairs, size)):
         yield from _moves_of_batch(values, batch)
 
 
 def _moves_of_batch(values: Values, batch: list[Question]) -> Iterator[list[RankedMove] | TbgenError]:
-    about = [result_or_error(state_of, *question, values.variant) for question in batch]
+    starts = [result_or_error(state_of, *question, values.variant) for question in batch]
     reached = [
         []
-        if isinstance(asked, TbgenError) or asked[1].position.terminal
-        else reached_by(asked[0], asked[1].accrued, values.variant)
-        for asked in about
+        if isinstance(start, TbgenError) or start[1].position.terminal
+        else reached_by(start[0], start[1].accrued, values.variant)
+        for start in starts
     ]
-    found = iter(values.of_many([successor.state for after in reached for successor in after]))
-    for asked, after in zip(about, reached, strict=True):
-        valued = list(islice(found, len(after)))
-        goals = [value for value in valued if not isinstance(value, TbgenError)]
-        if isinstance(asked, TbgenError):
-            yield asked
-        elif len(goals) < len(valued):
-            yield next(value for value in valued if isinstance(value, TbgenError))
+    results = iter(values.of_many([successor.state for after in reached for successor in after]))
+    for start, after in zip(starts, reached, strict=True):
+        own_results = list(islice(results, len(after)))
+        goals = [result for result in own_results if not isinstance(result, TbgenError)]
+        if isinstance(start, TbgenError):
+            yield start
+        elif len(goals) < len(own_results):
+            yield next(result for result in own_results if isinstance(result, TbgenError))
         else:
-            board, state = asked
+            board, state = start
             yield ranked_moves(board, order(board, state.accrued, after, goals))
 
 
-def _state(given: AnyPosition, accrued: AnyScore, variant: Variant) -> State | TbgenError:
-    about = result_or_error(state_of, given, accrued, variant)
-    return about if isinstance(about, TbgenError) else about[1]
+def _state(position: AnyPosition, accrued: AnyScore, variant: Variant) -> State | TbgenError:
+    result = result_or_error(state_of, position, accrued, variant)
+    return result if isinstance(result, TbgenError) else result[1]
 
 
 class ViewValue:
@@ -233,11 +233,11 @@ class ViewResult(ViewValue):
 
 @dataclass(frozen=True, slots=True)
 class ViewMove(ViewValue, MoveWithSan):
-    """A legal move, valued as the position it leads to.
+    """A legal move, with the result in a view of the position it leads to.
 
     :ivar move: the move.
     :ivar san: the move in short algebraic notation.
-    :ivar points: the result of best play after it; exact.
+    :ivar points: the result of best play after the move; exact.
     :ivar depth: ``classical``: plies to mate from the position it leads to, 0 in a draw. Other views: None.
     :ivar zeroing: whether it is a capture or a pawn move.
     :ivar position_score: position score after the move; rank 0 is mate, rank 1 stalemate.
@@ -252,10 +252,10 @@ class ViewMove(ViewValue, MoveWithSan):
 
 
 class ViewTables:
-    """The tables of a tablebase, seen as a view. Get it from :meth:`tbgen.Tablebase.view`.
+    """The tables of a tablebase, read as a view. Get the object from :meth:`tbgen.Tablebase.view`.
 
-    Positions are boards or FENs, as for the tablebase; views have no accrued scores. A copy by pickle opens
-    the directories of the tablebase anew.
+    Positions are boards or FENs, as for the tablebase. Views have no accrued scores. A pickled copy opens the
+    directories of the tablebase anew.
     """
 
     def __init__(self, tables: "Tablebase", values: Values, view: View) -> None:
@@ -278,36 +278,36 @@ class ViewTables:
 
         Raises as :meth:`tbgen.Tablebase.probe` does.
         """
-        return self._seen(self._tables.probe(board, FRESH))
+        return self._view_result(self._tables.probe(board, FRESH))
 
     def get(self, board: AnyPosition) -> ViewResult | None:
         """Return what :meth:`probe` does, or None where :meth:`tbgen.Tablebase.get` does."""
-        found = self._tables.get(board, FRESH)
-        return None if found is None else self._seen(found)
+        result = self._tables.get(board, FRESH)
+        return None if result is None else self._view_result(result)
 
     def probe_many(self, boards: Iterable[AnyPosition]) -> Iterator[ViewResult | TbgenError]:
         """Yield what :meth:`probe` returns for each position, or the error it raises, in order."""
-        found = self._tables.probe_many(boards, FRESH)
-        return (result if isinstance(result, TbgenError) else self._seen(result) for result in found)
+        results = self._tables.probe_many(boards, FRESH)
+        return (result if isinstance(result, TbgenError) else self._view_result(result) for result in results)
 
     def moves(self, board: AnyPosition) -> list[ViewMove]:
         """Return all legal moves, best first; raises as :meth:`probe` does.
 
-        Of moves with equal points, quick mates precede slow ones and slow losses precede quick ones. Other
-        ties go by r-mobility.
+        Among moves with equal points, quick mates precede slow mates, and slow losses precede quick losses.
+        Other ties are in the order of r-mobility.
         """
-        asked, state = state_of(board, FRESH, self._values.variant)
+        valid_board, state = state_of(board, FRESH, self._values.variant)
         if state.position.terminal:
             return []
         # With this neutral accrued score the value of a move is the fresh value of the position after it.
-        found = successors(self._values, asked, Signed(MAX_RANK))
-        return [self._seen_move(move) for move in ranked_moves(asked, found)]
+        moves = successors(self._values, valid_board, Signed(MAX_RANK))
+        return [self._view_move(move) for move in ranked_moves(valid_board, moves)]
 
-    def _seen(self, result: ProbeResult) -> ViewResult:
+    def _view_result(self, result: ProbeResult) -> ViewResult:
         points, depth = self.view.points(result.value), self.view.depth(result.value, result.depth)
         return ViewResult(self.view, result.material, points, depth)
 
-    def _seen_move(self, move: RankedMove) -> ViewMove:
+    def _view_move(self, move: RankedMove) -> ViewMove:
         points, depth = self.view.points(move.value), self.view.depth(move.value, move.depth)
         return ViewMove(move.move, move.san, points, depth, move.zeroing, move.position_score)
 
@@ -372,22 +372,22 @@ class ClassicalTables(ViewTables):
         return default
 
     def _mated(self, board: AnyPosition) -> tuple[bool | None, int | None]:
-        """Return whether best play mates the side to move, None in a draw, and the plies to mate, None if
-        they are not available."""
+        """Return whether best play mates the side to move (None in a draw), and the plies to mate (None if
+        they are not available)."""
         try:
-            found = self._tables.probe(board, FRESH)
+            result = self._tables.probe(board, FRESH)
         except UsageError as error:
             raise PositionError(str(error)) from None
-        if found.value.rank:
+        if result.value.rank:
             return None, 0
         # The side that has just moved holds the position score.
-        return found.value.white == found.position_score.white, found.depth
+        return result.value.white == result.position_score.white, result.depth
 
 
 class Tablebase:
-    """Values, moves and lines of positions from the tables of some directories; thread-safe.
+    """Values, moves and lines of positions from the tables of some directories. The object is thread-safe.
 
-    Get it from :func:`open_tablebase`. A copy by pickle, as for another process, opens the same directories
+    Get it from :func:`open_tablebase`. A pickled copy, as for another process, opens the same directories
     anew.
 
     A position is a board, or a FEN of six or seven fields. The accrued score is the first of these that is
@@ -398,19 +398,19 @@ class Tablebase:
     - the score that the moves in a board's history have accrued (``board.move_stack``);
     - the position score, which ``tbgen.FRESH`` selects at once.
 
-    The position score is folded into it; the answer contains the result. In mate and stalemate the position
-    score replaces it. In r-mobility it does so too if an en passant capture is legal, because such a position
-    is the first after a reset.
+    The position score is folded into the accrued score, and the answer contains the resulting score. In mate
+    and stalemate the position score replaces the accrued score. In r-mobility this also happens if an en
+    passant capture is legal, because such a position is the first after a reset.
 
-    :param directories: directories of tables, searched in this order; none of them, or None, for that of
-        ``$TBGEN_DIR``, else ``data``.
+    :param directories: directories of tables, searched in this order. Without any, or for None, the directory
+        is ``$TBGEN_DIR``, else ``data``.
     :param rules: the variant that the tables are for: ``r``, or ``wg`` for whole-game mobility.
-    :param max_open_files: most table files to keep open.
-    :param cache_bytes: most bytes of decoded chunks to keep.
+    :param max_open_files: maximum number of table files to keep open.
+    :param cache_bytes: maximum number of bytes of decoded chunks to keep.
     :param depths: whether to compute the depths with accrued scores that tables do not store. This may take
         minutes and some GiB of memory for each score. If False, these depths are None.
 
-    :ivar directories: the directories of tables, in the order of the search.
+    :ivar directories: the directories of tables, in the order of search.
     :ivar directory: the first of the directories.
     :ivar rules: the variant that the tables are built for.
     """
@@ -423,14 +423,14 @@ class Tablebase:
         cache_bytes: int = CACHE_BYTES,
         depths: bool = False,
     ) -> None:
-        given = [directory for directory in directories if directory is not None]
-        kind: type[Values] = Values
+        paths = [directory for directory in directories if directory is not None]
+        values_type: type[Values] = Values
         if depths:
             from tbgen.probe.depths import DeepValues
 
-            kind = DeepValues
-        self._values = kind(
-            given,
+            values_type = DeepValues
+        self._values = values_type(
+            paths,
             variant=Variant.parse(rules),
             max_open=max_open_files,
             cache_bytes=cache_bytes,
@@ -439,9 +439,9 @@ class Tablebase:
         self.directories: Final = self._values.directories
         self.directory: Final = self.directories[0]
         self.rules: Final = self._values.variant
-        self._again: Final = partial(
+        self._reopen: Final = partial(
             type(self),
-            *given,
+            *paths,
             rules=rules,
             max_open_files=max_open_files,
             cache_bytes=cache_bytes,
@@ -449,7 +449,7 @@ class Tablebase:
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return self._again, ()
+        return self._reopen, ()
 
     def __repr__(self) -> str:
         return f"<tablebase of {' and '.join(map(str, self.directories))}, rules {self.rules}>"
@@ -494,21 +494,21 @@ class Tablebase:
         return probe(self._values, position, accrued)
 
     def get(self, position: AnyPosition, accrued: AnyScore = None) -> ProbeResult | None:
-        """Return what :meth:`probe` does, or None if no value is available.
+        """Return the result of :meth:`probe`, or None if no value is available.
 
-        It is None for positions that no table can contain (too many men, or illegal) and for those whose
-        table has not been built.
+        No value is available for positions that no table can contain (too many men, or illegal), and for
+        positions whose table has not been built.
 
         :raises UsageError: if a text is no FEN, or the accrued score is invalid.
         :raises TypeError: if the position is neither board nor text, or the score neither G-score nor text.
         :raises DamagedTableError: if the table's file cannot be used.
         """
-        board, told = read(position, accrued, self._values.variant)
+        board, score = read(position, accrued, self._values.variant)
         try:
             validate(board)
         except UsageError:
             return None
-        state = locate_state(board, told, self._values.variant)
+        state = locate_state(board, score, self._values.variant)
         try:
             return result_of(state, self._values.of(state))
         except MissingTableError as error:
@@ -519,10 +519,10 @@ class Tablebase:
     def moves(self, position: AnyPosition, accrued: AnyScore = None) -> list[RankedMove]:
         """Return all legal moves, best first, with value and depth of the states they lead to.
 
-        Of moves to one value, the quickest come first if the mover prefers it to the accrued score, else the
-        slowest. Moves whose depth is not stored follow, by UCI.
+        Among moves to the same value, the quickest come first if the mover prefers the value to the accrued
+        score, else the slowest. Moves whose depth is not stored follow, in the order of UCI notation.
 
-        Raises as :meth:`probe` does, also if a table is missing that only some of the moves lead to.
+        Raises as :meth:`probe` does, also if the table is missing that one of the moves leads to.
         """
         board, state = state_of(position, accrued, self._values.variant)
         if state.position.terminal:
@@ -532,8 +532,8 @@ class Tablebase:
     def best_move(self, position: AnyPosition, accrued: AnyScore = None) -> chess.Move | None:
         """Return the first of :meth:`moves`, None in mate and stalemate.
 
-        It keeps the value. To reach the value as well, play needs depths, which not all tables store: to
-        continue with an accrued score, use :meth:`next_move` or :meth:`line`, or open the tables with
+        The move keeps the value. To reach the value as well, play needs depths, which not all tables store.
+        To continue with an accrued score, use :meth:`next_move` or :meth:`line`, or open the tables with
         ``depths=True``.
 
         >>> import chess, tbgen
@@ -548,8 +548,8 @@ class Tablebase:
     ) -> RankedMove | None:
         """Return the first move of best play, for play move by move.
 
-        It is the first of :meth:`moves` if tables store all depths that this needs. Otherwise a search looks
-        ahead as long as ``patience`` allows.
+        This is the first of :meth:`moves` if tables store all depths that are needed. Otherwise a search
+        looks ahead as long as ``patience`` allows.
 
         :param patience: called every few tenths of a second; returns whether to continue the search.
 
@@ -577,11 +577,12 @@ class Tablebase:
     def probe_many(
         self, positions: Iterable[AnyPosition], accrued: Iterable[AnyScore] | Fresh | None = None
     ) -> Iterator[ProbeResult | TbgenError]:
-        """Yield what :meth:`probe` returns for each position, in order; faster, especially if chunks are not
-        in the cache.
+        """Yield what :meth:`probe` returns for each position, in order. This is faster than single probes,
+        especially if chunks are not in the cache.
 
-        The error that :meth:`probe` would raise about a position is yielded in place of its result. Positions
-        are read ahead by thousands, so the iterables may be endless, but must not wait for the answers.
+        The error that :meth:`probe` would raise about a position is yielded in place of its result. The
+        iterables may be endless, but they must not wait for answers, because thousands of positions are read
+        ahead.
 
         :param accrued: one accrued score for each position, as in :meth:`probe`; None for the scores that the
             positions imply, ``tbgen.FRESH`` for the position scores.
@@ -595,7 +596,7 @@ class Tablebase:
 
         :raises TypeError: if one position or one score is passed in place of many, or an element has a type
             that :meth:`probe` rejects.
-        :raises UsageError: at the end of the shorter iterable, if their lengths differ.
+        :raises UsageError: at the end of the shorter iterable, if the lengths differ.
         """
         return probe_many(self._values, questions(positions, accrued))
 
@@ -613,15 +614,15 @@ class Tablebase:
 
         Plain tables are loaded into memory whole, 10 to 90 MiB each; at most half a GiB of them is kept.
         Large batches use one thread for each processor that the process may use, up to eight: with ``taskset
-        -c 0 python`` that is one.
+        -c 0 python`` this is one thread.
 
-        :param men: letters as in a FEN, White's in upper case, in any order: one for each column of squares.
+        :param men: letters as in a FEN, White's in upper case, in any order; one for each column of squares.
         :param squares: whole numbers, shape (n, men): a1 = 0 to h8 = 63.
         :param side: whole numbers or bools, shape (n,): 0 with White to move, 1 with Black to move (the turn
             of a board of python-chess is the other way round).
         :param accrued: whole numbers, shape (n,): table codes of accrued scores (``GScore.code``: the rank of
-            White's, 255 minus the rank of Black's), 127 for none. A score with a rank above 126 is passed as
-            127 too, because no table has values of that rank. None if no position has an accrued score.
+            White's, 255 minus the rank of Black's), 127 for none. Pass 127 also for a score with a
+            rank above 126, because no table has values of this rank. None without any accrued score.
         :returns: codes of the values, uint8 (n,), 127 for illegal positions; and depths in plies, int32 (n,),
             -1 for illegal positions and where the table stores no depth.
 
@@ -651,9 +652,9 @@ class Tablebase:
     def view(self, name: str) -> ViewTables: ...
 
     def view(self, name: str) -> ViewTables:
-        """Return the tables seen as a view: ``classical``, ``stalemate-wins`` or ``lasker``.
+        """Return the tables read as a view: ``classical``, ``stalemate-wins`` or ``lasker``.
 
-        The view is open as long as this tablebase is.
+        The view is open as long as this tablebase.
 
         >>> import chess, tbgen
         >>> with tbgen.open_tablebase("data") as tables:  # doctest: +SKIP
@@ -683,8 +684,8 @@ class Tablebase:
         """
         from tbgen.probe.positions import PositionTable
 
-        named = material if isinstance(material, Material) else Material.parse(material)
-        return PositionTable(self, self._values.plain_table(named), self._arrays)
+        parsed = material if isinstance(material, Material) else Material.parse(material)
+        return PositionTable(self, self._values.plain_table(parsed), self._arrays)
 
 
 def _rights_goal(values: Values) -> RightsGoal:
@@ -699,13 +700,13 @@ def open_tablebase(
     cache_bytes: int = CACHE_BYTES,
     depths: bool = False,
 ) -> Tablebase:
-    """Open directories of tables: those passed, else that of ``$TBGEN_DIR``, else ``data``.
+    """Open directories of tables: those passed, else the directory ``$TBGEN_DIR``, else ``data``.
 
     Files are opened when they are needed. Use the tablebase as a context manager.
 
     :param directories: directories of tables; a table is read from the first directory that has it.
     :param rules: the variant that the tables are for: ``r``, or ``wg`` for whole-game mobility.
-    :param cache_bytes: most bytes of decoded chunks to keep.
+    :param cache_bytes: maximum number of bytes of decoded chunks to keep.
     :param depths: whether to compute the depths with accrued scores that packed tables do not store. This may
         take minutes and some GiB of memory for each score; the depths are kept beside the table. If False,
         these depths are None.

@@ -44,46 +44,46 @@ class Place(NamedTuple):
 
 MAX_OPEN_FILES: Final = 64
 CACHE_BYTES: Final = 64 << 20
-"""Most bytes of decoded chunks that a tablebase keeps by default."""
+"""Maximum size of the decoded chunks that a tablebase keeps by default."""
 _MAX_LOADED_BYTES: Final = 512 << 20
-"""Most bytes of plain tables that are kept in memory."""
+"""Maximum size of the plain tables that are kept in memory."""
 _MAX_SINGLES: Final = 1 << 13
-"""Most positions of a table that are looked up one by one; for more, a plain table is loaded."""
+"""Most positions of a table that are looked up one by one. For more, a plain table is loaded."""
 _MAX_SINGLES_LOADED: Final = 100
 """Most positions of a loaded table that are looked up one by one."""
 _SLOT_BITS: Final = 48
 RightsGoal: TypeAlias = Callable[[chess.Board, Code], tuple[Code, int | None]]
-"""Takes a position P with castling rights and the code of A; returns the code of V(P, A), and D(P, A) in
-plies or None."""
+"""Function of a position P with castling rights and the code of A. It returns the code of V(P, A), and
+D(P, A) in plies or None."""
 _PLACEHOLDER: Final = Goal(Signed(0), 0)
-"""Goal of a state that has not been looked up yet."""
+"""Goal that stands for a state not looked up yet."""
 
 
 _FAILED: Final = (-1, 0)
-"""Code and depth in place of those that cannot be looked up."""
+"""Code and depth that stand for a position that cannot be looked up."""
 
 
 class Values:
-    """Looks up values and depths of states; thread-safe.
+    """Looks up values and depths of states. The object is thread-safe.
 
-    Files are opened when they are needed; the ``max_open`` last used stay open.
+    Files are opened when they are needed. The ``max_open`` most recently used files stay open.
 
-    :param given: the directories that the user named, none for the default one; a table is read from the
-        first directory that has it.
-    :param rights: makes the function that looks up positions with castling rights; None if no such positions
-        are looked up.
+    :param paths: the directories that the user named; empty for the default directory. A table is read from
+        the first directory that has it.
+    :param rights: factory of the function that looks up positions with castling rights; None if no such
+        positions are looked up.
     """
 
     def __init__(
         self,
-        given: Sequence[str | PathLike[str]],
+        paths: Sequence[str | PathLike[str]],
         *,
         variant: Variant,
         max_open: int = MAX_OPEN_FILES,
         cache_bytes: int = CACHE_BYTES,
         rights: "Callable[[Values], RightsGoal] | None" = None,
     ) -> None:
-        self.directories: Final = directories_of(given)
+        self.directories: Final = directories_of(paths)
         self.variant: Final = variant
         self._has_layers: Final = variant.layered
         self._cache = ChunkCache(cache_bytes)
@@ -114,17 +114,17 @@ class Values:
         return self.stored(state)
 
     def of_many(self, states: Sequence[State | TbgenError]) -> Iterator[Goal | TbgenError]:
-        """Yield what :meth:`of` returns for each state, or the error; errors among the states stay."""
+        """Yield what :meth:`of` returns for each state, or the error. Errors among the states are kept."""
         return iter(self.stored_of_many(states))
 
     def stored(self, state: State) -> Goal:
         """Return value and depth of a state of a valid position as far as tables store them.
 
-        It uses the facts F1 and F4 of docs/theory.md; in whole-game mobility, section 9.
+        This follows from the facts F1 and F4 of docs/theory.md, in whole-game mobility from its section 9.
 
         :raises MissingTableError: if the table has not been built.
-        :raises MissingLayerError: if the value depends on accrued scores and the table has none.
-        :raises DamagedTableError: if its file cannot be used.
+        :raises MissingLayerError: if the value depends on accrued scores and the table stores none.
+        :raises DamagedTableError: if the table's file cannot be used.
         """
         position, accrued = state
         if position.terminal:
@@ -139,9 +139,9 @@ class Values:
             return Goal(accrued, 0)
         table = self.table(shape.material)
         if not table.info.stores_accrued:
-            again = "" if shape.material.is_described else "build it again (tbgen build --force), or "
+            remedy = "" if shape.material.is_described else "build it again (tbgen build --force), or "
             raise MissingLayerError(
-                f"{shape.material} was built without accrued scores: {again}ask with --depths (in Python, "
+                f"{shape.material} was built without accrued scores: {remedy}ask with --depths (in Python, "
                 "open_tablebase(..., depths=True)), which makes what one score needs after the other"
             )
         value, plies = table.accrued(side, slot, code_of(accrued, shape.swapped))
@@ -156,13 +156,13 @@ class Values:
             code, depth = self._rights_goal(board, code_of(accrued))
         return Goal(of_code(code), depth)
 
-    def packed(self, material: Material) -> "PackedFile | None":
+    def packed_table(self, material: Material) -> "PackedFile | None":
         """Return an open table if it is packed, else None; raises as :meth:`table` does."""
         table = self.table(material)
         return None if isinstance(table, TableFile) else table
 
     def fresh(self, place: Place) -> Entry:
-        """Return the code of W and D in plies of a legal position, with the colours of its table.
+        """Return the code of W and D in plies of a legal position, in the colours of its table.
 
         Raises as :meth:`stored` does.
         """
@@ -190,7 +190,7 @@ class Values:
         return value, depth
 
     def loaded(self, table: TableFile) -> "LoadedTable":
-        """Return a plain table loaded into memory; the tables used last stay there."""
+        """Return a plain table loaded into memory, where the most recently used tables stay."""
         from tbgen.store.table_file import LoadedTable
 
         return self._loaded.made(table.layout, lambda: LoadedTable(table))
@@ -198,37 +198,37 @@ class Values:
     def fresh_after(
         self, targets: Sequence["Target"], moves: "Moves"
     ) -> tuple[NDArray[np.int64], TbgenError | None]:
-        """Return the fresh values and depths after zeroing moves, for exits (:data:`FreshValues` of
-        ``tbgen/packed/decoder.py``)."""
+        """Return the fresh values and depths after zeroing moves, and the first error or None: a function as
+        described by :data:`FreshValues` of ``tbgen/packed/decoder.py``."""
         if len(moves) <= _MAX_SINGLES_LOADED:
             return self._fresh_one_by_one(targets, moves)
-        entries, failed = np.full((len(moves), 2), _FAILED, np.int64), None
-        number = np.where(moves[:, 3] < 0, moves[:, 1], len(targets))  # arrays have no en passant positions
-        for target in np.unique(number).tolist():
-            rows = np.flatnonzero(number == target)
+        entries, first_error = np.full((len(moves), 2), _FAILED, np.int64), None
+        numbers = np.where(moves[:, 3] < 0, moves[:, 1], len(targets))  # arrays have no en passant positions
+        for target in np.unique(numbers).tolist():
+            rows = np.flatnonzero(numbers == target)
             try:
                 if target < len(targets) and self._is_for_arrays(targets[target][0], len(rows)):
                     layout, side = targets[target]
                     sides, none = np.full(len(rows), side, np.uint8), np.full(len(rows), NO_SCORE)
-                    found = self.look_up(self.table(layout.material), sides, moves[rows, 2], none)
-                    entries[rows] = np.stack(found, axis=1)
+                    values_and_depths = self.look_up(self.table(layout.material), sides, moves[rows, 2], none)
+                    entries[rows] = np.stack(values_and_depths, axis=1)
                 else:
                     entries[rows], error = self._fresh_one_by_one(targets, moves[rows])
-                    failed = failed or error
+                    first_error = first_error or error
             except TbgenError as error:
-                failed = failed or error.with_traceback(None)
-        return entries, failed
+                first_error = first_error or error.with_traceback(None)
+        return entries, first_error
 
     def _is_for_arrays(self, layout: Layout, count: int) -> bool:
         """Return whether ``count`` positions of a table are looked up together."""
-        most = _MAX_SINGLES if self._loaded.get(layout) is None else _MAX_SINGLES_LOADED
-        return count > most
+        limit = _MAX_SINGLES if self._loaded.get(layout) is None else _MAX_SINGLES_LOADED
+        return count > limit
 
     def _fresh_one_by_one(
         self, targets: Sequence["Target"], moves: "Moves"
     ) -> tuple[NDArray[np.int64], TbgenError | None]:
         """Return what :meth:`fresh_after` does, looking up one position after another."""
-        places, entries, failed = list[Place](), list[tuple[int, int]](), None
+        places, entries, first_error = list[Place](), list[tuple[int, int]](), None
         for _, target, slot, ep_square in moves.tolist():
             layout, side = targets[target]
             places.append(Place(layout, side, Slot(slot), ep_square))
@@ -238,54 +238,54 @@ class Values:
             try:
                 entries.append(self.fresh(place))
             except TbgenError as error:
-                failed = failed or error.with_traceback(None)
+                first_error = first_error or error.with_traceback(None)
                 entries.append(_FAILED)
-        return np.array(entries, np.int64).reshape(-1, 2), failed
+        return np.array(entries, np.int64).reshape(-1, 2), first_error
 
     def stored_of_many(self, states: Sequence[State | TbgenError]) -> list[Goal | TbgenError]:
-        """Return what :meth:`stored` does for each state, or the error; errors among the states stay.
+        """Return what :meth:`stored` does for each state, or the error. Errors among the states are kept.
 
-        States are looked up table by table, so that no table with a large cache is closed in between, and
-        within a table in the order of storage, so that each chunk is decoded once.
+        States are looked up table by table, so that no table with a large cache is closed in between. Within
+        a table they are looked up in the order of storage, so that each chunk is decoded once.
         """
-        found = [state if isinstance(state, TbgenError) else _PLACEHOLDER for state in states]
-        asked = defaultdict[Layout, list[tuple[int, int, State]]](list)
+        goals = [state if isinstance(state, TbgenError) else _PLACEHOLDER for state in states]
+        by_layout = defaultdict[Layout, list[tuple[int, int, State]]](list)
         for place, state in enumerate(states):
             if not isinstance(state, TbgenError):
                 shape, side, slot, ep_square = state.position[:4]
                 part = (ep_square >= 0) << 1 | side
-                asked[shape.layout].append((part << _SLOT_BITS | slot, place, state))
-        for layout, keys in asked.items():
+                by_layout[shape.layout].append((part << _SLOT_BITS | slot, place, state))
+        for layout, keys in by_layout.items():
             self._learn(layout, self.questions_of(state for _, _, state in keys))
             for _, place, state in sorted(keys):
-                found[place] = result_or_error(self.stored, state)
-        return found
+                goals[place] = result_or_error(self.stored, state)
+        return goals
 
     def questions_of(self, states: Iterable[State]) -> Iterator[tuple[Place, int]]:
-        """Yield the questions that :meth:`stored` will ask: places and codes of accrued scores."""
+        """Yield the questions that :meth:`stored` asks about states: places, and codes of accrued scores."""
         for (shape, side, slot, ep_square, score, terminal, castling), accrued in states:
             if not terminal and castling is None:
                 inherits = self._has_layers and accrued != score
                 code = code_of(accrued, shape.swapped) if inherits else NO_SCORE
                 yield Place(shape.layout, side, slot, ep_square), code
 
-    def learn(self, asked: Iterable[tuple[Place, int]]) -> None:
-        """Let packed tables look up several questions together before :meth:`stored` or :meth:`fresh` is
-        called for them.
+    def learn(self, questions: Iterable[tuple[Place, int]]) -> None:
+        """Make packed tables look up several questions together before :meth:`stored` or :meth:`fresh` is
+        called for each.
 
-        :param asked: places and codes of accrued scores, or ``NO_SCORE``.
+        :param questions: places with codes of accrued scores, or with ``NO_SCORE``.
         """
-        questions = defaultdict[Layout, list[tuple[Place, int]]](list)
-        for question in asked:
-            questions[question[0].layout].append(question)
-        for layout, some in questions.items():
-            self._learn(layout, some)
+        by_layout = defaultdict[Layout, list[tuple[Place, int]]](list)
+        for question in questions:
+            by_layout[question[0].layout].append(question)
+        for layout, group in by_layout.items():
+            self._learn(layout, group)
 
-    def _learn(self, layout: Layout, asked: Iterable[tuple[Place, int]]) -> None:
+    def _learn(self, layout: Layout, questions: Iterable[tuple[Place, int]]) -> None:
         """Do what :meth:`learn` does, for one table."""
-        with suppress(TbgenError):  # a single look-up raises it again
+        with suppress(TbgenError):  # a single look-up raises the error again
             self.table(layout.material).learn(
-                (side, slot, code) for (_, side, slot, ep_square), code in asked if ep_square < 0
+                (side, slot, code) for (_, side, slot, ep_square), code in questions if ep_square < 0
             )
 
     def plain_table(self, material: Material) -> TableFile:
@@ -307,7 +307,7 @@ class Values:
         return find_table(self.directories, material.name, self.variant)
 
     def table(self, material: Material) -> AnyTable:
-        """Return a table, which stays open as long as the caller keeps a reference.
+        """Return an open table; it stays open as long as the caller keeps a reference.
 
         :raises MissingTableError: if it has not been built.
         :raises DamagedTableError: if its file cannot be used.

@@ -28,7 +28,7 @@ from tbgen.probe.documents import (
     move_fields,
     points_document,
     position_fields,
-    worth_fields,
+    view_fields,
 )
 from tbgen.probe.moves import RankedMove
 from tbgen.probe.states import ProbeResult
@@ -323,7 +323,7 @@ def _points(value: GScore) -> PointsDocument:
 
 def _view_fields(entry: ViewResult | ViewMove, white: bool) -> dict[str, Any]:
     """Return the value of a position in a view, with its category for the side to move."""
-    return {**worth_fields(entry), "category": ViewCategory.of(entry.points, white)}
+    return {**view_fields(entry), "category": ViewCategory.of(entry.points, white)}
 
 
 def end_fields(position_score: GScore) -> dict[str, Any]:

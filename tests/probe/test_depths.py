@@ -105,8 +105,8 @@ def test_searched_depths_are_those_that_tables_store(
     for board, accrued, full in states:
         _, state = state_of(board, accrued, Variant.R_MOBILITY)
         value = of_gscore(full.value)
-        depth = DepthSearch(packed._values.of).depth(state, value, most=60)
-        again = together.depth(state, value, most=60)
+        depth = DepthSearch(packed._values.of).depth(state, value, max_states=60)
+        again = together.depth(state, value, max_states=60)
         assert depth in (None, full.depth), board.fen()
         assert again in (None, full.depth), board.fen()
         assert depth is None or again is not None  # what it has found out helps
@@ -119,7 +119,7 @@ def test_the_search_ends_where_tables_contradict_each_other(tablebase: Tablebase
     _, state = state_of("1K6/3k3B/8/8/8/8/8/8 w - - 1 1", "-G1.5", Variant.R_MOBILITY)
     for value in ("-G9.5", "G5.5"):
         search = DepthSearch(lambda about: tablebase._values.of(about)._replace(depth=None))
-        assert search.depth(state, of_gscore(GScore(value)), most=50) is None
+        assert search.depth(state, of_gscore(GScore(value)), max_states=50) is None
 
 
 @pytest.mark.parametrize("name", ["KRvKP", *exhaustive(["KQvKR", "KPvKP"])])

@@ -190,7 +190,7 @@ def test_a_layer_that_cannot_be_kept_still_answers(
 
     places: list[Path] = []
     monkeypatch.setattr("tbgen.probe.depths.write_layer", refuse)
-    monkeypatch.setattr("tbgen.probe.depths._OPEN", 0)
+    monkeypatch.setattr("tbgen.probe.depths._MAX_OPEN_LAYERS", 0)
     with open_tablebase(bare, depths=True) as tables:
         assert [tables.probe(BOARD, "G1.5") for _ in range(2)] == [expected] * 2
     (place,) = places
