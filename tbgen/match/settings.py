@@ -276,20 +276,20 @@ def settings_of_toml(path: Path) -> dict[str, Any]:
         raise UsageError(f"{path} is not a TOML file: {error}") from None
     except RecursionError:
         raise UsageError(f"{path} is not an event file: its values are nested too deep") from None
-    return {name.replace("_", "-"): _setting(path, name, value) for name, value in document.items()}
+    return {name.replace("_", "-"): _option_value(path, name, value) for name, value in document.items()}
 
 
-def _setting(path: Path, name: str, value: Any) -> bool | str | list[Any]:
+def _option_value(path: Path, name: str, value: Any) -> bool | str | list[Any]:
     if isinstance(value, bool):
         return value
     if isinstance(value, dict):
-        return list(_pairs(path, name, value))
+        return list(_table_words(path, name, value))
     if isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
-        return [list(_pairs(path, name, each)) for each in value]
+        return [list(_table_words(path, name, each)) for each in value]
     return _text(path, name, value)
 
 
-def _pairs(path: Path, name: str, table: Mapping[str, Any]) -> Iterator[str]:
+def _table_words(path: Path, name: str, table: Mapping[str, Any]) -> Iterator[str]:
     for key, value in table.items():
         if key == "options" and isinstance(value, dict):
             yield from (f"option.{option}={_text(path, option, each)}" for option, each in value.items())

@@ -1,4 +1,4 @@
-"""Values of many positions at once, with any accrued score: the successors of positions with castling rights.
+"""Values of the successors of positions with castling rights: many at once, with any accrued score.
 
 A packed table stores the values with one side to move. The values of the other side, the derived one, follow
 from the values one ply later. In a cell in which all men of the derived side are mobile, its quiet moves stay
@@ -116,9 +116,9 @@ def is_value_fresh(fresh: Codes, ranks: Codes, side: Side, holder: Side, rank: i
 
 
 class TableStates:
-    """Values and depths, from a table in memory, of the positions of a cell with one side to move.
+    """Values and depths from a table in memory, of the positions of a cell with one side to move.
 
-    :param cell: a cell without castling rights; its colours may be those of the table swapped.
+    :param cell: a cell without castling rights. The table may have its colours swapped.
     :param side: the side to move.
     """
 
@@ -187,7 +187,7 @@ def slots_in_table(cell: Cell) -> NDArray[np.int64]:
 
 
 class PackedStates:
-    """Values, from a packed table, of the positions of a cell with one side to move; without depths.
+    """Values from a packed table, without depths, of the positions of a cell with one side to move.
 
     :param cell: a cell in which all men of the side to move are mobile.
     :param fresh: function that returns the fresh values of the positions that a zeroing route leads to.
@@ -199,7 +199,7 @@ class PackedStates:
 
     def __init__(self, file: PackedFile, cell: Cell, side: Side, fresh: Callable[[Route], Block]) -> None:
         self._side, (_, self._swapped) = side, cell.material()
-        self._stored = SIDES[file.side ^ self._swapped]
+        self._stored_side = SIDES[file.side ^ self._swapped]
         frame = frame_of_cell(cell)
         routes = list(routes_of(frame))
         blocks = {route: fresh(route) for route in routes if self._is_needed(cell, route)}
@@ -209,40 +209,40 @@ class PackedStates:
         game = BoundsGame(frame, pool)
         self._ranks = game.ranks()
         self._fresh = [terminal_values(side, self._ranks[side]) for side in SIDES]
-        stored_ranks = self._ranks[self._stored]
+        stored_ranks = self._ranks[self._stored_side]
         slots = np.flatnonzero((stored_ranks >= FIRST_LAYER) & (stored_ranks != NO_RANK))
         value, functions = file.of_stored_side(slots_in_table(cell)[slots])
         self._functions = functions.used()
-        by_capture = game.best_exits(self._stored).value[slots]
-        self._fresh[self._stored][slots] = np.where(value == NONE, by_capture, self._recoloured(value))
+        by_capture = game.best_exits(self._stored_side).value[slots]
+        self._fresh[self._stored_side][slots] = np.where(value == NONE, by_capture, self._recoloured(value))
         self._slots = slots
         self._complete_below = FIRST_LAYER
         """Position rank below which the fresh values of the derived side are complete."""
-        if side != self._stored:
+        if side != self._stored_side:
             self._quiet = QuietMoves(cell, side)
-            self._zeroing = _merit(side, game.best_exits(side).value)
+            self._zeroing_merit = _merit(side, game.best_exits(side).value)
 
     def _is_needed(self, cell: Cell, route: Route) -> bool:
         """Return whether the values after a route are needed: after captures of the stored side and, if the
         derived side is to move, after all zeroing moves of the derived side."""
-        if route.side == self._side != self._stored:
+        if route.side == self._side != self._stored_side:
             return not route.quiet
-        return route.side == self._stored and route.destination.men < cell.men
+        return route.side == self._stored_side and route.destination.men < cell.men
 
     def with_accrued(self, holder: Side, rank: int) -> Block:
         """Return values with an accrued score, into which the position scores are folded."""
-        if self._side == self._stored:
+        if self._side == self._stored_side:
             value = self._of_stored(holder, rank)
         else:
             while self._complete_below < rank:
-                self._derive(self._stored, self._complete_below)
+                self._derive(self._stored_side, self._complete_below)
             value = self._derive(holder, rank)
         return Block(value, np.zeros(len(value), np.uint16))
 
     def _of_stored(self, holder: Side, rank: int) -> Codes:
         """Return the values of :meth:`with_accrued` if the stored side is to move."""
         accrued = GScore(rank, holder == WHITE_TO_MOVE).code
-        side, slots, fresh = self._stored, self._slots, self._fresh[self._stored]
+        side, slots, fresh = self._stored_side, self._slots, self._fresh[self._stored_side]
         code = self._functions.said(Code(255 - accrued if self._swapped else accrued))[self._functions.number]
         code = np.where(code == NONE, accrued, np.where(code == FRESH, fresh[slots], self._recoloured(code)))
         is_fresh = is_value_fresh(fresh[slots], self._ranks[side, slots], side, holder, rank)
@@ -256,12 +256,12 @@ class PackedStates:
         The fresh values of the derived side must be complete for position ranks below ``rank``.
         """
         ranks, fresh = self._ranks[self._side], self._fresh[self._side]
-        after = _merit(self._side, self._of_stored(holder, rank))
-        best = np.maximum(self._quiet.best(after), self._zeroing)
+        quiet_merit = _merit(self._side, self._of_stored(holder, rank))
+        best = np.maximum(self._quiet.best(quiet_merit), self._zeroing_merit)
         value = best if self._side else ~best
         np.copyto(value, fresh, where=(ranks < rank) | (ranks == NO_RANK))
         # The side that has just moved holds the position score.
-        if holder == self._stored and rank == self._complete_below:
+        if holder == self._stored_side and rank == self._complete_below:
             settled = ranks == rank
             fresh[settled] = value[settled]
             self._complete_below += 1
@@ -316,8 +316,8 @@ class RightlessValues:
     def fresh(self, route: Route) -> tuple[Block, bool]:
         """Return the fresh values and depths after a zeroing route, and whether the depths are valid."""
         cell = route.destination
-        large = cell.men > _MAX_LOADED_MEN or self._values.packed_table(cell.material()[0]) is not None
-        if large and cell.size <= _MAX_SINGLES:
+        is_large = cell.men > _MAX_LOADED_MEN or self._values.packed_table(cell.material()[0]) is not None
+        if is_large and cell.size <= _MAX_SINGLES:
             return Block(self._fresh_one_by_one(route), np.zeros(cell.size, np.uint16)), False
         return self._in_memory(route, accrued=False).fresh(), True
 

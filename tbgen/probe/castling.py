@@ -150,7 +150,7 @@ class RightsLayers:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays of accrued scores."""
+        """Size of the arrays of accrued scores in bytes."""
         return sum({id(array): array.nbytes for layer in self.accrued.values() for array in layer}.values())
 
     def goal(self, position: CellPosition, accrued: Code) -> tuple[Code, int | None]:
@@ -203,7 +203,7 @@ class _CastlingExits:
     """Values and depths after all exits of a cell."""
 
     inheriting: dict[Route, PackedStates | TableStates | CellStates] = field(default_factory=dict)
-    """States after each quiet route. They inherit the accrued score, and provide values for any."""
+    """States after each quiet route, with values for every accrued score that they can inherit."""
     fresh: dict[Route, Block] = field(default_factory=dict)
     """Fresh values and depths after each of the other routes."""
     has_depths: bool = True
@@ -323,7 +323,7 @@ class CastlingSolver:
         return exits
 
     def _states_in_cell(self, route: Route, castlings: tuple[Castling, ...]) -> CellStates:
-        """Return the states after a route after which castling rights remain."""
+        """Return the states that a route leads to if castling rights remain."""
         layers = self._layers_of(cell_after(route, castlings))
         return CellStates(layers, route.destination, side_after(route), self._passed_codes(route, castlings))
 

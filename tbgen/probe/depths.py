@@ -35,7 +35,7 @@ _Key = tuple[Path, str]
 
 
 class Layers:
-    """The layers of tables, one file each beside its table. A layer has the states with one accrued score.
+    """The layers of tables, files beside the tables. A layer is all states of a phase with one accrued score.
 
     A missing layer is made, which takes minutes and much memory. If it cannot be written beside its table, it
     is written to a temporary directory.
