@@ -85,7 +85,7 @@ _QUIT_SECONDS: Final = 2.0
 _KILL_SECONDS: Final = 5.0
 """Time after which a killed process counts as terminated."""
 _GRACE_SECONDS: Final = 0.2
-"""Time to wait for a move beyond its limit. A move is late only if its bytes have been read too late."""
+"""Time to wait for a move beyond its limit. A move is late only if its bytes are read after the limit."""
 _EMPTY: Final = "<empty>"
 """The notation of UCI for an empty text."""
 _MESSAGE_PREFIX: Final = b"info string "

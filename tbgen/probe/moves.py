@@ -139,7 +139,7 @@ def check_mark(position: Position) -> str:
 
 
 MOST_STATES: Final = 300
-"""Number of states to expand before giving up. It takes some tenths of a second, packed up to two seconds."""
+"""Number of states to expand before giving up: some tenths of a second, up to two seconds if packed."""
 MOST_PLIES: Final = 300
 """Number of plies to look ahead before giving up. Python's recursion limit allows that many nested calls."""
 
@@ -150,9 +150,9 @@ class DepthSearch:
     """Finds depths in r-mobility by iterative deepening. The bounds of states are kept between searches.
 
     By section 5 of docs/theory.md, the depth of a state is 1 plus the smallest depth among the successors
-    with the same value, or the greatest if the value is worse for the side to move than the accrued score.
-    Whether a depth is at most n depends only on whether the depths of these successors are at most n - 1, so
-    n is raised ply by ply.
+    with the same value. If the value is worse for the side to move than the accrued score, it is 1 plus the
+    greatest of these depths. Whether a depth is at most n depends only on whether the depths of these
+    successors are at most n - 1, so n is raised ply by ply.
 
     :param look_up: function that returns the goal of a state, with a depth of None if none is stored, as
         :meth:`tbgen.probe.values.Values.of` does.
@@ -181,9 +181,9 @@ class DepthSearch:
         node = self._node(position, accrued, value)
         self._remaining_states = max_states
         with suppress(_UnfoundError):
-            while node.lower <= MOST_PLIES:
-                if self._is_within(node, node.lower):
-                    return node.lower
+            while node.lower_bound <= MOST_PLIES:
+                if self._is_within(node, node.lower_bound):
+                    return node.lower_bound
         return None
 
     def depth_of(self, state: State, goal: Goal, max_states: int = MOST_STATES) -> int | None:
@@ -199,11 +199,11 @@ class DepthSearch:
 
         :raises _UnfoundError: if this cannot be determined.
         """
-        if node.unknown is None and node.lower <= plies:
+        if node.unknown is None and node.lower_bound <= plies:
             self._expand(node)
-        if plies < node.lower:
+        if plies < node.lower_bound:
             return False
-        if plies >= node.upper:
+        if plies >= node.upper_bound:
             return True
         is_within = not node.hurries
         for successor in node.unknown or ():
@@ -211,9 +211,9 @@ class DepthSearch:
                 is_within = node.hurries
                 break
         if is_within:
-            node.upper = plies
+            node.upper_bound = plies
         else:
-            node.lower = plies + 1
+            node.lower_bound = plies + 1
         return is_within
 
     def _expand(self, node: "_Node") -> None:
@@ -233,12 +233,12 @@ class DepthSearch:
         stored = [depth for _, depth in equal if depth is not None]
         unknown = node.unknown = [self._node(*state, node.value) for state, depth in equal if depth is None]
         if node.hurries:
-            node.upper = 1 + min(stored, default=inf)
+            node.upper_bound = 1 + min(stored, default=inf)
             # A depth that is not stored is at least 1, because depths of 0 follow from the value.
-            node.lower = int(min(node.upper, 2)) if unknown else int(node.upper)
+            node.lower_bound = int(min(node.upper_bound, 2)) if unknown else int(node.upper_bound)
         else:
-            node.lower = 1 + max(stored, default=1)
-            node.upper = inf if unknown else node.lower
+            node.lower_bound = 1 + max(stored, default=1)
+            node.upper_bound = inf if unknown else node.lower_bound
 
 
 class _UnfoundError(Exception):
@@ -246,12 +246,12 @@ class _UnfoundError(Exception):
 
 
 class _Node:
-    """A state whose depth the table does not store, with the colours of the table.
+    """A state whose depth the table does not store, in the colours of the table.
 
     :param key: layout, side, slot and accrued score of the state.
     :ivar hurries: whether the value is better for the side to move than the accrued score.
-    :ivar lower: lower bound of the depth.
-    :ivar upper: upper bound of the depth.
+    :ivar lower_bound: lower bound of the depth.
+    :ivar upper_bound: upper bound of the depth.
     :ivar unknown: successors with the same value whose depths are not stored; None before expansion.
     """
 
@@ -259,8 +259,8 @@ class _Node:
         self.key, self.value = key, value
         white = key[1] == 0
         self.hurries = merit(value, white) > merit(key[3], white)
-        self.lower = 1
-        self.upper: float = inf
+        self.lower_bound = 1
+        self.upper_bound: float = inf
         self.unknown: list[_Node] | None = None
 
 

@@ -67,7 +67,7 @@ def test_one_engine_that_rests_and_ends_with_the_server(
 
     async def launching(*words: Any) -> Engine:
         engine = await launch(*words)
-        begun.append(engine._root)
+        begun.append(engine._pid)
         return engine
 
     monkeypatch.setattr(Engine, "launch", launching)
