@@ -30,7 +30,7 @@ _FURTHER_WORD: Final = re.compile(r"\w+=|(min|fi|nopgn|nojson)$", re.ASCII)
 _PGN_KEYS: Final = re.compile(
     "(file|notation|append|nodes|seldepth|nps|hashfull|tbhits|pv|timeleft|latency|min|match_line)=|(min|fi)$"
 )
-"""Matches words of ``-pgnout`` that are no file name; a file name, too, may contain an equals sign."""
+"""Matches words of ``-pgnout`` that are no file name. (A file name, too, may contain an equals sign.)"""
 
 _ENGINES: Final = "engines.json"
 

@@ -57,7 +57,7 @@ class Fixture:
 class Schedule:
     """The games of an event, round after round.
 
-    :param points: returns White's points in a finished game.
+    :param points: function that returns White's points in a finished game.
 
     :raises UsageError: if a Swiss tournament has too few players for its rounds.
     :raises MissingExtraError: if the package for Swiss pairings is not installed.
