@@ -30,7 +30,7 @@ from tbgen.board.score import GScore
 from tbgen.board.scoring import EXPONENTIAL, ScoreInterval
 from tbgen.cli.solution import end_picture
 from tbgen.errors import TbgenError, UsageError, quote
-from tbgen.html.diagrams import described
+from tbgen.html.diagrams import board_words
 from tbgen.system.files import write_file
 from tbgen.text import counted, duration
 
@@ -202,7 +202,7 @@ def _shown(number: int, ending: Ending, folder: str) -> Iterator[str]:
     """Yield an ending with its board and the first moves."""
     board, event = chess.Board(ending.fen), ending.event.removeprefix("TCEC_").replace("_-_", ", ")
     yield f"## {number}. {_title(ending)}"
-    yield f"![{described(board)}]({folder}/{number:02}.svg)"
+    yield f"![{board_words(board)}]({folder}/{number:02}.svg)"
     yield (
         f"{event.replace('_', ' ')}, `{ending.fen}`, {'White' if board.turn else 'Black'} to move. On the "
         f"board it was {ending.accrued}, {EXPONENTIAL.text(ending.accrued)} points. {_value_text(ending)} "
@@ -234,7 +234,7 @@ def _picture(ending: Ending) -> str:
     board = chess.Board(ending.fen)
     plan = tuple(PlanMove(chess.Move.from_uci(ply.uci), "", ply.accrued) for ply in ending.line)
     mobile = tuple(map(chess.parse_square, ending.mobile))
-    return end_picture(board, f"{described(board)} {ending.accrued} is {ending.bounds.words}", plan, mobile)
+    return end_picture(board, f"{board_words(board)} {ending.accrued} is {ending.bounds.words}", plan, mobile)
 
 
 def _share(value: GScore) -> float:

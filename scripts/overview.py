@@ -20,7 +20,7 @@ import chess.svg
 from tbgen.board.rules import position_score
 from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
-from tbgen.html.diagrams import described
+from tbgen.html.diagrams import board_words
 from tbgen.report import Report, read_report
 from tbgen.report.highlights import (
     difference_highlights,
@@ -76,7 +76,7 @@ class Page:
         """Add a diagram, kept in a file of this name."""
         board = chess.Board(fen)
         self._diagrams[f"{name}.svg"] = chess.svg.board(board, size=DIAGRAM_SIZE)
-        self.add(f"![{described(board)}]({self._folder.name}/{name}.svg)")
+        self.add(f"![{board_words(board)}]({self._folder.name}/{name}.svg)")
 
     def write(self) -> None:
         """Write all files, and remove diagrams that the page no longer has.

@@ -42,7 +42,7 @@ from tbgen.games.standings.orders import ORDERS, Order
 from tbgen.games.standings.players import Player
 from tbgen.games.standings.tiebreaks import TIEBREAKS, Field, Lead
 from tbgen.games.tagging import Adjudicator, TaggedGame, tag_games
-from tbgen.html.diagrams import described
+from tbgen.html.diagrams import board_words
 from tbgen.probe.tablebase import Tablebase
 from tbgen.system.files import write_file
 from tbgen.text import csv_text, plies
@@ -415,7 +415,7 @@ def _shown(draw: Draw, pictures: dict[str, str]) -> Iterator[str]:
         f"points for White. With best play it is {draw.value} after {plies(len(draw.line))}, "
         f"{_share(draw.value):.4f} points."
     )
-    yield f"![{described(board)}](tcec/{name})"
+    yield f"![{board_words(board)}](tcec/{name})"
     line = board.variation_san(map(chess.Move.from_uci, draw.line))
     yield f"{mover} to move, `{draw.fen}`. {holder} holds the value: {line}"
 

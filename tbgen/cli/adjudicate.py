@@ -16,7 +16,7 @@ from tbgen.cli.solving import SolvingOptions
 from tbgen.cli.streams import fields, print_json, say
 from tbgen.errors import TbgenError, UsageError, printable
 from tbgen.games.outcome import Basis, Outcome
-from tbgen.games.pgn.files import matching
+from tbgen.games.pgn.files import matching_files
 from tbgen.games.pgn.reader import Game, read_games
 from tbgen.games.referee import Arbiter
 from tbgen.games.settings import FiftyMoveRule
@@ -62,7 +62,7 @@ def run(
     text = " ".join(words)
     is_position = is_fen(text) and not Path(words[0]).exists()
     options = AdjudicationOptions(False, requirements, solving, syzygy, 1, referee, directory)
-    names, rule = ([], FiftyMoveRule.IMPROVING) if is_position else (matching(words), None)
+    names, rule = ([], FiftyMoveRule.IMPROVING) if is_position else (matching_files(words), None)
     worst = 0
     with options.adjudicating(names, rule) as work:
         if is_position:
@@ -86,7 +86,7 @@ def _report(game: Game, work: Adjudication, with_line: bool) -> _GameReport:
     """Adjudicate a game."""
     adjudicator, line = work.adjudicator, None
     with work.watch.line:
-        arbiter, outcome = adjudicator.judged(game)
+        arbiter, outcome = adjudicator.judge(game)
     if with_line and outcome.basis is Basis.TABLEBASE:
         try:
             line = adjudicator.tables.line(arbiter.board, outcome.accrued)
@@ -109,7 +109,7 @@ def _solve(work: Adjudication) -> None:
     with work.collecting() as (adjudicator, _):
         for _, game in _games(work):
             with suppress(TbgenError):  # reported when the game is adjudicated again
-                adjudicator.judged(game)
+                adjudicator.judge(game)
 
 
 def _adjudicate_position(text: str, work: Adjudication, with_line: bool, as_json: bool) -> None:

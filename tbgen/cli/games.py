@@ -24,7 +24,7 @@ from tbgen.cli.streams import say
 from tbgen.errors import UsageError
 from tbgen.games.outcome import Outcome
 from tbgen.games.pgn.files import PgnSource, is_stream, reading
-from tbgen.games.settings import FiftyMoveRule, GameOptions, unknown_scoring
+from tbgen.games.settings import FiftyMoveRule, GameOptions, unknown_scoring_sentence
 from tbgen.games.tagging import Adjudicator, TaggedGame, Tally, tag_games
 from tbgen.system.memory import processors
 from tbgen.text import counted, duration, number
@@ -142,7 +142,7 @@ class Adjudication:
     def collecting(self) -> Iterator[tuple[Adjudicator, list[Job]]]:
         """Yield an adjudicator that collects positions to solve, and the list of them; then solve them."""
         collector = Collector(lambda: self.watch.game)
-        adjudicator = replace(self.adjudicator.unsolving(), solver=collector, begin=self.adjudicator.begin)
+        adjudicator = replace(self.adjudicator.solverless(), solver=collector, begin=self.adjudicator.begin)
         yield adjudicator, collector.jobs
         self.watch.work_on(collector.jobs)
 
@@ -202,7 +202,7 @@ class Adjudication:
         self.tally.add(outcome, name)
         unknown, remarks = outcome.settings.unknown_scoring, []
         if unknown is not None:
-            remarks.append(unknown_scoring(unknown))
+            remarks.append(unknown_scoring_sentence(unknown))
         if outcome.unsolvable:
             remarks.append(f"the position cannot be solved: {outcome.unsolvable}")
         for remark in remarks:
@@ -225,7 +225,7 @@ class Adjudication:
 
 
 def _left(source: PgnSource, seconds: float) -> str:
-    if not 0 < source.done <= source.size:
+    if not 0 < source.bytes_read <= source.size:
         return ""
-    share = source.done / source.size
+    share = source.bytes_read / source.size
     return f", {share:.0%} of the file; about {duration(seconds * (1 - share) / share)} left"

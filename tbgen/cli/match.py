@@ -31,7 +31,7 @@ from tbgen.cli.streams import fields, print_json, say
 from tbgen.documents import struct_of
 from tbgen.errors import UsageError, quote
 from tbgen.games.settings import FiftyMoveRule
-from tbgen.games.standings.elo import TestSettings, is_of_test, sprt_settings
+from tbgen.games.standings.elo import TestSettings, is_test_word, sprt_settings
 from tbgen.match.adjudication import DrawRule, Judge, ResignRule, StopRules
 from tbgen.match.foreign import translate
 from tbgen.match.openings import ChessVariant, OpeningSettings
@@ -179,7 +179,7 @@ class EventOptions(OptionGroup):
     draw: Annotated[DrawRule | None, _structs("draw", DrawRule), _names("draw")]
     moves: Annotated[int | None, WholeNumber(0), _names("maxmoves", metavar="N")]
     verify: Annotated[float | None, ParsedParameter("SHARE", _share), Setting("--verify-adjudications")]
-    test: Annotated[TestSettings | None, WordList(sprt_settings, is_of_test), _names("sprt")]
+    test: Annotated[TestSettings | None, WordList(sprt_settings, is_test_word), _names("sprt")]
     interval: Annotated[int | None, WholeNumber(0), _names("ratinginterval", heading="Output", metavar="N")]
     ends: Annotated[int | None, WholeNumber(0), _names("outcomeinterval", metavar="N")]
 

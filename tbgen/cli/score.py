@@ -17,17 +17,17 @@ from tbgen.cli.streams import json_text, say
 from tbgen.errors import UsageError, quote
 from tbgen.extras import MissingExtraError
 from tbgen.games.outcome import RESULTS, Doubt
-from tbgen.games.pgn.files import matching
+from tbgen.games.pgn.files import matching_files
 from tbgen.games.standings import GameRecord, Standings, standings
 from tbgen.games.standings.documents import TcecEvent, document
-from tbgen.games.standings.elo import EloModel, TestSettings, is_of_test, sprt_settings
+from tbgen.games.standings.elo import EloModel, TestSettings, is_test_word, sprt_settings
 from tbgen.games.standings.elo import sprt as check_test
 from tbgen.games.standings.orders import ORDERS
 from tbgen.games.standings.render import comma_separated, markdown, text
 from tbgen.games.standings.table import StandingsTable
 from tbgen.games.standings.tables import KEYS, overview
 from tbgen.games.standings.tables import tables as all_tables
-from tbgen.games.standings.tiebreaks import BALANCES, TIEBREAKS, Lead, names
+from tbgen.games.standings.tiebreaks import BALANCES, TIEBREAKS, Lead, parse_names
 from tbgen.games.standings.tournament import LeftOut
 from tbgen.system.files import make_directory, write_file
 from tbgen.text import counted
@@ -69,9 +69,9 @@ def run(
     *patterns: Annotated[str, Setting(metavar="FILE.pgn...")],
     order: Annotated[str, click.Choice(list(ORDERS)), Setting(metavar="NAME")] = "percent",
     tiebreaks: Annotated[
-        tuple[str, ...] | None, ParsedParameter("NAMES", names, lambda: (*TIEBREAKS, BALANCES))
+        tuple[str, ...] | None, ParsedParameter("NAMES", parse_names, lambda: (*TIEBREAKS, BALANCES))
     ],
-    sprt: Annotated[TestSettings | None, WordList(sprt_settings, is_of_test)],
+    sprt: Annotated[TestSettings | None, WordList(sprt_settings, is_test_word)],
     sprt_model: EloModel | None,
     sprt_player: Annotated[str, Setting(metavar="NAME")] = "",
     pairs: bool,
@@ -152,7 +152,7 @@ def run(
     if sprt is not None:
         model = sprt_model or sprt.model
         check_test([], *sprt.numbers, model=model, pairs=pairs)  # checked before the games are read
-    files = matching(patterns)
+    files = matching_files(patterns)
     if out is not None:
         make_directory(out)  # fails now rather than after the work
     with adjudication.adjudicating(files, trust_tags=not judge_again) as work:
@@ -225,7 +225,7 @@ def _records(work: Adjudication, explorer: str, event: TcecEvent | None) -> Iter
 
 def _remark_on(result: Standings) -> None:
     """Print on stderr which players have no name, and which games are left out."""
-    nameless = sum(game.nameless for game in result.games)
+    nameless = sum(game.nameless_count for game in result.games)
     if nameless:
         say(f"tbgen: {counted(nameless, 'player')} without a name: each counts as a different player")
     if result.left_out.total:

@@ -11,7 +11,7 @@ from tbgen.cli.options import AsJson, Setting, command
 from tbgen.cli.streams import print_json, say
 from tbgen.errors import UsageError
 from tbgen.games.outcome import Basis
-from tbgen.games.pgn.files import is_stream, matching, writing
+from tbgen.games.pgn.files import is_stream, matching_files, writing
 from tbgen.games.tagging import Tally
 from tbgen.system.files import make_directory
 from tbgen.text import counted
@@ -78,7 +78,7 @@ def run(
     """
     if len(names) < 2:
         raise UsageError("name files to tag, and last the one to write; see: tbgen tag --help")
-    sources, target = matching(names[:-1]), names[-1]
+    sources, target = matching_files(names[:-1]), names[-1]
     if json and target == "-":
         raise UsageError("--json prints to standard output, where the games go too: name a file for games")
     outputs = _outputs(sources, target)

@@ -24,8 +24,7 @@ from tbgen.engine.kernels.search import begin, search_root
 from tbgen.engine.scale import MATE, REACH, mate_plies
 from tbgen.engine.table_advice import EngineTables
 from tbgen.engine.workspace import CLOCK_TOLD, DRAWN_WORTH, HISTORY, PLAIN_WORTH, PLIES, SearchWorkspace
-from tbgen.games.settings import PLIES as PLIES_OF_RULE
-from tbgen.games.settings import FiftyMoveRule
+from tbgen.games.settings import FIFTY_MOVE_PLIES, FiftyMoveRule
 
 _POLL_SECONDS: Final = 0.001
 """Interval at which the thread looks for new requests."""
@@ -141,7 +140,7 @@ def _search_values(
     value = lead + np.where(codes < accrued, -plies, np.where(codes > accrued, plies, 0))
     if rule is not FiftyMoveRule.NONE:
         clock = np.maximum(asked[:, columns.CLOCK].astype(np.int64), CLOCK_TOLD)
-        value[(plies + clock >= PLIES_OF_RULE) & (codes != accrued)] = _NO_VALUE
+        value[(plies + clock >= FIFTY_MOVE_PLIES) & (codes != accrued)] = _NO_VALUE
     return value
 
 

@@ -24,7 +24,7 @@ from tbgen.engine.game import Advice, SearchGame
 from tbgen.engine.limits import Timer
 from tbgen.engine.loading import is_ready, load_in_thread, seconds_since, wait_until_loaded
 from tbgen.errors import MissingTableError, TbgenError
-from tbgen.games.settings import PLIES, FiftyMoveRule
+from tbgen.games.settings import FIFTY_MOVE_PLIES, FiftyMoveRule
 from tbgen.packed import tables as asking
 from tbgen.probe.moves import RankedMove
 from tbgen.probe.tablebase import open_tablebase
@@ -382,7 +382,7 @@ def _in_time(game: SearchGame, value: GScore, depth: int | None) -> bool:
     """Return whether a value can be reached before a 50-move rule ends the game."""
     if game.settings.fifty_move_rule is FiftyMoveRule.NONE or value == game.accrued:
         return True
-    return depth is not None and game.clock + depth < PLIES
+    return depth is not None and game.clock + depth < FIFTY_MOVE_PLIES
 
 
 def _least_met(game: SearchGame, moves: Sequence[chess.Move]) -> tuple[chess.Move, ...]:

@@ -1,10 +1,11 @@
-"""The live file of an event: its progress as JSON objects, one in each line, in a file beside the PGN file.
+"""The live file of an event: its progress as JSON objects, one per line, in a file beside the PGN file.
 
-The runner appends to the file and never waits for a reader. The first line is an :class:`EventStart`; its
-``size`` is the size of the PGN file, whose finished games are not repeated here. The lines of games in play
-follow. A new run of the event starts a new file under the same name, and so does a file that has grown too
-long. A last line without a line break is still being written. The runner holds an exclusive ``flock`` on the
-file as long as it runs. docs/match.md describes all fields.
+The runner, the process that runs the event, appends to the file and never waits for a reader. The first line
+is an :class:`EventStart`; its ``size`` is the size of the PGN file, whose finished games are not repeated.
+The lines of games in play follow. A new run of the event replaces the file by a new one of the same name.
+The runner also does so when the file has grown too long. A last line without a line break is still being
+written. The runner holds an exclusive ``flock`` on the file as long as it runs. docs/match.md describes all
+fields.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ from tbgen.system.locks import is_locked
 class Termination(StrEnum):
     """The way in which a run of an event has ended.
 
-    ``gone`` means that the runner terminated without a last line; ``untold``, that no live file can be read,
-    so that only the finished games are available.
+    ``gone`` means that the runner terminated without writing a last line. ``untold`` means that no live file
+    can be read, so that only the finished games are available.
     """
 
     FINISHED = "finished"
@@ -52,9 +53,9 @@ class Participant(Struct, frozen=True):
 class EventStart(Struct, frozen=True, tag_field="type", tag="event"):
     """An event begins or is resumed.
 
-    ``rules`` is ``r`` or ``wg``. ``games`` is the number of games of an encounter, ``total`` that of the
-    event, null if it depends on results, and ``finished`` that of the PGN file, which has ``size`` bytes.
-    ``cutoff`` and ``komi`` are null unless they were chosen.
+    ``rules`` is ``r`` or ``wg``. ``games`` is the number of games of an encounter. ``total`` is the number of
+    games of the event, null if this depends on results. ``finished`` is the number of games in the PGN file,
+    and ``size`` its size in bytes. ``cutoff`` and ``komi`` are null unless they were chosen.
     """
 
     name: str
@@ -105,9 +106,9 @@ class Outset(Struct, frozen=True):
 
 
 class GameLine(Struct, frozen=True, tag_field="type"):
-    """An occurrence in a game.
+    """Something that happens in a game.
 
-    ``time`` is in seconds since the epoch, ``key`` is the tag ``Round`` (round, encounter, game).
+    ``time`` is in seconds since the epoch. ``key`` is the tag ``Round`` (round, encounter, game).
     """
 
     time: float
@@ -131,9 +132,9 @@ class GameStart(PairingLine, frozen=True, tag="started"):
 class Ply(Struct, frozen=True):
     """A move of a game, with the accrued score and the position score after it.
 
-    The comment contains evaluation, depth and time as in the PGN file, or ``book`` for a move of the opening.
-    The line contains the moves that the engine expects, its own first, in UCI notation, separated by spaces;
-    it is empty if the engine has reported none. The position score is empty in older files.
+    ``comment`` contains evaluation, depth and time as in the PGN file, or ``book`` for a move of the opening.
+    ``line`` contains the moves that the engine expects, its own move first, in UCI notation and separated by
+    spaces. It is empty if the engine has reported no line. The position score is empty in older files.
     """
 
     uci: str
@@ -147,7 +148,7 @@ class Ply(Struct, frozen=True):
 class GameMove(GameLine, frozen=True, tag="moved"):
     """A move has been made.
 
-    ``fen`` is the position after the move; ``left`` contains the seconds on the clocks of ``white`` and
+    ``fen`` is the position after the move. ``left`` contains the seconds on the clocks of ``white`` and
     ``black``, null without a clock.
     """
 
@@ -166,8 +167,8 @@ class GameThought(GameLine, frozen=True, tag="thought"):
 class GameEnd(PairingLine, frozen=True, tag="finished"):
     """A game is over and has been written to the PGN file.
 
-    ``value`` is its result, ``finished`` the number of finished games, and ``size`` the size of the PGN file
-    in bytes, both including this game.
+    ``value`` is its result. ``finished`` is the number of finished games and ``size`` the size of the PGN
+    file in bytes, both including this game.
     """
 
     value: str
@@ -177,7 +178,7 @@ class GameEnd(PairingLine, frozen=True, tag="finished"):
 
 
 class EventEnd(Struct, frozen=True, tag_field="type", tag="over"):
-    """The run is over."""
+    """The run of the event is over."""
 
     how: Termination
 
@@ -188,7 +189,7 @@ _decoder: Final = msgspec.json.Decoder(LiveLine)
 
 
 def line_of(line: LiveLine) -> bytes:
-    """Return the bytes of a line in the file."""
+    """Return the bytes of a line in the file, with its line break."""
     return msgspec.json.encode(line) + b"\n"
 
 
@@ -212,7 +213,7 @@ class LiveFile:
         self._file: BinaryIO | None = None
         self._status: os.stat_result | None = None
         self._offset = 0
-        self._unfinished = b""
+        self._incomplete_line = b""
 
     def read(self) -> tuple[bool, Sequence[LiveLine]]:
         """Return whether a new file has begun, and the lines since the last call.
@@ -222,19 +223,19 @@ class LiveFile:
         is_new = False
         with suppress(OSError):  # the file does not exist yet, or has been deleted
             file = self._path.open("rb")
-            before, self._status = self._status, os.fstat(file.fileno())
-            is_new = before is None or not os.path.samestat(before, self._status)
+            old_status, self._status = self._status, os.fstat(file.fileno())
+            is_new = old_status is None or not os.path.samestat(old_status, self._status)
             if is_new:
-                self._offset, self._unfinished = 0, b""
-            self.close()  # only now, so that a new file cannot get the inode number of the old one
+                self._offset, self._incomplete_line = 0, b""
+            self.close()  # as late as this, so that a new file cannot get the inode number of the old one
             self._file = file
         if self._file is None or self._file.closed:
             return False, ()
         self._file.seek(self._offset)
-        read = self._file.read()
-        self._offset += len(read)
+        data = self._file.read()
+        self._offset += len(data)
         close_for_rename(self._file)
-        *complete, self._unfinished = (self._unfinished + read).split(b"\n")
+        *complete, self._incomplete_line = (self._incomplete_line + data).split(b"\n")
         lines: list[LiveLine] = []
         for line in complete:
             with suppress(msgspec.MsgspecError, UnicodeError, RecursionError):

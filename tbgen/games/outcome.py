@@ -1,4 +1,4 @@
-"""Outcomes: the result of a game, its basis and its doubts, as arbiter, tags and standings share them."""
+"""The outcome of a game: result, basis and doubts, as used by the arbiter, tags and standings."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tbgen.games.settings import GameSettings
 class Doubt(StrEnum):
     """A contradiction within a game, or a sign that a part of it is missing.
 
-    The value of a doubt is its name in the tag ``RMobilityDoubts`` and in JSON. Most of them have occurred in
-    the archive of TCEC (https://github.com/TCEC-Chess/tcecgames, issues 5, 18, 25, 26 and 51; read in June
-    2026).
+    The value of a doubt is its name in the tag ``RMobilityDoubts`` and in JSON. Most doubts have occurred
+    in the archive of TCEC (https://github.com/TCEC-Chess/tcecgames, issues 5, 18, 25, 26 and 51; read in
+    June 2026).
     """
 
     TRUNCATED = "truncated"
@@ -38,7 +38,7 @@ class Doubt(StrEnum):
 
     @property
     def sentence(self) -> str:
-        """A sentence on what is wrong, and on what counts nevertheless."""
+        """A sentence that states the problem, and what counts nevertheless."""
         return _SENTENCES[self]
 
     @property
@@ -47,12 +47,12 @@ class Doubt(StrEnum):
         return self in (Doubt.EN_PASSANT, Doubt.SEVENTH_FIELD)
 
     def arises_in(self, variant: Variant) -> bool:
-        """Return whether the doubt exists in a variant: without resets, a seventh field always counts."""
+        """Return whether the doubt exists in a variant. Without resets, a seventh field always counts."""
         return self is not Doubt.SEVENTH_FIELD or variant.is_reset_by(True)
 
 
 _SENTENCES: Final = {
-    Doubt.TRUNCATED: "the last moves are missing; the tag Result counts, and of a draw the score accrued "
+    Doubt.TRUNCATED: "the last moves are missing; the tag Result counts, and for a draw the score accrued "
     "by then",
     Doubt.UNCLOSED_COMMENT: "a comment has no closing brace; nothing after its opening brace is read",
     Doubt.RESULT: "the result after the moves is missing, or differs from the tag Result; the tag counts, "
@@ -62,7 +62,7 @@ _SENTENCES: Final = {
     Doubt.BOTH_FORFEIT: "both sides have lost (0-0), which no score expresses; the accrued score counts as "
     "played, and standings leave the game out",
     Doubt.CASTLING: "0-0 at the end is castling, or means that both sides have lost; it counts as castling",
-    Doubt.FINAL_POSITION: "the result is not that of the mate or stalemate on the board, which counts",
+    Doubt.FINAL_POSITION: "the result contradicts the mate or stalemate on the board, which counts",
     Doubt.PLY_COUNT: "the tag PlyCount is not the number of plies; the moves count",
     Doubt.STRAY_TEXT: "the text after the result is neither a move nor a comment; it does not count",
     Doubt.DUPLICATE_TAG: "a tag occurs twice with different values; the first counts",
@@ -74,11 +74,11 @@ _SENTENCES: Final = {
 }
 
 RESULTS: Final = {"1-0": 2, "1/2-1/2": 1, "0-1": 0}
-"""The classical results of finished games, with White's half points."""
+"""White's half points by classical result, for all results of finished games."""
 
 
 class Basis(StrEnum):
-    """The grounds of a result; the value is that of the tag ``RMobilityBasis``."""
+    """The grounds of a result. The value of a member is its text in the tag ``RMobilityBasis``."""
 
     MATE = "mate"
     STALEMATE = "stalemate"
@@ -89,11 +89,11 @@ class Basis(StrEnum):
     TABLEBASE = "tablebase"
     """Best play of both sides from the position and the accrued score in which the game stopped."""
     SYZYGY = "syzygy"
-    """A forced mate from the final position, by Syzygy files where no table contains it."""
+    """A forced mate from the final position, which no table contains, by Syzygy files."""
     SOLVED = "solved"
-    """Best play from the final position, by solving it where no table contains it."""
+    """Best play from the final position, which no table contains, by solving that position."""
     BOUNDED = "bounded"
-    """Best play leads to a score in a proved interval, whose scores all have the same points."""
+    """Best play leads to a score in a proved interval. All scores of the interval have the same points."""
     TIME_FORFEIT = "time forfeit"
     ILLEGAL_MOVE = "illegal move"
     ABANDONED = "abandoned"
@@ -103,16 +103,16 @@ class Basis(StrEnum):
     ADJUDICATION = "adjudication"
     """An arbiter, a tablebase or the engines' evaluations awarded the win, which may be a cursed win."""
     FORFEIT = "forfeit"
-    """A win off the board in another or an unknown way, or one that the texts contradict.
+    """A win off the board for another or unknown cause, or a win that texts in the PGN contradict.
 
     tbgen 0.1 used this basis for all wins off the board."""
     PLAYED = "played"
-    """The accrued score of a game that stopped where no table can contain the position and solving has not
-    proved its points: not proven."""
+    """Not proven: the accrued score of a game that stopped in a position that no table can contain. Solving
+    has not proved its points."""
     TABLE_MISSING = "table missing"
-    """The accrued score of a game that stopped where the table of the position is missing: not proven."""
+    """Not proven: the accrued score of a game that stopped in a position whose table is missing."""
     NEAREST_BOUND = "nearest bound"
-    """The bound of a proved interval nearest to the accrued score, which lies outside: not proven."""
+    """Not proven: the accrued score is outside a proved interval, so the nearest bound counts."""
 
     @property
     def final(self) -> bool:
@@ -127,7 +127,7 @@ class Basis(StrEnum):
 
     @property
     def best_play(self) -> bool:
-        """Whether the result is proved to be that of best play from where the game stopped."""
+        """Whether the result is proved to be the one that best play from the final position reaches."""
         return self in (Basis.TABLEBASE, Basis.SYZYGY, Basis.SOLVED, Basis.BOUNDED)
 
     @property
@@ -144,15 +144,15 @@ class Outcome:
     :ivar basis: the grounds of the result.
     :ivar accrued: the accrued score at the end of the game.
     :ivar settings: rules and scoring of the game.
-    :ivar depth: number of plies until the accrued score is the value, by tables or a solution; None if
-        unavailable.
-    :ivar ending: the ending by the game's PGN, one printable line; empty for none.
+    :ivar depth: number of plies until the accrued score equals the value, from tables or a solution; None
+        if unavailable.
+    :ivar ending: the ending as the game's PGN states it, one printable line; empty for none.
     :ivar recorded: the classical result in the game's PGN.
     :ivar missing: the error about a missing table that would give the exact result; None if the points are
         proved.
     :ivar bounds: proved bounds of the value that are not exact; None for none.
-    :ivar missing_syzygy: the name of a missing Syzygy file that would give more; empty if no file is missing
-        or none was asked for.
+    :ivar missing_syzygy: the name of a missing Syzygy file that could prove more; empty if no file is missing
+        or Syzygy files were not used.
     :ivar doubts: the doubts about the game.
     :ivar unsolvable: the reason why the position cannot be solved, if solving was tried; otherwise empty.
     """
@@ -189,7 +189,7 @@ class Outcome:
 
     @property
     def lacks(self) -> list[str]:
-        """Sentences on the missing table and the missing Syzygy file that would give more."""
+        """Sentences on the missing table and the missing Syzygy file that could prove more."""
         file = self.missing_syzygy
         return [str(self.missing)] * (self.missing is not None) + [f"Syzygy file {file} is missing"] * bool(
             file
@@ -197,36 +197,38 @@ class Outcome:
 
     @property
     def interval(self) -> ScoreInterval:
-        """The interval of scores that the result may have: the value if it is proved, all without bounds."""
+        """The scores that the result may have: those within the bounds. Without bounds, the interval is the
+        value if it is proved, else all scores."""
         if self.bounds is not None:
             return self.bounds
         return ScoreInterval(self.value, self.value) if self.proven else ANYTHING
 
     def narrowed(self, bounds: ScoreInterval, basis: Basis, depth: int | None = None) -> Outcome:
-        """Return the outcome, which is not proved, with its interval narrowed to proved bounds.
+        """Return this outcome, which must not be proved yet, with its interval narrowed to proved bounds.
 
         :param basis: basis of the result if the bounds make it exact.
-        :param depth: depth of the result in this case.
+        :param depth: depth of the result if the bounds make it exact.
 
         :raises TbgenError: if the bounds contradict the interval so far.
         """
         try:
-            both = self.interval.within(bounds)
+            common = self.interval.within(bounds)
         except ValueError as error:
             raise TbgenError(
                 f"proofs of a result contradict each other ({error}): "
                 "a Syzygy file, a stored result or a tag is wrong"
             ) from None
-        if both.exact:
-            return replace(self, value=both.lower, basis=basis, depth=depth, missing=None, bounds=None)
-        if both == ANYTHING:
+        if common.exact:
+            return replace(self, value=common.lower, basis=basis, depth=depth, missing=None, bounds=None)
+        if common == ANYTHING:
             return self
-        return replace(self, bounds=both).scored_by(self.settings.scoring)
+        return replace(self, bounds=common).scored_by(self.settings.scoring)
 
     def scored_by(self, scoring: Scoring) -> Outcome:
-        """Return the outcome by another scoring, by which its bounds may determine the points, or cease to.
+        """Return the outcome by another scoring.
 
-        The result is the score within the bounds that is nearest to the accrued score.
+        Bounds may determine the points by one scoring but not by another. If the outcome has bounds, the
+        result is the score within them that is nearest to the accrued score.
         """
         outcome = replace(self, settings=replace(self.settings, scoring=scoring))
         if self.bounds is None:

@@ -26,12 +26,12 @@ from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import Tablebase
 
 NO_ACCRUED_SCORE: Final = GScore(436, True)
-"""G218.0, by which cuteRMob writes that no score has accrued."""
+"""G218.0, which cuteRMob writes if no score has accrued."""
 
 _MAX_OCCURRENCES: Final = 3
-"""Number of occurrences of a position that ends the game."""
+"""Number of occurrences of a position at which repetition ends the game."""
 _FREE_KING_RANK: Final = GScore(17, True).rank
-"""Rank of G8.5: that of a bare king away from the edges and from the other king."""
+"""Rank of G8.5, the position score if a bare king to move has all its eight moves."""
 
 
 class PlayedPosition(NamedTuple):
@@ -43,7 +43,7 @@ class PlayedPosition(NamedTuple):
     clock: int
     """Number of plies since the last progress, by the 50-move rule."""
     free_kings: bool
-    """Whether only kings remain and the one to move has all his eight moves."""
+    """Whether only kings remain and the king to move has all its eight moves."""
     occurrences: int
     """Number of occurrences of the position so far, this one included."""
 
@@ -54,20 +54,20 @@ class Arbiter:
     The rules are those of the TCEC wiki and of cuteRMob; docs/referee.md says where they differ.
 
     After mate or stalemate no move can be made. After any other end further moves are accepted, because real
-    games continue after a repetition that nobody claims; the result is then that of the current position.
+    games continue after a repetition that nobody claims. The result is then the one in the current position.
 
     >>> arbiter = Arbiter("7k/8/6K1/8/8/8/8/R7 w - - 99 80 G5.0")
     >>> arbiter.push_uci("a1a8")
     >>> print(arbiter.accrued, arbiter.clock, arbiter.outcome.basis)
     G0.0 0 mate
 
-    :param start: FEN of six fields with the accrued score as an optional seventh, or a board, whose moves so
-        far count as moves of the game. The seventh field is ignored if the halfmove clock is 0 or an en
-        passant capture is legal, except in whole-game mobility. Without it, counting starts at the first
-        position.
-    :param accrued: the accrued score of the position, or its text. It replaces a seventh field and the moves
-        of a board: the game then begins with the current position. :data:`tbgen.board.rules.FRESH` stands for
-        the position score.
+    :param start: FEN of six fields with the accrued score as an optional seventh field, or a board. The moves
+        made on a board count as moves of the game. The seventh field is ignored if the halfmove clock is 0 or
+        an en passant capture is legal, except in whole-game mobility. Without an accrued score, counting
+        starts at the first position.
+    :param accrued: the accrued score of the position, or its text. It replaces a seventh field. It also
+        discards the moves of a board, so that the game begins with the current position.
+        :data:`tbgen.board.rules.FRESH` means the position score.
     :param rules: the variant: ``r``, or ``wg`` for whole-game mobility, in which nothing resets the accrued
         score.
     :param fifty_move_rule: the 50-move rule, or its name.
@@ -92,10 +92,10 @@ class Arbiter:
         rule = FiftyMoveRule(fifty_move_rule)
         limit = parse_cutoff(cutoff) if isinstance(cutoff, str) else cutoff
         settings = GameOptions(Variant.parse(rules), rule, limit, bare_kings).settings({})
-        board, before = read_chess(start, accrued, settings.variant)
+        board, start_accrued = read_chess(start, accrued, settings.variant)
         history = board.move_stack if accrued is None else []
         just_reset = settings.variant.is_reset_by(board.has_legal_en_passant())
-        accrued_before = None if isinstance(before, Fresh) or just_reset else before
+        accrued_before = None if isinstance(start_accrued, Fresh) or just_reset else start_accrued
         self._begin(board.root() if history else board, accrued_before, settings)
         for move in history:
             if not self._board.is_legal(move):
@@ -114,17 +114,17 @@ class Arbiter:
         arbiter._begin(start.board, start.accrued_in(settings.variant), settings)
         return arbiter
 
-    def _begin(self, board: chess.Board, before: GScore | None, settings: GameSettings) -> None:
-        """Begin with a position and the score accrued before it; None if no score had accrued."""
+    def _begin(self, board: chess.Board, accrued_before: GScore | None, settings: GameSettings) -> None:
+        """Begin with a position and the score accrued before the position, None if none had accrued."""
         validate(board)
         self.settings = settings
-        """The rules of the game; of its scoring, only the cutoff matters here."""
+        """The rules of the game. The arbiter uses only the cutoff of the scoring."""
         self._rule = settings.fifty_move_rule
         self._board = board.copy(stack=False)
         self._occurrences: Counter[tuple[int, ...]] = Counter()
         self._keys: list[tuple[int, ...]] = []
         self._plies: list[PlayedPosition] = []
-        self._add(*self._first(before))
+        self._record_position(*self._start_scores(accrued_before))
 
     def __repr__(self) -> str:
         return f"<Arbiter of {self._board.fen()} accrued {self.accrued}, clock {self.clock}>"
@@ -136,7 +136,7 @@ class Arbiter:
 
     @property
     def moves(self) -> tuple[chess.Move, ...]:
-        """The moves made so far, including those of a start board."""
+        """The moves made so far, including the moves of a start board."""
         return tuple(self._board.move_stack)
 
     @property
@@ -194,7 +194,7 @@ class Arbiter:
         """
         if self._board.is_legal(move):
             self._push(move)
-        else:  # it may be castling in the other notation, of chess or Chess960
+        else:  # the move may be castling in the other notation, that of chess or Chess960
             self.push_uci(move.uci())
 
     def pop(self) -> chess.Move:
@@ -207,13 +207,13 @@ class Arbiter:
         key = self._keys.pop()
         self._occurrences[key] -= 1
         if not self._occurrences[key]:
-            del self._occurrences[key]  # a search visits millions of positions
+            del self._occurrences[key]  # otherwise a search would fill memory with millions of positions
         return move
 
-    def _first(self, accrued: GScore | None) -> tuple[GScore, GScore, int]:
+    def _start_scores(self, accrued: GScore | None) -> tuple[GScore, GScore, int]:
         """Return position score, accrued score and clock of the start position.
 
-        :param accrued: the score accrued before the start position, None for none.
+        :param accrued: the score accrued before the start position; None if none had accrued.
         """
         board = self._board
         score = position_score(board)
@@ -239,21 +239,21 @@ class Arbiter:
 
     def _push(self, move: chess.Move) -> None:
         """Make a legal move."""
-        board, before = self._board, self._plies[-1]
+        board, previous = self._board, self._plies[-1]
         zeroing = board.is_zeroing(move)
         board.push(move)
         score = position_score(board)
-        accrued, clock = before.accrued, 0 if zeroing else before.clock + 1
+        accrued, clock = previous.accrued, 0 if zeroing else previous.clock + 1
         if self.settings.variant.is_reset_by(zeroing):
             accrued = score
         elif score.rank < accrued.rank and self._rule.counts(clock, score.rank < 2):
             accrued = score
             if self._rule.is_progress(score, self.settings.scoring.cutoff):
                 clock = 0
-        self._add(score, accrued, clock)
+        self._record_position(score, accrued, clock)
 
-    def _add(self, score: GScore, accrued: GScore, clock: int) -> None:
-        """Record the current position."""
+    def _record_position(self, score: GScore, accrued: GScore, clock: int) -> None:
+        """Append the scores and counters of the current position."""
         board = self._board
         free_kings = score.rank == _FREE_KING_RANK and board.occupied == board.kings
         en_passant = board.ep_square if board.ep_square is not None and board.has_legal_en_passant() else -1
@@ -274,7 +274,7 @@ class StateSolver(Protocol):
     def solve(
         self, board: chess.Board, accrued: GScore, tables: Tablebase, suffice: SufficiencyTest, /
     ) -> ProvedValue | None:
-        """Return the proved value or bounds of a state, None if nothing is proved.
+        """Return the proved value or bounds of a state; None if nothing is proved.
 
         :param suffice: returns whether bounds are narrow enough.
 
@@ -285,8 +285,8 @@ class StateSolver(Protocol):
 def replay(game: Game, options: GameOptions) -> Arbiter:
     """Return the arbiter of a game after its last move.
 
-    If the variant has resets, the arbiter replays only the moves since the last one: no earlier position can
-    recur, and the accrued score and all counters start again there.
+    If the variant has resets, the arbiter replays only the moves since the last reset. Positions before a
+    reset cannot recur, and the accrued score and all counters start again at the reset.
 
     :raises UsageError: if the game is broken, or a tag has an invalid value.
     """
@@ -322,29 +322,31 @@ def adjudicate(
     The first of these that applies determines the outcome:
 
     1. mate or stalemate;
-    2. a loss off the board, since a player who loses on time has not claimed a repetition;
+    2. a loss off the board (before case 3, because a player who loses on time has not claimed a repetition);
     3. another end on the board;
     4. an adjudicated win;
-    5. best play from here, for draws of any kind and unfinished games: V(P, A) of docs/theory.md, by tables,
-       else a forced mate by Syzygy files, else by the solver, which may also prove the points alone;
-    6. the accrued score as played, or the score nearest to it within proved bounds.
+    5. best play from the current position, for draws of any kind and unfinished games: the value V(P, A) of
+       docs/theory.md by tables, else a forced mate by Syzygy files, else the value by the solver, which may
+       also prove only the points;
+    6. the accrued score, or the score nearest to it within proved bounds.
 
-    The final position of a truncated game is unknown: unless somebody has won it, it stands as played. So
-    does a game that both sides have lost by forfeit.
+    The final position of a truncated game is unknown, so its accrued score counts unless somebody has won off
+    the board. The accrued score also counts in a game that both sides have lost by forfeit.
 
-    :param game: the game's arbiter; or a FEN or a board with the moves made so far, which is refereed as by
-        ``Arbiter(game)``, with the rules of the tables.
+    :param game: the game's arbiter, a FEN, or a board with the moves made so far. A FEN or a board is
+        refereed by ``Arbiter(game)``, under the rules of the tables.
     :param tables: tables of the arbiter's variant; None for none.
     :param ending: the ending off the board (:attr:`tbgen.games.pgn.reader.Game.ending`).
     :param recorded: the classical result in the game's PGN.
     :param syzygy: Syzygy files, for positions that no table contains.
     :param doubts: the doubts about the game (:attr:`tbgen.games.pgn.reader.Game.doubts`).
-    :param solver: solver of positions that no table contains, which uses the tables; for r-mobility only.
-    :param require_tables: raise the error about a missing table instead of letting the score stand as played.
-    :param require_proof: also raise an error if no table can contain the position and nothing proves it.
+    :param solver: solver of positions that no table contains, for r-mobility only. It uses the tables.
+    :param require_tables: whether a missing table is an error; if not, the accrued score counts as played.
+    :param require_proof: whether it is also an error if no table can contain the position and nothing proves
+        the result.
 
     :raises MissingTableError: if a table is missing and required, and nothing else proves the points.
-    :raises UnprovenError: if a proof is required but not found, and no table can contain the position, or the
+    :raises UnprovenError: if a proof is required but not found: no table can contain the position, or the
         game is truncated or lost by both sides.
     :raises DamagedTableError: if a table's file cannot be used.
     :raises ValueError: if the tables are of another variant, or are required but missing; or if a solver is
@@ -367,18 +369,18 @@ def adjudicate(
         arbiter.accrued, Basis.PLAYED, arbiter.accrued, settings, None, text, recorded, doubts=doubts
     )
     if outcome.truncated:
-        basis = None  # the game continued from there
+        basis = None  # the real game continued
     if basis is not None and (basis.final or cause is None or cause is Basis.ADJUDICATION):
-        return replace(outcome, basis=basis)  # it is over on the board
+        return replace(outcome, basis=basis)  # the game is over on the board
     if cause is not None and winner is not None:
         return replace(outcome, value=GScore(0, winner), basis=cause)
     if outcome.beyond_proof:
         if require_proof:
             raise UnprovenError(f"nothing can prove the result: {outcome.beyond_proof}")
         return outcome
-    board, lack = arbiter.board, None
+    board, failure = arbiter.board, None
     if tables is not None:
-        outcome, lack = _probe(outcome, board, tables)
+        outcome, failure = _probe(outcome, board, tables)
     if syzygy is not None and not outcome.proven:
         outcome = outcome.narrowed(syzygy.winner(board).bounds, Basis.SYZYGY)
     if solver is not None and tables is not None and not outcome.proven:
@@ -387,29 +389,29 @@ def adjudicate(
         return outcome
     if syzygy is not None:
         outcome = replace(outcome, missing_syzygy=syzygy.missing(board))
-    if isinstance(lack, MissingTableError):
+    if isinstance(failure, MissingTableError):
         if require_tables or require_proof:
-            raise lack
+            raise failure
     elif require_proof:
         solvable = solver is None and outcome.settings.variant is Variant.R_MOBILITY
         remedy = f"{'try --solve, or ' if solvable else ''}omit --require-proof"
-        raise UnprovenError(f"no table can prove the result: {lack}{_note(outcome, solver)}; {remedy}")
+        raise UnprovenError(f"no table can prove the result: {failure}{_note(outcome, solver)}; {remedy}")
     return outcome
 
 
 def _probe(
     outcome: Outcome, board: chess.Board, tables: Tablebase
 ) -> tuple[Outcome, MissingTableError | UsageError | None]:
-    """Return the outcome of a stopped game by tables, and the error if they do not contain it."""
+    """Return the outcome of a stopped game by tables, and the error if no table has its position."""
     try:
-        found = tables.probe(board, outcome.accrued)
+        result = tables.probe(board, outcome.accrued)
     except (UsageError, MissingTableError) as error:
-        # Its traceback would keep the board in memory for as long as the outcome.
-        lack = error.with_traceback(None)
-        if isinstance(lack, MissingTableError):
-            outcome = replace(outcome, basis=Basis.TABLE_MISSING, missing=lack)
-        return outcome, lack
-    return replace(outcome, value=found.value, basis=Basis.TABLEBASE, depth=found.depth), None
+        # The traceback of the error would keep the board in memory for as long as the outcome.
+        failure = error.with_traceback(None)
+        if isinstance(failure, MissingTableError):
+            outcome = replace(outcome, basis=Basis.TABLE_MISSING, missing=failure)
+        return outcome, failure
+    return replace(outcome, value=result.value, basis=Basis.TABLEBASE, depth=result.depth), None
 
 
 def _solve(outcome: Outcome, board: chess.Board, tables: Tablebase, solver: StateSolver) -> Outcome:
@@ -425,7 +427,7 @@ def _solve(outcome: Outcome, board: chess.Board, tables: Tablebase, solver: Stat
 
 
 def _note(outcome: Outcome, solver: StateSolver | None) -> str:
-    """Return the end of a sentence on an unproved result: why Syzygy files and solving have not proved it."""
+    """Return the end of a sentence on an unproved result: why Syzygy files and solving do not prove it."""
     file = outcome.missing_syzygy
     notes = [f"; Syzygy file {file} is missing"] if file else []
     if outcome.unsolvable:
@@ -439,10 +441,10 @@ def _note(outcome: Outcome, solver: StateSolver | None) -> str:
 
 def _since_reset(game: Game) -> tuple[Fen, list[chess.Move]]:
     """Return the position after the last zeroing move, or the start position, and the moves from there."""
-    quiet = game.board.halfmove_clock
-    if len(game.moves) <= quiet:
+    quiet_plies = game.board.halfmove_clock
+    if len(game.moves) <= quiet_plies:
         return game.start, game.moves
-    board = game.board.copy(stack=quiet + 1)
-    for _ in range(quiet):
+    board = game.board.copy(stack=quiet_plies + 1)
+    for _ in range(quiet_plies):
         board.pop()
-    return Fen(board, None), game.moves[len(game.moves) - quiet :]
+    return Fen(board, None), game.moves[len(game.moves) - quiet_plies :]

@@ -13,8 +13,8 @@ from tbgen.board.variant import Variant
 from tbgen.errors import NamedChoice, UsageError, quote
 from tbgen.games.pgn import tags
 
-PLIES: Final = 100
-"""Number of plies without progress at which the rule ends a game."""
+FIFTY_MOVE_PLIES: Final = 100
+"""Number of plies without progress at which the 50-move rule ends a game."""
 
 
 class FiftyMoveRule(NamedChoice, what="a 50-move rule"):
@@ -33,13 +33,13 @@ class FiftyMoveRule(NamedChoice, what="a 50-move rule"):
 
     @property
     def bare_kings_end(self) -> bool:
-        """Whether bare kings end a game under this rule, as in cuteRMob, but not in the TCEC wiki."""
+        """Whether bare kings end a game under this rule. They do in cuteRMob, but not by the TCEC wiki."""
         return self in (FiftyMoveRule.IMPROVING, FiftyMoveRule.CUTERMOB_LEGACY)
 
-    def is_progress(self, improved: GScore, cutoff: GScore) -> bool:
+    def is_progress(self, accrued: GScore, cutoff: GScore) -> bool:
         """Return whether an accrued score that has just improved resets the counter."""
         limit = OTB_CUTOFF if self is FiftyMoveRule.OTB else cutoff
-        return self in (FiftyMoveRule.IMPROVING, FiftyMoveRule.OTB) and improved.rank < limit.rank
+        return self in (FiftyMoveRule.IMPROVING, FiftyMoveRule.OTB) and accrued.rank < limit.rank
 
     def counts(self, clock: int, terminal: bool) -> bool:
         """Return whether the score of a position counts.
@@ -47,12 +47,12 @@ class FiftyMoveRule(NamedChoice, what="a 50-move rule"):
         :param clock: number of plies without progress up to the position.
         :param terminal: whether the position is mate or stalemate.
         """
-        last = terminal if self is FiftyMoveRule.LEGACY else self is not FiftyMoveRule.CUTERMOB_LEGACY
-        return clock < PLIES or last
+        last_counts = terminal if self is FiftyMoveRule.LEGACY else self is not FiftyMoveRule.CUTERMOB_LEGACY
+        return clock < FIFTY_MOVE_PLIES or last_counts
 
     def ends(self, clock: int) -> bool:
-        """Return whether the rule ends the game."""
-        return self is not FiftyMoveRule.NONE and clock >= PLIES
+        """Return whether the rule ends the game after ``clock`` plies without progress."""
+        return self is not FiftyMoveRule.NONE and clock >= FIFTY_MOVE_PLIES
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +62,9 @@ class GameSettings:
     :ivar variant: r-mobility or whole-game mobility.
     :ivar fifty_move_rule: the 50-move rule of the game.
     :ivar bare_kings: whether bare kings with all their moves end the game.
-    :ivar scoring: the scoring; by the rule ``improving``, only scores below its cutoff are progress.
-    :ivar unknown_scoring: the name in the game's tag if no scoring has this name, so that the game is scored
-        exponentially; otherwise None.
+    :ivar scoring: the scoring. Under the rule ``improving``, only scores below its cutoff are progress.
+    :ivar unknown_scoring: the name in the game's tag if no scoring has this name, otherwise None. A game with
+        such a tag is scored exponentially.
     """
 
     variant: Variant
@@ -80,58 +80,59 @@ class GameOptions:
 
     variant: Variant
     fifty_move_rule: FiftyMoveRule | None = None
-    """The 50-move rule; None for that of the game's tag, else ``improving`` if cuteRMob used it, else
-    ``legacy``."""
+    """The 50-move rule. None means the rule in the game's tag; without a tag, ``improving`` if the tags show
+    that cuteRMob used this rule, else ``legacy``."""
     cutoff: GScore | None = None
-    """The cutoff; None for that of the tag ``RMobilityCutoff``, else G6.0."""
+    """The cutoff. None means the value of the tag ``RMobilityCutoff``, else G6.0."""
     bare_kings: bool | None = None
-    """Whether bare kings end games; None if the 50-move rule decides, yes with cuteRMob's tag ``Legacy``."""
+    """Whether bare kings end games. None means that they do if the game has cuteRMob's tag ``Legacy``, or if
+    its 50-move rule says so."""
     scheme: Scheme | None = None
-    """The scheme; None for that of the tag ``RMobilityScoring``, else exponential."""
+    """The scheme. None means the value of the tag ``RMobilityScoring``, else exponential."""
     komi: Komi | None = None
-    """The komi of games without a tag ``Komi``; None for G5.75."""
+    """The komi of games without a tag ``Komi``. None means G5.75."""
 
     @property
     def fixed(self) -> bool:
-        """Whether the options replace rules of the games' tags."""
+        """Whether the options override rules in the games' tags."""
         return self.fifty_move_rule is not None or self.bare_kings is not None
 
     def settings(self, game: Mapping[str, str]) -> GameSettings:
-        """Return the settings of a game, the same object for the same values.
+        """Return the settings of a game. Equal options and tags give the same object.
 
         :param game: the tags of the game.
         :raises UsageError: if a tag has an invalid value, or the scoring allows no full points.
         """
-        own, shared = tags.RESULT[self.variant], tags.R  # cuteRMob's tags apply to both variants
-        rule = game.get(own.fifty_moves, game.get(shared.fifty_moves))
-        cutoff = game.get(own.cutoff, game.get(shared.cutoff))
-        scoring = game.get(own.scoring, game.get(shared.scoring))
+        names, shared = tags.RESULT[self.variant], tags.R_MOBILITY  # cuteRMob's tags apply to both variants
+        rule = game.get(names.fifty_moves, game.get(shared.fifty_moves))
+        cutoff = game.get(names.cutoff, game.get(shared.cutoff))
+        scoring = game.get(names.scoring, game.get(shared.scoring))
         return _resolve(self, (rule, cutoff, scoring, game.get(tags.LEGACY), game.get(tags.KOMI)))
 
 
 @functools.lru_cache(256)
-def _resolve(options: GameOptions, values: tuple[str | None, ...]) -> GameSettings:
-    """Return the settings by options and the values of a game's tags; None for a missing tag."""
-    fifty_moves, cutoff, scoring, legacy, komi = values
-    cutermob = cutoff is not None and legacy is None
-    usual = FiftyMoveRule.IMPROVING if cutermob else FiftyMoveRule.LEGACY
-    rule = options.fifty_move_rule or (usual if fifty_moves is None else FiftyMoveRule(fifty_moves))
+def _resolve(options: GameOptions, tag_values: tuple[str | None, ...]) -> GameSettings:
+    """Return the settings for options and the tag_values of a game's tags, None for a missing tag."""
+    fifty_moves, cutoff, scoring, legacy, komi = tag_values
+    has_cutermob_tags = cutoff is not None and legacy is None
+    default_rule = FiftyMoveRule.IMPROVING if has_cutermob_tags else FiftyMoveRule.LEGACY
+    rule = options.fifty_move_rule or (default_rule if fifty_moves is None else FiftyMoveRule(fifty_moves))
     bare_kings = options.bare_kings
     if bare_kings is None:
         bare_kings = legacy is not None or rule.bare_kings_end
     limit = options.cutoff
     if limit is None:
         limit = DEFAULT_CUTOFF if cutoff is None else parse_cutoff(cutoff)
-    scheme, unknown = options.scheme, None
+    scheme, unknown_name = options.scheme, None
     if scheme is None:
         try:
             scheme = Scheme.EXPONENTIAL if scoring is None else Scheme.parse(scoring)
         except UsageError:
-            scheme, unknown = Scheme.EXPONENTIAL, scoring
+            scheme, unknown_name = Scheme.EXPONENTIAL, scoring
     used_komi = (options.komi or DEFAULT_KOMI) if komi is None else Komi.parse(komi)
-    return GameSettings(options.variant, rule, bare_kings, Scoring(scheme, limit, used_komi), unknown)
+    return GameSettings(options.variant, rule, bare_kings, Scoring(scheme, limit, used_komi), unknown_name)
 
 
-def unknown_scoring(name: str) -> str:
+def unknown_scoring_sentence(name: str) -> str:
     """Return the sentence about an unknown scoring in a game's tag."""
     return f"the scoring {quote(name)} of its tag is unknown, so its points are exponential"

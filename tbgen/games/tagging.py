@@ -47,7 +47,7 @@ _LAST_BREAK: Final = re.compile(rb"(?:\r\n|\n|\r)\Z")
 
 
 def tags_of(outcome: Outcome) -> dict[str, str]:
-    """Return the tags that describe an outcome; komi, doubts and bounds only if the outcome has them."""
+    """Return the tags that describe an outcome. Komi, doubts and bounds have tags only if they exist."""
     settings = outcome.settings
     names, scoring = tags.RESULT[settings.variant], settings.scoring
     values = {
@@ -68,25 +68,25 @@ def tags_of(outcome: Outcome) -> dict[str, str]:
     return values
 
 
-def outcome_of_tags(game: Mapping[str, str], options: GameOptions) -> Outcome | None:
-    """Return the outcome in the tags of a game that :func:`tags_of` has made; None without such tags.
+def outcome_of_tags(game_tags: Mapping[str, str], options: GameOptions) -> Outcome | None:
+    """Return the outcome that tags of :func:`tags_of` record; None if a game has no such tags.
 
     Result, basis and 50-move rule are those of the tags; the scoring is that of the options. If the result is
-    not exact, its bounds may determine the points by this scoring even if they did not by the earlier one.
+    not exact, its bounds may determine the points by this scoring although they did not by an earlier one.
     """
     names = tags.RESULT[options.variant]
     try:
-        rule, basis = FiftyMoveRule(game[names.fifty_moves]), Basis(game[names.basis])
+        rule, basis = FiftyMoveRule(game_tags[names.fifty_moves]), Basis(game_tags[names.basis])
         outcome = Outcome(
-            GScore.parse(game[names.result]),
+            GScore.parse(game_tags[names.result]),
             basis,
-            GScore.parse(game[names.accrued]),
-            replace(options.settings(game), fifty_move_rule=rule),
-            recorded=read_result(game.get("Result", "")) or UNFINISHED,
-            doubts=tuple(map(Doubt, filter(None, game.get(names.doubts, "").split(", ")))),
+            GScore.parse(game_tags[names.accrued]),
+            replace(options.settings(game_tags), fifty_move_rule=rule),
+            recorded=read_result(game_tags.get("Result", "")) or UNFINISHED,
+            doubts=tuple(map(Doubt, filter(None, game_tags.get(names.doubts, "").split(", ")))),
         )
-        if basis in (Basis.BOUNDED, Basis.NEAREST_BOUND) or (not basis.proven and names.bounds in game):
-            outcome = replace(outcome, bounds=ScoreInterval.parse(game[names.bounds]))
+        if basis in (Basis.BOUNDED, Basis.NEAREST_BOUND) or (not basis.proven and names.bounds in game_tags):
+            outcome = replace(outcome, bounds=ScoreInterval.parse(game_tags[names.bounds]))
             return outcome.scored_by(outcome.settings.scoring)
     except (KeyError, ValueError):
         return None
@@ -96,52 +96,53 @@ def outcome_of_tags(game: Mapping[str, str], options: GameOptions) -> Outcome | 
 def with_tags(raw: RawGame, values: Mapping[str, str], variant: Variant) -> bytes:
     """Return the bytes of a game in which the tags of an outcome replace those of an earlier outcome.
 
-    The tags are placed after the tag ``Result``; without it, where the earlier tags were, or after the last
-    tag. They get the line breaks of the game. A komi of the game and its result by the other variant stay.
+    The new tags follow the tag ``Result``. Without that tag, they are placed where the earlier tags were,
+    else after the last tag. They have the line breaks of the game. A tag ``Komi`` of the game and the tags of
+    the other variant are kept.
     """
-    replaced = tags.REPLACED[variant]
-    old = [tag for tag in raw.tags if tag.name in replaced]
-    kept = [tag for tag in raw.tags if tag.name not in replaced]
-    names = {tag.name for tag in kept}
-    place, blank = _place(raw, kept, old)
-    before, after = _without(old, raw.data, 0, place), _without(old, raw.data, place, len(raw.data))
-    found = _LAST_BREAK.search(before) or _BREAK.search(after)
-    newline = b"\n" if found is None else found[0]
+    replaced_names = tags.REPLACED[variant]
+    old_tags = [tag for tag in raw.tags if tag.name in replaced_names]
+    kept_tags = [tag for tag in raw.tags if tag.name not in replaced_names]
+    names = {tag.name for tag in kept_tags}
+    offset, needs_empty_line = _tag_offset(raw, kept_tags, old_tags)
+    before, after = _drop(old_tags, raw.data, 0, offset), _drop(old_tags, raw.data, offset, len(raw.data))
+    line_break = _LAST_BREAK.search(before) or _BREAK.search(after)
+    newline = b"\n" if line_break is None else line_break[0]
     if newline == b"\r" and after.startswith(b"\n"):
-        newline = b"\n"  # otherwise the two would form one line break
-    if kept and place == kept[-1].end and not before.endswith((b"\n", b"\r")):
+        newline = b"\n"  # otherwise both characters would form one line break
+    if kept_tags and offset == kept_tags[-1].end and not before.endswith((b"\n", b"\r")):
         before += newline  # the file ends with a tag, and without a line break
     block = [f'[{name} "{value}"]'.encode() + newline for name, value in values.items() if name not in names]
-    return b"".join([before, *block, newline * blank, after])
+    return b"".join([before, *block, newline * needs_empty_line, after])
 
 
-def _without(old: list[Tag], data: bytes, start: int, end: int) -> bytes:
-    """Return a part of the bytes of a game without the lines of some tags."""
+def _drop(omitted: list[Tag], data: bytes, start: int, end: int) -> bytes:
+    """Return a part of the bytes of a game, from ``start`` to ``end``, without the lines of some tags."""
     parts: list[bytes] = []
-    for tag in old:
+    for tag in omitted:
         if start <= tag.start < end:
             parts.append(data[start : tag.start])
             start = tag.end
     return b"".join([*parts, data[start:end]])
 
 
-def _place(raw: RawGame, kept: list[Tag], old: list[Tag]) -> tuple[int, bool]:
-    """Return the place for tags, and whether an empty line must separate them from moves."""
-    result = next((tag for tag in kept if tag.name == "Result"), None)
-    if result is not None:
-        return result.end, False
-    if old:
-        return old[0].start, False
-    if kept:
-        return kept[-1].end, False
+def _tag_offset(raw: RawGame, kept_tags: list[Tag], old_tags: list[Tag]) -> tuple[int, bool]:
+    """Return the offset for new tags, and whether an empty line must separate the tags from the moves."""
+    result_tag = next((tag for tag in kept_tags if tag.name == "Result"), None)
+    if result_tag is not None:
+        return result_tag.end, False
+    if old_tags:
+        return old_tags[0].start, False
+    if kept_tags:
+        return kept_tags[-1].end, False
     return raw.movetext, True
 
 
 _BATCH_GAMES: Final = 32
 """Number of games that are sent to another process together."""
 
-_Finding = Outcome | TbgenError | None
-"""The outcome of a game, or the error about it; None for an empty game."""
+_Result = Outcome | TbgenError | None
+"""The outcome of a game, or the error that prevents an outcome; None for an empty game."""
 
 _MAX_BATCHES: Final = 4
 """Maximum number of batches in progress per process, so that memory does not grow with the file."""
@@ -167,18 +168,19 @@ class TaggedGame:
 
 @dataclass(frozen=True)
 class Adjudicator:
-    """The adjudication of games, one by one.
+    """Settings and sources with which games are adjudicated one by one.
 
-    :ivar options: rules and scoring; by default r-mobility, with all else left to the games' tags.
+    :ivar options: rules and scoring; by default r-mobility, with all other settings from the games' tags.
     :ivar directory: directory of the tables; None for the default one.
-    :ivar require_tables: raise an error about a missing table instead of letting the game stand as played.
-    :ivar require_proof: also raise an error if no table can contain the final position and nothing proves it.
+    :ivar require_tables: whether a missing table is an error; if not, the accrued score counts as played.
+    :ivar require_proof: whether it is also an error if no table can contain the final position and nothing
+        proves the result.
     :ivar syzygy: Syzygy files, for final positions that no table contains.
     :ivar solver: solver of final positions that no table contains.
     :ivar trust_tags: whether to take outcomes from the tags of tbgen instead of refereeing the games again.
-        Outcomes that are not proved are adjudicated anyway, because tables may have been added; so are all
-        games if ``options`` fix the rules.
-    :ivar begin: called with each game whose position may be solved, before that; None for no call.
+        Games with unproved outcomes are adjudicated anyway, because tables may have been added. If
+        ``options`` override rules in the tags, all games are adjudicated.
+    :ivar begin: called with each game before it is adjudicated with the solver; None for no call.
     """
 
     options: GameOptions = field(default_factory=partial(GameOptions, Variant.R_MOBILITY))
@@ -191,10 +193,11 @@ class Adjudicator:
     trust_tags: bool = False
     begin: Callable[[RawGame], object] | None = None
 
-    def unsolving(self) -> Adjudicator:
-        """Return the adjudicator without its solver, for other processes.
+    def solverless(self) -> Adjudicator:
+        """Return a copy of the adjudicator without its solver, for other processes.
 
-        If it had a solver, it requires no proof either, because solving may still prove the result later.
+        If the adjudicator has a solver, the copy requires neither tables nor proofs, because solving may
+        still prove the results later.
         """
         if self.solver is None:
             return replace(self, begin=None)
@@ -203,10 +206,10 @@ class Adjudicator:
     def outcome(self, raw: RawGame) -> Outcome:
         """Return the outcome of a game.
 
-        :raises UsageError: if the game is broken or a tag has an invalid value; it names game and place.
+        :raises UsageError: if the game is broken or a tag has an invalid value; it names game and line.
         :raises MissingTableError: if a table is missing and required.
         :raises UnprovenError: if no table can contain the final position, and a required proof is not found.
-        :raises TbgenError: if a table's file cannot be used, or it was built without accrued scores.
+        :raises TbgenError: if a table's file cannot be used, or the table was built without accrued scores.
         """
         tagged = None
         if self.trust_tags and not self.options.fixed:
@@ -218,7 +221,7 @@ class Adjudicator:
         if self.solver is not None and self.begin is not None:
             self.begin(raw)
         try:
-            _, outcome = self.judged(game)
+            _, outcome = self.judge(game)
         except UsageError as error:
             if error is game.error:
                 raise
@@ -228,10 +231,10 @@ class Adjudicator:
             return outcome.narrowed(tagged.bounds, Basis.SOLVED)
         return outcome
 
-    def judged(self, game: Game) -> tuple[Arbiter, Outcome]:
-        """Return the arbiter of a game, and its outcome by its moves, without the outcome in its tags.
+    def judge(self, game: Game) -> tuple[Arbiter, Outcome]:
+        """Return the arbiter of a game, and the outcome by its moves, ignoring any outcome in its tags.
 
-        Errors are those of :meth:`outcome`, but name no game.
+        Raises the errors of :meth:`outcome`, but their messages do not name the game.
         """
         arbiter = replay(game, self.options)
         return arbiter, adjudicate(
@@ -255,13 +258,13 @@ class Adjudicator:
 def tag_games(
     stream: LineStream, adjudicator: Adjudicator | None = None, *, jobs: int = 1
 ) -> Iterator[TaggedGame]:
-    """Yield all games of a PGN stream in order, with outcomes; their bytes together are those of the stream.
+    """Yield all games of a PGN stream in order, with outcomes. Their raw bytes, joined, are the stream.
 
     :param adjudicator: adjudicator of the games; by default ``Adjudicator()``.
-    :param jobs: number of processes; with 1, only this process works. Positions are solved in this process,
-        game after game.
+    :param jobs: number of processes; with 1, only this process works. Positions are always solved in this
+        process, game by game.
 
-    :raises GameError: if a table is missing and required, or cannot be used; it names the game.
+    :raises GameError: if a table is missing and required, or cannot be used; the message names the game.
     :raises TbgenError: if a process is killed, or cannot be started.
 
     >>> import io
@@ -271,24 +274,24 @@ def tag_games(
     """
     adjudicator = adjudicator or Adjudicator()
     games = split_games(stream)
-    first = list(islice(games, _BATCH_GAMES))
-    games = chain(first, games)
-    if jobs == 1 or len(first) < _BATCH_GAMES:  # a few games do not justify the start of a process
+    first_batch = list(islice(games, _BATCH_GAMES))
+    games = chain(first_batch, games)
+    if jobs == 1 or len(first_batch) < _BATCH_GAMES:  # a few games do not justify the start of a process
         for raw in games:
-            yield _tagged_game(raw, _finding(adjudicator, raw))
+            yield _tagged_game(raw, _judge(adjudicator, raw))
         return
     from tbgen.compiler.cache import substitute
 
-    substitute()  # the processes share a temporary cache; their own ones would remain after their end
-    with ProcessPoolExecutor(workers(jobs), get_context(), _start, (adjudicator.unsolving(),)) as pool:
-        pending: deque[tuple[list[RawGame], Future[list[_Finding]]]] = deque()
+    substitute()  # the processes share one temporary cache; caches of their own would remain after they end
+    with ProcessPoolExecutor(workers(jobs), get_context(), _start, (adjudicator.solverless(),)) as pool:
+        pending: deque[tuple[list[RawGame], Future[list[_Result]]]] = deque()
         try:
             while batch := list(islice(games, _BATCH_GAMES)):
                 pending.append((batch, _submit(pool, batch, jobs)))
                 if len(pending) > _MAX_BATCHES * jobs:
-                    yield from _results(adjudicator, *pending.popleft())
+                    yield from _tagged_batch(adjudicator, *pending.popleft())
             while pending:
-                yield from _results(adjudicator, *pending.popleft())
+                yield from _tagged_batch(adjudicator, *pending.popleft())
         except BrokenProcessPool:
             raise TbgenError(
                 "a process that adjudicated games was killed, maybe because memory ran out: "
@@ -298,42 +301,42 @@ def tag_games(
             pool.shutdown(cancel_futures=True)
 
 
-def _submit(pool: ProcessPoolExecutor, batch: list[RawGame], jobs: int) -> Future[list[_Finding]]:
-    """Send a batch to the pool, whose processes start with the first one."""
-    # A signal to all processes must not end one that is just starting, before it ignores the signal.
+def _submit(pool: ProcessPoolExecutor, batch: list[RawGame], jobs: int) -> Future[list[_Result]]:
+    """Send a batch to the pool. The pool starts its processes with the first batch."""
+    # A signal to all processes must not end a process that is starting and does not ignore signals yet.
     with signals_blocked():
         try:
-            return pool.submit(_batch, batch)
+            return pool.submit(_judge_batch, batch)
         except OSError as error:
             for process in active_children():
-                process.terminate()  # otherwise the pool would wait for those that have started
+                process.terminate()  # otherwise the pool would wait for the processes that have started
             raise TbgenError(
                 f"{jobs} processes cannot be started: {error.strerror or error}; try fewer with --jobs"
             ) from None
 
 
-def _results(
-    adjudicator: Adjudicator, batch: list[RawGame], future: Future[list[_Finding]]
+def _tagged_batch(
+    adjudicator: Adjudicator, batch: list[RawGame], future: Future[list[_Result]]
 ) -> Iterator[TaggedGame]:
-    for raw, found in zip(batch, future.result(), strict=True):
-        unproven = isinstance(found, Outcome) and not found.proven
-        yield _tagged_game(raw, _finding(adjudicator, raw) if unproven and adjudicator.solver else found)
+    for raw, result in zip(batch, future.result(), strict=True):
+        unproven = isinstance(result, Outcome) and not result.proven
+        yield _tagged_game(raw, _judge(adjudicator, raw) if unproven and adjudicator.solver else result)
 
 
-def _tagged_game(raw: RawGame, found: _Finding) -> TaggedGame:
-    if found is None or isinstance(found, Outcome):
-        return TaggedGame(raw, found, None)
-    if isinstance(found, UsageError):
-        return TaggedGame(raw, None, found)
-    raise GameError(f"game {raw.number}, line {raw.line}", found) from found
+def _tagged_game(raw: RawGame, result: _Result) -> TaggedGame:
+    if result is None or isinstance(result, Outcome):
+        return TaggedGame(raw, result, None)
+    if isinstance(result, UsageError):
+        return TaggedGame(raw, None, result)
+    raise GameError(f"game {raw.number}, line {raw.line}", result) from result
 
 
-def _finding(adjudicator: Adjudicator, raw: RawGame) -> _Finding:
+def _judge(adjudicator: Adjudicator, raw: RawGame) -> _Result:
     return None if raw.empty else result_or_error(adjudicator.outcome, raw)
 
 
 _adjudicator: Adjudicator
-"""The adjudicator of a process of the pool."""
+"""The adjudicator in a process of the pool."""
 
 
 def _start(adjudicator: Adjudicator) -> None:
@@ -344,24 +347,24 @@ def _start(adjudicator: Adjudicator) -> None:
 
 
 def _end_with_parent() -> None:
-    """End this process when its parent has terminated without ending it, as after ``kill -9``."""
+    """End this process when its parent terminates without ending it, as after ``kill -9``."""
     parent = parent_process()
     if parent is not None:
         wait([parent.sentinel])
         os._exit(1)
 
 
-def _batch(batch: list[RawGame]) -> list[_Finding]:
-    return [_finding(_adjudicator, raw) for raw in batch]
+def _judge_batch(batch: list[RawGame]) -> list[_Result]:
+    return [_judge(_adjudicator, raw) for raw in batch]
 
 
-_MAX_NAMED: Final = 3
+_MAX_NAMED_GAMES: Final = 3
 """Maximum number of games to name for a doubt."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of games."""
+    """Counts of adjudicated games."""
 
     bases: Counter[Basis] = field(default_factory=Counter)
     """Number of games by the basis of their results."""
@@ -376,10 +379,10 @@ class Tally:
     unknown_scorings: Counter[str] = field(default_factory=Counter)
     """Number of games by an unknown scoring in their tags."""
     unsolvable: Counter[str] = field(default_factory=Counter)
-    """Number of games by the reason why solving, if tried, cannot handle their positions."""
+    """Number of games by the reason why their positions cannot be solved, if solving was tried."""
     broken: int = 0
     """Number of games that cannot be read."""
-    _lack: MissingTableError | None = None
+    _last_missing_table: MissingTableError | None = None
     """The error about the last missing table."""
 
     @property
@@ -395,12 +398,12 @@ class Tally:
         self.bases[outcome.basis] += 1
         if outcome.missing is not None:
             self.missing[outcome.missing.material] += 1
-            self._lack = outcome.missing
+            self._last_missing_table = outcome.missing
         if outcome.missing_syzygy:
             self.missing_syzygy[outcome.missing_syzygy] += 1
         for doubt in outcome.doubts:
             self.doubts[doubt] += 1
-            if self.doubts[doubt] <= _MAX_NAMED:
+            if self.doubts[doubt] <= _MAX_NAMED_GAMES:
                 self.doubtful.setdefault(doubt, []).append(name)
         if outcome.settings.unknown_scoring is not None:
             self.unknown_scorings[outcome.settings.unknown_scoring] += 1
@@ -410,21 +413,21 @@ class Tally:
     def remarks(self) -> Iterator[str]:
         """Yield a sentence on each doubt, on missing tables and on missing Syzygy files."""
         for doubt in (doubt for doubt in Doubt if self.doubts[doubt]):
-            names, more = self.doubtful[doubt], self.doubts[doubt] - len(self.doubtful[doubt])
-            where = "; ".join([*names, f"and {more:,} more"] if more else names)
-            yield f"{counted(self.doubts[doubt], 'doubtful game')} ({doubt}): {doubt.sentence}: {where}"
-        lack = self._lack
-        if lack is not None and len(self.missing) == 1:
-            yield str(lack)
-        elif lack is not None:
-            command = build_command(sorted(self.missing), lack.directory, lack.rules)
-            ended = counted(self.missing.total(), "game")
-            yield f"{len(self.missing)} tables are missing for {ended}; build them with: {command}"
+            names, unnamed = self.doubtful[doubt], self.doubts[doubt] - len(self.doubtful[doubt])
+            places = "; ".join([*names, f"and {unnamed:,} more"] if unnamed else names)
+            yield f"{counted(self.doubts[doubt], 'doubtful game')} ({doubt}): {doubt.sentence}: {places}"
+        error = self._last_missing_table
+        if error is not None and len(self.missing) == 1:
+            yield str(error)
+        elif error is not None:
+            command = build_command(sorted(self.missing), error.directory, error.rules)
+            games = counted(self.missing.total(), "game")
+            yield f"{len(self.missing)} tables are missing for {games}; build them with: {command}"
         if files := sorted(self.missing_syzygy):
             subject = f"Syzygy file {files[0]} is" if len(files) == 1 else f"{len(files)} Syzygy files are"
             command = shlex.join(["wget", *map(address, files)])
-            ended = counted(self.missing_syzygy.total(), "game")
-            yield f"{subject} missing for {ended}; in the directory of the others, fetch with: {command}"
+            games = counted(self.missing_syzygy.total(), "game")
+            yield f"{subject} missing for {games}; in the directory of the others, fetch with: {command}"
 
     def document(self) -> dict[str, Any]:
         """Return the counts for JSON."""

@@ -13,34 +13,34 @@ from PIL import Image, ImageDraw, ImageFont
 from tbgen.html.style import style_sheet
 
 MEN: Final = "kqrbnp"
-"""The order of the men in their file; White's men are in the upper row."""
+"""The order of the men in :data:`MEN_FILE`. White's men are in the upper row."""
 MEN_SIZE: Final = 120
-"""Width and height of a man in the file, in pixels."""
+"""Width and height of a man in :data:`MEN_FILE`, in pixels."""
 MEN_FILE: Final = Path(__file__).with_name("men.png")
-"""The file of the men, made by ``scripts/men.py``."""
+"""The image of all men, made by ``scripts/men.py``."""
 
-SIZE: Final = (1200, 630)
-"""Width and height in pixels of a picture that previews of links show uncropped [1].
+CARD_SIZE: Final = (1200, 630)
+"""Width and height in pixels of a picture that link previews show uncropped [1].
 
 [1] https://ogp.me and the pages about it of Facebook and X.
 """
-_SQUARE: Final = 70
-_EDGE: Final = (SIZE[1] - 8 * _SQUARE) // 2
-_FILM_SQUARE: Final = 50
+_SQUARE_SIZE: Final = 70
+_EDGE_WIDTH: Final = (CARD_SIZE[1] - 8 * _SQUARE_SIZE) // 2
+_FILM_SQUARE_SIZE: Final = 50
 _TEXT_HEIGHT: Final = 40
 """Height of the text under the board of a GIF, in pixels."""
 _FRAME_MS: Final = 900
 _LAST_FRAME_MS: Final = 3000
-_COLOURS: Final = 64
+_COLOUR_COUNT: Final = 64
 _PAPER: Final = "#fbfaf6"
 _INK: Final = "#1c1c1c"
 _SECONDARY_INK: Final = "#55595e"
-_MARKED: Final = "#c9a227"
+_MARK_COLOUR: Final = "#c9a227"
 """Colour laid over the squares of the last move."""
 
 
 class ShownPosition(NamedTuple):
-    """A position and how it is drawn."""
+    """A position to draw, and how to draw it."""
 
     board: chess.Board
     last: chess.Move | None = None
@@ -50,58 +50,57 @@ class ShownPosition(NamedTuple):
 
 
 class Caption(NamedTuple):
-    """The text about a position."""
+    """The text next to a position."""
 
     headline: str
     """A short text in large type, such as ``G1.5``."""
     sentence: str
     notes: str = ""
-    """A text in small type below."""
+    """A text in small type below the sentence."""
 
 
 def card(shown: ShownPosition, caption: Caption) -> bytes:
     """Return a position with its caption, as PNG."""
-    picture = Image.new("RGB", SIZE, _PAPER)
-    picture.paste(_board(shown, _SQUARE), (_EDGE, _EDGE))
+    picture = Image.new("RGB", CARD_SIZE, _PAPER)
+    picture.paste(_board(shown, _SQUARE_SIZE), (_EDGE_WIDTH, _EDGE_WIDTH))
     draw = ImageDraw.Draw(picture)
-    left = 8 * _SQUARE + 2 * _EDGE + 10
-    width = SIZE[0] - left - _EDGE
+    left = 8 * _SQUARE_SIZE + 2 * _EDGE_WIDTH + 10
+    width = CARD_SIZE[0] - left - _EDGE_WIDTH
     draw.text((left, 70), caption.headline, _INK, _font(120 if len(caption.headline) < 7 else 96))
     sentence, notes = _wrapped(caption.sentence, _font(42), width), _wrapped(caption.notes, _font(30), width)
     draw.multiline_text((left, 230), sentence, _INK, _font(42), spacing=14)
-    draw.multiline_text((left, SIZE[1] - 150), notes, _SECONDARY_INK, _font(30), spacing=8)
-    draw.text((left, SIZE[1] - _EDGE - 30), "tbgen · r-mobility chess", _SECONDARY_INK, _font(30))
-    return _written(picture, "PNG")
+    draw.multiline_text((left, CARD_SIZE[1] - 150), notes, _SECONDARY_INK, _font(30), spacing=8)
+    draw.text((left, CARD_SIZE[1] - _EDGE_WIDTH - 30), "tbgen · r-mobility chess", _SECONDARY_INK, _font(30))
+    return _encoded(picture, "PNG")
 
 
 def film(frames: Sequence[tuple[ShownPosition, str]]) -> bytes:
-    """Return positions with a text below each as an animated GIF in a loop.
+    """Return positions, each with a text below, as an animated GIF that repeats.
 
     :param frames: the positions and texts, at least one.
     """
-    size = 8 * _FILM_SQUARE
-    sample = ShownPosition(
-        chess.Board(), chess.Move(chess.A3, chess.B3)
-    )  # has all men and all colours of squares
-    colours = _board(sample, _FILM_SQUARE).quantize(_COLOURS)
+    size = 8 * _FILM_SQUARE_SIZE
+    # A sample with all men and all colours of squares determines the palette.
+    sample = ShownPosition(chess.Board(), chess.Move(chess.A3, chess.B3))
+    palette_image = _board(sample, _FILM_SQUARE_SIZE).quantize(_COLOUR_COUNT)
     pictures = list[Image.Image]()
     for shown, text in frames:
         picture = Image.new("RGB", (size, size + _TEXT_HEIGHT), _PAPER)
-        picture.paste(_board(shown, _FILM_SQUARE), (0, 0))
+        picture.paste(_board(shown, _FILM_SQUARE_SIZE), (0, 0))
         ImageDraw.Draw(picture).text((10, size + 8), text, _INK, _font(20))
-        pictures.append(picture.quantize(palette=colours, dither=Image.Dither.NONE))
+        pictures.append(picture.quantize(palette=palette_image, dither=Image.Dither.NONE))
     times = [*[_FRAME_MS] * (len(pictures) - 1), _LAST_FRAME_MS]
-    return _written(pictures[0], "GIF", save_all=True, append_images=pictures[1:], duration=times, loop=0)
+    return _encoded(pictures[0], "GIF", save_all=True, append_images=pictures[1:], duration=times, loop=0)
 
 
-def _written(picture: Image.Image, form: str, **options: object) -> bytes:
+def _encoded(picture: Image.Image, image_format: str, **options: object) -> bytes:
     file = io.BytesIO()
-    picture.save(file, form, **options)
+    picture.save(file, image_format, **options)
     return file.getvalue()
 
 
 def _board(shown: ShownPosition, size: int) -> Image.Image:
-    """Return a board; ``size`` is that of a square in pixels."""
+    """Return a picture of a board. ``size`` is the width of a square in pixels."""
     light, dark = _colours()
     picture = Image.new("RGB", (8 * size, 8 * size), light)
     draw = ImageDraw.Draw(picture, "RGBA")
@@ -114,7 +113,7 @@ def _board(shown: ShownPosition, size: int) -> Image.Image:
         if (file + rank) % 2 == 0:
             draw.rectangle(box, dark)
         if square in marked:
-            draw.rectangle(box, f"{_MARKED}70")
+            draw.rectangle(box, f"{_MARK_COLOUR}70")
         man = shown.board.piece_at(square)
         if man is not None:
             picture.paste(men[man.symbol()], box[:2], men[man.symbol()])
@@ -124,29 +123,29 @@ def _board(shown: ShownPosition, size: int) -> Image.Image:
 @cache
 def _colours() -> tuple[str, str]:
     """Return the colours of light and dark squares, as on the page in its light scheme."""
-    found = dict(re.findall(r"--(light|dark)square: light-dark\((#\w+)", style_sheet()))
-    return found["light"], found["dark"]
+    colours = dict(re.findall(r"--(light|dark)square: light-dark\((#\w+)", style_sheet()))
+    return colours["light"], colours["dark"]
 
 
 @cache
 def _men(size: int) -> dict[str, Image.Image]:
-    """Return the men by their letters in FENs; ``size`` is their width and height in pixels."""
+    """Return the men by their letters in FENs. ``size`` is their width and height in pixels."""
     with Image.open(MEN_FILE) as file:
         sheet = file.convert("RGBA")
-    found = {}
+    men = {}
     for row, letters in enumerate((MEN.upper(), MEN)):
         for column, letter in enumerate(letters):
             left, top = column * MEN_SIZE, row * MEN_SIZE
             man = sheet.crop((left, top, left + MEN_SIZE, top + MEN_SIZE))
-            found[letter] = man.resize((size, size), Image.Resampling.LANCZOS)
-    return found
+            men[letter] = man.resize((size, size), Image.Resampling.LANCZOS)
+    return men
 
 
 @cache
 def _font(size: int) -> ImageFont.FreeTypeFont:
-    found = ImageFont.load_default(size)
-    assert isinstance(found, ImageFont.FreeTypeFont)
-    return found
+    font = ImageFont.load_default(size)
+    assert isinstance(font, ImageFont.FreeTypeFont)
+    return font
 
 
 def _wrapped(text: str, font: ImageFont.FreeTypeFont, width: int) -> str:

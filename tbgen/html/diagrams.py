@@ -1,4 +1,4 @@
-"""Boards and described men as SVG, in pages and as files, and links from diagrams to the explorer."""
+"""Boards and described men (docs/described.md) as SVG, and links from diagrams to the explorer."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tbgen.board.material import described as described_kind
 from tbgen.board.named import named_picture
 from tbgen.html.style import MAN_SIZE, SQUARE, corner
 
-_INNER: Final = re.compile(r"<desc>.*?</desc>|<defs ?/>|</?svg[^>]*>", re.DOTALL)
+_WRAPPING_TAGS: Final = re.compile(r"<desc>.*?</desc>|<defs ?/>|</?svg[^>]*>", re.DOTALL)
 
 
 def sprites() -> Markup:
     """Return the hidden definitions of an empty board and all men, which a page needs before its diagrams."""
-    board = _INNER.sub("", chess.svg.board(None, size=390))
+    board = _WRAPPING_TAGS.sub("", chess.svg.board(None, size=390))
     men = "".join(chess.svg.PIECES[symbol] for symbol in "KQRBNPkqrbnp")
     return Markup(
         f'<svg width="0" height="0" aria-hidden="true" class="sprites"><defs><g id="board">{board}</g>{men}'
@@ -33,8 +33,7 @@ def sprites() -> Markup:
 def diagram(fen: str, rules: str = "r") -> Markup:
     """Return a board as SVG, with a description for screen readers.
 
-    The attribute ``data-query`` has the explorer's query for the position, so that :func:`with_links` can
-    make a link of it.
+    The attribute ``data-query`` is the explorer's query for the position, for :func:`with_links`.
 
     :param rules: the rules of the page that contains the diagram.
     :raises ValueError: if the FEN is invalid.
@@ -44,7 +43,7 @@ def diagram(fen: str, rules: str = "r") -> Markup:
     query = f"fen={fen.replace(' ', '_')}" + (f"&rules={rules}" if rules != "r" else "")
     return Markup(
         f'<svg class="board" data-query="{escape(query)}" viewBox="0 0 390 390" role="img" '
-        f'aria-label="{escape(described(position))}">'
+        f'aria-label="{escape(board_words(position))}">'
         f'<use href="#board"/>{men}</svg>'
     )
 
@@ -55,10 +54,10 @@ def _man(square: chess.Square, piece: chess.Piece) -> str:
     return f'<use href="#{name}" x="{left}" y="{top}"/>'
 
 
-def described(position: chess.Board) -> str:
+def board_words(position: chess.Board) -> str:
     """Return the squares of the men of a position, and the side to move, in words.
 
-    >>> described(chess.Board("8/8/8/4KBk1/8/8/8/8 b - - 0 1"))
+    >>> board_words(chess.Board("8/8/8/4KBk1/8/8/8/8 b - - 0 1"))
     'White: Ke5, Bf5. Black: Kg5. Black to move.'
     """
     white, black = (", ".join(_men(position, colour)) for colour in (chess.WHITE, chess.BLACK))
@@ -73,10 +72,10 @@ def _men(position: chess.Board, colour: chess.Color) -> list[str]:
     ]
 
 
-_SIZE: Final = 390
+_BOARD_SIZE: Final = 390
 _MARKED: Final = "#7fb069"
 _WORD_SIZES: Final = (11, 9)
-"""Font sizes of the first word on a square and of the words below it."""
+"""Font sizes of the first word on a square, and of the words below the first."""
 
 
 def picture(
@@ -88,23 +87,23 @@ def picture(
 ) -> str:
     """Return an SVG file of a board.
 
-    :param words: the words written on squares, one below the other; at most three are legible.
-    :param marked: the coloured squares.
+    :param words: the words to write on squares, one below the other; at most three are legible.
+    :param marked: the squares to colour.
     :param title: the description for screen readers.
     :param arrows: the arrows, later ones on top of earlier ones.
     """
-    drawn = chess.svg.board(board, size=_SIZE, fill=dict.fromkeys(marked, _MARKED), arrows=arrows)
-    written = "".join(_written(square, lines) for square, lines in sorted(words.items()))
-    head, end = drawn.rsplit("</svg>", 1)
-    start = head.index(">") + 1
-    return f"{head[:start]}<title>{saxutils.escape(title)}</title>{head[start:]}{written}</svg>{end}\n"
+    drawing = chess.svg.board(board, size=_BOARD_SIZE, fill=dict.fromkeys(marked, _MARKED), arrows=arrows)
+    texts = "".join(_word_texts(square, lines) for square, lines in sorted(words.items()))
+    content, end = drawing.rsplit("</svg>", 1)
+    offset = content.index(">") + 1
+    return f"{content[:offset]}<title>{saxutils.escape(title)}</title>{content[offset:]}{texts}</svg>{end}\n"
 
 
-def _written(square: chess.Square, words: Sequence[str]) -> str:
+def _word_texts(square: chess.Square, words: Sequence[str]) -> str:
     left, top = (edge + SQUARE / 2 for edge in corner(square))
-    first = top - 6 * (len(words) - 1) + 4
+    first_baseline = top - 6 * (len(words) - 1) + 4
     return "".join(
-        f'<text x="{left}" y="{first + 12 * number}" font-size="{_WORD_SIZES[min(number, 1)]}" '
+        f'<text x="{left}" y="{first_baseline + 12 * number}" font-size="{_WORD_SIZES[min(number, 1)]}" '
         f'font-family="sans-serif" text-anchor="middle">{saxutils.escape(word)}</text>'
         for number, word in enumerate(words)
     )
@@ -112,9 +111,9 @@ def _written(square: chess.Square, words: Sequence[str]) -> str:
 
 _MIDDLE: Final = MAN_SIZE / 2
 _STEP: Final = 4.4
-"""Distance of neighbouring squares on a tile, which shows up to three steps from its middle."""
+"""Distance between neighbouring squares on a tile. A tile shows up to three steps from its middle."""
 _NEAR, _FAR = 3.0, 14.5
-"""Distances of the ends of a ride's line from the middle, along files or ranks."""
+"""Distances from the middle to the ends of the line of a ride, along files or ranks."""
 _COLOURS: Final = {True: ("#fff", "#000"), False: ("#000", "#fff")}
 """Colours of the tile and of the marks on it, by whether the man is White's."""
 
@@ -122,8 +121,8 @@ _COLOURS: Final = {True: ("#fff", "#000"), False: ("#000", "#fff")}
 def picture_of_man(letters: str, white: bool) -> bytes:
     """Return an SVG file of a described man, :data:`MAN_SIZE` wide and high.
 
-    It is the picture named in ``men.toml``, or else a tile that shows the man's moves from its middle: a dot
-    for each leap, a line for each ride, with a dot if the first step of the ride is a leap.
+    If ``men.toml`` names a picture, it is returned. Otherwise a tile shows the man's moves from its middle:
+    each leap as a dot, each ride as a line. The line has a dot if the first step of the ride is a leap.
 
     :param letters: the man's description or name, without brackets.
 
@@ -132,7 +131,7 @@ def picture_of_man(letters: str, white: bool) -> bytes:
     name = described_kind(letters).name
     path = named_picture(name, white)
     if path is not None:
-        with suppress(OSError):  # the file has been removed since it was named
+        with suppress(OSError):  # the file has been removed since the picture was named
             return path.read_bytes()
     return drawn_man(name, white).encode()
 
@@ -141,9 +140,9 @@ def drawn_man(name: str, white: bool) -> str:
     """Return the tile of a man with a canonical name, such as ``[WF]``."""
     kind, (fill, line) = described_kind(name[1:-1]), _COLOURS[white]
     marked = kind.leaps + tuple(step for step in kind.rides if max(map(abs, step)) > 1)
-    dots = "".join(f'<circle cx="{_at(x * _STEP)}" cy="{_at(-y * _STEP)}" r="1.8"/>' for x, y in marked)
+    dots = "".join(f'<circle cx="{_xy(x * _STEP)}" cy="{_xy(-y * _STEP)}" r="1.8"/>' for x, y in marked)
     rays = [(x / size, -y / size) for x, y in kind.rides for size in [max(abs(x), abs(y))]]
-    lines = "".join(f"M{_at(x * _NEAR)} {_at(y * _NEAR)}L{_at(x * _FAR)} {_at(y * _FAR)}" for x, y in rays)
+    lines = "".join(f"M{_xy(x * _NEAR)} {_xy(y * _NEAR)}L{_xy(x * _FAR)} {_xy(y * _FAR)}" for x, y in rays)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {MAN_SIZE} {MAN_SIZE}" '
         f'width="{MAN_SIZE}" height="{MAN_SIZE}"><title>{name if white else name.lower()}</title>'
@@ -155,8 +154,8 @@ def drawn_man(name: str, white: bool) -> str:
     )
 
 
-def _at(distance: float) -> str:
-    """Return the coordinate on the tile of a mark at a distance from the middle."""
+def _xy(distance: float) -> str:
+    """Return a coordinate on the tile, from a distance to its middle."""
     return f"{_MIDDLE + distance:g}"
 
 
@@ -165,7 +164,7 @@ _NAVIGATION: Final = re.compile(r'<nav class="site"[^>]*><ul>')
 
 
 def with_links(page: str, explorer: str) -> str:
-    """Return a page with a link to the explorer from every diagram, and first in its navigation.
+    """Return a page with links to the explorer: from every diagram, and as the first item of its navigation.
 
     A page that already has such links is returned unchanged.
 
@@ -173,11 +172,11 @@ def with_links(page: str, explorer: str) -> str:
     """
     if 'class="explore"' in page:
         return page
-    place = html.escape(explorer)
+    target = html.escape(explorer)
 
-    def linked(diagram: re.Match[str]) -> str:
-        address = f"{place}?{diagram[1]}"
+    def with_link(diagram: re.Match[str]) -> str:
+        address = f"{target}?{diagram[1]}"
         return f'<a class="explore" href="{address}" title="Open in the explorer">{diagram[0]}</a>'
 
-    linking = _DIAGRAM.sub(linked, page)
-    return _NAVIGATION.sub(lambda found: f'{found[0]}\n<li><a href="{place}">Explorer</a></li>', linking, 1)
+    linked = _DIAGRAM.sub(with_link, page)
+    return _NAVIGATION.sub(lambda found: f'{found[0]}\n<li><a href="{target}">Explorer</a></li>', linked, 1)

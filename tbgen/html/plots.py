@@ -1,7 +1,7 @@
-"""Plots in a common style, drawn by matplotlib, as SVG and PNG; the same data give the same bytes.
+"""Plots in a common style as SVG and PNG, drawn by matplotlib. The same data give the same bytes.
 
-The SVG adapts its colours to a dark page. Plots have to be readable without colours: fills must differ in
-hatching, lines in dashes and markers, and maps must have numbers.
+The SVG adapts its colours to a dark page. Plots must be readable without colours: fills differ in hatching,
+lines in dashes and markers, and maps have numbers.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 INK: Final = "#1c1c1c"
-"""Colour of text, axes and outlines; light on a dark page."""
+"""Colour of text, axes and outlines on a light page."""
 SOFT: Final = "#8f8f8f"
-"""Colour of grids, readable on light and dark."""
+"""Colour of grids, visible on light and dark pages."""
 FIRST: Final = "#0072b2"
 """Colour of lines and small marks of the first of two sides: White, or won games."""
 SECOND: Final = "#b34a00"
 """Colour of lines and small marks of the second side: Black, or lost games."""
 FIRST_FILL: Final = "#9ecae9"
-"""Colour of large areas of the first side, plain."""
+"""Colour of large areas of the first side, without hatching."""
 SECOND_FILL: Final = "#d95f02"
 """Colour of large areas of the second side, to be hatched."""
 
-_DARK: Final = {INK: "#e6e6e6", FIRST: "#56b4e9", SECOND: "#e69f50"}
-"""Replacements of colours on a dark page."""
+_DARK_COLOURS: Final = {INK: "#e6e6e6", FIRST: "#56b4e9", SECOND: "#e69f50"}
+"""Colours on a dark page by colours on a light page."""
 
 _SETTINGS: Final[Any] = {
     "svg.hashsalt": "tbgen",
@@ -57,19 +57,19 @@ _SETTINGS: Final[Any] = {
     "legend.frameon": False,
 }
 
-_BOTTOM: Final = 0.7
+_LOGARITHMIC_BOTTOM: Final = 0.7
 """Lower limit of logarithmic scales, below 1 so that a bar of 1 is visible."""
 
-_RULES: Final = "\n".join(
-    f'[style*="{what}: {light}"] {{{what}: {dark} !important}}'
-    for light, dark in _DARK.items()
-    for what in ("fill", "stroke")
+_DARK_RULES: Final = "\n".join(
+    f'[style*="{property_name}: {light}"] {{{property_name}: {dark} !important}}'
+    for light, dark in _DARK_COLOURS.items()
+    for property_name in ("fill", "stroke")
 )
 _STYLE: Final = f"""<style>
 *{{stroke-linejoin: round; stroke-linecap: butt}}
 text{{font-family: 'DejaVu Sans', sans-serif}}
 @media (prefers-color-scheme: dark) {{
-{_RULES}
+{_DARK_RULES}
 }}
 </style>"""
 _REMOVALS: Final = (
@@ -81,20 +81,20 @@ _REMOVALS: Final = (
 """Replacements that remove superfluous parts of matplotlib's SVG."""
 _TAG: Final = re.compile(r"<[^>]*>")
 _DIGITS: Final = re.compile(r"(\d\.\d\d)\d+")
-"""Numbers in tags, whose digits after the second decimal are invisible; text outside tags is left alone."""
+"""Numbers with more than two decimals. In tags of an SVG, further decimals make no visible difference."""
 
 
 @contextmanager
 def figure(width: float, height: float) -> Iterator[Figure]:
-    """Yield an empty figure of a size in inches, to be drawn and rendered within the block."""
+    """Yield an empty figure of a size in inches. It must be drawn and rendered within the ``with`` block."""
     with rc_context(_SETTINGS):
         yield Figure(figsize=(width, height))
 
 
-def svg(drawn: Figure) -> bytes:
+def svg(drawing: Figure) -> bytes:
     """Return a figure as a self-contained SVG file."""
     file = io.StringIO()
-    drawn.savefig(file, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+    drawing.savefig(file, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     text = file.getvalue()
     for pattern, replacement in _REMOVALS:
         text = pattern.sub(replacement, text)
@@ -102,15 +102,15 @@ def svg(drawn: Figure) -> bytes:
     return text.replace("<defs>", _STYLE + "<defs>", 1).encode()
 
 
-def png(drawn: Figure) -> bytes:
+def png(drawing: Figure) -> bytes:
     """Return a figure as a PNG file on a white background."""
     file = io.BytesIO()
-    drawn.savefig(file, format="png", dpi=110, facecolor="white", metadata={"Software": None})
+    drawing.savefig(file, format="png", dpi=110, facecolor="white", metadata={"Software": None})
     return file.getvalue()
 
 
 def embedded(image: bytes, alternative: str) -> Markup:
-    """Return an SVG as an image embedded in a page, which then needs no separate file.
+    """Return an SVG as an image embedded in a page, so that the page needs no separate file.
 
     :param alternative: the description of the image for screen readers.
     """
@@ -119,9 +119,9 @@ def embedded(image: bytes, alternative: str) -> Markup:
 
 
 def logarithmic(panel: Axes, top: float) -> None:
-    """Give a panel a logarithmic scale of counts up to ``top``."""
+    """Set a logarithmic scale of counts up to ``top`` on the vertical axis of a panel."""
     panel.set_yscale("log")
-    panel.set_ylim(_BOTTOM, top)
+    panel.set_ylim(_LOGARITHMIC_BOTTOM, top)
     panel.yaxis.set_major_formatter(FuncFormatter(lambda count, _: f"{count:,.0f}"))
     panel.yaxis.set_minor_locator(NullLocator())
     panel.grid(axis="y", color=SOFT, linewidth=0.3)
@@ -129,15 +129,15 @@ def logarithmic(panel: Axes, top: float) -> None:
 
 
 def top_above(highest: float, label_share: float) -> float:
-    """Return the upper limit of the scale of :func:`logarithmic` that leaves space for labels above the data.
+    """Return the ``top`` of :func:`logarithmic` with which labels fit above the data.
 
     :param highest: lower edge of the highest label.
-    :param label_share: share of the panel's height that labels need, 0 to 1.
+    :param label_share: share of the panel's height that labels need, from 0 to below 1.
 
     >>> round(top_above(70, 0.5))
     7000
     """
-    return float(_BOTTOM * (highest / _BOTTOM) ** (1 / (1 - label_share)))
+    return float(_LOGARITHMIC_BOTTOM * (highest / _LOGARITHMIC_BOTTOM) ** (1 / (1 - label_share)))
 
 
 def bare(panel: Axes) -> None:

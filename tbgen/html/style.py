@@ -1,4 +1,4 @@
-"""The common style of all pages: style sheet, men of boards, and the template environment."""
+"""The common style of all pages: style sheet, pictures of men, and the template environment."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 MAN_SIZE: Final = 40
 """Width and height of a man in :func:`men`."""
 SQUARE: Final = 45
-"""Width and height of a square, and of a man, in chess.svg."""
+"""Width and height of a square, and of a man, in the module chess.svg."""
 _MARGIN: Final = 15
 """Margin of a board in chess.svg."""
 
-_NAME: Final = re.compile(r'<g id="[a-z-]+" class="[a-z ]+"')
+_GROUP_TAG: Final = re.compile(r'<g id="[a-z-]+" class="[a-z ]+"')
 _STYLE: Final = re.compile(r'style="([^"]*)"')
 _PROPERTY: Final = re.compile(r"([a-z-]+): ?([^;]+); ?")
 
@@ -34,7 +34,7 @@ def style_sheet() -> str:
 
 
 def scheme_script() -> str:
-    """Return the script that makes pages light or dark by the reader's choice."""
+    """Return the script that makes pages light or dark as the reader chooses."""
     return files("tbgen.html").joinpath("templates", "scheme.js").read_text("utf-8")
 
 
@@ -44,9 +44,9 @@ def corner(square: chess.Square) -> tuple[int, int]:
 
 
 def men() -> str:
-    """Return an SVG file of all men of chess.svg, each a group whose id is its side and kind: ``wk``, ``bp``.
+    """Return an SVG file of all men of chess.svg, each a group whose id is side and kind: ``wk``, ``bp``.
 
-    A man is drawn in a square of :data:`MAN_SIZE` with its corner at the origin.
+    A man is drawn in a square of width :data:`MAN_SIZE` with a corner at the origin.
     """
     size = f'width="{MAN_SIZE}" height="{MAN_SIZE}"'
     groups = "".join(_man(symbol, drawn) for symbol, drawn in chess.svg.PIECES.items())
@@ -54,24 +54,24 @@ def men() -> str:
 
 
 def _man(symbol: str, drawn: str) -> str:
-    """Return a man with a short id, and with attributes instead of styles, which a strict page ignores."""
+    """Return a man with a short id, and with attributes instead of styles: strict pages ignore styles."""
     name = ("w" if symbol.isupper() else "b") + symbol.lower()
     scale = f"scale({MAN_SIZE / SQUARE:.4f})"
-    named = _NAME.sub(f'<g id="{name}" transform="{scale}"', drawn, count=1)
+    named = _GROUP_TAG.sub(f'<g id="{name}" transform="{scale}"', drawn, count=1)
     return _STYLE.sub(lambda style: _PROPERTY.sub(r'\1="\2" ', style[1]).rstrip(), named)
 
 
-_SCORE: Final = re.compile(r"-G[0-9.]*[0-9]")
+_NEGATIVE_SCORE: Final = re.compile(r"-G[0-9.]*[0-9]")
 
 
 def environment(package: str) -> jinja2.Environment:
     """Return the environment for the pages of a package.
 
-    Templates come from the folder ``templates`` of that package and of this one, whose ``base.html.jinja``
-    every page extends. Output is escaped, and an undefined name is an error. Filters: ``n`` (number),
-    ``share``, ``part`` (of a total), ``counted``, ``plies``, ``size``, ``duration`` and ``prose``. The
-    function ``style_sheet`` returns the style for a self-contained page, and ``wide`` the attributes of an
-    element around a table that may be wider than the page.
+    Templates are in the folders ``templates`` of that package and of ``tbgen.html``. Every page extends
+    ``base.html.jinja`` of the latter. Output is escaped, and an undefined name is an error. The filters are
+    ``n`` (number), ``share``, ``part`` (of a total), ``counted``, ``plies``, ``size``, ``duration`` and
+    ``prose``. The function ``style_sheet`` returns the style for a self-contained page. The function ``wide``
+    returns the attributes of an element around a table that may be wider than the page.
 
     :param package: name of the package, such as ``tbgen.report``.
     """
@@ -92,18 +92,18 @@ def environment(package: str) -> jinja2.Environment:
 
 
 def wide(name: str) -> Markup:
-    """Return the attributes of an element that scrolls sideways, by keyboard too.
+    """Return the attributes of an element that scrolls sideways, also by keyboard.
 
-    :param name: the name of its table for screen readers.
+    :param name: the name for screen readers of the table in the element.
     """
     return Markup(f'class="wide" tabindex="0" role="region" aria-label="{escape(name)}"')
 
 
 def prose(sentence: str) -> Markup:
-    """Return a sentence without line breaks after the minus of a score or before a per cent sign.
+    """Return a sentence that does not break after the minus of a score or before a per cent sign.
 
     >>> prose("Black gets -G3.5 & more.")
     Markup('Black gets <span class="score">-G3.5</span> &amp; more.')
     """
     unbroken = sentence.replace(" %", "\N{NO-BREAK SPACE}%")
-    return Markup(_SCORE.sub(r'<span class="score">\g<0></span>', str(escape(unbroken))))
+    return Markup(_NEGATIVE_SCORE.sub(r'<span class="score">\g<0></span>', str(escape(unbroken))))

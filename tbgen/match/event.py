@@ -225,15 +225,15 @@ class Event:
     async def _send_standing(self) -> None:
         """Send score or standings, and endings if due. Standings take long, so a thread computes them."""
         games = self._games
-        if games.untested:
+        if games.is_test_outdated:
             await asyncio.to_thread(games.test)
         if len(self.settings.engines) == 2:
             self._send(Standing(games.score(), None))
-        elif _is_due(len(games), self.settings.interval) and (records := games.complete()):
+        elif _is_due(len(games), self.settings.interval) and (records := games.complete_games()):
             self._send(Standing(None, await asyncio.to_thread(standings, records, self._scheme)))
 
         if _is_due(len(games), self.settings.ends):
-            self._send(Ends(games.ends()))
+            self._send(Ends(games.ending_counts()))
 
     def _note_unproved(self, game: MatchGame) -> None:
         """Send a note for each new reason why a result could not be proved."""

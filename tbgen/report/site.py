@@ -16,7 +16,7 @@ import chess
 
 from tbgen.board.kinds import PIECE_VALUES
 from tbgen.board.variant import Variant
-from tbgen.html.cards import SIZE, Caption, ShownPosition, card
+from tbgen.html.cards import CARD_SIZE, Caption, ShownPosition, card
 from tbgen.html.diagrams import diagram, sprites, with_links
 from tbgen.html.style import environment, scheme_script, style_sheet
 from tbgen.report import data
@@ -168,7 +168,7 @@ class Site:
             "pages": links if compares else links[:-1],
             "address": address and f"{address.rstrip('/')}/",
             "version": version,
-            "picture_size": SIZE,
+            "picture_size": CARD_SIZE,
             "sides": TO_MOVE,
             "sprites": sprites(),
             "variants": list(Variant),

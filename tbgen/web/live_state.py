@@ -325,7 +325,7 @@ def _tables(standings: Standings) -> Iterator[dict[str, Any]]:
         keys.add("crosstable")
     for table in tables(standings, keys):
         columns = [_fields(column, "title", "word") for column in table.columns]
-        shown = {"first": table.summary, "columns": columns, "rows": table.shown()}
+        shown = {"first": table.summary, "columns": columns, "rows": table.formatted_rows()}
         yield _fields(table, "key", "title", "note") | shown
 
 

@@ -22,7 +22,7 @@ from tbgen.board.scoring import EXPONENTIAL
 from tbgen.board.variant import Variant
 from tbgen.games.referee import Arbiter
 from tbgen.games.settings import FiftyMoveRule
-from tbgen.html.cards import SIZE, Caption, ShownPosition, card, film
+from tbgen.html.cards import CARD_SIZE, Caption, ShownPosition, card, film
 from tbgen.html.diagrams import with_links
 from tbgen.probe.states import read_chess
 from tbgen.probe.tablebase import View
@@ -197,7 +197,7 @@ def _caption_of(stocks: Iterable[Stock], scene: Scene) -> Caption:
 
 def tags_of(request: Request, text: Caption) -> str:
     """Return the tags for the head of the page, by which other sites preview a link to it."""
-    place, width, height = place_of(request), *SIZE
+    place, width, height = place_of(request), *CARD_SIZE
     query = f"?{request.url.query}" if request.url.query else ""
     value = f"{text.headline} in r-mobility chess. " if text.headline else ""
     properties = {

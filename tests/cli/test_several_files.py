@@ -41,7 +41,7 @@ def tagged(data: bytes) -> bytes:
 
 
 REMARKS = [
-    "tbgen: 1 doubtful game (truncated): the last moves are missing; the tag Result counts, and of a draw "
+    "tbgen: 1 doubtful game (truncated): the last moves are missing; the tag Result counts, and for a draw "
     "the score accrued by then: round2.pgn.gz, game 1, line 1",
     "tbgen: 2 tables are missing for 3 games; build them with: tbgen build KBvK KRvK",
 ]

@@ -6,7 +6,7 @@ import chess
 import pytest
 from PIL import Image, ImageChops
 
-from tbgen.html.cards import SIZE, Caption, ShownPosition, card, film
+from tbgen.html.cards import CARD_SIZE, Caption, ShownPosition, card, film
 
 EMPTY = chess.Board(None)
 EDGE, SQUARE = 35, 70
@@ -36,7 +36,7 @@ def test_men_are_on_their_squares(flipped: bool) -> None:
     for placed in (chess.STARTING_BOARD_FEN, "1q2kbnr/p1ppppp1/r7/8/4R3/P3N3/1PPP1KPQ/B1B5"):
         board = chess.Board(f"{placed} w - - 0 1")
         picture = opened(card(ShownPosition(board, flipped=flipped), Caption("G1.5", "White wins.")))
-        assert (picture.size, picture.format) == (SIZE, "PNG")
+        assert (picture.size, picture.format) == (CARD_SIZE, "PNG")
         for square in chess.SQUARES:
             man = board.piece_at(square)
             dark = (chess.square_file(square) + chess.square_rank(square)) % 2 == 0

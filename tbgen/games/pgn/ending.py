@@ -40,7 +40,7 @@ from tbgen.games.outcome import Basis
 from tbgen.games.pgn.spelling import BOTH_FORFEIT
 from tbgen.text import legible
 
-_MAX_TEXT: Final = 80
+_MAX_TEXT_LENGTH: Final = 80
 
 _DECISIVE: Final = {"1-0": chess.WHITE, "0-1": chess.BLACK}
 _MATE_SCORES: Final = {"G0.0": chess.WHITE, "-G0.0": chess.BLACK}
@@ -64,7 +64,7 @@ _FREE_SENTENCE: Final = re.compile(
 )
 """A sentence in any other words that names the loser or the winner, and the cause."""
 
-_DATA: Final = re.compile(
+_LEADING_DATA: Final = re.compile(
     r"\A(?:(?:\(?[-+]?[M#]?\d[\d.]*(?:/\d+)+\)?(?:\s+\d+(?=\s))?|\d[\d.]*m?s|\d+(?::\d\d)+(?:\.\d+)?|\w+=\S+|book"
     r"|[01]-[01]|1/2-1/2|\[%[^\]]*\])[;:|.]?\s+(?:-\s+)?)+",
     re.IGNORECASE,
@@ -103,38 +103,38 @@ _CAUSES: Final = {
 }
 """Patterns of the words for each cause of a loss; the first cause that matches counts."""
 _NORMAL: Final = re.compile(r"\W*normal\W*", re.IGNORECASE)
-"""The text of servers for a game that was resigned."""
-_NAME: Final = re.compile(r"\A.* (?=won (?:by|on|-) )", re.IGNORECASE)
+"""The text that servers write for a resigned game."""
+_WINNER_NAME: Final = re.compile(r"\A.* (?=won (?:by|on|-) )", re.IGNORECASE)
 """The player's name in a termination of chess.com, which may contain any words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """The ending of a game by its PGN."""
+    """The ending of a game as its PGN states it."""
 
     cause: Basis | None
-    """The way in which the game was won off the board. None if it was only stopped: by a draw that was
-    agreed, claimed or adjudicated, by a time-out against bare material, or unfinished."""
+    """The way in which the game was won off the board. None if nobody won: a draw was agreed, claimed or
+    adjudicated, time ran out against bare material, or the game is unfinished."""
     winner: chess.Color | None
     """The winner; None exactly if the cause is None."""
     text: str
-    """The words of the PGN, one printable line of at most 80 characters; empty if it has none."""
+    """The words of the PGN on the ending, one printable line of at most 80 characters; empty for none."""
 
 
 def read_ending(tags: Mapping[str, str], last_comment: str = "") -> Ending:
-    """Return the ending of a game that did not end on the board; callers must check mate and the like first.
+    """Return the ending of a game that did not end on the board.
 
-    The texts are the end of the comment, after its last comma or an engine's data, ``TerminationDetails``
-    and ``Termination``.
+    Callers must check for mate and other ends on the board first. Three texts describe the ending: the end of
+    the comment (after its last comma or an engine's data), ``TerminationDetails`` and ``Termination``.
 
-    If ``Result`` is decisive, it determines the winner, and the texts only the cause. The game was resigned
-    if they say so, or if ``normal`` is all that they say. It is a forfeit if they do not name a cause, or if
-    a sentence names the other winner. ``0-0`` has no winner.
+    A decisive ``Result`` determines the winner, and the texts determine only the cause. The cause is a
+    resignation if the texts say so, or if they say only ``normal``. It is a forfeit if the texts name no
+    cause, or if a sentence names the other side as the winner. ``0-0`` has no winner.
 
-    cuteRMob may have written any other ``Result`` for a win. Then a sentence of Cute Chess in one of the
-    texts names the winner, or else an ``RMobilityResult`` of a mate does. The game still counts as stopped in
-    three cases: if two sentences contradict each other, if a tag mentions a draw, or if a tag mentions
-    adjudication and no sentence does, as when arbiters of TCEC overruled a crash.
+    With any other ``Result``, the game may be a win written by cuteRMob. Then a sentence of Cute Chess in one
+    of the texts names the winner, or else an ``RMobilityResult`` of a mate does. Even so, nobody counts as
+    the winner in three cases: if two sentences contradict each other, if a tag mentions a draw, or if a tag
+    mentions adjudication and no sentence does (as when arbiters of TCEC overruled a crash).
 
     :param tags: the tags of the game, of which ``Result``, ``Termination``, ``TerminationDetails`` and
         ``RMobilityResult`` are read; any of them may be missing or invalid.
@@ -148,8 +148,8 @@ def read_ending(tags: Mapping[str, str], last_comment: str = "") -> Ending:
     remark = _last_remark(last_comment)
     details = _one_line(tags.get("TerminationDetails", ""))
     termination = _one_line(tags.get("Termination", ""))
-    tagged = f"{details}; {_NAME.sub('', termination, count=1)}"
-    adjudicated = _ADJUDICATED.search(tagged) is not None
+    tag_text = f"{details}; {_WINNER_NAME.sub('', termination, count=1)}"
+    adjudicated = _ADJUDICATED.search(tag_text) is not None
 
     result = tags.get("Result", "").strip()
     winner = _DECISIVE.get(result)
@@ -157,7 +157,7 @@ def read_ending(tags: Mapping[str, str], last_comment: str = "") -> Ending:
     if winner is not None:
         adjudicated = adjudicated or _ADJUDICATED_COMMENT.search(last_comment) is not None
         remark = _with_colour(remark, tags)
-    elif result != BOTH_FORFEIT and not _DRAWN.search(tagged):
+    elif result != BOTH_FORFEIT and not _DRAWN.search(tag_text):
         if not sentences:
             winner = _MATE_SCORES.get(tags.get("RMobilityResult", "").strip())
         elif len(winners := {_winner(sentence) for sentence in sentences}) == 1:
@@ -165,20 +165,20 @@ def read_ending(tags: Mapping[str, str], last_comment: str = "") -> Ending:
             winner = winners.pop() if awarded or not adjudicated else None
             adjudicated = awarded
 
-    consistent = _consistent_remark(remark, winner)
+    consistent_remark = _consistent_remark(remark, winner)
     cause = None
     if winner is not None and adjudicated:
         cause = Basis.ADJUDICATION
     elif winner is not None:
-        contradicted = any(_names_other(text, winner) for text in (remark, details, termination))
-        cause = Basis.FORFEIT if contradicted else _cause((consistent, tagged))
-    return Ending(cause, winner, _printable(consistent or details or termination))
+        contradicted = any(_names_other_winner(text, winner) for text in (remark, details, termination))
+        cause = Basis.FORFEIT if contradicted else _cause((consistent_remark, tag_text))
+    return Ending(cause, winner, _printable(consistent_remark or details or termination))
 
 
 def _last_remark(comment: str) -> str:
-    """Return the last part of a comment that consists of more than data, without leading data."""
+    """Return the last part of a comment that is more than data, without its leading data."""
     for part in reversed(_QUOTED.sub("=-", legible(comment)).split(",")):
-        if remark := _DATA.sub("", f"{_one_line(part)} ", count=1).rstrip("! "):
+        if remark := _LEADING_DATA.sub("", f"{_one_line(part)} ", count=1).rstrip("! "):
             return remark
     return ""
 
@@ -198,33 +198,33 @@ def _winner(sentence: re.Match[str]) -> chess.Color:
     return white if sentence["deed"].strip().lower().startswith(("wins", "won")) else not white
 
 
-def _names_other(text: str, winner: chess.Color) -> bool:
-    """Return whether a text names another winner."""
+def _names_other_winner(text: str, winner: chess.Color) -> bool:
+    """Return whether a text names the other side as the winner."""
     sentence = _FREE_SENTENCE.match(text)
     return sentence is not None and _winner(sentence) is not winner
 
 
 def _with_colour(remark: str, tags: Mapping[str, str]) -> str:
-    """Replace the name at the beginning of a remark by the player's colour, if it is that of one player."""
+    """Replace a name at the beginning of a remark by a colour if exactly one of the players has this name."""
     names = {side: _one_line(tags.get(side, "")) for side in ("White", "Black")}
     sides = [side for side, name in names.items() if name and remark.startswith(f"{name} ")]
     return sides[0] + remark[len(names[sides[0]]) :] if len(sides) == 1 else remark
 
 
 def _consistent_remark(remark: str, winner: chess.Color | None) -> str:
-    """Return a remark if it describes an ending and does not name another winner, else an empty text."""
+    """Return a remark if it describes an ending and names no other winner, else an empty text."""
     if sentence := _SENTENCE.fullmatch(remark):
         return sentence["text"] if _winner(sentence) is winner else ""
-    consistent = _REMARK.fullmatch(remark) and (winner is None or not _names_other(remark, winner))
+    consistent = _REMARK.fullmatch(remark) and (winner is None or not _names_other_winner(remark, winner))
     return remark if consistent else ""
 
 
 def _one_line(text: str) -> str:
-    """Return a text without the line breaks of the file, which may separate any two words."""
+    """Return a text as one line. A PGN file may have a line break between any two words."""
     return " ".join(text.split())
 
 
 def _printable(text: str) -> str:
     """Return a text that is safe to print, cut to the maximum length."""
     text = printable(text)
-    return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 1] + "…"
+    return text if len(text) <= _MAX_TEXT_LENGTH else text[: _MAX_TEXT_LENGTH - 1] + "…"

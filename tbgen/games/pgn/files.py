@@ -22,8 +22,8 @@ from tbgen.system.files import write_errors, written_aside
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer as Buffer
 
-_BLOCK: Final = 1 << 14
-"""Number of bytes to decompress at once; the text may be hundreds of times as long."""
+_BLOCK_BYTES: Final = 1 << 14
+"""Number of bytes to decompress at once. The text may be hundreds of times longer."""
 _MAGIC: Final = {
     b"\x1f\x8b\x08": ".gz",
     b"BZh": ".bz2",
@@ -34,8 +34,8 @@ _MAGIC: Final = {
     b"7z\xbc\xaf": ".7z",
     b"Rar!": ".rar",
 }
-"""First bytes of compressed files, with the suffixes of their names."""
-_ARCHIVES: Final = (".zip", ".7z", ".rar")
+"""Suffixes of compressed files by their first bytes."""
+_ARCHIVE_SUFFIXES: Final = (".zip", ".7z", ".rar")
 _REMEDY: Final = "choose another place"
 _UTF16: Final = re.compile(rb"\xff\xfe|\xfe\xff|[\t-~]\x00[\t-~]\x00|\x00[\t-~]\x00[\t-~]")
 """The first bytes of a text in UTF-16, with or without a byte order mark."""
@@ -61,33 +61,33 @@ class PgnSource:
         except OSError as error:
             raise self._unreadable(error) from None
         suffix = next((suffix for magic, suffix in _MAGIC.items() if first_bytes.startswith(magic)), "")
-        if suffix in _ARCHIVES:
+        if suffix in _ARCHIVE_SUFFIXES:
             raise self._archive(suffix.removeprefix("."))
-        self._plain = _stream(suffix, file, "rb") or file
-        self._begun = False
+        self._text_stream = _stream(suffix, file, "rb") or file
+        self._has_begun = False
 
     @property
-    def done(self) -> int:
-        """Number of bytes of the file read so far."""
+    def bytes_read(self) -> int:
+        """Number of bytes of the file read so far, before decompression; 0 if unknown."""
         return self._file.tell() if self.size else 0
 
     def read(self, size: int, /) -> bytes:
         """Return up to ``size`` bytes of text, none at the end.
 
-        :raises UsageError: if the text is in UTF-16, or an archive.
+        :raises UsageError: if the text is in UTF-16, or the file is an archive.
         :raises TbgenError: if the file cannot be read or decompressed.
         """
         try:
-            text: bytes = self._plain.read(size)
-        except Exception as error:  # each library has its own errors; those of the system have a number
+            text: bytes = self._text_stream.read(size)
+        except Exception as error:  # each library has its own errors; errors of the system have a number
             if isinstance(error, OSError) and error.errno:
                 raise self._unreadable(error) from None
             raise TbgenError(f"{self.name} is damaged: it cannot be decompressed") from None
-        if not self._begun and _UTF16.match(text):
+        if not self._has_begun and _UTF16.match(text):
             raise UsageError(f"{self.name} is in UTF-16: convert it, as with: iconv -f UTF-16 -t UTF-8")
-        if not self._begun and text[257:262] == b"ustar":
+        if not self._has_begun and text[257:262] == b"ustar":
             raise self._archive("tar")
-        self._begun = True
+        self._has_begun = True
         return text
 
     def _archive(self, kind: str) -> UsageError:
@@ -98,7 +98,7 @@ class PgnSource:
 
 
 class _Zstandard:
-    """A decompressor of zstd files; the library's own reader accepts truncated files as complete."""
+    """A decompressor of zstd files. Unlike the library's own reader, it rejects truncated files."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -112,7 +112,7 @@ class _Zstandard:
         :raises EOFError: if the last frame is not complete.
         """
         while not self._text:
-            data = self._frame.unused_data or self._file.read(_BLOCK)
+            data = self._frame.unused_data or self._file.read(_BLOCK_BYTES)
             if not data and not self._frame.eof:
                 raise EOFError
             if not data:
@@ -124,28 +124,28 @@ class _Zstandard:
         return text
 
 
-def matching(names: Iterable[str]) -> list[str]:
-    """Return the names of the files that some names and patterns, such as ``round*.pgn``, stand for.
+def matching_files(names: Iterable[str]) -> list[str]:
+    """Return the names of the files that match names or patterns such as ``round*.pgn``.
 
-    The files of a pattern follow in alphabetical order, without those already listed; two stars stand for any
-    number of directories. ``-``, for standard input, is kept.
+    The files of a pattern are in alphabetical order, without files already listed. In a pattern, ``**``
+    stands for any number of directories. ``-``, for standard input, is returned as it is.
 
     :raises UsageError: if a file does not exist or is named twice, or no file matches a pattern.
     """
-    found: list[str] = []
+    matches: list[str] = []
     for name in names:
-        if name in found:
+        if name in matches:
             raise UsageError(f"{quote(name)} is named twice, so its games would count twice: name it once")
         if os.path.exists(name) or name == "-":
-            found.append(name)
+            matches.append(name)
             continue
         files = sorted(filter(os.path.isfile, glob.glob(name, recursive=True)))
         if not files and glob.has_magic(name):
             raise UsageError(f"no file matches {quote(name)}: name a PGN file, or another pattern")
         if not files:
             raise _no_file(name)
-        found += [file for file in files if file not in found]
-    return found
+        matches += [file for file in files if file not in matches]
+    return matches
 
 
 def _no_file(name: str) -> UsageError:
@@ -179,13 +179,15 @@ def reading(name: str) -> Iterator[PgnSource]:
 
 @contextmanager
 def writing(name: str) -> Iterator[Sink]:
-    """Write a file, or standard output for ``-``; the suffixes .gz, .bz2, .xz and .zst mean compression.
+    """Open a file for writing, or standard output for ``-``.
+
+    The suffixes .gz, .bz2, .xz and .zst mean compression.
 
     The file appears under its name, or replaces an existing one, only when it is complete.
 
     :raises UsageError: if the name is empty.
     :raises MissingExtraError: if the file needs a package that is not installed.
-    :raises TbgenError: if the file cannot be written there.
+    :raises TbgenError: if the file cannot be written.
     """
     if not name:
         raise UsageError("the name of the file to write is empty")
@@ -198,7 +200,7 @@ def writing(name: str) -> Iterator[Sink]:
         with device:
             yield device
     else:
-        path = Path(os.path.realpath(name))  # the target of a link is replaced, not the link
+        path = Path(os.path.realpath(name))  # the link remains, and its target is replaced
         with (
             written_aside(path, remedy=_REMEDY) as aside,
             BufferedWriter(_AsideFile(aside, path)) as file,
@@ -211,12 +213,12 @@ def is_stream(name: str) -> bool:
     """Return whether a name stands for standard output, a device or a pipe rather than a regular file."""
     if name == "-":
         return True
-    special = name.startswith(("/dev/", "/proc/")) or not os.path.isfile(name)
-    return os.path.exists(name) and special
+    is_special = name.startswith(("/dev/", "/proc/")) or not os.path.isfile(name)
+    return os.path.exists(name) and is_special
 
 
 class _AsideFile(FileIO):
-    """A temporary file whose errors name the file that it will become."""
+    """A temporary file whose errors name the file that it will replace."""
 
     def __init__(self, aside: Path, path: Path) -> None:
         super().__init__(aside, "wb")

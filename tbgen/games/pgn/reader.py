@@ -1,4 +1,4 @@
-"""Games of a PGN stream: tags, start, main line and last comment; on request, variations and all comments."""
+"""Games of a PGN stream: tags, start, main line and last comment. Variations and all comments on request."""
 
 import re
 from collections import defaultdict
@@ -16,22 +16,22 @@ from tbgen.errors import UsageError, quote
 from tbgen.games.outcome import RESULTS, Basis, Doubt
 from tbgen.games.pgn import tags
 from tbgen.games.pgn.ending import Ending, read_ending
-from tbgen.games.pgn.spelling import BOTH_FORFEIT, IN_MOVETEXT, UNFINISHED, plain_movetext, read_result
+from tbgen.games.pgn.spelling import BOTH_FORFEIT, RESULT_IN_MOVETEXT, UNFINISHED, plain_movetext, read_result
 from tbgen.games.pgn.splitter import LineStream, RawGame, split_games
 from tbgen.text import legible
 
-_WORDS: Final = (
+_ANNOTATION_WORDS: Final = (
     r"(?i:e\.?\s?p|en[\s-]*passant|(?:(?:disc?|dbl)\.?\s?)?ch(?:(?:ec)?k)?(?:mate)?|mate|novelty|diagram)"
 )
-_CODES: Final = r"(?:T?N|D)"
+_PUBLISHER_CODES: Final = r"(?:T?N|D)"
 """Publishers' codes for a novelty and a diagram."""
-_SIGN: Final = r"[^\w\s(){}\[\];$*%]"
+_ANNOTATION_CHARACTER: Final = r"[^\w\s(){}\[\];$*%]"
 TOKEN: Final = re.compile(
     rf"""
-    (?P<result>{IN_MOVETEXT})
+    (?P<result>{RESULT_IN_MOVETEXT})
     |(?:\d+(?:[.…]+|(?=\s|\Z))|[.…]+)                     # a move number
-    |\$\d+|(?!--\w*(?:\s|\Z)|@@)(?=[^\s(){{}}\[\];$*%]){_SIGN}*+  # an annotation of a move
-      (?:(?:{_WORDS}|{_CODES})(?![^\W_]){_SIGN}*+)*+(?=[\s(){{}};$*]|\Z)
+    |\$\d+|(?!--\w*(?:\s|\Z)|@@)(?=[^\s(){{}}\[\];$*%]){_ANNOTATION_CHARACTER}*+  # an annotation of a move
+      (?:(?:{_ANNOTATION_WORDS}|{_PUBLISHER_CODES})(?![^\W_]){_ANNOTATION_CHARACTER}*+)*+(?=[\s(){{}};$*]|\Z)
     |(?P<comment>\{{[^}}]*\}}|;[^\r\n]*)
     |(?<![^\r\n])%[^\r\n]*                                # an escaped line
     |(?P<open>[({{])
@@ -40,11 +40,11 @@ TOKEN: Final = re.compile(
     """,
     re.VERBOSE,
 )
-"""All tokens of plain movetext, of which only those in named groups are used. The group ``open`` matches only
-a brace that is never closed."""
-_ATTACHED_ANNOTATIONS: Final = re.compile(rf"(?:(?<=[\W\dOQRBN]){_WORDS}\b|[^\w]|_)+\Z")
+"""All tokens of plain movetext. Only tokens in named groups are used. A brace in the group ``open`` is never
+closed."""
+_ATTACHED_ANNOTATIONS: Final = re.compile(rf"(?:(?<=[\W\dOQRBN]){_ANNOTATION_WORDS}\b|[^\w]|_)+\Z")
 """Annotations attached to a move without a space."""
-_ATTACHED_CODE: Final = re.compile(rf"(?<=[1-8Oo0QRBN]|[^\w=]){_CODES}\Z")
+_ATTACHED_CODE: Final = re.compile(rf"(?<=[1-8Oo0QRBN]|[^\w=]){_PUBLISHER_CODES}\Z")
 MAX_PLIES: Final = 20_000
 """Maximum number of plies of one game; real games of chess have a few hundred."""
 _MAX_MOVE_LENGTH: Final = 64
@@ -54,9 +54,9 @@ _LIKE_A_MOVE: Final = re.compile(r"[a-h][1-8]|[Oo0]-[Oo0]|[*}]")
 _LIKE_A_RESULT: Final = re.compile(r"[+=/.,½\d]{1,7}[-:_][+=/.,½\d]{1,7}\w{0,8}")
 _REST_WITHOUT_MOVES: Final = re.compile(r"(?>\s|\{[^}]*\}|;[^\r\n]*)*+\Z")
 _BREAK: Final = re.compile(rb"\r\n|\n|\r")
-_NO_PGN: Final = "no PGN, as it has neither tags nor moves"
+_NO_PGN_REASON: Final = "no PGN, as it has neither tags nor moves"
 _RETAGGED_NAMES: Final = frozenset().union(*tags.REPLACED.values())
-_OFF_BOARD: Final = frozenset(basis.value for basis in Basis if basis.off_board)
+_OFF_BOARD_BASES: Final = frozenset(basis.value for basis in Basis if basis.off_board)
 """Values of the basis for wins off the board."""
 _FINISHED_RESULTS: Final = (*RESULTS, BOTH_FORFEIT)
 """The results of finished games."""
@@ -70,7 +70,7 @@ class BrokenGameError(UsageError):
 
     :ivar place: place of the error in the stream: game and line.
     :ivar reason: the error.
-    :ivar ply: number of the move that cannot be made; None if the error is not in a move.
+    :ivar ply: number of the ply that cannot be made, from 1; None if the error is not in a move.
     """
 
     place: str
@@ -95,7 +95,7 @@ class Game:
     line: int
     """Number of its first line, from 1."""
     tags: dict[str, str] = field(default_factory=dict)
-    """The tags, in the order of the file; of duplicate tags the first."""
+    """The values of the tags by name, in the order of the file. The first of duplicate tags counts."""
     start: Fen = field(default_factory=lambda: Fen(chess.Board(), None))
     """The start position, with the accrued score of a seventh field or a tag."""
     board: chess.Board = field(default_factory=chess.Board)
@@ -103,8 +103,8 @@ class Game:
     comment: str = ""
     """The last comment after the last move of the main line; in a game without moves, the last comment."""
     result: str = UNFINISHED
-    """The classical result: that of the tag, else that of the movetext. It is ``0-0`` if both sides have
-    lost. A result that is not recognized keeps its original spelling."""
+    """The classical result by the tag, else by the movetext; ``0-0`` if both sides have lost. An unrecognized
+    result keeps its original spelling."""
     doubts: tuple[Doubt, ...] = ()
     """The doubts about a game that can be read."""
     error: BrokenGameError | None = None
@@ -119,15 +119,15 @@ class Game:
     def ending(self) -> Ending:
         """The ending of the game off the board."""
         values = {**self.tags, "Result": self.result}
-        basis = values.get(tags.R.basis)
-        if basis is not None and basis not in _OFF_BOARD:
-            # With a basis a mate is real; cuteRMob, which writes no basis, also writes a mate for forfeits.
-            values.pop(tags.R.result, None)
+        basis = values.get(tags.R_MOBILITY.basis)
+        if basis is not None and basis not in _OFF_BOARD_BASES:
+            # With a basis, the mate is real. cuteRMob writes no basis, and writes a mate for forfeits, too.
+            values.pop(tags.R_MOBILITY.result, None)
         return read_ending(values, self.comment)
 
 
 def read_games(stream: LineStream) -> Iterator[Game]:
-    """Yield the games of a PGN stream; a broken game has an ``error``, and reading continues after it.
+    """Yield the games of a PGN stream. A broken game has an ``error``, and reading continues after it.
 
     Chess960 is supported; games of other variants are broken. Unlike plain PGN readers, this function
     understands FENs of seven fields and ``[Legacy]`` without a value.
@@ -146,8 +146,8 @@ def read_game(raw: RawGame) -> Game:
         if raw.flaw:
             raise UsageError(raw.flaw)
         if not raw.tags and raw.movetext == len(raw.data):
-            raise UsageError(_NO_PGN)
-        game.start = _start(game.tags)
+            raise UsageError(_NO_PGN_REASON)
+        game.start = _start_position(game.tags)
         doubts = doubts_of_start(game.start)
     except UsageError as error:
         game.error = BrokenGameError(_place(game, game.line), str(error))
@@ -157,13 +157,13 @@ def read_game(raw: RawGame) -> Game:
     try:
         _set_result_and_doubts(game, raw, _play(game, text))
         game.doubts += doubts
-    except _Broken as broken:
-        before = raw.data[: raw.movetext] + text[: broken.token.start()].encode()
-        line = raw.line + len(_BREAK.findall(before))
+    except _MovetextError as error:
+        data_before = raw.data[: raw.movetext] + text[: error.token.start()].encode()
+        line = raw.line + len(_BREAK.findall(data_before))
         if game.tags or game.moves:
-            game.error = BrokenGameError(_place(game, line), str(broken), len(game.moves) + 1)
+            game.error = BrokenGameError(_place(game, line), str(error), len(game.moves) + 1)
         else:
-            game.error = BrokenGameError(_place(game, line), _NO_PGN)
+            game.error = BrokenGameError(_place(game, line), _NO_PGN_REASON)
     return game
 
 
@@ -171,8 +171,8 @@ def _place(game: Game, line: int) -> str:
     return f"game {game.number}, line {line}"
 
 
-class _Broken(Exception):  # noqa: N818
-    """An error in movetext, with its token."""
+class _MovetextError(Exception):
+    """An error in movetext, with the token that causes it."""
 
     def __init__(self, token: re.Match[str], reason: str) -> None:
         super().__init__(f"{quote(token[0])} {reason}")
@@ -181,38 +181,38 @@ class _Broken(Exception):  # noqa: N818
 
 @dataclass(slots=True)
 class _Remainder:
-    """The content of a movetext besides moves."""
+    """The content of a movetext other than moves."""
 
     results: list[str] = field(default_factory=list)
-    """The results after the moves; those of unknown spelling are unchanged."""
+    """The results after the moves. Results of unknown spelling are unchanged."""
     closed: bool = True
     """Whether all comments are closed."""
     doubts: set[Doubt] = field(default_factory=set)
 
 
 def _play(game: Game, text: str) -> _Remainder:
-    """Make the moves of the main line, and return the other content.
+    """Make the moves of the main line, and return the remaining content.
 
-    :raises _Broken: at the first token that is out of place.
+    :raises _MovetextError: at the first token that is out of place.
     """
     remainder = _Remainder()
-    outer: re.Match[str] | None = None
+    outermost: re.Match[str] | None = None
     depth = 0
     for token in TOKEN.finditer(text):
         kind = token.lastgroup
         if kind == "open" and token[0] == "{":
             if not (game.tags or game.moves):
-                raise _Broken(token, "opens a comment that is not closed")
+                raise _MovetextError(token, "opens a comment that is not closed")
             remainder.closed = False
             return remainder
         if kind == "open":
-            outer = outer or token
+            outermost = outermost or token
             depth += 1
         elif kind == "close":
             if not depth:
-                raise _Broken(token, "closes no variation")
+                raise _MovetextError(token, "closes no variation")
             depth -= 1
-            outer = outer if depth else None
+            outermost = outermost if depth else None
         elif kind is None or depth:
             continue
         elif kind == "comment":
@@ -220,39 +220,39 @@ def _play(game: Game, text: str) -> _Remainder:
         elif kind == "result":
             remainder.results.append(read_result(token[0]) or token[0])
         elif not remainder.results:
-            _move(game, token, remainder)
+            _make_move(game, token, remainder)
         elif _LIKE_A_MOVE.search(token[0]):
-            raise _Broken(token, "follows the result")
+            raise _MovetextError(token, "follows the result")
         else:
             remainder.doubts.add(Doubt.STRAY_TEXT)
-    if outer is not None:
-        raise _Broken(outer, "opens a variation that is not closed")
+    if outermost is not None:
+        raise _MovetextError(outermost, "opens a variation that is not closed")
     return remainder
 
 
-def _move(game: Game, token: re.Match[str], remainder: _Remainder) -> None:
-    """Make a move of the main line, or record the last word of a game if it is a result and not a move.
+def _make_move(game: Game, token: re.Match[str], remainder: _Remainder) -> None:
+    """Make a move of the main line, or record a result that is spelled like a move at the end of a game.
 
-    ``0-0`` may be both: it is castling if castling is legal and the tag ``Result`` is not ``0-0``.
+    ``0-0`` may be either: it is castling if castling is legal and the tag ``Result`` is not ``0-0``.
 
-    :raises _Broken: if the token is neither.
+    :raises _MovetextError: if the token is neither a legal move nor a result.
     """
-    last = _LIKE_A_RESULT.fullmatch(token[0]) and _REST_WITHOUT_MOVES.match(token.string, token.end())
-    if last and game.result == BOTH_FORFEIT and read_result(token[0]):
+    last_word = _LIKE_A_RESULT.fullmatch(token[0]) and _REST_WITHOUT_MOVES.match(token.string, token.end())
+    if last_word and game.result == BOTH_FORFEIT and read_result(token[0]):
         remainder.results.append(read_result(token[0]) or token[0])
         return
     if len(game.moves) >= MAX_PLIES:
-        raise _Broken(token, f"exceeds {MAX_PLIES:,} plies, the maximum for one game")
+        raise _MovetextError(token, f"exceeds {MAX_PLIES:,} plies, the maximum for one game")
     try:
         game.board.push(move_of(game.board, token))
     except ValueError:
-        if not last:
-            raise _Broken(token, "is not a legal move") from None
+        if not last_word:
+            raise _MovetextError(token, "is not a legal move") from None
         remainder.results.append(read_result(token[0]) or token[0])
         return
     game.comment = ""
-    numbered = last and token.string[: token.start()].rstrip().endswith((".", "…"))
-    if last and not numbered and game.result not in RESULTS:
+    numbered = last_word and token.string[: token.start()].rstrip().endswith((".", "…"))
+    if last_word and not numbered and game.result not in RESULTS:
         remainder.doubts.add(Doubt.CASTLING)
 
 
@@ -264,41 +264,41 @@ def move_of(board: chess.Board, token: re.Match[str]) -> chess.Move:
     if len(token[0]) > _MAX_MOVE_LENGTH:
         raise chess.InvalidMoveError(quote(token[0]))
     san = _ATTACHED_ANNOTATIONS.sub("", token[0])
-    without = _ATTACHED_ANNOTATIONS.sub("", _ATTACHED_CODE.sub("", san))
+    san_without_code = _ATTACHED_ANNOTATIONS.sub("", _ATTACHED_CODE.sub("", san))
     try:
         return parse_san(board, _with_letters(san))
     except ValueError:
-        if without == san:
+        if san_without_code == san:
             raise
-        return parse_san(board, _with_letters(without))  # e8N is a promotion, h3N a novelty
+        return parse_san(board, _with_letters(san_without_code))  # e8N is a promotion, h3N a novelty
 
 
 def _with_letters(san: str) -> str:
-    """Return a move with letters in place of zeros in castling."""
+    """Return a move; zeros in castling are replaced by letters."""
     return san.upper().replace("0", "O") if _CASTLING.fullmatch(san) else san
 
 
 def _set_result_and_doubts(game: Game, raw: RawGame, remainder: _Remainder) -> None:
     """Set the result of a game, and the doubts about it."""
-    text, results = game.tags.get("Result", "").strip(), remainder.results
-    tagged, plies, moves, over = read_result(text), raw.plies, len(game.moves), bool(results)
-    if game.result not in _FINISHED_RESULTS and over:
-        game.result = next((one for one in results if one in _FINISHED_RESULTS), results[0])
-    distinct = {*results, *([tagged] if tagged else [])}
-    unknown = text not in _MISSING_VALUES and tagged is None
+    result_tag, results = game.tags.get("Result", "").strip(), remainder.results
+    tagged, plies, moves, has_result = read_result(result_tag), raw.plies, len(game.moves), bool(results)
+    if game.result not in _FINISHED_RESULTS and has_result:
+        game.result = next((each for each in results if each in _FINISHED_RESULTS), results[0])
+    distinct_results = {*results, *([tagged] if tagged else [])}
+    unknown = result_tag not in _MISSING_VALUES and tagged is None
     terminal = not any(game.board.generate_legal_moves())
-    missing = remainder.closed and not over and tagged in _FINISHED_RESULTS
-    cut = missing or not (remainder.closed or over)
-    truncated = not terminal and (cut if plies is None else plies > moves)
-    on_board = ("0-1" if game.board.turn else "1-0") if game.board.is_check() else "1/2-1/2"
-    found = {
+    missing = remainder.closed and not has_result and tagged in _FINISHED_RESULTS
+    cut_off = missing or not (remainder.closed or has_result)
+    truncated = not terminal and (cut_off if plies is None else plies > moves)
+    board_result = ("0-1" if game.board.turn else "1-0") if game.board.is_check() else "1/2-1/2"
+    conditions = {
         Doubt.TRUNCATED: truncated,
         Doubt.UNCLOSED_COMMENT: not remainder.closed,
-        Doubt.RESULT: (over and len(distinct) > 1) or (missing and not truncated),
-        Doubt.UNKNOWN_RESULT: unknown or any(read_result(one) is None for one in results),
+        Doubt.RESULT: (has_result and len(distinct_results) > 1) or (missing and not truncated),
+        Doubt.UNKNOWN_RESULT: unknown or any(read_result(each) is None for each in results),
         Doubt.BOTH_FORFEIT: game.result == BOTH_FORFEIT,
         Doubt.CASTLING: Doubt.CASTLING in remainder.doubts,
-        Doubt.FINAL_POSITION: terminal and game.result in _FINISHED_RESULTS and game.result != on_board,
+        Doubt.FINAL_POSITION: terminal and game.result in _FINISHED_RESULTS and game.result != board_result,
         Doubt.PLY_COUNT: plies not in (None, moves) and not truncated,
         Doubt.STRAY_TEXT: Doubt.STRAY_TEXT in remainder.doubts,
         Doubt.DUPLICATE_TAG: any(
@@ -307,10 +307,10 @@ def _set_result_and_doubts(game: Game, raw: RawGame, remainder: _Remainder) -> N
         Doubt.MALFORMED_TAG: raw.malformed,
         Doubt.TAG_NAME: raw.other_case,
     }
-    game.doubts = tuple(doubt for doubt, applies in found.items() if applies)
+    game.doubts = tuple(doubt for doubt, applies in conditions.items() if applies)
 
 
-def _start(values: dict[str, str]) -> Fen:
+def _start_position(values: dict[str, str]) -> Fen:
     """Return the start position of a game, by the values of its tags.
 
     :raises UsageError: if a value is invalid, or the variant is not chess.
@@ -331,25 +331,25 @@ def _start(values: dict[str, str]) -> Fen:
 
 
 def doubts_of_start(start: Fen) -> tuple[Doubt, ...]:
-    """Return the doubts about a start position, and remove an impossible en passant square from it.
+    """Return the doubts about a start position, and remove an impossible en passant square from its board.
 
     A seventh field that equals the position score or has a higher rank, such as cuteRMob's ``G218.0``, raises
     no doubt, because it changes nothing.
 
     :raises UsageError: if the position is not valid.
     """
-    impossible = without_impossible_en_passant(start.board)
+    is_impossible = without_impossible_en_passant(start.board)
     validate(start.board)
-    seventh, ignored = start.seventh, False
+    seventh, is_ignored = start.seventh, False
     if seventh is not None and start.accrued is None:
-        own = position_score(start.board)
-        ignored = seventh.rank <= own.rank and seventh != own
-    return (Doubt.EN_PASSANT,) * impossible + (Doubt.SEVENTH_FIELD,) * ignored
+        start_score = position_score(start.board)
+        is_ignored = seventh.rank <= start_score.rank and seventh != start_score
+    return (Doubt.EN_PASSANT,) * is_impossible + (Doubt.SEVENTH_FIELD,) * is_ignored
 
 
-_SIGNS: Final = {"!": 1, "?": 2, "!!": 3, "??": 4, "!?": 5, "?!": 6}
+_NAG_BY_SIGN: Final = {"!": 1, "?": 2, "!!": 3, "??": 4, "!?": 5, "?!": 6}
 """Numeric annotation glyphs (NAGs) with a sign of their own (section 10 of the PGN standard)."""
-_NUMBERED: Final = re.compile(r"\$(\d{1,3})", re.ASCII)
+_NUMBERED_GLYPH: Final = re.compile(r"\$(\d{1,3})", re.ASCII)
 _MAX_NAG: Final = 255
 
 
@@ -357,8 +357,8 @@ class VariationMove(NamedTuple):
     """A move of a variation."""
 
     position_before: int
-    """Number of the position before the move. The start position has number 0; the positions after the moves
-    of the main line follow, then those after the moves of variations, in the order of the text."""
+    """Number of the position before the move. The start position has number 0. Positions after moves of the
+    main line follow, then positions after moves of variations, in the order of the text."""
     move: chess.Move
 
 
@@ -367,60 +367,60 @@ class Variations(NamedTuple):
 
     moves: list[VariationMove]
     cut_count: int
-    """Number of variations that are cut off before an illegal move."""
+    """Number of variations that end early because of an illegal move."""
     comments: dict[int, str]
-    """Comments by the number of the position after which they stand, including those of the main line."""
+    """Comments by the number of the position that they follow, including comments of the main line."""
     nags: Mapping[int, list[int]]
     """The numeric annotation glyphs of moves, by the number of the position after the move."""
 
 
 def read_variations(raw: RawGame, game: Game) -> Variations:
-    """Return the variations, comments and glyphs of a game that can be read.
+    """Return the variations, comments and glyphs of a game that has no error.
 
     :param raw: the bytes of the game.
     """
-    board, here = game.start.board.copy(stack=False), 0
-    before: int | None = None  # number of the position before the last move; None at a beginning
-    readable, moves, cut = True, list[VariationMove](), 0
+    board, number = game.start.board.copy(stack=False), 0
+    number_before: int | None = None  # number of the position before the last move; None at a beginning
+    is_readable, moves, cut_count = True, list[VariationMove](), 0
     comments, nags = dict[int, str](), defaultdict[int, list[int]](list)
-    outer: list[tuple[chess.Board, int, int | None, bool]] = []
+    outer_states: list[tuple[chess.Board, int, int | None, bool]] = []
     for token in TOKEN.finditer(plain_movetext(raw.data[raw.movetext :])):
-        if token.lastgroup == "move" and not outer and here == len(game.moves):
+        if token.lastgroup == "move" and not outer_states and number == len(game.moves):
             continue  # a result that looks like a move, or text after it
-        if token.lastgroup == "move" and readable:
+        if token.lastgroup == "move" and is_readable:
             try:
                 move = move_of(board, token)
             except ValueError:
-                readable, cut = False, cut + 1
+                is_readable, cut_count = False, cut_count + 1
                 continue
-            before = here
-            if outer:
-                moves.append(VariationMove(here, move))
-                here = len(game.moves) + len(moves)
+            number_before = number
+            if outer_states:
+                moves.append(VariationMove(number, move))
+                number = len(game.moves) + len(moves)
             else:
-                here += 1
+                number += 1
             board.push(move)
-            nags[here] += _nags("".join(letter for letter in token[0] if letter in "!?"))
-        elif token.lastgroup == "comment" and readable:
-            comments[here] = " ".join([*comments.get(here, "").split(), *token[0].strip("{};").split()])
-        elif token.lastgroup is None and readable and before is not None:
-            nags[here] += _nags(token[0])
+            nags[number] += _nags("".join(letter for letter in token[0] if letter in "!?"))
+        elif token.lastgroup == "comment" and is_readable:
+            comments[number] = " ".join([*comments.get(number, "").split(), *token[0].strip("{};").split()])
+        elif token.lastgroup is None and is_readable and number_before is not None:
+            nags[number] += _nags(token[0])
         elif token[0] == "(":
-            outer.append((board, here, before, readable))
-            readable = readable and before is not None
-            if before is not None:
+            outer_states.append((board, number, number_before, is_readable))
+            is_readable = is_readable and number_before is not None
+            if number_before is not None:
                 board = board.copy(stack=1)
                 board.pop()
-                here, before = before, None
+                number, number_before = number_before, None
         elif token[0] == "{":
             break  # nothing after an unclosed comment is read
         elif token.lastgroup == "close":
-            board, here, before, readable = outer.pop()
-    return Variations(moves, cut, comments, nags)
+            board, number, number_before, is_readable = outer_states.pop()
+    return Variations(moves, cut_count, comments, nags)
 
 
 def _nags(text: str) -> list[int]:
-    """Return the number of the glyph that a text stands for, in a list; empty if it is not a glyph."""
-    numbered = _NUMBERED.fullmatch(text)
-    number = int(numbered[1]) if numbered else _SIGNS.get(text, 0)
+    """Return a list with the number of the glyph that a text stands for, empty for any other text."""
+    numbered = _NUMBERED_GLYPH.fullmatch(text)
+    number = int(numbered[1]) if numbered else _NAG_BY_SIGN.get(text, 0)
     return [number] if 0 < number <= _MAX_NAG else []

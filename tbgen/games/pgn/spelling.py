@@ -20,12 +20,12 @@ from typing import Final
 from tbgen.text import ODD, Legible, legible
 
 _FIGURINES: Final = dict(zip("♔♕♖♗♘♙♚♛♜♝♞♟", [*"KQRBN", "", *"KQRBN", ""], strict=True))
-_OTHERS: Final = {"\xd7": "x", "\u2236": ":", "\u2044": "/", "\u2215": "/", "\u0394": "\u25b3"}
+_SYMBOLS: Final = {"\xd7": "x", "\u2236": ":", "\u2044": "/", "\u2215": "/", "\u0394": "\u25b3"}
 _SIGNS: Final = {"\u203c": "!!", "\u2047": "??", "\u2048": "?!", "\u2049": "!?"}
 _LETTERS_O: Final = "\u041e\u039f"
 """The Cyrillic and the Greek letter O."""
-_PLAIN: Final = Legible(str.maketrans(dict.fromkeys(_LETTERS_O, "O") | _FIGURINES | _OTHERS | _SIGNS))
-_COMMENT_OR_NOT: Final = re.compile(r"\{[^}]*\}?|;[^\r\n]*|[^{;]+")
+_PLAIN: Final = Legible(str.maketrans(dict.fromkeys(_LETTERS_O, "O") | _FIGURINES | _SYMBOLS | _SIGNS))
+_COMMENT_OR_MOVES: Final = re.compile(r"\{[^}]*\}?|;[^\r\n]*|[^{;]+")
 
 
 def _as_latin_1(error: UnicodeError) -> tuple[str, int]:
@@ -37,7 +37,7 @@ codecs.register_error("tbgen.latin-1", _as_latin_1)
 
 
 def decode(data: bytes) -> str:
-    """Decode a text from UTF-8; bytes that are not UTF-8 are read as Latin-1, the old encoding of PGN."""
+    """Decode a text from UTF-8. Bytes that are not UTF-8 are decoded as Latin-1, the old encoding of PGN."""
     return data.decode("utf-8", "tbgen.latin-1")
 
 
@@ -53,11 +53,11 @@ def plain(text: str) -> str:
 
 
 def plain_movetext(data: bytes) -> str:
-    """Decode a movetext, and apply :func:`plain` outside its comments; line breaks are kept."""
+    """Decode a movetext, and apply :func:`plain` outside its comments. Line breaks are kept."""
     text = decode(data)
     if not ODD.search(text):
         return text
-    return _COMMENT_OR_NOT.sub(lambda part: part[0] if part[0][0] in "{;" else plain(part[0]), text)
+    return _COMMENT_OR_MOVES.sub(lambda part: part[0] if part[0][0] in "{;" else plain(part[0]), text)
 
 
 BOTH_FORFEIT: Final = "0-0"
@@ -65,41 +65,41 @@ BOTH_FORFEIT: Final = "0-0"
 UNFINISHED: Final = "*"
 
 _WON, _LOST, _HALF = r"1(?:[.,]0+)?", r"0(?:[.,]0+)?", r"(?:1\s*/\s*2|½|0?[.,]50*)"
-_BETWEEN: Final = r"\s*[-:_]\s*"
+_SEPARATOR: Final = r"\s*[-:_]\s*"
 _SPELLINGS: Final = {
     result: re.compile(pattern)
     for result, pattern in {
-        "1-0": rf"(?:{_WON}|\+){_BETWEEN}(?:{_LOST}|-)",
-        "0-1": rf"(?:{_LOST}|-){_BETWEEN}(?:{_WON}|\+)",
-        "1/2-1/2": rf"(?:{_HALF}|=){_BETWEEN}(?:{_HALF}|=)|1/2|½",
-        BOTH_FORFEIT: rf"(?:{_LOST}|-){_BETWEEN}(?:{_LOST}|-)",
+        "1-0": rf"(?:{_WON}|\+){_SEPARATOR}(?:{_LOST}|-)",
+        "0-1": rf"(?:{_LOST}|-){_SEPARATOR}(?:{_WON}|\+)",
+        "1/2-1/2": rf"(?:{_HALF}|=){_SEPARATOR}(?:{_HALF}|=)|1/2|½",
+        BOTH_FORFEIT: rf"(?:{_LOST}|-){_SEPARATOR}(?:{_LOST}|-)",
         UNFINISHED: r"\*",
     }.items()
 }
-_UNMISTAKABLE: Final = (
-    rf"(?:{_WON}{_BETWEEN}{_LOST}|{_LOST}{_BETWEEN}{_WON}|{_HALF}{_BETWEEN}{_HALF}|1/2|½|\*"
-    rf"|(?!0-0){_LOST}{_BETWEEN}{_LOST}|\+:-|-:\+|=:=|-:-)(?!\w|[/.,]\w|\s*[-:]\s*[\d½])"
+_CLEAR_RESULT: Final = (
+    rf"(?:{_WON}{_SEPARATOR}{_LOST}|{_LOST}{_SEPARATOR}{_WON}|{_HALF}{_SEPARATOR}{_HALF}|1/2|½|\*"
+    rf"|(?!0-0){_LOST}{_SEPARATOR}{_LOST}|\+:-|-:\+|=:=|-:-)(?!\w|[/.,]\w|\s*[-:]\s*[\d½])"
 )
 _POINTS: Final = r"[\d½](?:[\d½.,/]{0,6}[\d½])?"
-IN_MOVETEXT: Final = (
-    rf"(?:{_UNMISTAKABLE}|(?:\(\s*{_UNMISTAKABLE}\s*\)|(?<!\S)[-+=]\s+-\s+[-+=](?!\S)"
-    rf"|(?!(?:\d+[.…]+)?(?:0-0(?![.,\d])|{_UNMISTAKABLE})){_POINTS}{_BETWEEN}{_POINTS}|[01]\s+[01])"
+RESULT_IN_MOVETEXT: Final = (
+    rf"(?:{_CLEAR_RESULT}|(?:\(\s*{_CLEAR_RESULT}\s*\)|(?<!\S)[-+=]\s+-\s+[-+=](?!\S)"
+    rf"|(?!(?:\d+[.…]+)?(?:0-0(?![.,\d])|{_CLEAR_RESULT})){_POINTS}{_SEPARATOR}{_POINTS}|[01]\s+[01])"
     rf"(?=(?>\s|\*|\{{[^}}]*\}}|;[^\r\n]*)*+\Z))"
 )
-"""A pattern of results in plain movetext, without ``0-0``, which may be castling, and ``+-``, an annotation.
+"""A pattern of results in plain movetext, except ``0-0`` (maybe castling) and ``+-`` (an annotation).
 
-At the end of the movetext it also matches texts that elsewhere may be a variation, an annotation or a number:
-``(1-0)``, ``+ - -``, ``1.5-0.5``, whether or not the result is a known one.
+At the end of the movetext, it also matches texts that could be a variation, an annotation or a number
+elsewhere: ``(1-0)``, ``+ - -``, ``1.5-0.5``. The result need not be a known one.
 """
-_AT_END: Final = re.compile(
-    rf"(?:(?:\A|[\s)}}]|(?=\*)){_UNMISTAKABLE}|\(\s*{_UNMISTAKABLE}\s*\))[^\w(){{}}\[\]]*\Z"
+_RESULT_AT_END: Final = re.compile(
+    rf"(?:(?:\A|[\s)}}]|(?=\*)){_CLEAR_RESULT}|\(\s*{_CLEAR_RESULT}\s*\))[^\w(){{}}\[\]]*\Z"
 )
-TAIL: Final = 64
-"""Number of bytes at the end of a text in which a result is searched for."""
+TAIL_BYTES: Final = 64
+"""Number of bytes at the end of a movetext that are searched for a result."""
 
 
 def read_result(text: str) -> str | None:
-    """Return the result that a text stands for, in the spelling of PGN or :data:`BOTH_FORFEIT`; else None.
+    """Return the result that a text stands for, as PGN spells it or as :data:`BOTH_FORFEIT`; None for others.
 
     >>> read_result("1 : 0"), read_result("0,5–0,5"), read_result("+:-"), read_result("0 - 0")
     ('1-0', '1/2-1/2', '1-0', '0-0')
@@ -112,4 +112,4 @@ def read_result(text: str) -> str | None:
 
 def ends_with_result(movetext: bytes) -> bool:
     """Return whether a movetext without comments ends with a result."""
-    return _AT_END.search(plain(decode(movetext[-TAIL:]))) is not None
+    return _RESULT_AT_END.search(plain(decode(movetext[-TAIL_BYTES:]))) is not None

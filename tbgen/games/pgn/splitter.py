@@ -7,19 +7,19 @@ from typing import Final, Protocol
 
 from tbgen.errors import quote
 from tbgen.games.pgn import tags
-from tbgen.games.pgn.spelling import TAIL, decode, ends_with_result, plain
+from tbgen.games.pgn.spelling import TAIL_BYTES, decode, ends_with_result, plain
 
-MOST_BYTES: Final = 1 << 24
+MAX_BYTES: Final = 1 << 24
 """Maximum size of one game in bytes."""
-MOST_TAGS: Final = 10_000
+MAX_TAGS: Final = 10_000
 """Maximum number of tags of one game."""
-_BLOCK: Final = 1 << 18
+_BLOCK_BYTES: Final = 1 << 18
 _QUOTE: Final = rb"(?:\"|\xe2\x80[\x9c-\x9f])"
 """A quotation mark, straight or curved."""
 _TAG: Final = re.compile(rb"\s*\[\s*([A-Za-z0-9_]+)(?:\s+%b(.*)%b)?\s*\]" % (_QUOTE, _QUOTE))
 """A tag pair; its value may be missing, as in cuteRMob's ``[Legacy]``."""
 _SECOND_TAG: Final = re.compile(rb"\"\s*\]\s*\[|\[\s*[A-Za-z0-9_]+\s+\"")
-"""The beginning of a second tag on the same line, which the pattern of a tag takes as part of the value."""
+"""The beginning of a second tag on a line, which :data:`_TAG` matches as part of the first tag's value."""
 _ESSENTIAL_TAG: Final = re.compile(rb"\s*\[\s*(?:FEN|Variant)\b", re.IGNORECASE)
 """The beginning of a tag without which the moves would have another meaning."""
 _EVENT: Final = re.compile(rb'\[\s*Event\b|Event\s+"')
@@ -34,13 +34,13 @@ _PLIES: Final = re.compile(r"\d{1,6}", re.ASCII)
 _IDENTIFYING_TAGS: Final = frozenset({"White", "Black", "Result"})
 _REPLACED_TAGS: Final = frozenset({tags.KOMI}).union(*tags.REPLACED.values())
 """The tags that tagging adds and replaces, which therefore never mark the beginning of a game."""
-_NAMES: Final = {name.lower(): name for name in tags.READ}
+_USUAL_NAMES: Final = {name.lower(): name for name in tags.READ}
 _BOM: Final = b"\xef\xbb\xbf"
-"""The byte order mark, which occurs wherever files were concatenated."""
-_ODD: Final = re.compile(rb"[^\t-\r -~]")
+"""The byte order mark. It occurs wherever files were concatenated."""
+_ODD_CHARACTER: Final = re.compile(rb"[^\t-\r -~]")
 _QUOTED: Final = re.compile(rb"%b.*%b" % (_QUOTE, _QUOTE), re.DOTALL)
-_TOO_LONG: Final = f"it has more than {MOST_BYTES >> 20} MiB or {MOST_TAGS:,} tags, the maximum for one game"
-_CUT: Final = "its tags are cut off by those of the next game, so its moves are unknown"
+_TOO_LONG: Final = f"it has more than {MAX_BYTES >> 20} MiB or {MAX_TAGS:,} tags, the maximum for one game"
+_CUT_OFF: Final = "its tags are cut off by those of the next game, so its moves are unknown"
 _EMPTY_LINE: Final = re.compile(rb"[^\w:*\[\](){};%$\x80-\xff]*\Z")
 """A line without content."""
 
@@ -67,46 +67,46 @@ class Tag:
 
 @dataclass(slots=True)
 class RawGame:
-    """The bytes of a game; those of all games together are the bytes of the file."""
+    """The bytes of a game. The bytes of all games, joined, are the file."""
 
     number: int
     """Number of the game in the file, from 1."""
     line: int
     """Number of its first line in the file, from 1."""
     data: bytes = b""
-    """The bytes, including empty and escaped lines up to the next game or the end of the file; those of the
-    first game include any lines before it."""
+    """The bytes, including empty and escaped lines up to the next game or the end of the file. The first game
+    also includes any lines before it."""
     tags: list[Tag] = field(default_factory=list)
     movetext: int = 0
     """Offset of the moves in the bytes."""
     flaw: str = ""
-    """The reason why the game cannot be read apart from its moves, such as tags of two games, or its size;
-    empty if it can be read."""
+    """The reason, apart from its moves, why the game cannot be read, such as its size or the tags of two
+    games; empty if there is no such reason."""
     malformed: bool = False
     """Whether a line among the tags is not a tag."""
     other_case: bool = False
     """Whether the name of a tag that is read differs from its usual spelling in upper and lower case."""
-    rest: bool = False
+    is_rest: bool = False
     """Whether the bytes continue the previous game, which is too long."""
 
     @property
     def values(self) -> dict[str, str]:
-        """The values of the tags by name, in the order of the file; of duplicate tags the first counts."""
-        found: dict[str, str] = {}
+        """The values of the tags by name, in the order of the file. The first of duplicate tags counts."""
+        values: dict[str, str] = {}
         for tag in self.tags:
-            found.setdefault(tag.name, tag.value)
-        return found
+            values.setdefault(tag.name, tag.value)
+        return values
 
     @property
     def plies(self) -> int | None:
-        """Number of plies by the tag ``PlyCount``; None if the tag contains no number."""
+        """Number of plies according to the tag ``PlyCount``; None if the tag contains no number."""
         text = self.values.get("PlyCount", "").strip()
         return int(text) if _PLIES.fullmatch(text) else None
 
     @property
     def empty(self) -> bool:
         """Whether the game has neither tags nor moves."""
-        return self.rest or (not self.tags and not self.malformed and self.movetext == len(self.data))
+        return self.is_rest or (not self.tags and not self.malformed and self.movetext == len(self.data))
 
 
 def split_games(stream: LineStream) -> Iterator[RawGame]:
@@ -115,29 +115,29 @@ def split_games(stream: LineStream) -> Iterator[RawGame]:
     A game begins with one of these:
 
     - a tag after moves;
-    - after an empty line, a tag that the current game has already;
+    - after an empty line, a tag whose name the current game already has;
     - moves after a result and an empty line;
-    - a tag ``Event`` at the beginning of a line within a comment, or after moves, where one of its brackets
-      may be missing;
-    - a tag ``Event`` at the beginning of a line among tags, if they include ``Event`` and ``White``,
-      ``Black`` or ``Result`` already, or the last of them is incomplete;
+    - a tag ``Event`` at the beginning of a line, within a comment or after moves (after moves, one of its
+      brackets may be missing);
+    - a tag ``Event`` at the beginning of a line among tags, if these already include ``Event`` and one of
+      ``White``, ``Black`` and ``Result``, or if the last of them is incomplete;
     - a tag ``Event`` at the end of a line that begins with something else: a program was terminated while it
       wrote this line, and later appended to the same file.
 
-    Thus an empty line among tags or moves, or a duplicate tag, does not split a game; all of these exist in
-    practice. The tags that tagging adds never begin a game, so that a game ends where it did before it was
-    tagged. Bytes before the first game belong to it. A stream without games yields nothing if it is empty,
-    and otherwise one ``RawGame`` without tags and moves.
+    Thus an empty line among tags or moves does not split a game, nor does a duplicate tag. All of these exist
+    in practice. The tags that tagging adds never begin a game, so tagging does not change where a game ends.
+    The first game includes any bytes before it. An empty stream yields nothing. Any other stream without
+    games yields one ``RawGame`` without tags and moves.
 
-    A game has a flaw if its tags are cut off by the next game, or if it exceeds ``MOST_BYTES`` or
-    ``MOST_TAGS``. The bytes beyond these limits follow as :attr:`RawGame.rest`.
+    A game has a flaw if its tags are cut off by the next game, or if it exceeds ``MAX_BYTES`` or
+    ``MAX_TAGS``. The bytes beyond these limits follow as games with :attr:`RawGame.is_rest`.
     """
     game, number = _GrowingGame(1, 1), 1
     for line in lines(stream):
         if line.isspace():
             game.skip(line)
         else:
-            start = game.cut_within(line)
+            start = game.cut_offset(line)
             if start:
                 game.add(line[:start])
             if start or game.ends_before(line):
@@ -151,9 +151,9 @@ def split_games(stream: LineStream) -> Iterator[RawGame]:
 
 
 def lines(stream: LineStream) -> Iterator[bytes]:
-    """Yield lines with their line breaks, of all three kinds; lines longer than ``MOST_BYTES`` in parts."""
+    """Yield lines with their line breaks (LF, CR LF or CR), and lines above ``MAX_BYTES`` in parts."""
     rest = bytearray()
-    while block := stream.read(_BLOCK):
+    while block := stream.read(_BLOCK_BYTES):
         if rest.endswith(b"\n") or (rest.endswith(b"\r") and not block.startswith(b"\n")):
             yield bytes(rest)
             rest.clear()
@@ -163,7 +163,7 @@ def lines(stream: LineStream) -> Iterator[bytes]:
             yield from complete[1:]
             rest.clear()
         rest += last
-        if len(rest) >= MOST_BYTES:
+        if len(rest) >= MAX_BYTES:
             yield bytes(rest)
             rest.clear()
     if rest:
@@ -178,36 +178,36 @@ class _GrowingGame:
         self._raw = RawGame(number, line)
         self._data = bytearray()
         self._names: set[str] = set()
-        self._last = b""
+        self._last_text = b""
         self._movetext = -1
-        self._moves = self._in_comment = self._gap = self._open_tag = False
+        self._has_moves = self._in_comment = self._after_gap = self._open_tag = False
 
     @property
     def in_tags(self) -> bool:
-        """Whether the end of its tags has not been reached."""
-        return not (self._moves or self._gap or self._in_comment)
+        """Whether the game is within its tags: no moves, empty line or open comment since the last tag."""
+        return not (self._has_moves or self._after_gap or self._in_comment)
 
     @property
     def too_long(self) -> bool:
-        """Whether the game exceeds a limit of size."""
-        return len(self._data) > MOST_BYTES or len(self._raw.tags) > MOST_TAGS
+        """Whether the game exceeds the maximum number of bytes or tags."""
+        return len(self._data) > MAX_BYTES or len(self._raw.tags) > MAX_TAGS
 
     @property
     def _identified(self) -> bool:
         """Whether the game has enough tags for a second tag ``Event`` to begin another game."""
         return "Event" in self._names and not self._names.isdisjoint(_IDENTIFYING_TAGS)
 
-    def cut_within(self, line: bytes) -> int:
-        """Return the offset in a line at which another game cuts off this one; 0 if none does."""
-        found = _EVENT_AT_END.search(line) if b"[Event" in line else None
-        head = b"" if found is None else _legible(line[: found.start()]).strip()
-        if found is None or not head or head[:1] in b"%;":
+    def cut_offset(self, line: bytes) -> int:
+        """Return the offset in a line at which the next game begins and cuts off this game; 0 for no cut."""
+        event = _EVENT_AT_END.search(line) if b"[Event" in line else None
+        head = b"" if event is None else _legible(line[: event.start()]).strip()
+        if event is None or not head or head[:1] in b"%;":
             return 0
         if self._in_comment:
-            return found.start()
-        complete_tag = not self._moves and _TAG.fullmatch(head) and not self._identified
+            return event.start()
+        complete_tag = not self._has_moves and _TAG.fullmatch(head) and not self._identified
         commented = any(comment.startswith(b";") for comment in _COMMENT.findall(head))
-        return 0 if complete_tag or commented else found.start()
+        return 0 if complete_tag or commented else event.start()
 
     def ends_before(self, line: bytes) -> bool:
         """Return whether a line belongs to the next game."""
@@ -219,17 +219,17 @@ class _GrowingGame:
         event = text[:1] in b"[E" and _EVENT.match(text) is not None
         if self.in_tags:
             return event and (self._open_tag or self._identified)
-        if self._moves and event:
+        if self._has_moves and event:
             return True
         if text.lstrip()[:1] != b"[":
-            return self._gap and ends_with_result(self._last)
+            return self._after_gap and ends_with_result(self._last_text)
         tag = _TAG.match(text)
-        return tag is not None and (self._moves or _name(tag)[0] in self._names)
+        return tag is not None and (self._has_moves or _usual_name(tag)[0] in self._names)
 
     def skip(self, line: bytes) -> None:
-        """Append an empty line; this is fast, because files may have millions of them."""
+        """Append an empty line. Files may have millions of empty lines, so this must be fast."""
         self._data += line
-        self._gap |= not self._in_comment
+        self._after_gap |= not self._in_comment
 
     def add(self, line: bytes) -> None:
         """Append a line."""
@@ -238,54 +238,54 @@ class _GrowingGame:
         if self._in_comment:
             self._follow(line)
         elif _EMPTY_LINE.match(text):
-            self._gap = True
+            self._after_gap = True
         elif text[:1] in b"%;":
             return
-        elif not self._moves and (text.lstrip()[:1] == b"[" or _EVENT.match(text)):
+        elif not self._has_moves and (text.lstrip()[:1] == b"[" or _EVENT.match(text)):
             self._add_tag(text, start)
         else:
             if self._movetext < 0:
                 self._movetext = start
-            self._gap = False
+            self._after_gap = False
             self._follow(text)
 
     def _add_tag(self, text: bytes, start: int) -> None:
-        self._movetext = -1  # comments may stand among tags
+        self._movetext = -1  # comments may occur among tags
         raw, tag = self._raw, _TAG.match(text)
-        several = tag is not None and (_SECOND_TAG.search(tag[2] or b"") or text[tag.end() :].strip())
-        if several or (tag is None and _ESSENTIAL_TAG.match(text)):
+        has_second = tag is not None and (_SECOND_TAG.search(tag[2] or b"") or text[tag.end() :].strip())
+        if has_second or (tag is None and _ESSENTIAL_TAG.match(text)):
             line = quote(decode(text.strip()))
             raw.flaw = raw.flaw or f'{line} is not a tag: expected one in a line, as [Name "value"]'
         elif tag is None:
             raw.malformed = True
         self._open_tag = tag is None and not text.rstrip().endswith(b"]")
-        if tag is not None and not raw.rest:
-            name, other_case = _name(tag)
+        if tag is not None and not raw.is_rest:
+            name, other_case = _usual_name(tag)
             value = decode(tag[2] or b"").replace('\\"', '"').replace("\\\\", "\\")
             raw.tags.append(Tag(name, value, start, len(self._data)))
             raw.other_case = raw.other_case or other_case
             if name in _REPLACED_TAGS:
                 return
             self._names.add(name)
-        self._gap = False
+        self._after_gap = False
 
     def _follow(self, text: bytes) -> None:
-        """Track comments and the last text outside them, by a line of moves or of a comment."""
+        """Track comments and the last text outside comments, by a line of moves or of a comment."""
         if self._in_comment:
             _, brace, text = text.partition(b"}")
             if not brace:
                 return
-        found = _COMMENT.sub(b" ", text + b"\n}")  # the last brace closes an open comment, or remains
-        self._in_comment = not found.endswith(b"}")
-        text = found[:-1].rstrip()
+        outside = _COMMENT.sub(b" ", text + b"\n}")  # the last brace closes an open comment, or remains
+        self._in_comment = not outside.endswith(b"}")
+        text = outside[:-1].rstrip()
         if text:
-            self._moves = True
-            self._last = self._last[-TAIL:] + b"\n" + text
+            self._has_moves = True
+            self._last_text = self._last_text[-TAIL_BYTES:] + b"\n" + text
 
     def flush(self, cut: bool = False) -> Iterator[RawGame]:
-        """Yield the game, or the further bytes of a game that is too long; then start with no bytes.
+        """Yield the game, or a further part of a game that is too long, and continue without bytes.
 
-        :param cut: whether the tags of the next game have cut off those of this one.
+        :param cut: whether the next game has cut off the tags of this game.
         """
         raw = self._raw
         raw.data = bytes(self._data)
@@ -293,15 +293,15 @@ class _GrowingGame:
         if self.too_long:
             raw.flaw = _TOO_LONG
         elif cut:
-            raw.flaw = raw.flaw or _CUT
+            raw.flaw = raw.flaw or _CUT_OFF
         if raw.data:
             yield raw
-        self._raw, self._data, self._movetext = RawGame(raw.number, raw.line, rest=True), bytearray(), -1
+        self._raw, self._data, self._movetext = RawGame(raw.number, raw.line, is_rest=True), bytearray(), -1
 
 
 def _legible(line: bytes) -> bytes:
-    """Return a line in plain characters, except within the value of a tag."""
-    if not _ODD.search(line):
+    """Return a line with :func:`plain` applied, except within the value of a tag."""
+    if not _ODD_CHARACTER.search(line):
         return line
     quoted = _QUOTED.search(line)
     start, end = quoted.span() if quoted else (len(line), len(line))
@@ -309,8 +309,8 @@ def _legible(line: bytes) -> bytes:
     return line[start:end].join(around)
 
 
-def _name(tag: re.Match[bytes]) -> tuple[str, bool]:
-    """Return the name of a tag in its usual spelling, and whether it was written in another case."""
+def _usual_name(tag: re.Match[bytes]) -> tuple[str, bool]:
+    """Return the name of a tag in its usual spelling, and whether the file writes it in another case."""
     written = decode(tag[1])
-    name = _NAMES.get(written.lower(), written)
+    name = _USUAL_NAMES.get(written.lower(), written)
     return name, name != written

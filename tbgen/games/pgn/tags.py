@@ -6,23 +6,23 @@ from tbgen.board.variant import Variant, unlisted
 
 
 class ResultTags(NamedTuple):
-    """The names of the tags that describe the result by one variant; tagging by the variant replaces all."""
+    """Names of the tags that describe the result by one variant. Tagging by that variant replaces them."""
 
     result: str
     """The result as a G-score, such as ``-G5.5``."""
     basis: str
-    """The grounds of the result, such as ``tablebase``; tbgen's own."""
+    """The grounds of the result, such as ``tablebase``. Only tbgen writes this tag."""
     accrued: str
-    """The accrued score when the game ended; tbgen's own."""
+    """The accrued score when the game ended. Only tbgen writes this tag."""
     bounds: str
-    """The proved bounds of a result that is not exact, such as ``-G4.5 G2.0``, the worse one for White first;
-    tbgen's own."""
+    """The proved bounds of a result that is not exact, such as ``-G4.5 G2.0``, the bound that is worse for
+    White first. Only tbgen writes this tag."""
     doubts: str
-    """The doubts about the game, such as ``truncated, result``; tbgen's own."""
+    """The doubts about the game, such as ``truncated, result``. Only tbgen writes this tag."""
     cutoff: str
     scoring: str
     fifty_moves: str
-    """The 50-move rule by which the game was refereed, such as ``legacy``; tbgen's own."""
+    """The 50-move rule by which the game was refereed, such as ``legacy``. Only tbgen writes this tag."""
 
     @classmethod
     def of(cls, prefix: str) -> Self:
@@ -42,16 +42,16 @@ def _prefix(variant: Variant) -> str:
 
 
 RESULT: Final = {variant: ResultTags.of(_prefix(variant)) for variant in Variant}
-R: Final = RESULT[Variant.R_MOBILITY]
+R_MOBILITY: Final = RESULT[Variant.R_MOBILITY]
 
 POINTS: Final = "Points"
 """Tag with the points of White and Black by the last tagging, such as ``0.6250-0.3750`` or ``1-0``."""
 
 KOMI: Final = "Komi"
-"""Tag with the komi; it belongs to the opening and is never replaced."""
+"""Tag with the komi, which belongs to the opening and is never replaced."""
 
 LEGACY: Final = "Legacy"
-"""Tag for the plain 50-move rule, which cuteRMob writes without a value."""
+"""Tag for the plain 50-move rule. cuteRMob writes this tag without a value."""
 
 ACCRUED_BEFORE: Final = "FENAccrued"
 """Tag with the accrued score of the start position, whose FEN then has six fields."""
@@ -65,4 +65,4 @@ READ: Final = frozenset(
         *("Termination", "TerminationDetails", "TimeControl", "WhiteElo", "BlackElo", KOMI, LEGACY),
     }
 ).union([ACCRUED_BEFORE], *REPLACED.values())
-"""All tags that are read; others are passed through unread."""
+"""Names of all tags that are read; other tags are copied unread."""

@@ -1,10 +1,10 @@
-"""Standings as JSON documents: tbgen's own, and those that TCEC's page reads.
+"""Standings as JSON documents: tbgen's own document, and the files that TCEC's page reads.
 
 TCEC's Cute Chess writes the crosstable and the schedule of an event: ``generateCrossTable`` and
 ``generateSchedule`` in ``projects/cli/src/enginematch.cpp`` of github.com/TCEC-Chess/tceccutechess (30
 April 2021). TCEC's server adds ``RMobilityScore``, ``DirectEncounter`` and ``RMobilityResult``. The page,
-github.com/TCEC-Chess/tcecgui (14 September 2024), reads them in ``analyse_crosstable`` and ``update_table``
-of ``js/game.js``; it also reads the ``Color`` of a score.
+github.com/TCEC-Chess/tcecgui (14 September 2024), reads the files in ``analyse_crosstable`` and
+``update_table`` of ``js/game.js``. It also reads the ``Color`` of a score.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ _SIDES: Final = {"white": True, "black": False}
 
 
 def document(result: Standings) -> dict[str, Any]:
-    """Return standings and games for JSON; numbers are not rounded, and infinite ones become null."""
-    least, most = result.numbers_of_games
+    """Return standings and games for JSON. Numbers are not rounded, and infinite numbers become null."""
+    fewest_games, most_games = result.numbers_of_games
     answer: dict[str, Any] = {
         "scoring": result.scheme,
         "order": result.order.name,
-        "tiebreaks": [each.key for each in result.tiebreaks],
+        "tiebreaks": [tiebreak.key for tiebreak in result.tiebreaks],
         "rules": result.order.rules,
         "source": result.order.source,
         "settings": result.settings,
         "left_out": result.left_out,
-        "games_per_player": {"least": least, "most": most},
+        "games_per_player": {"least": fewest_games, "most": most_games},
         "games": [_game(game, result) for game in result.games],
         "players": [_player(player, result.certainty) for player in result.players],
         "bases": result.bases,
@@ -56,8 +56,8 @@ def document(result: Standings) -> dict[str, Any]:
     }
     if result.sprt is not None:
         answer["sprt"] = _sprt(result.sprt, result)
-    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(answer, enc_hook=float))  # no fractions
-    return plain
+    decoded: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(answer, enc_hook=float))  # no fractions
+    return decoded
 
 
 def _sprt(test: Sprt, result: Standings) -> dict[str, Any]:
@@ -68,12 +68,12 @@ def _sprt(test: Sprt, result: Standings) -> dict[str, Any]:
 
 
 def _game(game: GameRecord, result: Standings) -> dict[str, Any]:
-    outcome, own = game.outcome, game.outcome.settings.scoring
+    outcome, scoring = game.outcome, game.outcome.settings.scoring
     fields: dict[str, Any] = {
         name: getattr(game, name) for name in ("file", "number", "round", "white", "black", "classical")
     }
     fields |= {name: str(getattr(outcome, name)) for name in ("accrued", "value", "basis")}
-    fields["points"] = replace(own, scheme=result.scheme).points(outcome.value)._asdict()
+    fields["points"] = replace(scoring, scheme=result.scheme).points(outcome.value)._asdict()
     if outcome.bounds is not None:
         fields["bounds"] = outcome.bounds.document()
     if outcome.doubts:
@@ -112,17 +112,17 @@ def _pairs(pairs: Pairs) -> dict[str, Any]:
     return {"count": len(pairs.shares), "pentanomial": pairs.halves, "elo": pairs.elo}
 
 
-def _histogram(held: Mapping[int, int]) -> dict[str, int]:
-    return {str(GScore(rank, True)): held[rank] for rank in sorted(held)}
+def _histogram(counts: Mapping[int, int]) -> dict[str, int]:
+    return {str(GScore(rank, True)): counts[rank] for rank in sorted(counts)}
 
 
 _K_FACTOR: Final = 32
-"""Maximum gain of a game in Elo points, as in TCEC's Cute Chess."""
+"""Maximum gain from one game in Elo points, as in TCEC's Cute Chess."""
 _RATING: Final = re.compile(r"\d{1,5}", re.ASCII)
-_START: Final = re.compile(r"(\d{4})[-.](\d\d)[-.](\d\d)T(\d\d:\d\d:\d\d)")
+_START_TIME: Final = re.compile(r"(\d{4})[-.](\d\d)[-.](\d\d)T(\d\d:\d\d:\d\d)")
 _COMMENT: Final = re.compile(rb"\{([^}]*)\}")
 _EVALUATION: Final = re.compile(rb"\bwv=(?P<whites>[-+]?[\w.]+)|\A\s*\+?(?P<own>-?M?[\d.]+)/\d")
-"""An evaluation in a comment: of TCEC, for White, or of Cute Chess, for the side that has moved."""
+"""An evaluation in a comment: by TCEC for White, or by Cute Chess for the side that has moved."""
 _ENDINGS: Final = {
     Basis.STALEMATE: "Stalemate",
     Basis.REPETITION: "3-fold repetition",
@@ -137,16 +137,16 @@ class TcecEvent:
     """The games of an event for TCEC's page, and the ratings of its players."""
 
     schedule: list[dict[str, Any]] = field(default_factory=list)
-    """A row for each game, in the order in which games are added."""
+    """One row per game, in the order in which games are added."""
     name: str = ""
     """The name of the event, by the tags of the first game."""
     ratings: dict[str, int] = field(default_factory=dict)
     """Elo ratings by player, for players with a rating in their games' tags."""
     _numbers: dict[tuple[str, int], int] = field(default_factory=dict)
-    """The numbers of the games in the schedule, by file and number in the file."""
+    """Numbers of games in the schedule, by file and number in the file."""
 
     def add(self, game: TaggedGame, record: GameRecord | None) -> None:
-        """Add a game; a broken game also gets a row, so that the numbers remain those of the file.
+        """Add a game. A broken game also gets a row, so that the numbers remain those of the file.
 
         :param record: record of the game; None if the game is broken.
         """
@@ -158,7 +158,7 @@ class TcecEvent:
         row: dict[str, Any] = {"Game": number, **{name: tags.get(name, "?") for name in ("White", "Black")}}
         if record is not None:
             self._numbers[record.file, record.number] = number
-            row |= {"White": record.white, "Black": record.black, **_finished(game, record, tags)}
+            row |= {"White": record.white, "Black": record.black, **_result_fields(game, record, tags)}
             for name, colour in ((record.white, "White"), (record.black, "Black")):
                 if _RATING.fullmatch(rating := tags.get(f"{colour}Elo", "")):
                     self.ratings.setdefault(name, int(rating))
@@ -175,24 +175,23 @@ class TcecEvent:
     def crosstable(self, result: Standings) -> dict[str, Any]:
         """Return the crosstable of the standings of these games.
 
-        Sums of r-mobility are exponential points with four decimals; all other numbers are by points in
-        chess.
+        Sums of r-mobility are exponential points with four decimals. All other numbers use points in chess.
         """
-        field = Field.of(result.players, Lead.CHESS, Scheme.EXPONENTIAL)
-        names = list(field.players)
+        event = Field.of(result.players, Lead.CHESS, Scheme.EXPONENTIAL)
+        names = list(event.players)
         table = {
-            name: {"Abbreviation": abbreviation, **self._player(player, field)}
-            for abbreviation, (name, player) in zip(_abbreviations(names), field.players.items(), strict=True)
+            name: {"Abbreviation": abbreviation, **self._player(player, event)}
+            for abbreviation, (name, player) in zip(_abbreviations(names), event.players.items(), strict=True)
         }
         return {"Event": self.name, "Order": names, "Table": table}
 
-    def _player(self, player: Player, field: Field) -> dict[str, Any]:
+    def _player(self, player: Player, event: Field) -> dict[str, Any]:
         white, black = (player.colours[white].results for white in (True, False))
         score = player.results.classical
-        level = [other for other in field.players.values() if other.results.classical == score]
+        level = [other for other in event.players.values() if other.results.classical == score]
 
-        def number(tiebreak: str) -> float:
-            return round(float(TIEBREAKS[tiebreak].value(player, level, field) or 0), 4)
+        def tiebreak_value(tiebreak: str) -> float:
+            return round(float(TIEBREAKS[tiebreak].value(player, level, event) or 0), 4)
 
         return {
             "Rank": player.place,
@@ -207,18 +206,18 @@ class TcecEvent:
             "LossAsWhite": white.losses,
             "LossAsBlack": black.losses,
             "Performance": round(float(100 * score / player.results.games), 2),
-            "Neustadtl": number("sb"),
-            "Strikes": int(number("crashes")),
-            "DirectEncounter": number("direct"),
-            "RMobilityScore": number("rmobility"),
-            "Results": {name: self._meeting(met) for name, met in player.meetings.items()},
+            "Neustadtl": tiebreak_value("sb"),
+            "Strikes": int(tiebreak_value("crashes")),
+            "DirectEncounter": tiebreak_value("direct"),
+            "RMobilityScore": tiebreak_value("rmobility"),
+            "Results": {name: self._meeting(meeting) for name, meeting in player.meetings.items()},
         }
 
-    def _meeting(self, met: GamesOfPlayer) -> dict[str, Any]:
+    def _meeting(self, meeting: GamesOfPlayer) -> dict[str, Any]:
         return {
-            "H2h": float(met.results.classical),
-            "Text": "".join("0=1"[seat.halves] for seat in met.seats),
-            "Scores": [self._score(seat) for seat in met.seats],
+            "H2h": float(meeting.results.classical),
+            "Text": "".join("0=1"[seat.halves] for seat in meeting.seats),
+            "Scores": [self._score(seat) for seat in meeting.seats],
         }
 
     def _score(self, seat: Seat) -> dict[str, Any]:
@@ -237,7 +236,7 @@ class TcecEvent:
 
 
 def _abbreviations(names: Sequence[str]) -> Iterator[str]:
-    """Yield a unique abbreviation of each name: its first letter, and another letter or a number.
+    """Yield a unique abbreviation of each name: its first letter, then another of its letters or a number.
 
     >>> list(_abbreviations(["Stockfish", "Stoofvlees", "S", "s"]))
     ['St', 'So', 'S1', 'S2']
@@ -246,52 +245,52 @@ def _abbreviations(names: Sequence[str]) -> Iterator[str]:
     for name in names:
         letters = [letter for letter in name if letter.isalnum()] or ["?"]
         seconds = (*letters[1:], *range(1, len(names) + 1))
-        found = next(
-            pair for each in seconds if (pair := f"{letters[0].upper()}{each}".capitalize()) not in used
+        abbreviation = next(
+            pair for second in seconds if (pair := f"{letters[0].upper()}{second}".capitalize()) not in used
         )
-        used.add(found)
-        yield found
+        used.add(abbreviation)
+        yield abbreviation
 
 
-def _finished(game: TaggedGame, record: GameRecord, tags: dict[str, str]) -> dict[str, Any]:
+def _result_fields(game: TaggedGame, record: GameRecord, tags: dict[str, str]) -> dict[str, Any]:
     """Return the fields of the schedule for a finished or running game."""
-    outcome, read = record.outcome, read_game(game.raw)
+    outcome, parsed = record.outcome, read_game(game.raw)
     finished = record.classical in RESULTS
     opening = ", ".join(filter(None, (tags.get("Opening"), tags.get("Variation"))))
-    start = _START.match(tags.get("GameStartTime", ""))
+    start = _START_TIME.match(tags.get("GameStartTime", ""))
     row = {
         "Result": record.classical,
         "RMobilityResult": str(outcome.value) if finished else "",
-        "Moves": (len(read.moves) + 1) // 2,
+        "Moves": (len(parsed.moves) + 1) // 2,
         "Duration": tags.get("GameDuration", ""),
         "Start": "{3} on {0}.{1}.{2}".format(*start.groups()) if start else "",
         "ECO": tags.get("ECO", ""),
         "Opening": opening,
         "Termination": tags.get("TerminationDetails") or (_ending(outcome) if finished else "in progress"),
-        "FinalFen": read.board.fen(),
-        **_evaluations(game.raw.data[game.raw.movetext :], white=not read.board.turn),
+        "FinalFen": parsed.board.fen(),
+        **_evaluations(game.raw.data[game.raw.movetext :], white=not parsed.board.turn),
     }
     return {name: value for name, value in row.items() if value != ""}
 
 
 def _ending(outcome: Outcome) -> str:
-    """Return the ending of a game in the words of Cute Chess, or in those of its PGN."""
+    """Return the ending of a game in the words of Cute Chess, else in those of its PGN."""
     if outcome.basis is Basis.MATE:
         return f"{'White' if outcome.value.white else 'Black'} mates"
     return _ENDINGS.get(outcome.basis, outcome.ending.rpartition(" by adjudication: ")[2])
 
 
 def _evaluations(movetext: bytes, *, white: bool) -> dict[str, str]:
-    """Return the evaluations of both engines for White, from the last two comments.
+    """Return the evaluations of both engines, for White, from the last two comments.
 
     :param white: whether White has made the last move.
     """
-    found = {}
+    evaluations = {}
     for comment in reversed(_COMMENT.findall(movetext)[-2:]):
         if match := _EVALUATION.search(comment):
             evaluation = (match["whites"] or match["own"]).decode()
             if match["own"] and not white and evaluation.strip("0."):
                 evaluation = evaluation[1:] if evaluation[0] == "-" else f"-{evaluation}"
-            found["WhiteEv" if white else "BlackEv"] = evaluation
+            evaluations["WhiteEv" if white else "BlackEv"] = evaluation
         white = not white
-    return found
+    return evaluations

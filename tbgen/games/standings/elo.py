@@ -13,12 +13,12 @@ from msgspec import Struct
 from tbgen.documents import struct_of
 from tbgen.errors import NamedChoice, UsageError, quote
 
-NORMALISED: Final = 800 / math.log(10)
-"""Normalised Elo points for each standard deviation of a game by which the mean exceeds 1/2."""
-_ROUNDING: Final = 1e-9
-"""Bound below which a number counts as 0, apart from rounding errors."""
+NORMALISED_UNIT: Final = 800 / math.log(10)
+"""Normalised Elo points of a mean that exceeds 1/2 by one standard deviation of a game."""
+_ROUNDING_ERROR: Final = 1e-9
+"""Bound below which a number counts as 0, because it may be a rounding error."""
 _TWO_SIDED_95: Final = 1.959964
-"""Number of standard deviations on either side of the mean that contain 95 % of a normal distribution."""
+"""95 % of a normal distribution are within this number of standard deviations from the mean."""
 
 
 class Elo(Struct, frozen=True, rename={"superiority": "los"}):
@@ -33,8 +33,8 @@ class Elo(Struct, frozen=True, rename={"superiority": "los"}):
     normalised: float
     """Normalised Elo: the excess of the mean over 1/2 in standard deviations of a game, times 800 / ln 10.
 
-    It determines the number of games that reveal the difference, whatever the share of draws. It is infinite
-    if all games had the same points, and 0 if these were 1/2."""
+    It determines how many games are needed to detect the difference, whatever the share of draws. It is
+    infinite if all games had the same points, and 0 if all had 1/2."""
     normalised_margin: float
     """Half the width of the 95 % interval of normalised Elo; infinite if all games had the same points."""
 
@@ -43,7 +43,7 @@ class Elo(Struct, frozen=True, rename={"superiority": "los"}):
 
 
 def elo_text(value: float) -> str:
-    """Return a difference in Elo points as text; a question mark for an unknown difference.
+    """Return a difference in Elo points as text, with a question mark for an unknown difference.
 
     >>> elo_text(-0.04), elo_text(-0.06), elo_text(math.nan)
     ('+0.0', '-0.1', '?')
@@ -59,18 +59,18 @@ def margin_text(value: float) -> str:
 def elo(points: Sequence[float], *, pairs: bool = False) -> Elo:
     """Return the Elo difference by the points of games.
 
-    With mean m and standard error s of the points, the difference is the one at which m is expected. The
-    margin is half the difference between those at m + 1.96 s and m - 1.96 s. In place of the standard
-    deviation, cuteRMob uses the root mean square minus the mean, and so prints margins that are too small and
-    a LOS that is too extreme. A single game has an unbounded margin, a LOS of one half and no normalised
-    difference.
+    Let m be the mean of the points and s its standard error. The Elo difference is the one at which m points
+    per game are expected. The margin is half the distance between the Elo differences for m + 1.96 s and
+    m - 1.96 s. cuteRMob uses the root mean square minus the mean in place of the standard deviation, so its
+    margins are too small and its LOS is too extreme. A single game has an unbounded margin, a LOS of one half
+    and no normalised difference.
 
-    The two games of a pair, with the same opening and colours reversed, are not independent. Only their mean
-    as one sample gives the true margin, which is smaller.
+    The two games of a pair, with the same opening and colours reversed, are not independent. The margin is
+    right only if the mean of both counts as one sample, and is then smaller.
 
     :param points: points of games from 0 to 1, or the mean points of pairs of games.
-    :param pairs: whether the points are those of pairs. This affects only the normalised difference, which is
-        per game in both cases.
+    :param pairs: whether the points are those of pairs. This affects only the normalised difference, which
+        always refers to single games.
 
     >>> print(elo([1] * 40 + [0] * 31 + [0.5] * 29))
     +31.4 +- 58.1
@@ -83,7 +83,7 @@ def elo(points: Sequence[float], *, pairs: bool = False) -> Elo:
     if not points:
         raise UsageError("an Elo difference needs at least one game")
     count, mean = len(points), fmean(points)
-    if count == 1:  # which says nothing about the spread
+    if count == 1:  # a single game says nothing about the spread
         return Elo(_difference(mean), math.inf, 0.5, math.nan, math.inf)
     error = math.sqrt(math.fsum((share - mean) ** 2 for share in points)) / count
     low, high = mean - _TWO_SIDED_95 * error, mean + _TWO_SIDED_95 * error
@@ -93,15 +93,15 @@ def elo(points: Sequence[float], *, pairs: bool = False) -> Elo:
 
 
 def _difference(expected: float) -> float:
-    """Return the Elo difference at which a number of points per game is expected."""
+    """Return the Elo difference at which ``expected`` is the mean number of points per game."""
     if expected <= 0:
         return -math.inf
     return math.inf if expected >= 1 else -400 * math.log10(1 / expected - 1) + 0.0
 
 
 def _superiority(lead: float, error: float) -> float:
-    if error < _ROUNDING:
-        return 0.5 if abs(lead) < _ROUNDING else float(lead > 0)
+    if error < _ROUNDING_ERROR:
+        return 0.5 if abs(lead) < _ROUNDING_ERROR else float(lead > 0)
     return NormalDist(0, error).cdf(lead)
 
 
@@ -110,22 +110,22 @@ def _normalised(lead: float, error: float, games: int) -> tuple[float, float]:
 
     :param error: standard error of the mean of the games.
     """
-    if error < _ROUNDING:
-        return (0.0 if abs(lead) < _ROUNDING else math.copysign(math.inf, lead)), math.inf
-    unit = NORMALISED / math.sqrt(games)
+    if error < _ROUNDING_ERROR:
+        return (0.0 if abs(lead) < _ROUNDING_ERROR else math.copysign(math.inf, lead)), math.inf
+    unit = NORMALISED_UNIT / math.sqrt(games)
     return lead / error * unit, _TWO_SIDED_95 * unit
 
 
 _MAX_ELO: Final = 2000
-"""Bound of the strengths of a test."""
+"""Maximum absolute value of the strengths of a test, which are Elo differences."""
 _GAME_POINTS: Final = (0.0, 0.5, 1.0)
 """Points of a game that count as possible even if they have not been observed."""
 _PAIR_POINTS: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Mean points of a pair that count as possible even if they have not been observed."""
 
 
-_NUMBERS: Final = ("elo0", "elo1", "alpha", "beta")
-_WORD: Final = re.compile(
+_NUMBER_NAMES: Final = ("elo0", "elo1", "alpha", "beta")
+_TEST_WORD: Final = re.compile(
     r"(elo[01]|alpha|beta|model)=.*|[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.ASCII | re.I
 )
 
@@ -136,13 +136,13 @@ class EloModel(NamedChoice, what="a model of a test", normalized="normalised"):
     LOGISTIC = "logistic"
     """Usual Elo, which fixes only the mean of the results."""
     NORMALISED = "normalised"
-    """Normalised Elo; the length of a test does not depend on the share of draws."""
+    """Normalised Elo, with which the length of a test does not depend on the share of draws."""
     BAYESIAN = "bayesian"
-    """Bayes-Elo as in Cute Chess, by wins, draws and losses; it needs at least one win and one loss."""
+    """Bayes-Elo as in Cute Chess, from wins, draws and losses. It needs at least one win and one loss."""
 
 
 class TestSettings(Struct, frozen=True):
-    """The numbers of a test."""
+    """The settings of a test: two strengths to decide between, the probabilities of error, and the model."""
 
     __test__: ClassVar[bool] = False  # pytest must not collect this class
 
@@ -171,7 +171,7 @@ def sprt_settings(words: Sequence[str]) -> TestSettings:
     bare = [part for part in parts if "=" not in part]
     if len(bare) not in (0, 2, 4):
         raise UsageError(f"--sprt {quote(' '.join(parts))}: expected ELO0 ELO1, or ELO0 ELO1 ALPHA BETA")
-    named = [*zip(_NUMBERS, bare, strict=False), *(part.split("=", 1) for part in parts if "=" in part)]
+    named = [*zip(_NUMBER_NAMES, bare, strict=False), *(part.split("=", 1) for part in parts if "=" in part)]
     settings = struct_of("sprt", [f"{key}={_plain(value)}" for key, value in named], TestSettings)
     assert settings is not None
     return settings
@@ -185,24 +185,24 @@ def _plain(text: str) -> str:
         return text
 
 
-def is_of_test(word: str) -> bool:
+def is_test_word(word: str) -> bool:
     """Return whether a word can be one of :func:`sprt_settings`."""
-    return all(map(_WORD.fullmatch, word.split()))
+    return all(map(_TEST_WORD.fullmatch, word.split()))
 
 
 class Sprt(TestSettings, frozen=True, kw_only=True):
     """A test and its state."""
 
     pairs: bool
-    """Whether pairs of games were tested instead of single games."""
+    """Whether the test is of pairs of games instead of single games."""
     count: int
     """Number of games or pairs."""
     wins: float
-    """Number of wins; a fraction of a point counts in part as a win or loss, and in part as a draw."""
+    """Number of wins. A fraction of a point counts in part as a win or loss, and in part as a draw."""
     losses: float
     draws: float
     llr: float
-    """Logarithm of the likelihood ratio; in Bayes-Elo 0 before the first win or the first loss."""
+    """Logarithm of the likelihood ratio. In Bayes-Elo it is 0 before the first win or the first loss."""
     lower: float
     """Bound of ``llr`` at which elo0 is accepted."""
     upper: float
@@ -226,19 +226,19 @@ def sprt(
     model: EloModel | str = EloModel.LOGISTIC,
     pairs: bool = False,
 ) -> Sprt:
-    """Return the test of some results.
+    """Return the state of a test after some results.
 
     The logistic and the normalised model compare the most likely distributions of results under both
-    strengths; results may be any fractions of a point. Wins, draws and losses (in pairs: each multiple of
-    half a point) that have not been observed count a thousandth, so that the ratio of a side that always wins
-    is finite and grows.
+    strengths. Results may be any fractions of a point. A win, draw or loss (in pairs: a multiple of half a
+    point) that has not been observed counts as a thousandth of a result. Thus the ratio of a side that
+    always wins is finite, and grows.
 
-    Bayes-Elo, which cuteRMob uses, has only wins, draws and losses: p points of a game are 2p - 1 wins and
-    2(1 - p) draws if p is 1/2 or more, else 1 - 2p losses and 2p draws. The ratio is also defined without
-    draws, where cuteRMob's is not a number.
+    Bayes-Elo, which cuteRMob uses, has only wins, draws and losses. A game of p points counts as 2p - 1 wins
+    and 2(1 - p) draws if p is 1/2 or more, else as 1 - 2p losses and 2p draws. Without draws the ratio is
+    still defined, but cuteRMob's is not a number.
 
     :param points: points of games from 0 to 1, or the mean points of pairs of games.
-    :param elo0: the lower strength, in normalised Elo by that model.
+    :param elo0: the lower strength in Elo, by the normalised model in normalised Elo.
     :param elo1: the higher strength.
     :param alpha: probability of accepting elo1 although elo0 is true.
     :param beta: probability of accepting elo0 although elo1 is true.
@@ -268,29 +268,29 @@ def sprt(
     if model is EloModel.BAYESIAN:
         if pairs:
             raise UsageError("Bayes-Elo has no model for pairs of games: choose another model")
-        ratio = _bayesian(wins, losses, draws, elo0, elo1) if wins >= 1 and losses >= 1 else 0.0
+        ratio = _bayesian_ratio(wins, losses, draws, elo0, elo1) if wins >= 1 and losses >= 1 else 0.0
     else:
-        ratio = _generalised(points, model, elo0, elo1, pairs) if points else 0.0
+        ratio = _sample_ratio(points, model, elo0, elo1, pairs) if points else 0.0
     lower, upper = math.log(beta / (1 - alpha)), math.log((1 - beta) / alpha)
     results = {"wins": wins, "losses": losses, "draws": draws}
     bounds = {"llr": ratio, "lower": lower, "upper": upper}
     return Sprt(elo0, elo1, alpha, beta, model, pairs=pairs, count=len(points), **results, **bounds)
 
 
-def _generalised(points: Sequence[float], model: EloModel, elo0: float, elo1: float, pairs: bool) -> float:
-    """Return the logarithm of the likelihood ratio of the most likely distributions."""
+def _sample_ratio(points: Sequence[float], model: EloModel, elo0: float, elo1: float, pairs: bool) -> float:
+    """Return the logarithm of the likelihood ratio of the most likely distributions under both strengths."""
     from tbgen.games.standings.likelihood import Sample
 
     sample = Sample.of(points, _PAIR_POINTS if pairs else _GAME_POINTS)
     if model is EloModel.LOGISTIC:
-        zero, one = (sample.distribution_with_mean(1 / (1 + 10 ** (-elo / 400))) for elo in (elo0, elo1))
-    else:  # the standard deviation of a pair's mean is that of a game divided by the root of two
-        unit = math.sqrt(2 if pairs else 1) / NORMALISED
-        zero, one = (sample.distribution_with_ratio(elo * unit) for elo in (elo0, elo1))
-    return sample.log_ratio(zero, one)
+        first, second = (sample.distribution_with_mean(1 / (1 + 10 ** (-elo / 400))) for elo in (elo0, elo1))
+    else:  # the standard deviation of a pair's mean is that of a game divided by the square root of 2
+        unit = math.sqrt(2 if pairs else 1) / NORMALISED_UNIT
+        first, second = (sample.distribution_with_ratio(elo * unit) for elo in (elo0, elo1))
+    return sample.log_ratio(first, second)
 
 
-def _bayesian(wins: float, losses: float, draws: float, elo0: float, elo1: float) -> float:
+def _bayesian_ratio(wins: float, losses: float, draws: float, elo0: float, elo1: float) -> float:
     """Return the logarithm of the likelihood ratio by Bayes-Elo, with the rate of draws of the games.
 
     With u = 10^((drawElo - elo) / 400) and v = 10^((drawElo + elo) / 400), the probability of a win is

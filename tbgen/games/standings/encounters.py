@@ -1,4 +1,4 @@
-"""The games of a running event, of which only complete encounters count, and its test.
+"""The games of a running event, and its test. Only complete encounters count.
 
 Short games end first, so a test of all games that happen to be finished would favour the quicker winner. The
 test therefore uses only the encounters that precede the first incomplete one in the schedule.
@@ -46,7 +46,7 @@ class Key(NamedTuple):
 
 
 def finished_game(raw: RawGame, file: str, options: GameOptions) -> GameRecord | None:
-    """Return the record of a game, by its tags; None if they are not those of a finished game of an event.
+    """Return the record of a game from its tags; None unless the tags describe a finished game of an event.
 
     :param file: name of the file, for the record.
     """
@@ -68,16 +68,17 @@ class MatchScore:
     games: int
     """Number of games in complete encounters."""
     elo: Elo | None
-    """The Elo difference; None before the first encounter is complete."""
+    """The Elo difference; None before an encounter is complete."""
     test: Sprt | None
-    """The state of the test; None without one."""
+    """The state of the test; None without a test."""
 
 
 class Encounters:
     """The finished games of an event, by encounters.
 
-    :param players: players of the event; the score of a match is that of the first one.
+    :param players: players of the event. The score of a match is that of the first player.
     :param games: number of games of an encounter.
+    :param test: settings of the test; None for no test.
     """
 
     def __init__(self, players: Sequence[str], games: int, test: TestSettings | None = None) -> None:
@@ -87,6 +88,7 @@ class Encounters:
         """The first player's points per game in complete encounters of a match, by round and encounter."""
         self._points = Fraction()
         self._tested: list[float] = []
+        """The shares that the test uses, in the order of the schedule."""
         self._state: Sprt | None = None
         """The last computed state of the test."""
 
@@ -100,7 +102,7 @@ class Encounters:
         self.games[key] = game
         members = self._members(key)
         if len(members) == self._size and len(self._players) == 2:
-            points = sum((self._part(one) for one in members), Fraction())
+            points = sum((self._first_points(member) for member in members), Fraction())
             self._points += points
             self._shares[key.round, key.encounter] = float(points / self._size)
             # In a match that can be tested, each encounter is a round of its own.
@@ -108,15 +110,15 @@ class Encounters:
                 self._tested.append(self._shares[following])
 
     @property
-    def untested(self) -> bool:
-        """Whether :meth:`test` would have to compute the test anew."""
+    def is_test_outdated(self) -> bool:
+        """Whether :meth:`test` has to compute a new state, because more encounters are complete."""
         return self._test is not None and (self._state is None or self._state.count < len(self._tested))
 
-    def complete(self) -> list[GameRecord]:
+    def complete_games(self) -> list[GameRecord]:
         """Return the games of complete encounters, in the order of the schedule."""
         return [game for key, game in sorted(self.games.items()) if len(self._members(key)) == self._size]
 
-    def ends(self) -> dict[str, Counter[str]]:
+    def ending_counts(self) -> dict[str, Counter[str]]:
         """Return the number of finished games by player and ending, such as ``won by mate``."""
         counts = {name: Counter[str]() for name in self._players}
         for game in self.games.values():
@@ -126,9 +128,9 @@ class Encounters:
         return counts
 
     def test(self) -> Sprt | None:
-        """Return the state of the test; None without one."""
+        """Return the state of the test; None without a test."""
         test = self._test
-        if test is not None and self.untested:
+        if test is not None and self.is_test_outdated:
             self._state = sprt(tuple(self._tested), *test.numbers, model=test.model, pairs=self._size == 2)
         return self._state
 
@@ -142,8 +144,8 @@ class Encounters:
         return MatchScore(player, opponent, self._points, self._size * count, difference, self.test())
 
     def standings(self, scheme: Scheme) -> Standings | None:
-        """Return the standings by complete encounters, with the test; None before the first of them."""
-        records = self.complete()
+        """Return the standings by complete encounters, with the test; None without a complete encounter."""
+        records = self.complete_games()
         if not records:
             return None
         return replace(standings(records, scheme), sprt=self.test(), tested=self._players[0])
@@ -156,6 +158,6 @@ class Encounters:
         keys = (key._replace(game=number) for number in range(1, self._size + 1))
         return [self.games[each] for each in keys if each in self.games]
 
-    def _part(self, game: GameRecord) -> Fraction:
+    def _first_points(self, game: GameRecord) -> Fraction:
         """Return the first player's points of a game."""
         return game.points if game.white == self._players[0] else 1 - game.points

@@ -1,11 +1,10 @@
 """Generalised likelihood ratios: the likelihood of results under one strength, relative to another.
 
-A strength fixes only the mean of the results (or its ratio to the standard deviation). It is represented by
-the distribution, among all that agree with it, under which the observed results are most likely. With the
-mean fixed, this is the empirical likelihood of A. Owen. M. Van den Bergh derives it for tests of chess
-programs in "Comparing the approximations for the generalized log likelihood ratio of a multinomial
-distribution" (proposition 1.1), and with the mean divided by the standard deviation fixed in "Comments on
-normalized Elo" (section 4.1).
+A strength fixes only the mean of the results, or the ratio of mean and standard deviation. Many distributions
+agree with a strength. The one that represents it makes the observed results most likely. With a fixed mean,
+this is the empirical likelihood of A. Owen. M. Van den Bergh derives this case for tests of chess programs in
+"Comparing the approximations for the generalized log likelihood ratio of a multinomial distribution"
+(proposition 1.1). He derives the case of a fixed ratio in "Comments on normalized Elo" (section 4.1).
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ Numbers = npt.NDArray[np.float64]
 UNSEEN_COUNT: Final = 1e-3
 """Count of a possible result that has not been observed.
 
-With a count of 0, the results of a side that has always won could not put a bound on its strength.
+With a count of 0, the results of a side that has always won would not bound its strength.
 """
-_HALVINGS: Final = 64
-_NARROWINGS: Final = 12
-_GRID_POINTS: Final = 400
+_HALVING_COUNT: Final = 64
+_NARROWING_COUNT: Final = 12
+_GRID_SIZE: Final = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,7 @@ class Sample:
     values: Numbers
     """Results from 0 to 1 in ascending order; float64, shape (n,)."""
     counts: Numbers
-    """Count of each result, :data:`UNSEEN_COUNT` for those that were not observed; float64, shape (n,)."""
+    """Count of each result, :data:`UNSEEN_COUNT` if it was not observed; float64, shape (n,)."""
 
     @classmethod
     def of(cls, results: Iterable[float], possible: Sequence[float]) -> Sample:
@@ -54,12 +53,12 @@ class Sample:
 
     @property
     def shares(self) -> Numbers:
-        """The share of each result."""
+        """The share of each result in the sample; float64, shape (n,)."""
         shares: Numbers = self.counts / self.counts.sum()
         return shares
 
     def distribution_with_mean(self, mean: float) -> Numbers:
-        """Return the most likely distribution with a mean, which is between 0 and 1: float64, shape (n,)."""
+        """Return the most likely distribution with a mean between 0 and 1: float64, shape (n,)."""
         return _tilt(self.values - mean, self.shares)
 
     def distribution_with_ratio(self, ratio: float) -> Numbers:
@@ -69,33 +68,33 @@ class Sample:
         """
         if ratio == 0:
             return self.distribution_with_mean(0.5)
-        if ratio < 0:  # from the point of view of the other side
+        if ratio < 0:  # swaps the sides, so that the ratio is positive
             mirrored = Sample(1 - self.values[::-1], self.counts[::-1])
             return mirrored.distribution_with_ratio(-ratio)[::-1]
         return self._distribution_with_positive_ratio(ratio)
 
     def log_ratio(self, first: Numbers, second: Numbers) -> float:
-        """Return the logarithm of the sample's likelihood ratio, second distribution to first."""
+        """Return the logarithm of the ratio of the sample's likelihoods: ``second`` divided by ``first``."""
         return float(self.counts @ (np.log(second) - np.log(first)))
 
     def _distribution_with_positive_ratio(self, ratio: float) -> Numbers:
         """Return the most likely distribution whose mean is 1/2 plus ``ratio`` standard deviations.
 
-        Let s be a standard deviation and m = 1/2 + ratio * s the mean that belongs to it. The distribution
-        tilted by values - 1/2 - ratio * s / 2 * (1 + ((values - m) / s)^2) is a candidate if its mean is
-        indeed m. Fixed-point iteration on m may cycle, or converge to a solution that is not the best. So s
-        is scanned on a coarse grid, and each sign change of the difference between both means is refined.
+        Let s be a standard deviation and m = 1/2 + ratio * s its mean. The distribution tilted by
+        values - 1/2 - ratio * s / 2 * (1 + ((values - m) / s)^2) is a candidate if its mean is indeed m.
+        Fixed-point iteration on m may cycle, or converge to a solution that is not the best. So s is scanned
+        on a coarse grid. Wherever the difference between the two means changes sign, s is then refined.
         """
-        coarse = np.geomspace(1e-7, 0.5 / ratio if ratio > 1 else 0.5, _GRID_POINTS)
+        coarse = np.geomspace(1e-7, 0.5 / ratio if ratio > 1 else 0.5, _GRID_SIZE)
         brackets = self._sign_changes(ratio, coarse)
-        for _ in range(_NARROWINGS):
+        for _ in range(_NARROWING_COUNT):
             finer = [(self._sign_changes(ratio, np.linspace(*bracket, 12)), bracket) for bracket in brackets]
-            brackets = [found[0] if found else bracket for found, bracket in finer]
+            brackets = [narrower[0] if narrower else bracket for narrower, bracket in finer]
         candidates = self._distributions(ratio, np.array([sum(bracket) / 2 for bracket in brackets]))[1]
         return max(candidates, key=lambda distribution: float(self.shares @ np.log(distribution)))
 
     def _sign_changes(self, ratio: float, deviations: Numbers) -> list[tuple[float, float]]:
-        """Return pairs of neighbouring deviations between which the difference of the means changes sign."""
+        """Return pairs of neighbouring deviations between which the difference of both means changes sign."""
         possible, tilted = self._distributions(ratio, deviations)
         differences = tilted @ self.values - (0.5 + ratio * deviations)
         changed = possible[:-1] & possible[1:] & ((differences[:-1] > 0) != (differences[1:] > 0))
@@ -103,9 +102,9 @@ class Sample:
 
     def _distributions(self, ratio: float, deviations: Numbers) -> tuple[npt.NDArray[np.bool_], Numbers]:
         """Return a mask of the deviations that have a distribution, and the distributions, one per row."""
-        spread = deviations[:, None]
-        surprise = (self.values - 0.5 - ratio * spread) / spread
-        excess = self.values - 0.5 - ratio * spread / 2 * (1 + surprise**2)
+        deviation_column = deviations[:, None]
+        standard_scores = (self.values - 0.5 - ratio * deviation_column) / deviation_column
+        excess = self.values - 0.5 - ratio * deviation_column / 2 * (1 + standard_scores**2)
         possible = (excess.max(-1) > 0) & (excess.min(-1) < 0)
         tilted = np.full(excess.shape, np.nan)
         tilted[possible] = _tilt(excess[possible], self.shares)
@@ -115,13 +114,13 @@ class Sample:
 def _tilt(excess: Numbers, shares: Numbers) -> Numbers:
     """Return the most likely distribution under which a quantity has mean 0.
 
-    It is shares / (1 + t * excess), with the unique suitable t, which is found by bisection.
+    The distribution is shares / (1 + t * excess). Bisection finds the unique suitable t.
 
     :param excess: the quantity for each result, with values of both signs: shape (..., n).
     :param shares: observed share of each result, above 0: shape (n,).
     """
     low, high = -1 / excess.max(-1, keepdims=True), -1 / excess.min(-1, keepdims=True)
-    for _ in range(_HALVINGS):
+    for _ in range(_HALVING_COUNT):
         middle = (low + high) / 2
         above = (shares * excess / (1 + middle * excess)).sum(-1, keepdims=True) > 0
         low, high = np.where(above, middle, low), np.where(above, high, middle)

@@ -1,4 +1,4 @@
-"""The orders of players, which are the rules of events as data, and the resulting places."""
+"""The orders of players: rules of events as data, and the places by these rules."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from tbgen.games.standings.tiebreaks import BALANCES, Field, Lead, Number, Tiebr
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The points by which players are ordered, and the tiebreaks, of which the first that differs decides."""
+    """The points by which players are ordered, and the tiebreaks. The first tiebreak that differs decides."""
 
     name: str
     lead: Lead
     tiebreaks: tuple[str, ...]
     """Names of the tiebreaks (:data:`tbgen.games.standings.tiebreaks.TIEBREAKS`)."""
     rules: str = ""
-    """The event or body that uses these rules, and since when; empty for none."""
+    """The event or body that uses these rules, and since when; empty for tbgen's own orders."""
     source: str = ""
-    """Address of the rules; empty for none."""
+    """Address of the rules; empty without one."""
 
     def with_tiebreaks(self, names: tuple[str, ...]) -> Order:
         """Return the order with other tiebreaks and without a source."""
@@ -33,10 +33,10 @@ class Order:
 
 _WIKI: Final = "https://wiki.chessdom.org/"
 _FIDE: Final = "https://handbook.fide.com/files/handbook/C02Standards.pdf"
-_OWN_TIEBREAKS: Final = ("direct", "rmobility", BALANCES)
+_DEFAULT_TIEBREAKS: Final = ("direct", "rmobility", BALANCES)
 _ROWS: Final = (
-    Order("percent", Lead.PERCENT, _OWN_TIEBREAKS),
-    Order("points", Lead.POINTS, _OWN_TIEBREAKS),
+    Order("percent", Lead.PERCENT, _DEFAULT_TIEBREAKS),
+    Order("points", Lead.POINTS, _DEFAULT_TIEBREAKS),
     Order(
         "tcec",
         Lead.CHESS,
@@ -95,7 +95,7 @@ _ROWS: Final = (
     ),
 )
 ORDERS: Final[Mapping[str, Order]] = {row.name: row for row in _ROWS}
-"""The orders by name; the first is the default."""
+"""The orders by name. The first one is the default."""
 
 
 def order_of(name: str) -> Order:
@@ -111,25 +111,25 @@ def order_of(name: str) -> Order:
 def placed(players: Sequence[Player], breaks: Sequence[Tiebreak], field: Field) -> list[Player]:
     """Return the players with their places and their numbers for each tiebreak, best first.
 
-    Each tiebreak is applied once, to the players that are level by the previous ones. In the order
-    ``percent``, a player who has met none of the others counts as even with them. Numbers are compared
-    exactly; players who stay level share a place.
+    Each tiebreak is applied once, to the players that are level by the previous tiebreaks. In the order
+    ``percent``, a player who has met no other level player counts as even with them. Numbers are compared
+    exactly. Players who remain level share a place.
     """
     numbers: dict[str, dict[str, Number]] = {player.name: {} for player in players}
 
-    def split(level: Sequence[Player], each: Tiebreak) -> Iterator[list[Player]]:
+    def split(level: Sequence[Player], tiebreak: Tiebreak) -> Iterator[list[Player]]:
         for player in level:
-            numbers[player.name][each.key] = each.value(player, level, field)
+            numbers[player.name][tiebreak.key] = tiebreak.value(player, level, field)
 
         def weight(player: Player) -> float | Fraction:
-            return each.weight(numbers[player.name][each.key], player, field)
+            return tiebreak.weight(numbers[player.name][tiebreak.key], player, field)
 
         for _, group in groupby(sorted(level, key=weight, reverse=True), weight):
             yield list(group)
 
     groups = [sorted(players, key=lambda player: player.name)]
-    for each in (field.first, *breaks):
-        groups = [part for level in groups for part in split(level, each)]
+    for tiebreak in (field.leading_tiebreak, *breaks):
+        groups = [part for level in groups for part in split(level, tiebreak)]
     ordered: list[Player] = []
     for level in groups:
         place = len(ordered) + 1

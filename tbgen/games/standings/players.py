@@ -43,7 +43,7 @@ class Seat:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The sums over some games of a player."""
+    """Sums over games of a player."""
 
     games: int
     points: Fraction
@@ -68,7 +68,7 @@ class Results:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """The results of pairs: two games from the same start with colours reversed."""
+    """The results of pairs. A pair is two games from the same start with colours reversed."""
 
     shares: Sequence[float]
     """Points per game of each pair, in the order of the files."""
@@ -132,13 +132,13 @@ class Player(GamesOfPlayer):
     """A player with all its games, its place and its tiebreaks."""
 
     place: int = 0
-    """Place in the standings, from 1; level players share one."""
+    """Place in the standings, from 1. Level players share a place."""
     tiebreaks: Mapping[str, Fraction | int | None] = field(default_factory=dict)
-    """The numbers by which players are ordered, by the keys of tiebreaks; the first orders all players."""
+    """The player's number for each tiebreak, by key. The first is the number that orders all players."""
 
     @cached_property
     def points(self) -> Mapping[Scheme, Fraction | None]:
-        """Points by every scheme; None if the komi of a game allows none."""
+        """Points by every scheme; None if the scheme has no points for the komi of a game."""
         return {scheme: self._total(scheme) for scheme in Scheme}
 
     @cached_property
@@ -189,14 +189,14 @@ def players_of(games: Iterable[GameRecord], pairs: Iterable[Pair], scheme: Schem
         seats[id(game)] = Seat(game, True, share, halves), Seat(game, False, 1 - share, 2 - halves)
         for name, seat in zip((game.white, game.black), seats[id(game)], strict=True):
             players.setdefault(name, Player(name)).seats.append(seat)
-    for one, other in pairs:
-        (white, black), (others_white, others_black) = seats[id(one)], seats[id(other)]
-        players[one.white].paired.append((white, others_black))
-        players[one.black].paired.append((black, others_white))
+    for first, second in pairs:
+        (first_white, first_black), (second_white, second_black) = seats[id(first)], seats[id(second)]
+        players[first.white].paired.append((first_white, second_black))
+        players[first.black].paired.append((first_black, second_white))
     return list(players.values())
 
 
 def with_byes(players: Sequence[Player]) -> list[Player]:
-    """Return the players with byes, so that all have the same number of games."""
-    most = max((len(player.seats) for player in players), default=0)
-    return [replace(player, byes=most - len(player.seats)) for player in players]
+    """Return the players with enough byes to give all of them the same number of games."""
+    max_games = max((len(player.seats) for player in players), default=0)
+    return [replace(player, byes=max_games - len(player.seats)) for player in players]

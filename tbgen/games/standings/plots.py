@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 _MAX_HISTOGRAMS: Final = 32
 """Maximum number of players with a histogram of their results, the best first."""
 _LAST_RANK: Final = 17
-"""Rank of the last bar of a histogram, for G8.5 (a bare king with all its moves) and more."""
+"""Rank of the last bar of a histogram: G8.5 (a bare king with all its moves) and all higher scores."""
 _MAX_NAME_LENGTH: Final = 26
-"""Number of letters of a name that fit beside a plot."""
+"""Maximum number of letters of a name that fit beside a plot."""
 _ROW_INCHES: Final = 0.3
-"""Height of the row of a player."""
+"""Height of the row of a player, in inches."""
 
 
 def plots(result: Standings) -> dict[str, list[Markup]]:
-    """Return the plots of a page by key: ``field`` for those of all players, or the key of their table."""
+    """Return the plots of a page by key: ``field`` for plots of all players, else the key of a table."""
     return {
         "field": [points_plot(result), *elo_plot(result)],
         "given": [histogram_plot(player) for player in result.players[:_MAX_HISTOGRAMS]],
@@ -41,7 +41,7 @@ def points_plot(result: Standings) -> Markup:
     """Return a bar chart of each player's share of points."""
     players = result.players
     with figure(9, 1 + _ROW_INCHES * len(players)) as drawing:
-        panel = _rows(drawing, [player.name for player in players])
+        panel = _player_panel(drawing, [player.name for player in players])
         total = result.field.total
         shares = [float(total(player) / player.results.games) for player in players]
         places = range(len(players))
@@ -56,33 +56,33 @@ def points_plot(result: Standings) -> Markup:
 def elo_plot(result: Standings) -> Iterator[Markup]:
     """Yield a plot of the players' Elo differences with their margins; nothing if no difference is finite.
 
-    Players without a finite difference are left out. An unbounded margin goes from edge to edge.
+    Players without a finite difference are left out. An unbounded margin reaches from edge to edge.
     """
     players = [player for player in result.players if math.isfinite(player.elo.difference)]
     if not players:
         return
     margins = [player.elo.margin if math.isfinite(player.elo.margin) else 0.0 for player in players]
-    reach = 1.1 * max(
+    max_elo = 1.1 * max(
         20.0, *(abs(player.elo.difference) + margin for player, margin in zip(players, margins, strict=True))
     )
     with figure(9, 1 + _ROW_INCHES * len(players)) as drawing:
-        panel = _rows(drawing, [player.name for player in players])
+        panel = _player_panel(drawing, [player.name for player in players])
         panel.axvline(0, color=INK, linewidth=0.8)
         for place, player in enumerate(players):
             difference, margin = player.elo.difference, player.elo.margin
-            ends = max(difference - margin, -reach), min(difference + margin, reach)
+            ends = max(difference - margin, -max_elo), min(difference + margin, max_elo)
             panel.plot(ends, (place, place), color=FIRST, linewidth=2.5, solid_capstyle="butt")
             panel.plot(difference, place, marker="o", color=FIRST)
             text = f"{elo_text(difference)} ± {margin_text(margin)}"
             panel.annotate(text, (1.01, place), xycoords=("axes fraction", "data"), va="center", fontsize=9)
-        panel.set_xlim(-reach, reach)
+        panel.set_xlim(-max_elo, max_elo)
         panel.set_xlabel("Elo against the field, with 95 % margins")
         yield _image(drawing, "Elo of each player against the field, with 95 % margins")
 
 
 def histogram_plot(player: Player) -> Markup:
-    """Return a histogram of results, with those that the player holds upwards and the others downwards."""
-    given, suffered = _bars(player.given), _bars(player.suffered)
+    """Return a histogram of a player's results: bars up for results that the player holds, else down."""
+    given, suffered = _bar_heights(player.given), _bar_heights(player.suffered)
     with figure(9, 2.6) as drawing:
         panel = drawing.subplots()
         drawing.subplots_adjust(left=0.08, right=0.99, top=0.88, bottom=0.12)
@@ -104,15 +104,15 @@ def histogram_plot(player: Player) -> Markup:
         return _image(drawing, f"Results of {player.name}, by G-score: held above, suffered below")
 
 
-def _bars(held: Counter[int]) -> Counter[int]:
-    """Return the number of results by rank, with all higher ranks in the last bar."""
+def _bar_heights(results: Counter[int]) -> Counter[int]:
+    """Return the number of results by rank. The last bar includes all higher ranks."""
     counts: Counter[int] = Counter()
-    for rank, count in held.items():
+    for rank, count in results.items():
         counts[min(rank, _LAST_RANK)] += count
     return counts
 
 
-def _rows(drawing: Figure, names: list[str]) -> Axes:
+def _player_panel(drawing: Figure, names: list[str]) -> Axes:
     """Return a panel with a row for each player, the best on top."""
     panel = drawing.subplots()
     height = 1 + _ROW_INCHES * len(names)

@@ -23,24 +23,24 @@ from tbgen.games.pgn.reader import Game, read_games
 from tbgen.games.tagging import TaggedGame
 
 _MAX_QUERY_LENGTH: Final = 4000
-"""Maximum length of moves in the query; longer ones go into the fragment, which no server receives."""
+"""Maximum length of moves in the query. Longer moves go into the fragment, which no server receives."""
 _MAX_HEAD_LENGTH: Final = 6000
 _START_TAGS: Final = ("[FEN ", "[SetUp ", "[FENAccrued ")
 _LAST_COMMENT: Final = re.compile(r"(\{[^{}]*\})[^{}]*$")
 
 
-def explorer_link(text: bytes, rules: str) -> str:
+def explorer_link(pgn: bytes, rules: str) -> str:
     """Return the query and the fragment of the explorer's address for a game (read by ``state.js``).
 
-    :param text: the game in PGN.
+    :param pgn: the game in PGN.
     :param rules: name of the variant.
     """
-    game = next(read_games(BytesIO(text)))
+    game = next(read_games(BytesIO(pgn)))
     query = [f"fen={game.start.board.fen().replace(' ', '_')}", f"rules={rules}"]
     if game.start.accrued is not None:
         query.append(f"accrued={game.start.accrued}")
     fragment: list[str] = []
-    line, head = quote("_".join(_sans(game))), _head(text.decode(errors="replace"))
+    line, head = quote("_".join(_sans(game))), _head(pgn.decode(errors="replace"))
     if line:
         (fragment if len(line) > _MAX_QUERY_LENGTH else query).append(f"line={line}")
         if len(head) <= _MAX_HEAD_LENGTH:
@@ -56,7 +56,7 @@ def _sans(game: Game) -> Iterator[str]:
 
 
 def _head(text: str) -> str:
-    """Return the parts of a game other than moves that determine its result: tags and the last comment.
+    """Return the parts of a game that determine its result besides the moves: tags and the last comment.
 
     Tags of the start position are left out.
     """
@@ -68,7 +68,7 @@ def _head(text: str) -> str:
     return "\n".join(head)
 
 
-_UNKNOWN = ("", "?", "-")
+_UNKNOWN_VALUES = ("", "?", "-")
 """Values of a tag that stand for no value."""
 
 
@@ -80,7 +80,7 @@ class GameRecord:
     number: int
     """Number of the game in the file, from 1."""
     white: str
-    """Name of White. A player without a name gets a unique one of a question mark, file, game and colour,
+    """Name of White. A nameless player gets a unique name from a question mark, file, game and colour,
     because two nameless players may differ."""
     black: str
     """Name of Black."""
@@ -88,9 +88,9 @@ class GameRecord:
     round: str = ""
     """Value of the tag ``Round``; empty for none."""
     start: str = ""
-    """Board, side to move, castling rights and en passant square of the start; empty for the usual start."""
+    """First four fields of the FEN of the start; empty for the usual start."""
     moves: int | None = None
-    """Number of moves of the side that has made more, by the tag ``PlyCount``; None if unavailable."""
+    """Number of moves of the side with more moves, by the tag ``PlyCount``; None if unavailable."""
     link: str = ""
     """Address at which the explorer shows the game; empty for none."""
 
@@ -107,8 +107,8 @@ class GameRecord:
         file, tags = printable(file), raw.values
 
         def value(name: str, unknown: str) -> str:
-            found = printable(tags.get(name, "?")).strip()
-            return unknown if found in _UNKNOWN else found
+            text = printable(tags.get(name, "?")).strip()
+            return unknown if text in _UNKNOWN_VALUES else text
 
         white, black = (value(side, f"? ({file} {raw.number}, {side})") for side in ("White", "Black"))
         start, moves = _start(value("FEN", "")), None if raw.plies is None else (raw.plies + 1) // 2
@@ -118,18 +118,18 @@ class GameRecord:
     def scored_by(self, scheme: Scheme) -> GameRecord:
         """Return the record with its outcome scored by a scheme, with the game's cutoff and komi.
 
-        Only an outcome with bounds can change by this.
+        Only an outcome with bounds can change.
 
         :raises UsageError: if the scheme has no points for the game's komi.
         """
-        own = self.outcome.settings.scoring
-        if self.outcome.bounds is None or own.scheme is scheme:
+        scoring = self.outcome.settings.scoring
+        if self.outcome.bounds is None or scoring.scheme is scheme:
             return self
-        return replace(self, outcome=self.outcome.scored_by(replace(own, scheme=scheme)))
+        return replace(self, outcome=self.outcome.scored_by(replace(scoring, scheme=scheme)))
 
     @property
     def place(self) -> str:
-        """The place of the game: the file, and the number in the file."""
+        """The file of the game, and its number in the file."""
         return f"{self.file} {self.number}"
 
     @property
@@ -138,13 +138,13 @@ class GameRecord:
         return f"{self.white} - {self.black}"
 
     @property
-    def nameless(self) -> int:
+    def nameless_count(self) -> int:
         """Number of players without a name, from 0 to 2."""
         return sum(name.startswith("? (") for name in (self.white, self.black))
 
     @property
     def classical(self) -> str:
-        """The result in chess: that of a mate, stalemate or win off the board, else that of the tag."""
+        """The result in chess by mate, stalemate or a win off the board, else the one recorded in the PGN."""
         outcome = self.outcome
         certain = outcome.basis.final or outcome.basis.off_board
         return outcome.classical if certain else outcome.recorded
@@ -160,9 +160,9 @@ class GameRecord:
         return self.share(self.outcome.settings.scoring.scheme)
 
     def share(self, scheme: Scheme, value: GScore | None = None) -> Fraction:
-        """Return White's exact points for the result by a scheme, with the game's own cutoff and komi.
+        """Return White's exact points for the result by a scheme, with the game's cutoff and komi.
 
-        :param value: another score, to be used in place of the result.
+        :param value: a score to use in place of the result.
         :raises UsageError: if the scheme has no points for the game's komi.
         """
         return _share(self.outcome.settings.scoring, scheme, self.value if value is None else value)
@@ -170,13 +170,13 @@ class GameRecord:
 
 def _start(fen: str) -> str:
     """Return the first four fields of a FEN; an empty text for the usual start."""
-    found, usual = (text.split()[:4] for text in (fen, chess.STARTING_FEN))
-    return "" if found == usual else " ".join(found)
+    fields, usual_fields = (text.split()[:4] for text in (fen, chess.STARTING_FEN))
+    return "" if fields == usual_fields else " ".join(fields)
 
 
 @lru_cache(maxsize=4096)
-def _share(own: Scoring, scheme: Scheme, value: GScore) -> Fraction:
-    return (1 + replace(own, scheme=scheme).lead(value)) / 2
+def _share(scoring: Scoring, scheme: Scheme, value: GScore) -> Fraction:
+    return (1 + replace(scoring, scheme=scheme).lead(value)) / 2
 
 
 Pair = tuple[GameRecord, GameRecord]
@@ -186,18 +186,18 @@ def paired(games: Iterable[GameRecord]) -> list[Pair]:
     """Return the pairs among games; each game belongs to at most one.
 
     A pair consists of two games between the same players from the same position, with colours reversed. Games
-    of the same round are paired first, then the others; each game is paired with the earliest one that has no
-    partner yet. The number after the last point of a round is that of a game and is ignored. Opening moves
-    are not compared, because files do not show where a book ended.
+    of the same round are paired first, then the others. Each game is paired with the earliest such game that
+    has no partner yet. In a round such as ``3.1.2``, the last number is that of the game and is ignored.
+    Opening moves are not compared, because files do not show where a book ended.
     """
     unpaired = [game for game in games if game.white != game.black]
-    found: list[Pair] = []
+    all_pairs: list[Pair] = []
     for round_of in (lambda game: game.round.rpartition(".")[0] or game.round or None, lambda game: ""):
         pairs = _match(unpaired, round_of)
         matched = {id(game) for pair in pairs for game in pair}
         unpaired = [game for game in unpaired if id(game) not in matched]
-        found += pairs
-    return found
+        all_pairs += pairs
+    return all_pairs
 
 
 def _match(games: Sequence[GameRecord], round_of: Callable[[GameRecord], Hashable]) -> list[Pair]:

@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 
-_MAX_COLUMNS = 110
-"""Maximum width of a line of sentences."""
+_MAX_SENTENCE_WIDTH = 110
+"""Maximum width in characters of a line of sentences."""
 
 
 def text(tables: Iterable[StandingsTable], width: int) -> Iterator[str]:
-    """Yield lines of aligned text; tables wider than ``width`` are split into blocks.
+    """Yield lines of aligned text. Tables wider than ``width`` characters are split into blocks.
 
-    Each block begins with the text columns at the left.
+    Each block begins with the text columns at the left of the table.
     """
     for table in tables:
         yield table.title
-        yield from wrap(table.sentences, min(width, _MAX_COLUMNS))
-        rows = [table.titles, *table.shown()]
+        yield from wrap(table.sentences, min(width, _MAX_SENTENCE_WIDTH))
+        rows = [table.titles, *table.formatted_rows()]
         widths = [max(map(screen_width, column)) for column in zip(*rows, strict=True)]
         for block in _blocks(widths, table.text_column_count, table.gap, width):
             yield ""
@@ -37,17 +37,17 @@ def text(tables: Iterable[StandingsTable], width: int) -> Iterator[str]:
         yield ""
 
 
-def _blocks(widths: Sequence[int], texts: int, gap: int, width: int) -> Iterator[list[int]]:
-    """Yield the columns of each block: as many as fit, and at least one besides the text columns."""
-    left = list(range(texts))
-    start = sum(widths[:texts]) + gap * texts
-    block, used = left.copy(), start
-    for at in range(texts, len(widths)):
-        if used + widths[at] > width and len(block) > texts:
+def _blocks(widths: Sequence[int], text_count: int, gap: int, width: int) -> Iterator[list[int]]:
+    """Yield the indices of the columns of each block: text columns and at least one other, as many as fit."""
+    text_columns = list(range(text_count))
+    text_width = sum(widths[:text_count]) + gap * text_count
+    block, used_width = text_columns.copy(), text_width
+    for index in range(text_count, len(widths)):
+        if used_width + widths[index] > width and len(block) > text_count:
             yield block
-            block, used = left.copy(), start
-        block.append(at)
-        used += widths[at] + gap
+            block, used_width = text_columns.copy(), text_width
+        block.append(index)
+        used_width += widths[index] + gap
     yield block
 
 
@@ -59,13 +59,13 @@ def markdown(tables: Iterable[StandingsTable]) -> Iterator[str]:
         if table.sentences:
             yield from (_escape(table.sentences), "")
         rule = ["---" if column.word else "--:" for column in table.columns]
-        for row in (table.titles, rule, *table.shown()):
+        for row in (table.titles, rule, *table.formatted_rows()):
             yield f"| {' | '.join(map(_escape, row))} |"
         yield ""
 
 
 def comma_separated(table: StandingsTable) -> str:
-    """Return a table as CSV with a header line; numbers are not rounded, and may be ``inf``."""
+    """Return a table as CSV with a header line. Numbers are not rounded, and may be ``inf``."""
     table = table.data or table
     rows = ([float(cell) if isinstance(cell, Fraction) else cell for cell in row] for row in table.rows)
     return csv_text([column.key for column in table.columns], rows)
@@ -96,5 +96,5 @@ def page(
         f"r-mobility ({result.scheme.value} points)."
     )
     template = environment("tbgen.games.standings").get_template("standings.html.jinja")
-    before, behind = ([table for table in tables if (table.key in _FIRST) is each] for each in (True, False))
-    return template.render(title=title, summary=summary, before=before, behind=behind, plots=plots)
+    first, others = ([table for table in tables if (table.key in _FIRST) is each] for each in (True, False))
+    return template.render(title=title, summary=summary, first_tables=first, other_tables=others, plots=plots)

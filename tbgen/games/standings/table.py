@@ -1,4 +1,4 @@
-"""Tables with values in their cells, which each output format shows in its own way."""
+"""Tables whose cells are values. Each output format shows the values in its own way."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, Final, NamedTuple, Self
 
 _MAX_DECIMALS: Final = 4
-"""Maximum number of decimals of points that readers see; comparisons and CSV are exact."""
+"""Maximum number of decimals of points that readers see. Comparisons and CSV are exact."""
 
 
 class Link(NamedTuple):
@@ -22,7 +22,7 @@ class Link(NamedTuple):
 
 
 Cell = str | int | float | Fraction | Link | None
-"""A value; None for no value, an empty text for a cell that cannot have one. Fractions are exact."""
+"""A value. None means no value, an empty text a cell that cannot have a value. Fractions are exact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +34,15 @@ class Column:
     title: str
     """Heading for readers."""
     source: str | Callable[[Any], Cell] = ""
-    """Function that returns the cell for an item, or the name of the item's attribute, which may be nested
-    (``results.games``); empty for the attribute named by the key."""
+    """Function that returns the cell for an item; or the name of an attribute of the item, possibly nested
+    (``results.games``); or empty for the attribute named by the key."""
     show: Callable[[Any], str] | None = str
-    """Function that formats a value for readers; None for points, which get the same number of decimals
-    throughout the column."""
+    """Function that formats a value for readers. None means points, with the same number of decimals in all
+    cells of the column."""
     word: bool = False
     """Whether the column contains text instead of numbers."""
     marks_per_line: int = 0
-    """Number of marks, one for each game, that a page writes in a line; 0 for a column without marks."""
+    """Number of marks that a page writes in a line, one mark per game; 0 for a column without marks."""
 
     def cell(self, item: Any) -> Any:
         """Return the :data:`Cell` of an item."""
@@ -55,7 +55,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class StandingsTable:
-    """A table with a title."""
+    """A table of standings, with its title and its explanation."""
 
     key: str
     """Name in CSV files, one word."""
@@ -63,14 +63,14 @@ class StandingsTable:
     note: str
     """Explanation for readers; may be empty."""
     columns: Sequence[Column]
-    """The columns; text columns at the left are repeated in every block of a wide table."""
+    """The columns. Text columns at the left are repeated in every block of a wide table."""
     rows: Sequence[Sequence[Cell]]
     gap: int = 2
     """Number of spaces between columns in text output."""
     data: StandingsTable | None = None
     """The table for CSV files, if it contains more than readers see; None for this table."""
     summary: str = ""
-    """Most important part of the explanation. If it is set, pages collapse the note."""
+    """The most important part of the explanation. If it is not empty, pages collapse the note."""
 
     @classmethod
     def of(
@@ -100,23 +100,25 @@ class StandingsTable:
         """The headings for readers."""
         return [column.title for column in self.columns]
 
-    def shown(self) -> list[list[str]]:
+    def formatted_rows(self) -> list[list[str]]:
         """Return the cells formatted for readers."""
-        shows = [
-            column.show or aligned(row[at] for row in self.rows) for at, column in enumerate(self.columns)
+        formatters = [
+            column.show or formatter(row[at] for row in self.rows) for at, column in enumerate(self.columns)
         ]
         return [
-            ["" if cell is None else show(cell) for show, cell in zip(shows, row, strict=True)]
+            ["" if cell is None else show(cell) for show, cell in zip(formatters, row, strict=True)]
             for row in self.rows
         ]
 
 
-def aligned(values: Iterable[Cell]) -> Callable[[Any], str]:
-    """Return a function that formats points, with the decimals that the longest value needs, at most four.
+def formatter(values: Iterable[Cell]) -> Callable[[Any], str]:
+    """Return a function that formats points with as many decimals as the longest value needs, at most four.
 
-    >>> show = aligned([Fraction(22), Fraction(43, 2), None])
-    >>> show(Fraction(22)), aligned([Fraction(1, 3)])(Fraction(1, 3)), aligned([Fraction(7)])(Fraction(7))
-    ('22.0', '0.3333', '7')
+    >>> show = formatter([Fraction(22), Fraction(43, 2), None])
+    >>> show(Fraction(22)), formatter([Fraction(1, 3)])(Fraction(1, 3))
+    ('22.0', '0.3333')
+    >>> formatter([Fraction(7)])(Fraction(7))
+    '7'
     """
     rounded = [round(value, _MAX_DECIMALS) for value in values if isinstance(value, Fraction)]
     needed = (at for at in range(_MAX_DECIMALS) if all(round(value, at) == value for value in rounded))
@@ -126,12 +128,12 @@ def aligned(values: Iterable[Cell]) -> Callable[[Any], str]:
 
 
 def signed(value: float) -> str:
-    """Return a difference with its sign; 0 has none."""
+    """Return a difference with its sign; 0 has no sign."""
     return f"{value:+}" if value else "0"
 
 
 def percent(value: Fraction) -> str:
-    """Return a share in per cent, without the sign, which is in the heading.
+    """Return a share in per cent, without a per cent sign, which is in the heading.
 
     >>> percent(Fraction(2, 3))
     '66.7'

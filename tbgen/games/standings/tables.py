@@ -16,7 +16,7 @@ from tbgen.games.outcome import Basis
 from tbgen.games.standings.elo import EloModel, elo_text, margin_text
 from tbgen.games.standings.players import GamesOfPlayer, Player
 from tbgen.games.standings.record import GameRecord
-from tbgen.games.standings.table import Cell, Column, Link, StandingsTable, aligned, percent
+from tbgen.games.standings.table import Cell, Column, Link, StandingsTable, formatter, percent
 from tbgen.games.standings.tiebreaks import TIEBREAKS, Lead, tiebreak
 from tbgen.games.standings.tournament import Standings
 from tbgen.text import counted
@@ -24,41 +24,41 @@ from tbgen.text import counted
 _MARKS: Final = "0=1"
 """The marks of a game, by its half points in chess."""
 _MAX_MARKS: Final = 24
-"""Maximum number of games of two players to show one by one; with more, cells count games."""
-_OWN: Final = ""
-"""The cell of a player against himself; that of players who have not met is None."""
-_NUMBERS: Final = "the numbers above are those at the left"
+"""Maximum number of games of two players to show one by one. With more, all cells count games."""
+_OWN_CELL: Final = ""
+"""The cell of a player against himself. The cell of players who have not met is None."""
+_NUMBERS_NOTE: Final = "the columns have the numbers of the rows"
 
 
 def crosstable(result: Standings) -> StandingsTable:
-    """Return the crosstable with the single games of every two players, in the form of TCEC's crosstables.
+    """Return the crosstable with each game of every two players, in the form of TCEC's crosstables.
 
     This is the form of ``*_crosstable.txt`` of TCEC's cutechess-cli and of TCEC's page, as of 2021
     (github.com/TCEC-Chess, tceccutechess and tcecgui).
     """
-    meetings = [met for player in result.players for met in player.meetings.values()]
-    most = max(len(met.seats) for met in meetings)
-    note, line, show = "Games in order of play: 1 won, = drawn, 0 lost", 2 * ceil(sqrt(most) / 2), _marks
+    meetings = [meeting for player in result.players for meeting in player.meetings.values()]
+    most = max(len(meeting.seats) for meeting in meetings)
+    note, per_line, show = "Games in order of play: 1 won, = drawn, 0 lost", 2 * ceil(sqrt(most) / 2), _marks
     if most > _MAX_MARKS:
-        note, line, show = "Games won (+), drawn (=) and lost (-)", 0, _counts
-    dots = "·" * max(len(show(met)) for met in meetings)
+        note, per_line, show = "Games won (+), drawn (=) and lost (-)", 0, _counts
+    dots = "·" * max(len(show(meeting)) for meeting in meetings)
     total = Column("classical", "sum", "results.classical", None)
-    column = Column("", "", show=lambda text: text or dots, word=True, marks_per_line=line)
-    note += f"; the sum is points in chess, and {_NUMBERS}."
-    return _table(result, "crosstable", "Crosstable", note, total, column, show)
+    column = Column("", "", show=lambda text: text or dots, word=True, marks_per_line=per_line)
+    note += f"; the sum is points in chess, and {_NUMBERS_NOTE}."
+    return _crosstable(result, "crosstable", "Crosstable", note, total, column, show)
 
 
 def crosspoints(result: Standings) -> StandingsTable:
     """Return the crosstable with the points of each player against each other player."""
-    show = aligned(met.results.points for player in result.players for met in player.meetings.values())
+    show = formatter(met.results.points for player in result.players for met in player.meetings.values())
     total = Column("points", "sum", "results.points", None)
-    column = Column("", "", show=lambda value: _OWN if value == _OWN else show(value))
-    note = f"Points by the scoring {result.scheme.value} against each opponent; {_NUMBERS}."
+    column = Column("", "", show=lambda value: _OWN_CELL if value == _OWN_CELL else show(value))
+    note = f"Points by the scoring {result.scheme.value} against each opponent; {_NUMBERS_NOTE}."
     title = "Crosstable of points"
-    return _table(result, "crosspoints", title, note, total, column, lambda met: met.results.points)
+    return _crosstable(result, "crosspoints", title, note, total, column, lambda met: met.results.points)
 
 
-def _table(
+def _crosstable(
     result: Standings,
     key: str,
     title: str,
@@ -77,15 +77,15 @@ def _table(
     def cell(opponent: str, player: Player) -> Cell:
         met = player.meetings.get(opponent)
         if met is None:
-            return _OWN if opponent == player.name else None
+            return _OWN_CELL if opponent == player.name else None
         return cell_of(met)
 
-    left = [Column("number", "", lambda player: numbers[player.name], word=True), _PLAYER_COLUMN, total]
+    row_heads = [Column("number", "", lambda player: numbers[player.name], word=True), _PLAYER_COLUMN, total]
     opponents = [
         replace(form, key=name, title=str(number), source=partial(cell, name))
         for name, number in numbers.items()
     ]
-    return replace(StandingsTable.of(key, title, [*left, *opponents], result.players, note), gap=1)
+    return replace(StandingsTable.of(key, title, [*row_heads, *opponents], result.players, note), gap=1)
 
 
 def _marks(met: GamesOfPlayer) -> str:
@@ -108,40 +108,40 @@ def endings(result: Standings) -> StandingsTable:
 
 
 def bounds(result: Standings) -> StandingsTable:
-    """Return the possible sums and places where values are not proved; no rows if all are proved."""
+    """Return the possible places and sums of players; no rows if all values are proved."""
     certainty, chess = result.certainty, result.order.lead is Lead.CHESS
-    row = TIEBREAKS["rmobility" if chess else "points"]
+    points = TIEBREAKS["rmobility" if chess else "points"]
 
     def total(player: Player) -> Cell:
-        return row.value(player, (), result.field)
+        return points.value(player, (), result.field)
 
-    shown = result.players if certainty.unproven else ()
-    show = aligned(each for player in shown for each in (total(player), *certainty.sums(row, player)))
+    players = result.players if certainty.unproven else ()
+    show = formatter(each for player in players for each in (total(player), *certainty.sums(points, player)))
     columns = [
         Column("place", "", word=True),
         _PLAYER_COLUMN,
         Column("best", "best", lambda player: certainty.places[player.name].best),
         Column("worst", "worst", lambda player: certainty.places[player.name].worst),
-        Column("unproven", "unproven", certainty.count),
-        Column(row.key, row.title, total, show),
-        Column("least", "at least", lambda player: certainty.sums(row, player).least, show),
-        Column("most", "at most", lambda player: certainty.sums(row, player).most, show),
+        Column("unproven", "unproven", certainty.unproven_count),
+        Column(points.key, points.title, total, show),
+        Column("least", "at least", lambda player: certainty.sums(points, player).least, show),
+        Column("most", "at most", lambda player: certainty.sums(points, player).most, show),
     ]
     note = (
         f"{certainty.sentence} Best and worst are places, at least and at most are sums, over all values "
         "that are not disproved."
     )
-    return StandingsTable.of("bounds", "Proved bounds of places and sums", columns, shown, note)
+    return StandingsTable.of("bounds", "Proved bounds of places and sums", columns, players, note)
 
 
 def left_out_games(result: Standings) -> StandingsTable:
-    """Return the numbers of games that do not count, by reason; no rows if all count."""
+    """Return the numbers of games that do not count, by reason; no rows if all games count."""
     left_out = result.left_out
     columns = [Column("reason", "reason", word=True), Column("games", "games")]
     rows: list[list[Cell]] = [["no result (*)", left_out.unfinished], ["broken", left_out.broken]]
     rows.append(["lost by both sides (0-0)", left_out.lost_by_both])
-    shown = rows if left_out.total else []
-    return StandingsTable("left_out", "Games left out", "These games do not count.", columns, shown)
+    rows = rows if left_out.total else []
+    return StandingsTable("left_out", "Games left out", "These games do not count.", columns, rows)
 
 
 def doubtful_games(result: Standings) -> StandingsTable:
@@ -162,7 +162,7 @@ def doubtful_games(result: Standings) -> StandingsTable:
 
 def changed_games(result: Standings) -> StandingsTable:
     """Return the games whose proved results differ from their accrued scores."""
-    show = aligned(points for change in result.changes for points in (change.before, change.after))
+    show = formatter(points for change in result.changes for points in (change.before, change.after))
     columns = [
         Column("game", "game", "game.place", word=True),
         Column("players", "players", "game.players", word=True),
@@ -188,7 +188,7 @@ def changed_players(result: Standings) -> StandingsTable:
 
 
 def test_table(result: Standings) -> StandingsTable | None:
-    """Return the state of the test; None without one."""
+    """Return the state of the test as a table; None without a test."""
     test = result.sprt
     if test is None:
         return None
@@ -205,9 +205,9 @@ def test_table(result: Standings) -> StandingsTable | None:
         "upper bound": test.upper,
         "verdict": verdict.get(test.verdict, "continue"),
     }
-    note = f"{first} against {second}, by {unit}; Elo is {_ELO[test.model]}."
+    note = f"{first} against {second}, by {unit}; Elo is {_ELO_WORDS[test.model]}."
     result_of = "pair of p points per game" if test.pairs else "game of p points"
-    note += f" Wins, losses and draws have fractions, as points do: a {result_of} is {_FRACTIONS}."
+    note += f" Wins, losses and draws have fractions, as points do: a {result_of} is {_FRACTION_WORDS}."
     if test.model is not EloModel.BAYESIAN:
         note += " This model uses the points themselves instead."
     elif test.wins < 1 or test.losses < 1:
@@ -222,18 +222,18 @@ def test_table(result: Standings) -> StandingsTable | None:
 
 
 def _plain(fact: str | float) -> str:
-    """Return a word unchanged, a number with at most four decimals, and a small number in general format."""
+    """Return words unchanged, small numbers in general format, and others with at most four decimals."""
     if isinstance(fact, str):
         return fact
-    return f"{fact:g}" if abs(fact) < _SMALL else f"{fact:.4f}".rstrip("0").rstrip(".")
+    return f"{fact:g}" if abs(fact) < _SMALL_NUMBER else f"{fact:.4f}".rstrip("0").rstrip(".")
 
 
-_SMALL: Final = 0.001
+_SMALL_NUMBER: Final = 0.001
 """Bound below which numbers are shown in general format."""
 
-_FRACTIONS: Final = "2p - 1 wins and 2(1 - p) draws if p is 1/2 or more, else 1 - 2p losses and 2p draws"
+_FRACTION_WORDS: Final = "2p - 1 wins and 2(1 - p) draws if p is 1/2 or more, else 1 - 2p losses and 2p draws"
 
-_ELO: Final = {
+_ELO_WORDS: Final = {
     EloModel.LOGISTIC: "logistic, as usual",
     EloModel.NORMALISED: "normalised",
     EloModel.BAYESIAN: "as usual, and Bayes-Elo with the draws of these games",
@@ -241,7 +241,7 @@ _ELO: Final = {
 
 
 def game_list(result: Standings) -> StandingsTable:
-    """Return all games, with White's points; readers see no file name if all games are from one file."""
+    """Return all games, with White's points. Readers see no file names if all games are from one file."""
     columns = [
         Column("number", "game", word=True),
         Column("round", "round", lambda game: game.round or None),
@@ -267,13 +267,13 @@ def _result(game: GameRecord) -> Cell:
 
 
 _HISTOGRAM_RANKS: Final = 8
-"""Number of ranks with a column of their own in histograms for readers; higher ranks share the last one."""
+"""Number of ranks with their own column in histograms for readers. Higher ranks share a last column."""
 _MAX_CROSSTABLE_PLAYERS: Final = 64
 """Maximum number of players for whom a page shows crosstables."""
 
 
 _PLAYER_COLUMN: Final = Column("player", "player", "name", word=True)
-_RESULTS: Final = [
+_RESULT_COLUMNS: Final = [
     Column("games", "games", "results.games"),
     Column("points", "points", "results.points", None),
     Column("share", "%", lambda item: item.results.share if item.results.games else None, percent),
@@ -281,16 +281,16 @@ _RESULTS: Final = [
     Column("draws", "=", "results.draws"),
     Column("losses", "-", "results.losses"),
 ]
-"""Columns for items with results."""
-_CHESS: Final = [
+"""Columns for items with an attribute ``results``."""
+_CHESS_COLUMNS: Final = [
     Column("classical", "points", "results.classical", None),
     Column("share", "%", lambda item: item.results.classical / item.results.games, percent),
 ]
 """Columns that replace points and their share if players are ordered by points in chess."""
-_PAIRS: Final = Column("pairs", "pairs", "pairs.count")
+_PAIR_COLUMN: Final = Column("pairs", "pairs", "pairs.count")
 
 
-_SIDE: Final = [_PLAYER_COLUMN, Column("colour", "as", "common", word=True)]
+_SIDE_HEADS: Final = [_PLAYER_COLUMN, Column("colour", "as", "common", word=True)]
 
 
 def _sides(result: Standings) -> list[GamesOfPlayer]:
@@ -318,14 +318,14 @@ def _elo(source: str, prefix: str = "") -> list[Column]:
 
 def _places(result: Standings) -> StandingsTable:
     chess = result.order.lead is Lead.CHESS
-    games, points, share, *others = _RESULTS
+    games, points, share, *others = _RESULT_COLUMNS
     if chess:
-        points, share = _CHESS
+        points, share = _CHESS_COLUMNS
     columns = [Column("place", "", word=True), _PLAYER_COLUMN, games, points, share, *others]
-    shown = {column.key for column in columns}
+    shown_keys = {column.key for column in columns}
     if result.scheme is Scheme.EXPONENTIAL and not chess:
-        shown.add("rmobility")  # equal to the points
-    columns += [each.column for each in result.tiebreaks if each.title and each.key not in shown]
+        shown_keys.add("rmobility")  # equal to the points
+    columns += [each.column for each in result.tiebreaks if each.title and each.key not in shown_keys]
     columns += _elo("elo")[:3]
     table = StandingsTable.of("standings", "Standings", columns, result.players, _places_note(result))
     return replace(table, summary=result.certainty.sentence)
@@ -358,7 +358,7 @@ def _places_note(result: Standings) -> str:
 
 
 def _settings(result: Standings) -> str:
-    """Return the rules and scorings of the games, as a part of a sentence."""
+    """Return the rules and scorings of the games as part of a sentence."""
     words = {"rules": "rules", "fifty_move_rule": "50-move rule", "cutoff": "cutoff", "komi": "komi"}
     return ", ".join(f"{words[name]} {' and '.join(values)}" for name, values in result.settings.items())
 
@@ -384,7 +384,7 @@ def _cell_of_player(cells: Mapping[str, Cell], player: Player) -> Cell:
 
 
 def _ratings(result: Standings) -> StandingsTable:
-    columns = [_PLAYER_COLUMN, _RESULTS[0], *_elo("elo"), _PAIRS, *_elo("pairs.elo", "pairs_")]
+    columns = [_PLAYER_COLUMN, _RESULT_COLUMNS[0], *_elo("elo"), _PAIR_COLUMN, *_elo("pairs.elo", "pairs_")]
     note = (
         "Elo against the field with 95 % margin, likelihood of superiority, and normalised Elo; first by "
         "games, then by pairs of games from the same position with colours reversed, which cancels its luck."
@@ -393,7 +393,7 @@ def _ratings(result: Standings) -> StandingsTable:
 
 
 def _colours(result: Standings) -> StandingsTable:
-    return StandingsTable.of("colours", "Results by colour", [*_SIDE, *_RESULTS], _sides(result))
+    return StandingsTable.of("colours", "Results by colour", [*_SIDE_HEADS, *_RESULT_COLUMNS], _sides(result))
 
 
 def _meetings(result: Standings) -> StandingsTable:
@@ -408,7 +408,7 @@ def _meetings(result: Standings) -> StandingsTable:
         for number, title in enumerate(("0", "1/2", "1", "1 1/2", "2"))
     ]
     opponent = Column("opponent", "opponent", "common", word=True)
-    columns = [_PLAYER_COLUMN, opponent, *_RESULTS, _PAIRS, *halves, *_elo("pairs.elo")[:3]]
+    columns = [_PLAYER_COLUMN, opponent, *_RESULT_COLUMNS, _PAIR_COLUMN, *halves, *_elo("pairs.elo")[:3]]
     note = (
         "Pairs are two games from the same position with colours reversed: the numbers of pairs with 0, 1/2, "
         "1, 1 1/2 and 2 points in chess (pentanomial), and the Elo difference by the points of pairs."
@@ -422,25 +422,25 @@ def _halves(number: int, meeting: GamesOfPlayer) -> int:
 
 
 def _histogram(kind: Literal["given", "suffered"], title: str, result: Standings) -> StandingsTable:
-    """Return the numbers of games by player, colour and score, for scores that one of the sides holds."""
+    """Return the numbers of games by player, colour and score, for the results that one side holds."""
 
     def column(name: str, ranks: Sequence[int]) -> Column:
         def count(side: GamesOfPlayer) -> int:
-            held = side.given if kind == "given" else side.suffered
-            return sum(held[rank] for rank in ranks)
+            counts = side.given if kind == "given" else side.suffered
+            return sum(counts[rank] for rank in ranks)
 
         return Column(name, name, count)
 
     def table(columns: Sequence[Column]) -> StandingsTable:
         note = "Games by player, colour and G-score."
-        return StandingsTable.of(kind, title, [*_SIDE, *columns], _sides(result), note)
+        return StandingsTable.of(kind, title, [*_SIDE_HEADS, *columns], _sides(result), note)
 
     ranks = sorted({game.value.rank for game in result.games})
     columns = [column(str(GScore(rank, True)), [rank]) for rank in ranks]
     if len(ranks) <= _HISTOGRAM_RANKS:
         return table(columns)
-    more = column("more", ranks[_HISTOGRAM_RANKS:])
-    return replace(table([*columns[:_HISTOGRAM_RANKS], more]), data=table(columns))
+    rest = column("more", ranks[_HISTOGRAM_RANKS:])
+    return replace(table([*columns[:_HISTOGRAM_RANKS], rest]), data=table(columns))
 
 
 _TABLES: Final[Mapping[str, Callable[[Standings], StandingsTable | None]]] = {
@@ -476,16 +476,16 @@ def overview(result: Standings) -> set[str]:
 
 
 def tables(result: Standings, keys: Container[str] = KEYS) -> Iterator[StandingsTable]:
-    """Yield tables of standings in the order of :data:`KEYS`; those without rows are left out."""
-    made = (make(result) for key, make in _TABLES.items() if key in keys)
-    return (table for table in made if table is not None and table.rows)
+    """Yield tables of standings in the order of :data:`KEYS`, without tables that have no rows."""
+    built = (build(result) for key, build in _TABLES.items() if key in keys)
+    return (table for table in built if table is not None and table.rows)
 
 
 def lead_of(result: Standings) -> str:
     """Return the lead of the first player in words, such as ``2.5 to 1.5 points``; empty without a lead.
 
-    If rounded points do not show the lead, the words give the difference. If the points are equal, they name
-    the tiebreak that decides.
+    If rounded points do not show the lead, the words contain the difference. If the points are equal, the
+    words name the tiebreak that decides.
     """
     first, *others = result.players
     if not others or others[0].place == 1:
@@ -495,7 +495,7 @@ def lead_of(result: Standings) -> str:
     unit = "points in chess" if field.lead is Lead.CHESS else "points"
     if field.lead is Lead.PERCENT and first.results.games != second.results.games:
         ours, theirs, unit = first.results.share, second.results.share, "points per game"
-    show = aligned([ours, theirs])
+    show = formatter([ours, theirs])
     if show(ours) != show(theirs):
         return f"{show(ours)} to {show(theirs)} {unit}"
     if ours != theirs:

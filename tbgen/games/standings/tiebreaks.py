@@ -1,4 +1,4 @@
-"""Tiebreaks, each a small function and a row of a table."""
+"""The tiebreaks of standings, each a small function and a row of a table."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from tbgen.games.standings.players import Player, Seat
 from tbgen.games.standings.record import GameRecord
 from tbgen.games.standings.table import Column, signed
 
-_EVEN: Final = Fraction(1, 2)
-"""Share of points of a player who counts as even with the others."""
+_EVEN_SHARE: Final = Fraction(1, 2)
+"""Share of points of a player who counts as even with other players."""
 _SHOWN_RANKS: Final = (1, 2, 3, 4)
-"""Ranks whose balances always have a column: stalemates, G1.0, G1.5, G2.0."""
-_CRASHES: Final = (Basis.ABANDONED,)
+"""Ranks whose balances always have a column: stalemate, G1.0, G1.5, G2.0."""
+_CRASH_BASES: Final = (Basis.ABANDONED,)
 """Bases that TCEC's program counts as crashes: disconnections and stalled connections, not losses on time."""
-_FORFEITS: Final = (*_CRASHES, Basis.TIME_FORFEIT, Basis.ILLEGAL_MOVE, Basis.FORFEIT)
-_BALANCE: Final = re.compile(r"g\d{1,3}(\.[05])?", re.ASCII)
+_FORFEIT_BASES: Final = (*_CRASH_BASES, Basis.TIME_FORFEIT, Basis.ILLEGAL_MOVE, Basis.FORFEIT)
+_BALANCE_NAME: Final = re.compile(r"g\d{1,3}(\.[05])?", re.ASCII)
 
 
 class Lead(StrEnum):
@@ -56,24 +56,24 @@ class Field:
         return cls(lead, scheme, {player.name: player for player in players})
 
     @property
-    def first(self) -> Tiebreak:
+    def leading_tiebreak(self) -> Tiebreak:
         """The number by which players are ordered first, as a tiebreak between all players."""
         return TIEBREAKS["classical" if self.lead is Lead.CHESS else "points"]
 
-    def made(self, seat: Seat) -> Fraction:
-        """Return the points of a game: in chess if players are ordered by these, else by the scheme."""
+    def points_of(self, seat: Seat) -> Fraction:
+        """Return a player's points in a game: in chess if these order players, else by the scheme."""
         return Fraction(seat.halves, 2) if self.lead is Lead.CHESS else seat.points
 
     def total(self, player: Player) -> Fraction:
-        """Return the sum of these points over all games of a player."""
+        """Return the sum of a player's points, as :meth:`points_of` defines them, over all games."""
         results = player.results
         return results.classical if self.lead is Lead.CHESS else results.points
 
 
 Number = Fraction | int | None
 """The number of a player by a tiebreak; None if it is undefined."""
-_Level = Sequence[Player]
-_Value = Callable[[Player, _Level, "Field"], Number]
+_LevelPlayers = Sequence[Player]
+_Value = Callable[[Player, _LevelPlayers, "Field"], Number]
 _Term = Callable[[Field, GameRecord, GScore, bool], Fraction | int]
 """Function of field, game, value and whether the player is White, which returns the game's term in a sum."""
 
@@ -96,20 +96,20 @@ class Tiebreak:
     title: str
     """Heading of the column; empty for no column."""
     words: str
-    """Description in the sentence on the order of players; empty if that of another tiebreak covers it."""
+    """Description in the sentence on the order of players; empty if another tiebreak's words cover it."""
     value: _Value
-    """Function that returns the number of a player among those level by the previous tiebreaks, himself
-    included."""
+    """Function that returns the number of a player, given all players level by the previous tiebreaks,
+    including himself."""
     depends: Dependence = Dependence.NOTHING
-    """Dependence on values of games, which makes places uncertain where values are unproved."""
+    """Dependence on values of games. It makes places uncertain if values are unproved."""
     fewest: bool = False
     """Whether the smaller number is better."""
     show: Callable[[Any], str] | None = None
     """Function that formats the number, as in :class:`Column`."""
     per_game: bool = True
-    """Whether the order by points per game divides the number by that of games."""
-    without: float | Fraction = -math.inf
-    """Number that stands for an undefined one."""
+    """Whether the order by points per game divides the number by the number of games."""
+    undefined_weight: float | Fraction = -math.inf
+    """Weight of a player whose number is undefined."""
     term: _Term | None = None
     """Term of a game, if the tiebreak is a sum over games that depends on values; otherwise None."""
     rank: int | None = None
@@ -127,140 +127,140 @@ class Tiebreak:
     def weight(self, value: Number, player: Player, field: Field) -> float | Fraction:
         """Return the number by which a player is ordered; greater is better."""
         if value is None:
-            return self.without
+            return self.undefined_weight
         return Fraction(-value if self.fewest else value, self.divisor(player, field))
 
     def compare(self, one: Player, other: Player, field: Field) -> int:
-        """Return 1 if one player is better than the other by this tiebreak, -1 if worse, 0 if level."""
+        """Return 1 if the first player is better by this tiebreak, -1 if worse, 0 if level."""
         own, others = (self.weight(each.tiebreaks[self.key], each, field) for each in (one, other))
         return (own > others) - (own < others)
 
 
-def _sum(key: str, title: str, words: str, scheme: Scheme | None = None) -> Tiebreak:
-    """Return the sum of the points of all games, in which a bye counts a point.
+def _points_sum(key: str, title: str, words: str, scheme: Scheme | None = None) -> Tiebreak:
+    """Return the tiebreak by the sum of the points of all games. A bye counts as one point.
 
-    :param scheme: scheme of the points; None for that of the standings.
+    :param scheme: scheme of the points; None for the scheme of the standings.
     """
 
     def term(field: Field, game: GameRecord, value: GScore, white: bool) -> Fraction:
         share = game.share(scheme or field.scheme, value)
         return share if white else 1 - share
 
-    def total(player: Player, _: _Level, field: Field) -> Number:
+    def total(player: Player, _: _LevelPlayers, field: Field) -> Number:
         terms = (term(field, seat.game, seat.game.value, seat.white) for seat in player.seats)
         return sum(terms, Fraction(player.byes))
 
     return Tiebreak(key, title, words, total, Dependence.VALUES, term=term)
 
 
-def _direct(player: Player, level: _Level, field: Field) -> Fraction | None:
-    """Return the points in games against the others; in the order ``percent``, their share."""
+def _direct(player: Player, level: _LevelPlayers, field: Field) -> Fraction | None:
+    """Return the points in games against other level players; in the order ``percent``, points per game."""
     names = {other.name for other in level} - {player.name}
     met = [seat for seat in player.seats if seat.opponent in names]
     if not names or (field.lead is Lead.PERCENT and not met):
         return None
-    made = sum(map(field.made, met), Fraction())
-    return made / len(met) if field.lead is Lead.PERCENT else made
+    points = sum(map(field.points_of, met), Fraction())
+    return points / len(met) if field.lead is Lead.PERCENT else points
 
 
-def _direct_fide(player: Player, level: _Level, field: Field) -> int | None:
+def _direct_fide(player: Player, level: _LevelPlayers, field: Field) -> int | None:
     """Return the place among level players by direct encounters (FIDE Handbook C.07 of 2026, article 6).
 
     Several games against one opponent count by their mean (6.1.2). Players who are still level are compared
     again by the games among them (6.2). If not all have met, a player who would be first with any results of
-    the missing games is placed first, then the next one; the others are compared again (6.3).
+    the missing games is placed first, and then the next such player. The others are compared again (6.3).
     """
     if len(level) == 1:
         return None
-    above = 0
+    placed_above = 0
     while True:
-        met = {one.name: _means(one, level, field) for one in level}
-        least = {name: sum(means, Fraction()) for name, means in met.items()}
-        most = {name: least[name] + len(level) - 1 - len(means) for name, means in met.items()}
+        means_by_name = {one.name: _means(one, level, field) for one in level}
+        least = {name: sum(means, Fraction()) for name, means in means_by_name.items()}
+        most = {name: least[name] + len(level) - 1 - len(means) for name, means in means_by_name.items()}
         own = least[player.name]
         if least == most:
-            above += sum(points > own for points in least.values())
+            placed_above += sum(points > own for points in least.values())
             rest = [one for one in level if least[one.name] == own]
         else:
             rest = sorted(level, key=lambda one: least[one.name], reverse=True)
             while len(rest) > 1 and least[rest[0].name] > max(most[one.name] for one in rest[1:]):
                 if rest.pop(0).name == player.name:
-                    return 1 + above
-                above += 1
+                    return 1 + placed_above
+                placed_above += 1
         if len(rest) in (1, len(level)):
-            return 1 + above
+            return 1 + placed_above
         level = rest
 
 
-def _means(player: Player, level: _Level, field: Field) -> list[Fraction]:
+def _means(player: Player, level: _LevelPlayers, field: Field) -> list[Fraction]:
     """Return the mean points of a player against each opponent whom he has met."""
     games = {other.name: list[Fraction]() for other in level if other.name != player.name}
     for seat in player.seats:
         if seat.opponent in games:
-            games[seat.opponent].append(field.made(seat))
+            games[seat.opponent].append(field.points_of(seat))
     return [sum(points, Fraction()) / len(points) for points in games.values() if points]
 
 
-def _sonneborn_berger(player: Player, _: _Level, field: Field) -> Fraction:
-    made = (field.made(seat) * field.total(field.players[seat.opponent]) for seat in player.seats)
-    return sum(made, Fraction())
+def _sonneborn_berger(player: Player, _: _LevelPlayers, field: Field) -> Fraction:
+    terms = (field.points_of(seat) * field.total(field.players[seat.opponent]) for seat in player.seats)
+    return sum(terms, Fraction())
 
 
-def _buchholz(worst: int, best: int, player: Player, _: _Level, field: Field) -> Fraction:
-    """Return the sum of the opponents' points over all games, without the lowest and the highest ones.
+def _buchholz(lowest_cut: int, highest_cut: int, player: Player, _: _LevelPlayers, field: Field) -> Fraction:
+    """Return the sum of the opponents' points over all games, without some lowest and highest terms.
 
     The virtual opponent of a bye has the points of the player, but at most half a point per game (C.07 of
     2026, article 16.4).
 
-    :param worst: number of lowest terms to leave out.
-    :param best: number of highest terms to leave out.
+    :param lowest_cut: number of lowest terms to leave out.
+    :param highest_cut: number of highest terms to leave out.
     """
     games = player.results.games
     terms = [field.total(field.players[seat.opponent]) for seat in player.seats]
     terms += [min(field.total(player), Fraction(games, 2))] * player.byes
     terms.sort()
-    return sum(terms[worst : max(len(terms) - best, worst)], Fraction())
+    return sum(terms[lowest_cut : max(len(terms) - highest_cut, lowest_cut)], Fraction())
 
 
-def _koya(player: Player, _: _Level, field: Field) -> Fraction:
+def _koya(player: Player, _: _LevelPlayers, field: Field) -> Fraction:
     """Return the points against opponents who have made at least half of the possible points."""
 
-    def strong(other: Player) -> bool:
+    def is_strong(other: Player) -> bool:
         return 2 * field.total(other) >= other.results.games
 
-    made = (field.made(seat) for seat in player.seats if strong(field.players[seat.opponent]))
-    return sum(made, Fraction())
+    points = (field.points_of(seat) for seat in player.seats if is_strong(field.players[seat.opponent]))
+    return sum(points, Fraction())
 
 
-def _progressive(player: Player, _: _Level, field: Field) -> Fraction:
+def _progressive(player: Player, _: _LevelPlayers, field: Field) -> Fraction:
     """Return the sum of the cumulative points after each game, in the order of the files."""
-    return sum(accumulate(map(field.made, player.seats)), Fraction())
+    return sum(accumulate(map(field.points_of, player.seats)), Fraction())
 
 
-def _lost(bases: Sequence[Basis], player: Player, _: _Level, field: Field) -> int:
-    """Return the number of games lost by one of some bases."""
+def _lost(bases: Sequence[Basis], player: Player, _: _LevelPlayers, field: Field) -> int:
+    """Return the number of games that the player lost and whose basis is one of ``bases``."""
     return sum(not seat.halves and seat.game.outcome.basis in bases for seat in player.seats)
 
 
-def _moves(halves: int, player: Player, _: _Level, field: Field) -> Fraction | None:
-    """Return the mean number of moves of games with a number of half points; None if unavailable."""
+def _moves(halves: int, player: Player, _: _LevelPlayers, field: Field) -> Fraction | None:
+    """Return the mean number of moves of the games with ``halves`` half points; None if unavailable."""
     lengths = [seat.game.moves for seat in player.seats if seat.halves == halves]
     recorded = [length for length in lengths if length is not None]
     return Fraction(sum(recorded), len(recorded)) if recorded else None
 
 
 def _of_player(count: Callable[[Player], Number]) -> _Value:
-    """Return the value of a tiebreak that depends on the player alone."""
+    """Return the function for a tiebreak that depends on the player alone."""
     return lambda player, _, __: count(player)
 
 
 def balance(rank: int) -> Tiebreak:
-    """Return the tiebreak by results of a rank: those that a player has given, minus those suffered."""
+    """Return the tiebreak by results of a rank: how many a player has given, minus how many he suffered."""
 
     def term(_: Field, __: GameRecord, value: GScore, white: bool) -> int:
         return 0 if value.rank != rank else 1 if value.white == white else -1
 
-    def value(player: Player, _: _Level, __: Field) -> int:
+    def value(player: Player, _: _LevelPlayers, __: Field) -> int:
         return player.given[rank] - player.suffered[rank]
 
     score = GScore(rank, True)
@@ -270,11 +270,11 @@ def balance(rank: int) -> Tiebreak:
 
 
 _ROWS: Final = (
-    _sum("points", "points", "points"),
+    _points_sum("points", "points", "points"),
     Tiebreak(
         "classical", "classical", "points in chess (classical)", _of_player(lambda p: p.results.classical)
     ),
-    _sum("rmobility", "r-mobility", "exponential points (r-mobility)", Scheme.EXPONENTIAL),
+    _points_sum("rmobility", "r-mobility", "exponential points (r-mobility)", Scheme.EXPONENTIAL),
     Tiebreak(
         "direct",
         "direct",
@@ -282,7 +282,7 @@ _ROWS: Final = (
         _direct,
         Dependence.LEVEL,
         per_game=False,
-        without=_EVEN,
+        undefined_weight=_EVEN_SHARE,
     ),
     Tiebreak(
         "direct-fide",
@@ -307,8 +307,8 @@ _ROWS: Final = (
     Tiebreak(
         "progressive", "progr.", "the sum of progressive points (progr.)", _progressive, Dependence.POINTS
     ),
-    Tiebreak("crashes", "crashes", "fewest crashes", partial(_lost, _CRASHES), fewest=True),
-    Tiebreak("forfeits", "forfeits", "fewest forfeits", partial(_lost, _FORFEITS), fewest=True),
+    Tiebreak("crashes", "crashes", "fewest crashes", partial(_lost, _CRASH_BASES), fewest=True),
+    Tiebreak("forfeits", "forfeits", "fewest forfeits", partial(_lost, _FORFEIT_BASES), fewest=True),
     Tiebreak(
         "games", "games", "fewest games", _of_player(lambda p: p.results.games), fewest=True, per_game=False
     ),
@@ -323,12 +323,12 @@ _ROWS: Final = (
     Tiebreak("lost-moves", "m lost", "most moves of lost games (m lost)", partial(_moves, 0), per_game=False),
 )
 BALANCES: Final = "balances"
-"""Name for the balances of stalemates, G1.0, G1.5 and so on, through all scores that occur."""
+"""Name for the balances of stalemates, G1.0, G1.5 and so on, up to the highest score that occurs."""
 TIEBREAKS: Final[Mapping[str, Tiebreak]] = {row.key: row for row in (*_ROWS, balance(1))}
 """The tiebreaks by name, without the balances ``g1.0`` and so on."""
 
 
-def names(text: str) -> tuple[str, ...]:
+def parse_names(text: str) -> tuple[str, ...]:
     """Parse names of tiebreaks, separated by commas.
 
     :raises UsageError: if no tiebreak has one of the names.
@@ -347,7 +347,7 @@ def tiebreak(name: str) -> Tiebreak:
     """
     if name in TIEBREAKS:
         return TIEBREAKS[name]
-    if _BALANCE.fullmatch(name):
+    if _BALANCE_NAME.fullmatch(name):
         return balance(GScore(name).rank)
     expected = ", ".join((*TIEBREAKS, BALANCES))
     raise UsageError(f"{quote(name)} is not a tiebreak: expected some of {expected}, or scores such as g1.0")
@@ -360,15 +360,15 @@ def tiebreaks(names: Iterable[str], players: Iterable[Player]) -> list[Tiebreak]
     """
     rows: dict[str, Tiebreak] = {}
     for name in names:
-        found = _balances(players) if name == BALANCES else [tiebreak(name)]
-        rows |= {row.key: row for row in found if row.key not in rows}
+        named_rows = _balances(players) if name == BALANCES else [tiebreak(name)]
+        rows |= {row.key: row for row in named_rows if row.key not in rows}
     return list(rows.values())
 
 
 def _balances(players: Iterable[Player]) -> list[Tiebreak]:
-    """Return the balances of all ranks that occur except mate; the first two have words, four a column."""
-    given = {rank for player in players for rank in player.given if rank}
-    rows = [balance(rank) for rank in sorted({*given, *_SHOWN_RANKS})]
+    """Return the balances of all ranks that occur except mate: two with words, four with a column."""
+    ranks = {rank for player in players for rank in player.given if rank}
+    rows = [balance(rank) for rank in sorted({*ranks, *_SHOWN_RANKS})]
     words = {1: "the same for G1.0, and so on"}
     return [
         replace(row, words=row.words if not at else words.get(at, ""), title=row.title if at < 4 else "")

@@ -1,4 +1,4 @@
-"""The standings of a tournament, and their certainty where values of games are not proved."""
+"""The standings of a tournament, and their certainty if values of games are not proved."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from tbgen.games.standings.record import GameRecord, paired
 from tbgen.games.standings.tiebreaks import Dependence, Field, Lead, Tiebreak, tiebreaks
 from tbgen.text import counted
 
-_MAX_COMPARED: Final = 300
-"""Maximum number of players to compare pairwise; with more, all places count as uncertain."""
+_MAX_COMPARED_PLAYERS: Final = 300
+"""Maximum number of players to compare pairwise. With more, all places count as uncertain."""
 _MAX_RANGES: Final = 6
 """Maximum number of ranges of places in a sentence."""
 
@@ -43,44 +43,44 @@ class Places(NamedTuple):
 
 
 class Certainty:
-    """The certainty of standings, given that values which are not proved may be any within their bounds.
+    """The certainty of standings if each unproved value may be any score within its bounds.
 
     The result of a game in chess counts as certain. Two players are compared exactly by the first sum over
-    values that may separate them; all later tiebreaks count as uncertain. This is conservative: a place that
+    values that may separate them. All later tiebreaks count as uncertain. This is conservative: a place that
     is called certain is certain. If a place is called uncertain, some values reverse the order of two
-    players, or leave it to tiebreaks that have not been examined.
+    players, or leave their order to tiebreaks that have not been examined.
 
     :param field: the players in order, with their numbers for each tiebreak.
     :param breaks: the tiebreaks.
     """
 
     def __init__(self, field: Field, breaks: Sequence[Tiebreak]) -> None:
-        self.field, self._breaks = field, (field.first, *breaks)
+        self.field, self._breaks = field, (field.leading_tiebreak, *breaks)
         self._sums: dict[tuple[str, str], Sums] = {}
-        self._open = {
+        self._unproved = {
             player.name: [seat for seat in player.seats if not seat.game.outcome.interval.exact]
             for player in field.players.values()
         }
         """The games whose values are not proved, by player."""
 
-    def count(self, player: Player) -> int:
+    def unproven_count(self, player: Player) -> int:
         """Return the number of games of a player whose values are not proved."""
-        return len(self._open[player.name])
+        return len(self._unproved[player.name])
 
     @cached_property
     def unproven(self) -> Sequence[GameRecord]:
         """The games whose values are not proved, player by player."""
-        return [seat.game for seats in self._open.values() for seat in seats if seat.white]
+        return [seat.game for seats in self._unproved.values() for seat in seats if seat.white]
 
-    def sums(self, each: Tiebreak, player: Player) -> Sums:
-        """Return the least and the greatest possible sum over values of a player; both can occur."""
-        found = self._sums.get((each.key, player.name))
-        if found is None:
-            terms = [_terms(each, self.field, seat.game, seat.white) for seat in player.seats]
-            byes = player.byes if each.rank is None else 0
-            found = Sums(sum(map(min, terms), byes), sum(map(max, terms), byes))
-            self._sums[each.key, player.name] = found
-        return found
+    def sums(self, tiebreak: Tiebreak, player: Player) -> Sums:
+        """Return the least and the greatest possible sum of a player by a tiebreak; both can occur."""
+        sums = self._sums.get((tiebreak.key, player.name))
+        if sums is None:
+            terms = [_terms(tiebreak, self.field, seat.game, seat.white) for seat in player.seats]
+            byes = player.byes if tiebreak.rank is None else 0
+            sums = Sums(sum(map(min, terms), byes), sum(map(max, terms), byes))
+            self._sums[tiebreak.key, player.name] = sums
+        return sums
 
     @cached_property
     def places(self) -> Mapping[str, Places]:
@@ -88,15 +88,15 @@ class Certainty:
         players = self.field.players
         if not self.unproven:
             return {name: Places(player.place, player.place) for name, player in players.items()}
-        if len(players) > _MAX_COMPARED:
+        if len(players) > _MAX_COMPARED_PLAYERS:
             return dict.fromkeys(players, Places(1, len(players)))
-        ahead, perhaps = dict.fromkeys(players, 0), dict.fromkeys(players, 0)
+        ahead, maybe_ahead = dict.fromkeys(players, 0), dict.fromkeys(players, 0)
         for one, other in combinations(players.values(), 2):
             sign = self._sign(one, other)
             for player, behind in ((one, -1), (other, 1)):
                 ahead[player.name] += sign == behind
-                perhaps[player.name] += sign is None
-        return {name: Places(1 + ahead[name], 1 + ahead[name] + perhaps[name]) for name in players}
+                maybe_ahead[player.name] += sign is None
+        return {name: Places(1 + ahead[name], 1 + ahead[name] + maybe_ahead[name]) for name in players}
 
     @cached_property
     def sentence(self) -> str:
@@ -106,7 +106,7 @@ class Certainty:
             return "All values are proved."
         games = sum(len(player.seats) for player in self.field.players.values()) // 2
         clause = f"{count:,} of {counted(games, 'value')} {'is' if count == 1 else 'are'} not proved"
-        ranges = [f"{best} to {worst}" for best, worst in self._uncertain()]
+        ranges = [f"{best} to {worst}" for best, worst in self._uncertain_ranges()]
         if not ranges:
             return f"{clause}, but no place depends on that."
         if len(ranges) > _MAX_RANGES:
@@ -115,79 +115,79 @@ class Certainty:
         places = f"{', '.join(first)} and {last}" if first else last
         return f"{clause}, and places {places} may depend on that."
 
-    def _uncertain(self) -> Iterator[Places]:
+    def _uncertain_ranges(self) -> Iterator[Places]:
         """Yield the ranges of uncertain places, with overlapping ranges merged."""
         best = worst = 0
-        for found in sorted(places for places in self.places.values() if places.best < places.worst):
-            if found.best > worst:
+        for places in sorted(each for each in self.places.values() if each.best < each.worst):
+            if places.best > worst:
                 if worst:
                     yield Places(best, worst)
-                best = found.best
-            worst = max(worst, found.worst)
+                best = places.best
+            worst = max(worst, places.worst)
         if worst:
             yield Places(best, worst)
 
     def _sign(self, one: Player, other: Player) -> int | None:
-        """Return 1 if a player is certainly ahead of another, -1 if behind, 0 if level, None if uncertain."""
-        for at, each in enumerate(self._breaks):
-            sums = [row for row in self._breaks[:at] if row.term is not None]
-            if each.term is not None:
-                low, high = self._difference(each, one, other)
-            elif self._depends(each, one, sums):
+        """Return 1 if the first player is certainly ahead, -1 if behind, 0 if level, None if uncertain."""
+        for at, tiebreak in enumerate(self._breaks):
+            sums = [earlier for earlier in self._breaks[:at] if earlier.term is not None]
+            if tiebreak.term is not None:
+                low, high = self._difference(tiebreak, one, other)
+            elif self._depends(tiebreak, one, sums):
                 return None
             else:
-                low = high = each.compare(one, other, self.field)
+                low = high = tiebreak.compare(one, other, self.field)
             if low != 0 or high != 0:
                 return 1 if low > 0 else -1 if high < 0 else None
         return 0
 
-    def _depends(self, each: Tiebreak, player: Player, sums: Sequence[Tiebreak]) -> bool:
-        """Return whether a tiebreak that is not a sum over values may nevertheless depend on them.
+    def _depends(self, tiebreak: Tiebreak, player: Player, sums: Sequence[Tiebreak]) -> bool:
+        """Return whether a tiebreak may depend on unproved values although it is no sum over values.
 
         :param sums: the earlier tiebreaks that are sums over values.
         """
 
-        def level(other: Player) -> bool:
-            found = (self._difference(row, other, player) for row in sums)
-            return all(low <= 0 <= high for low, high in found)
+        def may_be_level(other: Player) -> bool:
+            differences = (self._difference(earlier, other, player) for earlier in sums)
+            return all(low <= 0 <= high for low, high in differences)
 
-        match each.depends:
+        match tiebreak.depends:
             case Dependence.NOTHING:
                 return False
             case Dependence.POINTS:
                 return self.field.lead is not Lead.CHESS
             case Dependence.LEVEL:
-                unproved = (other for other in self.field.players.values() if self._open[other.name])
-                return bool(sums) and any(map(level, unproved))
+                unproved = (other for other in self.field.players.values() if self._unproved[other.name])
+                return bool(sums) and any(map(may_be_level, unproved))
             case Dependence.VALUES:
                 return True
 
-    def _difference(self, each: Tiebreak, one: Player, other: Player) -> Sums:
+    def _difference(self, tiebreak: Tiebreak, one: Player, other: Player) -> Sums:
         """Return the least and the greatest difference between the sums of two players.
 
-        Both occur, because in games between the two, one gets least exactly when the other gets most.
+        Both can occur: in games between the two players, one gets least exactly when the other gets most.
         """
-        own, others = self.sums(each, one), self.sums(each, other)
-        divisor, others_divisor = each.divisor(one, self.field), each.divisor(other, self.field)
+        own, others = self.sums(tiebreak, one), self.sums(tiebreak, other)
+        divisor, others_divisor = tiebreak.divisor(one, self.field), tiebreak.divisor(other, self.field)
         return Sums(
             Fraction(own.least, divisor) - Fraction(others.most, others_divisor),
             Fraction(own.most, divisor) - Fraction(others.least, others_divisor),
         )
 
 
-def _terms(each: Tiebreak, field: Field, game: GameRecord, white: bool) -> list[Fraction | int]:
-    """Return possible terms of a game in a sum of a player, including the least and the greatest.
+def _terms(tiebreak: Tiebreak, field: Field, game: GameRecord, white: bool) -> list[Fraction | int]:
+    """Return possible terms of a game in a player's sum, including the least and the greatest term.
 
-    Points are monotonic in the value, so that these terms belong to the bounds of the game's interval, or, in
-    a balance, to the two scores of its rank.
+    Points are monotonic in the value, so the least and the greatest belong to the bounds of the game's
+    interval. In a balance, they may also belong to the two scores of its rank.
     """
-    assert each.term is not None
+    assert tiebreak.term is not None
     lower, upper = game.outcome.interval
     values = [lower, upper]
-    if each.rank is not None:
-        scores = GScore(each.rank, True), GScore(each.rank, False)
+    if tiebreak.rank is not None:
+        scores = GScore(tiebreak.rank, True), GScore(tiebreak.rank, False)
         values += [score for score in scores if lower < score < upper]
-    return [each.term(field, game, value, white) for value in values]
+    return [tiebreak.term(field, game, value, white) for value in values]
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +203,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Number of games that do not count, by reason."""
+    """Numbers of games that do not count, by reason."""
 
     unfinished: int = 0
     """Number of games without a result (``*``)."""
@@ -234,9 +234,9 @@ class Standings:
     """The games, in the order of the files."""
     left_out: LeftOut = LeftOut()
     sprt: Sprt | None = None
-    """The test of the first of :attr:`names` against the other player; None without one."""
+    """The SPRT of the first of :attr:`names` against the other player; None without a test."""
     tested: str = ""
-    """The player whose strength a test measures; empty for White of the first game, by rounds."""
+    """The player whose strength a test measures; empty for White of the first game in order of rounds."""
 
     @cached_property
     def bases(self) -> Mapping[Basis, int]:
@@ -259,25 +259,25 @@ class Standings:
 
     @cached_property
     def certainty(self) -> Certainty:
-        """The possible places and sums where values are not proved."""
+        """The possible places and sums, given the values that are not proved."""
         return Certainty(self.field, self.tiebreaks)
 
     @cached_property
     def names(self) -> Sequence[str]:
-        """The players in the order in which they appear, by rounds; the tested player first."""
+        """The tested player, then the players in the order in which they appear by rounds."""
         games = sorted(self.games, key=_round_numbers)  # games played at once may end in any order
-        found = (name for game in games for name in (game.white, game.black))
-        return list(dict.fromkeys([self.tested, *found] if self.tested else found))
+        names = (name for game in games for name in (game.white, game.black))
+        return list(dict.fromkeys([self.tested, *names] if self.tested else names))
 
     @cached_property
     def settings(self) -> Mapping[str, Sequence[str]]:
         """The distinct rules, 50-move rules, cutoffs and komis of the games."""
-        found = [game.outcome.settings for game in self.games]
+        all_settings = [game.outcome.settings for game in self.games]
         return {
-            "rules": sorted({settings.variant.value for settings in found}),
-            "fifty_move_rule": sorted({settings.fifty_move_rule.value for settings in found}),
-            "cutoff": sorted({str(settings.scoring.cutoff) for settings in found}),
-            "komi": sorted({str(settings.scoring.komi) for settings in found}),
+            "rules": sorted({settings.variant.value for settings in all_settings}),
+            "fifty_move_rule": sorted({settings.fifty_move_rule.value for settings in all_settings}),
+            "cutoff": sorted({str(settings.scoring.cutoff) for settings in all_settings}),
+            "komi": sorted({str(settings.scoring.komi) for settings in all_settings}),
         }
 
     @property
@@ -315,7 +315,7 @@ class Standings:
 
 
 def _round_numbers(game: GameRecord) -> list[tuple[int, str]]:
-    """Return a sort key of a game by the numbers of its round, which may be of any length."""
+    """Return a sort key of a game by the numbers in its round. They may have any number of digits."""
     numbers = (number.lstrip("0") for number in re.findall(r"[0-9]+", game.round))
     return [(len(number), number) for number in numbers]
 
@@ -329,7 +329,7 @@ def standings(
 ) -> Standings:
     """Return the standings of games by a scheme, in an order.
 
-    If the scheme is not that of a game, the proved bounds of its result may determine other points.
+    By this scheme, the proved bounds of a result may determine other points than by the scheme of its game.
 
     :param order: an order, or the name of one of :data:`tbgen.games.standings.orders.ORDERS`.
     :param byes: whether players with fewer games than others get byes, which count as won games.

@@ -1,4 +1,4 @@
-// The light or dark scheme: the system's, or the reader's choice, which is stored in this browser. The script runs before
+// The light or dark scheme: the system's, or the reader's choice. This browser stores the choice. The script runs before
 // anything is drawn, and later labels the button of the page.
 "use strict"
 
@@ -8,12 +8,12 @@
     const root = document.documentElement
 
     /** Return the scheme after a click: first the opposite of the system's, so that the page changes, then the system's, then auto. */
-    const next = () => {
+    const nextScheme = () => {
         const [system, other] = matchMedia("(prefers-color-scheme: dark)").matches ? ["dark", "light"] : ["light", "dark"]
         return {auto: other, [other]: system, [system]: "auto"}[root.dataset.scheme]
     }
 
-    const remembered = () => {
+    const storedScheme = () => {
         try {
             return localStorage.getItem(STORAGE_KEY)
         } catch {
@@ -21,7 +21,7 @@
         }
     }
 
-    const take = scheme => {
+    const apply = scheme => {
         root.dataset.scheme = scheme in LABELS ? scheme : "auto"
         const button = document.getElementById("scheme")
         if (!button) return
@@ -29,12 +29,12 @@
         button.setAttribute("aria-label", button.title)
     }
 
-    take(remembered())
-    addEventListener("storage", event => event.key === STORAGE_KEY && take(event.newValue))
+    apply(storedScheme())
+    addEventListener("storage", event => event.key === STORAGE_KEY && apply(event.newValue))
     addEventListener("DOMContentLoaded", () => {
-        take(root.dataset.scheme)
+        apply(root.dataset.scheme)
         document.getElementById("scheme")?.addEventListener("click", () => {
-            take(next())
+            apply(nextScheme())
             try {
                 localStorage.setItem(STORAGE_KEY, root.dataset.scheme)
             } catch {

@@ -150,8 +150,8 @@ def test_truncated_tags_belong_to_no_other_game() -> None:
 
 def test_a_game_that_is_too_long_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
     """The game is passed through in parts, too long by bytes or by tags, and the next game is read."""
-    monkeypatch.setattr(splitter, "MOST_BYTES", 1000)
-    monkeypatch.setattr(splitter, "MOST_TAGS", 10)
+    monkeypatch.setattr(splitter, "MAX_BYTES", 1000)
+    monkeypatch.setattr(splitter, "MAX_TAGS", 10)
     monkeypatch.setattr(reader, "MAX_PLIES", 4)
     words, tag = "x" * 3000, '[A "1"]\n'
     for long in (MOVES, f"1. e4 {{{words}}} e5", f"1. e4 {{{words}", "1. e4 {x\n" * 400 + "}", tag * 3000):

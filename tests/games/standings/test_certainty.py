@@ -215,12 +215,12 @@ def test_certainty_is_in_the_document_and_in_a_table() -> None:
     assert json.dumps(told)
     (table,) = tables(found, {"bounds"})
     assert table.titles == ["", "player", "best", "worst", "unproven", "r-mobility", "at least", "at most"]
-    assert table.shown()[0] == ["1", "A", "1", "2", "1", "1.0000", "0.9375", "1.1250"]
+    assert table.formatted_rows()[0] == ["1", "A", "1", "2", "1", "1.0000", "0.9375", "1.1250"]
     assert found.certainty.sentence == sentence
     assert sentence in next(tables(found, {"standings"})).summary
     # The ends of a sum are whole, the sum is not: they have the same decimals.
     (table,) = tables(standings([game("A", "B", "G3.5", basis=Basis.PLAYED)], order="tcec"), {"bounds"})
-    assert [row[-3:] for row in table.shown()] == [
+    assert [row[-3:] for row in table.formatted_rows()] == [
         ["0.5039", "0.0000", "1.0000"],
         ["0.4961", "0.0000", "1.0000"],
     ]

@@ -299,7 +299,7 @@ def records_of(text: str) -> list[GameRecord]:
 def test_players_without_a_name_are_kept_apart() -> None:
     text = '[White "?"]\n[Black "A"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n\n'
     records = records_of(text + text + "\n1. f3 e5 2. g4 Qh4# 0-1\n")
-    assert [record.nameless for record in records] == [1, 1, 2]
+    assert [record.nameless_count for record in records] == [1, 1, 2]
     first, second, *others = [player.name for player in standings(records).players]
     assert (first, second) == ("? (x.pgn 3, Black)", "A")
     assert others == [f"? (x.pgn {number}, White)" for number in (1, 2, 3)]

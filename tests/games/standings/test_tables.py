@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tbgen.games.outcome import Basis, Doubt
 from tbgen.games.standings import standings
 from tbgen.games.standings.render import comma_separated, text
-from tbgen.games.standings.table import Column, StandingsTable, aligned
+from tbgen.games.standings.table import Column, StandingsTable, formatter
 from tbgen.games.standings.tables import KEYS, overview, tables
 from tbgen.games.standings.tournament import LeftOut
 from tests.support.exhaustive import sample
@@ -21,7 +21,7 @@ from tests.support.tournaments import game, games
 @settings(max_examples=sample(30, 100))
 @given(st.lists(st.fractions(-50, 50), min_size=1))
 def test_decimals_are_aligned_and_four_at_most(points: list[Fraction]) -> None:
-    show = aligned(points)
+    show = formatter(points)
     texts = [show(value) for value in points]
     decimals = len(texts[0].partition(".")[2])
     assert {len(text.partition(".")[2]) for text in texts} == {decimals}
@@ -34,7 +34,7 @@ def test_decimals_are_aligned_and_four_at_most(points: list[Fraction]) -> None:
 
 def test_points_that_differ_slightly_look_equal() -> None:
     """Places and scores beside them show the difference."""
-    show = aligned([Fraction(1, 2) + Fraction(1, 2**18), None, Fraction(3, 4)])
+    show = formatter([Fraction(1, 2) + Fraction(1, 2**18), None, Fraction(3, 4)])
     assert [show(each) for each in (Fraction(1, 2) + Fraction(1, 2**18), Fraction(3, 4))] == ["0.50", "0.75"]
 
 
@@ -94,7 +94,7 @@ def test_histograms_have_a_column_for_each_score_in_csv() -> None:
     assert rows[1] == ["A", "White", *["1"] * 24]
     assert rows[4] == ["B", "Black", *["0"] * 23, "1"]
     assert held.titles == ["player", "as", *ranks[:8], "more"]
-    assert held.shown()[0][-1] == "16"
+    assert held.formatted_rows()[0][-1] == "16"
 
 
 def test_doubtful_games_are_a_table() -> None:
@@ -119,7 +119,7 @@ def test_wide_letters_count_two_columns() -> None:
 
 def test_no_difference_is_shown_as_minus_zero() -> None:
     (table,) = tables(standings(games("AB G0.0, AB -G0.0, BA G15.0")), {"standings"})
-    shown = [dict(zip(table.titles, row, strict=True)) for row in table.shown()]
+    shown = [dict(zip(table.titles, row, strict=True)) for row in table.formatted_rows()]
     assert [(row["player"], row["Elo"]) for row in shown] == [("B", "+0.0"), ("A", "+0.0")]
 
 
