@@ -150,7 +150,7 @@ class Outcome:
     :ivar recorded: the classical result in the game's PGN.
     :ivar missing: the error about a missing table that would give the exact result; None if the points are
         proved.
-    :ivar bounds: proved bounds of the value that are not exact; None for none.
+    :ivar bounds: proved bounds of the value that are not exact; None without bounds.
     :ivar missing_syzygy: the name of a missing Syzygy file that could prove more; empty if no file is missing
         or Syzygy files were not used.
     :ivar doubts: the doubts about the game.

@@ -51,10 +51,10 @@ class PlayedPosition(NamedTuple):
 class Arbiter:
     """The referee of one game of r-mobility chess, with any number of men.
 
-    The rules are those of the TCEC wiki and of cuteRMob; docs/referee.md says where they differ.
+    The rules are those of the TCEC wiki and of cuteRMob; docs/referee.md says where the two differ.
 
     After mate or stalemate no move can be made. After any other end further moves are accepted, because real
-    games continue after a repetition that nobody claims. The result is then the one in the current position.
+    games continue after a repetition that nobody claims. Then the result is that of the current position.
 
     >>> arbiter = Arbiter("7k/8/6K1/8/8/8/8/R7 w - - 99 80 G5.0")
     >>> arbiter.push_uci("a1a8")

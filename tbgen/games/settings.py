@@ -21,15 +21,15 @@ class FiftyMoveRule(NamedChoice, what="a 50-move rule"):
     """The rule by which fifty moves of both sides without progress end a game."""
 
     IMPROVING = "improving"
-    """cuteRMob's default: progress includes an improvement of the accrued score to one below the cutoff."""
+    """cuteRMob's default: an improvement of the accrued score to less than the cutoff is progress, too."""
     LEGACY = "legacy"
     """Only captures and pawn moves are progress; the 100th ply counts only if it mates or stalemates."""
     CUTERMOB_LEGACY = "cutermob-legacy"
-    """Like ``legacy``, but the 100th ply never counts; for comparison with cuteRMob's files."""
+    """Like ``legacy``, but the 100th ply never counts. For comparison with cuteRMob's files."""
     NONE = "none"
     """No such rule, as in tables."""
     OTB = "otb"
-    """Over the board: progress includes an improvement of the accrued score to G3.5 or less."""
+    """Over the board: an improvement of the accrued score to G3.5 or less is progress, too."""
 
     @property
     def bare_kings_end(self) -> bool:
@@ -76,7 +76,7 @@ class GameSettings:
 
 @dataclass(frozen=True, slots=True)
 class GameOptions:
-    """Rules and scoring for many games; None leaves a setting to the tags of each game."""
+    """Rules and scoring for many games. If a setting is None, the tags of each game decide."""
 
     variant: Variant
     fifty_move_rule: FiftyMoveRule | None = None

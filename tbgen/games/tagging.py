@@ -71,8 +71,8 @@ def tags_of(outcome: Outcome) -> dict[str, str]:
 def outcome_of_tags(game_tags: Mapping[str, str], options: GameOptions) -> Outcome | None:
     """Return the outcome that tags of :func:`tags_of` record; None if a game has no such tags.
 
-    Result, basis and 50-move rule are those of the tags; the scoring is that of the options. If the result is
-    not exact, its bounds may determine the points by this scoring although they did not by an earlier one.
+    Result, basis and 50-move rule come from the tags, the scoring from the options. If the result is not
+    exact, its bounds may determine the points by this scoring although they did not by an earlier one.
     """
     names = tags.RESULT[options.variant]
     try:

@@ -105,7 +105,7 @@ _CAUSES: Final = {
 _NORMAL: Final = re.compile(r"\W*normal\W*", re.IGNORECASE)
 """The text that servers write for a resigned game."""
 _WINNER_NAME: Final = re.compile(r"\A.* (?=won (?:by|on|-) )", re.IGNORECASE)
-"""The player's name in a termination of chess.com, which may contain any words."""
+"""The player's name in a termination of chess.com. The name may contain any words."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ class PgnSource:
 
     @property
     def bytes_read(self) -> int:
-        """Number of bytes of the file read so far, before decompression; 0 if unknown."""
+        """Number of bytes of the file that have been read, before decompression; 0 if unknown."""
         return self._file.tell() if self.size else 0
 
     def read(self, size: int, /) -> bytes:

@@ -99,7 +99,7 @@ class Game:
     start: Fen = field(default_factory=lambda: Fen(chess.Board(), None))
     """The start position, with the accrued score of a seventh field or a tag."""
     board: chess.Board = field(default_factory=chess.Board)
-    """The final position, with the moves of the main line up to the first one that cannot be made."""
+    """The final position, with the moves of the main line up to the first that cannot be made."""
     comment: str = ""
     """The last comment after the last move of the main line; in a game without moves, the last comment."""
     result: str = UNFINISHED

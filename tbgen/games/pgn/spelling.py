@@ -99,7 +99,7 @@ TAIL_BYTES: Final = 64
 
 
 def read_result(text: str) -> str | None:
-    """Return the result that a text stands for, as PGN spells it or as :data:`BOTH_FORFEIT`; None for others.
+    """Return the result that a text stands for, as PGN spells it or as :data:`BOTH_FORFEIT`; else None.
 
     >>> read_result("1 : 0"), read_result("0,5–0,5"), read_result("+:-"), read_result("0 - 0")
     ('1-0', '1/2-1/2', '1-0', '0-0')

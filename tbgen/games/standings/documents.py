@@ -146,7 +146,7 @@ class TcecEvent:
     """Numbers of games in the schedule, by file and number in the file."""
 
     def add(self, game: TaggedGame, record: GameRecord | None) -> None:
-        """Add a game. A broken game also gets a row, so that the numbers remain those of the file.
+        """Add a game. A broken game also gets a row, so that all games keep their numbers.
 
         :param record: record of the game; None if the game is broken.
         """

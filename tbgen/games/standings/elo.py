@@ -172,12 +172,12 @@ def sprt_settings(words: Sequence[str]) -> TestSettings:
     if len(bare) not in (0, 2, 4):
         raise UsageError(f"--sprt {quote(' '.join(parts))}: expected ELO0 ELO1, or ELO0 ELO1 ALPHA BETA")
     named = [*zip(_NUMBER_NAMES, bare, strict=False), *(part.split("=", 1) for part in parts if "=" in part)]
-    settings = struct_of("sprt", [f"{key}={_plain(value)}" for key, value in named], TestSettings)
+    settings = struct_of("sprt", [f"{key}={_json_number(value)}" for key, value in named], TestSettings)
     assert settings is not None
     return settings
 
 
-def _plain(text: str) -> str:
+def _json_number(text: str) -> str:
     """Return a number in the syntax of JSON, without a plus sign and with a digit before its point."""
     try:
         return str(float(text))

@@ -1,7 +1,7 @@
 """The games of a running event, and its test. Only complete encounters count.
 
 Short games end first, so a test of all games that happen to be finished would favour the quicker winner. The
-test therefore uses only the encounters that precede the first incomplete one in the schedule.
+test therefore uses only the encounters before the first incomplete encounter of the schedule.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """Generalised likelihood ratios: the likelihood of results under one strength, relative to another.
 
 A strength fixes only the mean of the results, or the ratio of mean and standard deviation. Many distributions
-agree with a strength. The one that represents it makes the observed results most likely. With a fixed mean,
-this is the empirical likelihood of A. Owen. M. Van den Bergh derives this case for tests of chess programs in
-"Comparing the approximations for the generalized log likelihood ratio of a multinomial distribution"
-(proposition 1.1). He derives the case of a fixed ratio in "Comments on normalized Elo" (section 4.1).
+agree with a strength. It is represented by the one under which the observed results are most likely. With a
+fixed mean, this is the empirical likelihood of A. Owen. M. Van den Bergh derives this case for tests of chess
+programs in "Comparing the approximations for the generalized log likelihood ratio of a multinomial
+distribution" (proposition 1.1). He derives the case of a fixed ratio in "Comments on normalized Elo" (section
+4.1).
 """
 
 from __future__ import annotations

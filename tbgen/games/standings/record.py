@@ -201,7 +201,7 @@ def paired(games: Iterable[GameRecord]) -> list[Pair]:
 
 
 def _match(games: Sequence[GameRecord], round_of: Callable[[GameRecord], Hashable]) -> list[Pair]:
-    """Return the pairs of games with the same round; games whose round is None are skipped."""
+    """Return the pairs of games for which ``round_of`` is equal; games for which it is None are skipped."""
     waiting: dict[Hashable, deque[GameRecord]] = defaultdict(deque)
     pairs = []
     for game in games:

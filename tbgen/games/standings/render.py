@@ -38,7 +38,7 @@ def text(tables: Iterable[StandingsTable], width: int) -> Iterator[str]:
 
 
 def _blocks(widths: Sequence[int], text_count: int, gap: int, width: int) -> Iterator[list[int]]:
-    """Yield the indices of the columns of each block: text columns and at least one other, as many as fit."""
+    """Yield the column indices of each block: all text columns, and as many others as fit (at least one)."""
     text_columns = list(range(text_count))
     text_width = sum(widths[:text_count]) + gap * text_count
     block, used_width = text_columns.copy(), text_width

@@ -167,7 +167,7 @@ def changed_games(result: Standings) -> StandingsTable:
         Column("game", "game", "game.place", word=True),
         Column("players", "players", "game.players", word=True),
         Column("accrued", "accrued", lambda change: str(change.game.outcome.accrued)),
-        Column("result", "result", lambda change: _result(change.game)),
+        Column("result", "result", lambda change: _result_cell(change.game)),
         Column("points_before", "points before", "before", show),
         Column("points_after", "points after", "after", show),
     ]
@@ -217,11 +217,11 @@ def test_table(result: Standings) -> StandingsTable | None:
         note += f" {counted(len(result.games) - paired, 'game')} without a partner left out."
     elif 2 * paired > test.count:
         note += f" {paired:,} of these games form pairs of reversed colours; tbgen score --pairs tests these."
-    columns = [Column("quantity", "quantity", word=True), Column("value", "value", show=_plain)]
+    columns = [Column("quantity", "quantity", word=True), Column("value", "value", show=_fact_text)]
     return StandingsTable("sprt", "SPRT", note, columns, list(facts.items()))
 
 
-def _plain(fact: str | float) -> str:
+def _fact_text(fact: str | float) -> str:
     """Return words unchanged, small numbers in general format, and others with at most four decimals."""
     if isinstance(fact, str):
         return fact
@@ -249,7 +249,7 @@ def game_list(result: Standings) -> StandingsTable:
         Column("black", "black", word=True),
         Column("classical", "classical"),
         Column("accrued", "accrued", lambda game: str(game.outcome.accrued)),
-        Column("result", "result", _result),
+        Column("result", "result", _result_cell),
         Column("basis", "basis", "outcome.basis.value", word=True),
         Column("points", "points", lambda game: game.share(result.scheme), None),
     ]
@@ -261,7 +261,7 @@ def game_list(result: Standings) -> StandingsTable:
     return replace(StandingsTable.of("games", "Games", columns, result.games, note), data=full)
 
 
-def _result(game: GameRecord) -> Cell:
+def _result_cell(game: GameRecord) -> Cell:
     """Return the result of a game, with the link to the game if it has one."""
     return Link(str(game.value), game.link) if game.link else str(game.value)
 
@@ -499,17 +499,17 @@ def lead_of(result: Standings) -> str:
     if show(ours) != show(theirs):
         return f"{show(ours)} to {show(theirs)} {unit}"
     if ours != theirs:
-        return f"ahead by {_small(ours - theirs)} {unit}, with {show(ours)} each when rounded"
+        return f"ahead by {_two_digits(ours - theirs)} {unit}, with {show(ours)} each when rounded"
 
     tie = next(each for each in result.tiebreaks if each.compare(first, second, field))
     # Not ``tie.words``, which may be empty or refer to an earlier tiebreak.
     return f"level on {unit} ({show(ours)} each), ahead by {tiebreak(tie.key).words}"
 
 
-def _small(lead: Fraction) -> str:
+def _two_digits(lead: Fraction) -> str:
     """Return a number rounded to two significant digits.
 
-    >>> _small(Fraction(1, 2**30)), _small(Fraction(1, 20_000))
+    >>> _two_digits(Fraction(1, 2**30)), _two_digits(Fraction(1, 20_000))
     ('0.00000000093', '0.00005')
     """
     return f"{Decimal(f'{float(lead):.1e}').normalize():f}"

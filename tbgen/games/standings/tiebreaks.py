@@ -75,7 +75,7 @@ Number = Fraction | int | None
 _LevelPlayers = Sequence[Player]
 _Value = Callable[[Player, _LevelPlayers, "Field"], Number]
 _Term = Callable[[Field, GameRecord, GScore, bool], Fraction | int]
-"""Function of field, game, value and whether the player is White, which returns the game's term in a sum."""
+"""Function that returns a game's term in a sum, from field, game, value and whether the player is White."""
 
 
 class Dependence(Enum):
@@ -153,7 +153,7 @@ def _points_sum(key: str, title: str, words: str, scheme: Scheme | None = None) 
     return Tiebreak(key, title, words, total, Dependence.VALUES, term=term)
 
 
-def _direct(player: Player, level: _LevelPlayers, field: Field) -> Fraction | None:
+def _direct_points(player: Player, level: _LevelPlayers, field: Field) -> Fraction | None:
     """Return the points in games against other level players; in the order ``percent``, points per game."""
     names = {other.name for other in level} - {player.name}
     met = [seat for seat in player.seats if seat.opponent in names]
@@ -163,7 +163,7 @@ def _direct(player: Player, level: _LevelPlayers, field: Field) -> Fraction | No
     return points / len(met) if field.lead is Lead.PERCENT else points
 
 
-def _direct_fide(player: Player, level: _LevelPlayers, field: Field) -> int | None:
+def _direct_places(player: Player, level: _LevelPlayers, field: Field) -> int | None:
     """Return the place among level players by direct encounters (FIDE Handbook C.07 of 2026, article 6).
 
     Several games against one opponent count by their mean (6.1.2). Players who are still level are compared
@@ -237,8 +237,8 @@ def _progressive(player: Player, _: _LevelPlayers, field: Field) -> Fraction:
     return sum(accumulate(map(field.points_of, player.seats)), Fraction())
 
 
-def _lost(bases: Sequence[Basis], player: Player, _: _LevelPlayers, field: Field) -> int:
-    """Return the number of games that the player lost and whose basis is one of ``bases``."""
+def _losses(bases: Sequence[Basis], player: Player, _: _LevelPlayers, field: Field) -> int:
+    """Return the number of lost games whose basis is one of ``bases``."""
     return sum(not seat.halves and seat.game.outcome.basis in bases for seat in player.seats)
 
 
@@ -279,7 +279,7 @@ _ROWS: Final = (
         "direct",
         "direct",
         "points of direct encounters (direct)",
-        _direct,
+        _direct_points,
         Dependence.LEVEL,
         per_game=False,
         undefined_weight=_EVEN_SHARE,
@@ -288,7 +288,7 @@ _ROWS: Final = (
         "direct-fide",
         "DE",
         "places by direct encounters as FIDE has them (DE)",
-        _direct_fide,
+        _direct_places,
         Dependence.LEVEL,
         fewest=True,
         per_game=False,
@@ -307,8 +307,8 @@ _ROWS: Final = (
     Tiebreak(
         "progressive", "progr.", "the sum of progressive points (progr.)", _progressive, Dependence.POINTS
     ),
-    Tiebreak("crashes", "crashes", "fewest crashes", partial(_lost, _CRASH_BASES), fewest=True),
-    Tiebreak("forfeits", "forfeits", "fewest forfeits", partial(_lost, _FORFEIT_BASES), fewest=True),
+    Tiebreak("crashes", "crashes", "fewest crashes", partial(_losses, _CRASH_BASES), fewest=True),
+    Tiebreak("forfeits", "forfeits", "fewest forfeits", partial(_losses, _FORFEIT_BASES), fewest=True),
     Tiebreak(
         "games", "games", "fewest games", _of_player(lambda p: p.results.games), fewest=True, per_game=False
     ),
