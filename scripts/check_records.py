@@ -36,7 +36,7 @@ from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, TbgenError, UsageError
 from tbgen.index.layout import IMAGE, TRANSPOSE, TRIANGLE, Layout, Side, Slot, layout_of
 from tbgen.index.position import board_of
-from tbgen.packed.copies import passing_copies
+from tbgen.packed.copies import temporary_copies
 from tbgen.packed.sources import open_plain
 from tbgen.report.data import SavedData
 from tbgen.report.model import SIDES
@@ -206,7 +206,7 @@ def in_table(directory: Path, record: Record, variant: Variant) -> Found:
     """Return the figures of a table, reading all of it."""
     layout = layout_of(record.material)
     with (
-        passing_copies(directory),
+        temporary_copies(directory),
         open_plain(directory, record.material, variant) as file,
     ):
         mates = longest_mates(file.path, layout)

@@ -73,7 +73,7 @@ def pack(material: Material, tables: Path, out: Path) -> None:
         finder = NeedFinder(file.layout)
         table = solve(
             material,
-            sources.around(material),
+            sources.sub_tables_of(material),
             R,
             accrued=AccruedForm.FUNCTIONS,
             side=finder.side,
@@ -204,7 +204,7 @@ class Trial:
 
     def _whole(self, *_: Any) -> None:
         with PackedFile(self.path) as file, Sources(self.directory, R) as sources:
-            read_whole(file, lambda: sources.around(self.material), 2, silent)
+            read_whole(file, lambda: sources.sub_tables_of(self.material), 2, silent)
 
 
 def main() -> int:

@@ -129,7 +129,7 @@ def solve_and_write(
 
     begun, stages = time.perf_counter(), Stages()
     with stages.timed("sub-tables"):
-        sub_tables = sources.around(material)
+        sub_tables = sources.sub_tables_of(material)
     form, layout = form_of(material), layout_of(material)
     finder = NeedFinder(layout) if form is AccruedForm.FUNCTIONS else None
     table = solve(
@@ -156,6 +156,6 @@ def solve_and_write(
             content=None if finder is None else packed_content(table, finder.needed(), threads),
         )
         if finder is not None and material in copied:
-            sources.copies.keep(table, info, threads)
+            sources.copies.write(table, info, threads)
     sources.put(table)
     return Built(info, stages.layers, time.perf_counter() - begun, dict(stages.seconds), peak())

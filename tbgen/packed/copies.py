@@ -26,9 +26,9 @@ COPIES: Final = ".unpacked"
 class PlainCopies:
     """The plain copies of the packed tables of a directory for one variant."""
 
-    made: ClassVar[set[Path]] = set()
-    """The copies that this process has made. Other processes, such as a running build, remove their copies
-    themselves."""
+    made_paths: ClassVar[set[Path]] = set()
+    """Paths of the copies that this process has made. Other processes, such as a running build, remove their
+    own copies."""
 
     def __init__(self, directory: Path, variant: Variant) -> None:
         self._directory, self._variant = directory, variant
@@ -48,15 +48,16 @@ class PlainCopies:
         file.close()
         return None
 
-    def keep(self, table: Table, info: TableInfo, threads: int) -> None:
-        """Write a copy of a table, described by ``info``, without its functions.
+    def write(self, table: Table, info: TableInfo, threads: int) -> None:
+        """Write a plain copy of a table without its functions.
 
+        :param info: the description of the packed table.
         :raises TbgenError: if the copy cannot be written.
         """
         copy = self.path(table.material)
         with write_errors(copy, remedy="copy the tables to where copies of them can be written"):
             copy.parent.mkdir(exist_ok=True)
-        self.made.add(copy)
+        self.made_paths.add(copy)
         write_table(
             replace(table, functions=None),
             copy,
@@ -67,34 +68,34 @@ class PlainCopies:
         )
 
 
-def to_unpack(materials: Iterable[Material], is_readable: Callable[[Material], bool]) -> list[Material]:
-    """Return the tables that must be unpacked before some tables can be read, each after its successors.
+def tables_to_unpack(materials: Iterable[Material], readable: Callable[[Material], bool]) -> list[Material]:
+    """Return the tables that must be unpacked before ``materials`` can be read, each after its successors.
 
-    :param is_readable: returns whether a table can be read quickly, because it is plain or has a copy.
+    :param readable: returns whether a table can be read quickly, because it is plain or has a copy.
     """
-    needed, waiting = set[Material](), set(materials)
-    while waiting:
-        material = waiting.pop()
-        if not is_readable(material):
-            needed.add(material)
-            waiting |= material.successors() - needed
-    return sorted(needed)
+    unreadable, pending = set[Material](), set(materials)
+    while pending:
+        material = pending.pop()
+        if not readable(material):
+            unreadable.add(material)
+            pending |= material.successors() - unreadable
+    return sorted(unreadable)
 
 
 @contextmanager
-def passing_copies(directory: Path) -> Iterator[None]:
+def temporary_copies(directory: Path) -> Iterator[None]:
     """On exit, remove the plain copies in a directory that this process has made within the context.
 
     An open copy remains readable, and a copy that is needed later is made again.
     """
-    folder, before = directory / COPIES, PlainCopies.made.copy()
+    folder, earlier_paths = directory / COPIES, PlainCopies.made_paths.copy()
     try:
         yield
     finally:
-        for copy in PlainCopies.made - before:
+        for copy in PlainCopies.made_paths - earlier_paths:
             if copy.parent == folder:
                 copy.unlink(missing_ok=True)
-                PlainCopies.made.discard(copy)
+                PlainCopies.made_paths.discard(copy)
         with suppress(OSError):  # it contains other copies or does not exist
             folder.rmdir()
 

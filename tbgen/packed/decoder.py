@@ -1,6 +1,9 @@
 """Look-ups of positions of a packed table in batches, for which each block is decoded once.
 
-A position of the derived side also needs its exit, the best of its zeroing moves, which lead to sub-tables.
+A packed table stores the positions with one side to move, the stored side. The other side to move is the
+derived side. A look-up asks *questions* about positions of the stored side
+(:mod:`tbgen.packed.kernels.questions`). A position of the derived side also needs its exit: the best of its
+zeroing moves, which lead to sub-tables.
 """
 
 from collections import defaultdict
@@ -28,19 +31,20 @@ from tbgen.retro.pool import make_directory
 from tbgen.store.table_file import Entry
 
 Moves: TypeAlias = NDArray[np.int64]
-"""int64 (n, 4): number of the position that moves; number of the target; canonical slot after the move; the
-target square of a legal en passant capture as the table there numbers it, -1 if none is legal."""
+"""int64 (n, 4): number of the position before the move; number of the target; canonical slot after the move;
+target square of a legal en passant capture, as the target numbers it, -1 if no such capture is legal."""
 Exits: TypeAlias = NDArray[np.int64]
-"""int64 (n, 3): code of the best zeroing move with the colours of the table, NONE without zeroing moves,
-DAMAGED if it cannot be looked up; smallest and greatest depth in plies after the best moves."""
+"""int64 (n, 3): code of the value of the best zeroing moves, with the colours of the table; smallest and
+greatest depth in plies after these moves. The code is NONE without zeroing moves, and DAMAGED if a value
+cannot be looked up."""
 Target: TypeAlias = tuple[Layout, Side]
 """The layout of a table that moves lead to, and the side to move there."""
 FreshValues: TypeAlias = Callable[[Sequence[Target], Moves], tuple[NDArray[np.int64], TbgenError | None]]
-"""Takes the targets in the order of their numbers, and moves. Returns an array, int64 (n, 2), and the first
-error or None. The array contains the code of W after each move, DAMAGED if it cannot be looked up, and D in
-plies."""
+"""A function of the targets, in the order of their numbers, and of moves. It returns an array, int64 (n, 2),
+and the first error or None. The array contains the code of W after each move, DAMAGED if it cannot be looked
+up, and D in plies."""
 
-_MOVES_BATCH: Final = 1 << 12
+_POSITIONS_PER_LIST: Final = 1 << 12
 """Number of positions whose moves are listed at once."""
 
 _list_zeroing: Final = with_fixed_types(list_zeroing)
@@ -49,7 +53,7 @@ _keep_best: Final = with_fixed_types(keep_best)
 
 @cache
 def destinations_of(layout: Layout) -> Destinations:
-    """Return the tables that the zeroing moves of a table lead to, for the kernels."""
+    """Return the tables that the zeroing moves of a table lead to, in the form that kernels read."""
     layouts = [layout_of(target.material) for target in targets_of(layout).values()]
     directory = make_directory(layout, defaultdict(int), len(layout.placements), ())
     # Five men include at most one group of like free men.
@@ -66,7 +70,7 @@ class ExitFinder:
     """
 
     def __init__(self, layout: Layout, fresh: FreshValues) -> None:
-        self._to, self._fresh = destinations_of(layout), fresh
+        self._destinations, self._fresh = destinations_of(layout), fresh
         self.targets: Final = [
             (layout_of(target.material), SIDES[(1 - side) ^ target.swapped])
             for (side, *_), target in targets_of(layout).items()
@@ -77,33 +81,35 @@ class ExitFinder:
         """Return the zeroing moves of legal positions with a side to move, ascending by position.
 
         :param slots: int64 (n,), canonical or not.
-        :param captures_only: whether pawn moves that capture nothing are left out.
+        :param captures_only: whether to omit pawn moves that capture nothing.
         """
-        if len(slots) > _MOVES_BATCH:
-            found = []
-            for first in range(0, len(slots), _MOVES_BATCH):
-                found.append(self.moves(side, slots[first : first + _MOVES_BATCH], captures_only))
-                found[-1][:, 0] += first
-            return np.concatenate(found)
+        if len(slots) > _POSITIONS_PER_LIST:
+            batches = []
+            for first in range(0, len(slots), _POSITIONS_PER_LIST):
+                batches.append(self.moves(side, slots[first : first + _POSITIONS_PER_LIST], captures_only))
+                batches[-1][:, 0] += first
+            return np.concatenate(batches)
         moves = np.empty((len(slots) * MAX_ZEROING, COLUMNS), np.int64)
-        return moves[: _list_zeroing(self._to, side, slots, captures_only, THREAD.zeroing, moves)]
+        return moves[: _list_zeroing(self._destinations, side, slots, captures_only, THREAD.zeroing, moves)]
 
     def __call__(
         self, side: Side, slots: NDArray[np.int64], captures_only: bool
     ) -> tuple[Exits, TbgenError | None]:
-        """Return the exits of positions, and the first error or None; the parameters are those of
-        :meth:`moves`."""
+        """Return the exits of positions, and the first error or None.
+
+        The parameters are those of :meth:`moves`.
+        """
         moves, exits = self.moves(side, slots, captures_only), np.empty((len(slots), 3), np.int64)
-        entries, failed = self._fresh(self.targets, moves)
-        _keep_best(self._to, side, moves, entries, exits)
-        return exits, failed
+        entries, error = self._fresh(self.targets, moves)
+        _keep_best(self._destinations, side, moves, entries, exits)
+        return exits, error
 
 
 class Exceptions(NamedTuple):
     """Positions of the derived side that derivation gets wrong.
 
     :ivar slots: their slots, ascending.
-    :ivar entry: takes an index into ``slots``; returns the code of W, and D in plies.
+    :ivar entry: function that returns the code of W, and D in plies, for an index into ``slots``.
     """
 
     slots: NDArray[np.int64]
@@ -115,26 +121,27 @@ class Decoded(NamedTuple):
 
     :ivar value: codes of W, DAMAGED if the value cannot be found.
     :ivar depth: D in plies.
-    :ivar inherited: codes of V(P, A), DAMAGED if the value cannot be found, without an accrued score, and if
-        the rank of A exceeds that of W, so that the value is W.
-    :ivar failed: the first error in the exits, or None.
+    :ivar inherited: codes of V(P, A). DAMAGED if the value cannot be found, if there is no accrued score, or
+        if the rank of A exceeds the rank of W; in the last case V(P, A) is W.
+    :ivar error: the first error in the exits, or None.
     """
 
     value: NDArray[np.int64]
     depth: NDArray[np.int64]
     inherited: NDArray[np.int64]
-    failed: TbgenError | None
+    error: TbgenError | None
 
 
-_MAX_BATCH: Final = 1 << 19
-"""Most positions in one batch, whose questions take some 200 MiB of memory."""
-_ASK_POSITIONS: Final = 256
+_MAX_BATCH_POSITIONS: Final = 1 << 19
+"""Maximum number of positions in one batch. Their questions take about 200 MiB of memory."""
+_TASK_POSITIONS: Final = 256
 """Number of positions whose questions one thread finds at a time."""
-_SINGLE_THREAD_MAX: Final = 100
-"""Most positions that are looked up by a single thread."""
+_MAX_SINGLE_THREAD_POSITIONS: Final = 100
+"""Maximum number of positions that are looked up by a single thread."""
 _PARTS_PER_THREAD: Final = 4
-"""Parts of the questions per thread: more balance the load better, but each needs the interpreter's lock."""
-_RANKS_BATCH: Final = 1 << 12
+"""Number of parts of the questions per thread. More parts balance the load better, but each part needs the
+interpreter's lock."""
+_POSITIONS_PER_RANKING: Final = 1 << 12
 """Number of positions whose ranks one thread finds at a time."""
 _NO_SLOT: Final = np.iinfo(np.int64).max
 """Greater than any slot."""
@@ -145,18 +152,21 @@ _follow: Final = with_fixed_types(follow)
 _find_ranks: Final = with_fixed_types(find_ranks)
 
 
-def empty_batch(questions: NDArray[np.int64]) -> Batch:
-    """Return an empty batch for positions with these numbers of questions, int64 (n,)."""
-    count, begin = len(questions), np.cumsum(questions) - questions
-    of_all = max(int(questions.sum()), 1)
-    derived, zeroing, known = np.zeros((3, count), np.bool_)
+def empty_batch(question_counts: NDArray[np.int64]) -> Batch:
+    """Return an empty batch.
+
+    :param question_counts: int64 (n,), number of questions to allocate for each position.
+    """
+    count, begin = len(question_counts), np.cumsum(question_counts) - question_counts
+    total = max(int(question_counts.sum()), 1)
+    derived, may_zero, excepted = np.zeros((3, count), np.bool_)
     slot, accrued, end, rank, value, depth, inherited = np.zeros((7, count), np.int64)
-    exits, capture = np.zeros((count, 3), np.int64), np.empty((of_all, 3), np.int64)
-    question, target = np.empty(of_all, np.int64), np.full(of_all, -1, np.int64)
-    after, symbol = np.empty(of_all, np.uint8), np.empty(of_all, np.int16)
-    half, function = np.empty(of_all, np.uint16), np.empty(of_all, np.uint32)
-    positions = derived, slot, accrued, begin, end, rank, zeroing, exits, known, value, depth, inherited
-    return Batch(*positions, question, after, symbol, half, function, target, capture)
+    exits, capture = np.zeros((count, 3), np.int64), np.empty((total, 3), np.int64)
+    question, capture_slot = np.empty(total, np.int64), np.full(total, -1, np.int64)
+    question_rank, symbol = np.empty(total, np.uint8), np.empty(total, np.int16)
+    half, function = np.empty(total, np.uint16), np.empty(total, np.uint32)
+    positions = derived, slot, accrued, begin, end, rank, may_zero, exits, excepted, value, depth, inherited
+    return Batch(*positions, question, question_rank, symbol, half, function, capture_slot, capture)
 
 
 def ranks_of(layout: Layout, side: Side, slots: NDArray[np.int64], threads: int) -> NDArray[np.int64]:
@@ -164,10 +174,10 @@ def ranks_of(layout: Layout, side: Side, slots: NDArray[np.int64], threads: int)
     rows, ranks = rows_of(layout, side), np.empty(len(slots), np.int64)
 
     def find(first: int) -> None:
-        part, buffers = slice(first, first + _RANKS_BATCH), THREAD.buffers
+        part, buffers = slice(first, first + _POSITIONS_PER_RANKING), THREAD.buffers
         _find_ranks(rows, side, slots[part], buffers.squares, buffers.moves, ranks[part])
 
-    firsts = range(0, len(slots), _RANKS_BATCH)
+    firsts = range(0, len(slots), _POSITIONS_PER_RANKING)
     if len(firsts) > 1:
         with ThreadPoolExecutor(threads) as pool:
             list(pool.map(find, firsts))
@@ -176,7 +186,7 @@ def ranks_of(layout: Layout, side: Side, slots: NDArray[np.int64], threads: int)
     return ranks
 
 
-_unused_single: Final[list[Batch]] = []
+_spare_batches: Final[list[Batch]] = []
 """Unused batches of one position, kept because allocating a batch takes longer than a look-up."""
 
 
@@ -209,51 +219,52 @@ class Decoder:
         """Return values and depths at canonical slots of non-terminal positions.
 
         :param side: sides to move, shape (n,).
-        :param accrued: codes of A, into which g(P) has been folded and which differ from g(P), or -1.
+        :param accrued: int64 (n,), codes of A, into which g(P) has been folded; -1 for fresh states. No code
+            may be that of g(P).
         """
         derived = side == self._derived
         if len(slots) == 1:
             try:
-                batch = _unused_single.pop()
+                batch = _spare_batches.pop()
             except IndexError:
                 batch = empty_batch(np.full(1, MAX_MOVES))
-            batch.target.fill(-1)
-            batch.zeroing.fill(False)
-            found = self._look_up(batch, derived, slots, accrued)
-            value, depth, inherited = (each.copy() for each in (found.value, found.depth, found.inherited))
-            _unused_single.append(batch)
-            return Decoded(value, depth, inherited, found.failed)
-        order = self._order_of(slots) if len(slots) > _MAX_BATCH else np.arange(len(slots))
-        values, failed = np.empty((3, len(slots)), np.int64), None
-        for first in range(0, len(slots), _MAX_BATCH):
-            part = order[first : first + _MAX_BATCH]
+            batch.capture_slot.fill(-1)
+            batch.may_zero.fill(False)
+            single = self._look_up(batch, derived, slots, accrued)
+            value, depth, inherited = (each.copy() for each in (single.value, single.depth, single.inherited))
+            _spare_batches.append(batch)
+            return Decoded(value, depth, inherited, single.error)
+        order = self._block_order(slots) if len(slots) > _MAX_BATCH_POSITIONS else np.arange(len(slots))
+        values, first_error = np.empty((3, len(slots)), np.int64), None
+        for first in range(0, len(slots), _MAX_BATCH_POSITIONS):
+            part = order[first : first + _MAX_BATCH_POSITIONS]
             batch = self._batch_for(derived[part], slots[part])
             *values[:, part], error = self._look_up(batch, derived[part], slots[part], accrued[part])
-            failed = failed or error
+            first_error = first_error or error
         value, depth, inherited = values
-        return Decoded(value, depth, inherited, failed)
+        return Decoded(value, depth, inherited, first_error)
 
-    def of_stored(self, slots: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
-        """Return values and functions of the stored side.
+    def look_up_stored(self, slots: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+        """Return values and function numbers of positions of the stored side.
 
         :param slots: int64 (n,), canonical slots of non-terminal positions.
-        :returns: codes of W, ``UNSTORED`` if the best capture gives the value, ``DAMAGED`` if a block does
-            not decode; and the numbers of functions; shape (n,) each.
+        :returns: codes of W and the numbers of functions, shape (n,) each. A code is ``UNSTORED`` if the best
+            capture gives the value, and ``DAMAGED`` if the block does not decode.
         """
         values, functions = np.empty(len(slots), np.int64), np.empty(len(slots), np.uint32)
-        for first in range(0, len(slots), _MAX_BATCH):
-            here = slice(first, first + _MAX_BATCH)
-            batch = empty_batch(np.ones(len(slots[here]), np.int64))
-            batch.slot[:] = slots[here]
+        for first in range(0, len(slots), _MAX_BATCH_POSITIONS):
+            part = slice(first, first + _MAX_BATCH_POSITIONS)
+            batch = empty_batch(np.ones(len(slots[part]), np.int64))
+            batch.slot[:] = slots[part]
             self._answer(batch)
-            values[here], functions[here] = batch.value, batch.function
+            values[part], functions[part] = batch.value, batch.function
         return values, functions
 
-    def _order_of(self, slots: NDArray[np.int64]) -> NDArray[np.intp]:
+    def _block_order(self, slots: NDArray[np.int64]) -> NDArray[np.intp]:
         """Return the order in which most positions that need the same block are neighbours.
 
-        It sorts by the men of the stored side first, because a quiet move of the other side does not move
-        them.
+        The squares of the stored side's men count first, because a quiet move of the other side does not
+        change them.
         """
         layout, side = self._layout, self._stored
         key, squares = slots // layout.phase_size, squares_of(layout, slots)
@@ -262,7 +273,7 @@ class Decoder:
         return np.argsort(key)
 
     def _batch_for(self, derived: NDArray[np.bool_], slots: NDArray[np.int64]) -> Batch:
-        """Return an empty batch; a position of the derived side has at most one question per legal move."""
+        """Return an empty batch. A position of the derived side has at most one question per legal move."""
         questions = np.ones(len(slots), np.int64)
         questions[derived] = ranks_of(self._layout, self._derived, slots[derived], self._threads) >> 1
         return empty_batch(questions)
@@ -274,81 +285,87 @@ class Decoder:
         slots: NDArray[np.int64],
         accrued: NDArray[np.int64],
     ) -> Decoded:
-        """Return what :meth:`look_up` does, in the arrays of a batch, which must be empty."""
+        """Look up positions as :meth:`look_up` does. The results are arrays of ``batch``, which must be
+        empty."""
         batch.derived[:], batch.slot[:], batch.accrued[:] = derived, slots, accrued
         batch.exits.fill(NONE)
         self._enter_exceptions(batch)
-        failed = self._answer(batch), self._find_captures(batch)
-        return Decoded(batch.value, batch.depth, batch.inherited, failed[0] or failed[1])
+        errors = self._answer(batch), self._find_captures(batch)
+        return Decoded(batch.value, batch.depth, batch.inherited, errors[0] or errors[1])
 
     def _enter_exceptions(self, batch: Batch) -> None:
-        places = self._exception_slots.searchsorted(batch.slot)
-        batch.known[:] = batch.derived & (self._exception_slots[places] == batch.slot)
-        for number in batch.known.nonzero()[0].tolist():
-            batch.value[number], batch.depth[number] = self._exceptions.entry(int(places[number]))
+        indices = self._exception_slots.searchsorted(batch.slot)
+        batch.excepted[:] = batch.derived & (self._exception_slots[indices] == batch.slot)
+        for number in batch.excepted.nonzero()[0].tolist():
+            batch.value[number], batch.depth[number] = self._exceptions.entry(int(indices[number]))
 
     def _answer(self, batch: Batch) -> TbgenError | None:
-        """Ask and answer all questions of a batch, and find the values that need no captures of the stored
-        side.
+        """Ask and answer all questions of a batch, then find the values that do not depend on captures by the
+        stored side.
 
         Return the first error in the exits, or None.
         """
-        if len(batch.slot) > _SINGLE_THREAD_MAX and self._threads > 1:
+        if len(batch.slot) > _MAX_SINGLE_THREAD_POSITIONS and self._threads > 1:
             with ThreadPoolExecutor(self._threads) as pool:
-                failed = self._answer_by(pool.map, batch, _PARTS_PER_THREAD * self._threads)
+                error = self._answer_by(pool.map, batch, _PARTS_PER_THREAD * self._threads)
             self._forget_blocks()
         else:
-            failed = self._answer_by(map, batch, 1)
+            error = self._answer_by(map, batch, 1)
         _follow(self._coding, batch, False, THREAD.buffers)
-        return failed
+        return error
 
     def _answer_by(self, run: Callable[..., Iterable[None]], batch: Batch, parts: int) -> TbgenError | None:
-        """Ask all questions and answer them in ``parts`` parts; meanwhile find the derived side's exits.
+        """Ask all questions, and answer them in ``parts`` parts. Find the exits of the derived side
+        meanwhile.
 
         Return the first error in the exits, or None.
         """
-        coding, asked = self._coding, pairwise([*range(0, len(batch.slot), _ASK_POSITIONS), len(batch.slot)])
-        list(run(lambda part: _ask(coding.rows, batch, THREAD.buffers, *part), asked))
-        order = _order(batch)
-        cuts = _cuts(batch.question, order, parts)
-        answers = run(lambda cut: _answer(coding, batch, order, THREAD.buffers, *cut), cuts)
-        places, failed = batch.zeroing.nonzero()[0], None
-        if len(places):
-            batch.exits[places], failed = self._exits(self._derived, batch.slot[places], False)
+        coding, tasks = self._coding, pairwise([*range(0, len(batch.slot), _TASK_POSITIONS), len(batch.slot)])
+        list(run(lambda part: _ask(coding.rows, batch, THREAD.buffers, *part), tasks))
+        order = _question_order(batch)
+        answer_parts = _split(batch.question, order, parts)
+        answers = run(lambda part: _answer(coding, batch, order, THREAD.buffers, *part), answer_parts)
+        positions, error = batch.may_zero.nonzero()[0], None
+        if len(positions):
+            batch.exits[positions], error = self._exits(self._derived, batch.slot[positions], False)
         list(answers)
-        return failed
+        return error
 
     def _find_captures(self, batch: Batch) -> TbgenError | None:
-        """Find the best captures that the batch needs, of positions of the stored side, and the values that
-        depend on them; return the first error in the captures, or None."""
-        places = (batch.target >= 0).nonzero()[0]
-        if not len(places):
+        """Find the best captures by the stored side that the batch needs, then the values that depend on
+        them.
+
+        Return the first error in the captures, or None.
+        """
+        questions = (batch.capture_slot >= 0).nonzero()[0]
+        if not len(questions):
             return None
-        slots = batch.target[places]
-        if len(slots) > _SINGLE_THREAD_MAX:  # large batches have many duplicates
-            slots, number = np.unique(slots, return_inverse=True)
-            exits, failed = self._exits(self._stored, slots, True)
-            batch.capture[places] = exits[number]
+        slots = batch.capture_slot[questions]
+        if len(slots) > _MAX_SINGLE_THREAD_POSITIONS:  # large batches have many duplicates
+            slots, inverse = np.unique(slots, return_inverse=True)
+            exits, error = self._exits(self._stored, slots, True)
+            batch.capture[questions] = exits[inverse]
         else:
-            batch.capture[places], failed = self._exits(self._stored, slots, True)
+            batch.capture[questions], error = self._exits(self._stored, slots, True)
         _follow(self._coding, batch, True, THREAD.buffers)
-        return failed
+        return error
 
 
-def _order(batch: Batch) -> NDArray[np.int64]:
+def _question_order(batch: Batch) -> NDArray[np.int64]:
     """Return the indices of all questions of a batch, by ascending question."""
     if len(batch.slot) == 1:
         return batch.question[: batch.end[0]].argsort()
-    places = ranges(batch.begin, batch.end - batch.begin)
-    return np.asarray(places[np.argsort(batch.question[places])], np.int64)
+    indices = ranges(batch.begin, batch.end - batch.begin)
+    return np.asarray(indices[np.argsort(batch.question[indices])], np.int64)
 
 
-def _cuts(question: NDArray[np.int64], order: NDArray[np.int64], parts: int) -> list[tuple[int, int]]:
-    """Return the parts of the sorted questions, as (start, stop); no block's questions are in two parts."""
+def _split(question: NDArray[np.int64], order: NDArray[np.int64], parts: int) -> list[tuple[int, int]]:
+    """Return the parts of the sorted questions, as (start, stop). All questions to a block are in one
+    part."""
     if parts == 1:
         return [(0, len(order))]
     questions = question[order]
-    places = np.linspace(0, len(questions), parts + 1).astype(np.int64)[1:-1]
-    blocks = questions[places] // (2 * BLOCK_SLOTS) if len(questions) else places
+    edges = np.linspace(0, len(questions), parts + 1).astype(np.int64)[1:-1]
+    blocks = questions[edges] // (2 * BLOCK_SLOTS) if len(questions) else edges
     inner = np.searchsorted(questions, blocks * 2 * BLOCK_SLOTS).tolist()
     return list(pairwise([0, *inner, len(questions)]))

@@ -1,4 +1,7 @@
-"""Encoding the stored side of a table on several threads: first the frequencies, then the blocks."""
+"""Encoding of the stored side of a table on several threads.
+
+A first pass counts how often each symbol occurs, and a second pass encodes the blocks.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -19,9 +22,9 @@ from tbgen.packed.kernels.blocks import (
     FUNCTION_CONTEXTS,
     FUNCTION_ESCAPE,
     HALF_ESCAPE,
+    SEARCH_WIDTH,
     TOTAL,
     VALUE_CONTEXTS,
-    WIDE,
     Coding,
     Content,
     Model,
@@ -44,65 +47,68 @@ from tbgen.store.schema import DatasetSchema, Manifest, manifest_of, steps_of
 from tbgen.store.writer import FileContent
 
 _CONTEXTS_PER_STEP: Final = 256
-"""Number of contexts that are sorted at a time, which limits the memory."""
+"""Number of contexts that are sorted at a time, to limit the memory."""
 
 
 def shares(counts: NDArray[np.int64]) -> NDArray[np.uint16]:
-    """Return the shares of symbols by their frequencies, shape (contexts, symbols) like ``counts``.
+    """Return the shares of symbols that follow from their frequencies ``counts``; the shapes are equal.
 
-    They sum up to ``TOTAL`` in every context that occurs, and are at least 1 for every symbol that occurs.
+    The shares of every context that occurs sum up to ``TOTAL``. The share of every symbol that occurs is at
+    least 1.
+
+    :param counts: frequencies, shape (contexts, symbols).
     """
     total = counts.sum(axis=1, keepdims=True)
-    exact = counts * TOTAL / np.maximum(total, 1)
-    size = np.maximum(np.floor(exact), counts > 0).astype(np.int64)
+    exact_share = counts * TOTAL / np.maximum(total, 1)
+    share = np.maximum(np.floor(exact_share), counts > 0).astype(np.int64)
     for context in np.flatnonzero(total[:, 0]):
-        row, excess = size[context], int(size[context].sum()) - TOTAL
+        row, excess = share[context], int(share[context].sum()) - TOTAL
         if excess < 0:
             row[np.argmax(counts[context])] -= excess
         while excess > 0:  # reduce the share that costs least
             loss = np.where(row > 1, counts[context] / np.maximum(row, 1), np.inf)
             row[np.argmin(loss)] -= 1
             excess -= 1
-    return np.asarray(size, np.uint16)
+    return np.asarray(share, np.uint16)
 
 
-def starts_of(size: NDArray[np.uint16]) -> NDArray[np.uint16]:
-    """Return the start of each share within its context; shape (contexts, symbols) like ``size``."""
-    start = np.zeros_like(size)
-    for some, order, ends in _by_falling_share(size):
-        before = ends - np.take_along_axis(size[some], order, axis=1)
-        np.put_along_axis(start[some], order, before.astype(np.uint16), axis=1)
+def starts_of(share: NDArray[np.uint16]) -> NDArray[np.uint16]:
+    """Return the start of each share within its context; shape (contexts, symbols) like ``share``."""
+    start = np.zeros_like(share)
+    for part, order, ends in _by_falling_share(share):
+        first = ends - np.take_along_axis(share[part], order, axis=1)
+        np.put_along_axis(start[part], order, first.astype(np.uint16), axis=1)
     return start
 
 
-def model_of(size: NDArray[np.uint16]) -> Model:
+def model_of(share: NDArray[np.uint16]) -> Model:
     """Return the model with these shares, shape (contexts, symbols).
 
-    :raises ValueError: if the shares of a context are neither all 0 nor sum up to ``TOTAL``, in which case
-        decoders would search for symbols that do not exist.
+    :raises ValueError: if the shares of a context are not all 0 and do not sum up to ``TOTAL``. With such
+        shares decoders would search for symbols that do not exist.
     """
-    contexts, symbols = size.shape
-    if contexts and not (symbols and np.isin(size.sum(axis=1, dtype=np.int64), (0, TOTAL)).all()):
+    contexts, symbols = share.shape
+    if contexts and not (symbols and np.isin(share.sum(axis=1, dtype=np.int64), (0, TOTAL)).all()):
         raise ValueError(f"shares that do not sum up to {TOTAL}")
-    # Padded so that a decoder finds a symbol in any case, even in a context that does not occur.
-    places = -(-symbols // WIDE) * WIDE
+    # The padding makes decoders find some symbol in every context, even in one that does not occur.
+    places = -(-symbols // SEARCH_WIDTH) * SEARCH_WIDTH
     symbol = np.zeros((contexts, places), np.uint8)
-    edge, mark = (np.full((contexts, length), TOTAL, np.uint16) for length in (places + 1, WIDE))
-    for some, order, ends in _by_falling_share(size):
-        symbol[some, :symbols], edge[some, 0], edge[some, 1:symbols] = order, 0, ends[:, :-1]
-    mark[:, : places // WIDE] = edge[:, WIDE::WIDE]
+    edge, mark = (np.full((contexts, length), TOTAL, np.uint16) for length in (places + 1, SEARCH_WIDTH))
+    for part, order, ends in _by_falling_share(share):
+        symbol[part, :symbols], edge[part, 0], edge[part, 1:symbols] = order, 0, ends[:, :-1]
+    mark[:, : places // SEARCH_WIDTH] = edge[:, SEARCH_WIDTH::SEARCH_WIDTH]
     return Model(symbol, edge, mark)
 
 
 def _by_falling_share(
-    size: NDArray[np.uint16],
+    share: NDArray[np.uint16],
 ) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[np.int64]]]:
     """Yield slices of contexts, their symbols by falling share, and the ends of the shares in this order."""
-    for first in range(0, len(size), _CONTEXTS_PER_STEP):
-        some = slice(first, first + _CONTEXTS_PER_STEP)
-        wide = size[some].astype(np.int64)
+    for first in range(0, len(share), _CONTEXTS_PER_STEP):
+        part = slice(first, first + _CONTEXTS_PER_STEP)
+        wide = share[part].astype(np.int64)
         order = np.argsort(-wide, axis=1, kind="stable")
-        yield some, order, np.cumsum(np.take_along_axis(wide, order, axis=1), axis=1)
+        yield part, order, np.cumsum(np.take_along_axis(wide, order, axis=1), axis=1)
 
 
 _BLOCKS_PER_TASK: Final = 2048
@@ -113,30 +119,32 @@ Part = tuple[int, int]
 
 
 def parts_of(first: int, end: int, size: int = _BLOCKS_PER_TASK) -> list[Part]:
-    """Divide the blocks, slots or words ``first`` to ``end`` - 1 into tasks of threads, of at most ``size``
-    each."""
+    """Divide the blocks, slots or words ``first`` to ``end`` - 1 into ranges of at most ``size`` for
+    tasks."""
     return list(pairwise([*range(first, end, size), end]))
 
 
 _MAX_BLOCK_BYTES: Final = 8 * BLOCK_SLOTS
-"""Greatest size of a block in bytes; no step takes more than twelve bits."""
+"""Upper bound of the size of a block in bytes: a position has at most five steps of at most twelve bits."""
 _SLOTS_PER_TASK: Final = 1 << 22
 """Number of slots that one task counts or flags."""
 
 
 Shapes: TypeAlias = tuple[tuple[int, int], ...]
-"""(Number of contexts, symbols per context) of values, depths, functions and bytes."""
+"""Number of contexts, and number of symbols in a context, of values, depths, functions and bytes."""
 
 
 _SHARES: Final = (schema.VALUE_SHARES, schema.DEPTH_SHARES, schema.FUNCTION_SHARES)
-"""Datasets of the shares of values, depths and functions: shape (contexts, symbols), (0, 0) if unused."""
+"""Datasets of the shares of values, depths and functions. The shape is (contexts, symbols), (0, 0) if
+unused."""
 _VALUES: Final = (schema.VALUE_DATA, schema.VALUE_LENGTH, schema.VALUE_CHECK)
 _FUNCTIONS: Final = (schema.FUNCTION_DATA, schema.FUNCTION_LENGTH, schema.FUNCTION_CHECK)
 
 
-def escape_bytes(functions: int) -> int:
-    """Return the number of bytes that encode the number of a rare function, out of ``functions``."""
-    return 2 if functions <= 1 << 16 else 4
+def escape_bytes(function_count: int) -> int:
+    """Return the number of bytes that encode the number of a rare function, if there are
+    ``function_count``."""
+    return 2 if function_count <= 1 << 16 else 4
 
 
 def stream_of(data: NDArray[np.uint8], length: NDArray[np.uint16], check: NDArray[np.uint16]) -> Stream:
@@ -150,58 +158,64 @@ def empty_stream(blocks: int) -> Stream:
     return stream_of(np.zeros(0, np.uint8), *np.zeros((2, blocks), np.uint16))
 
 
-def encoding_of(rows: Rows, code: NDArray[np.uint8], shapes: Shapes, functions: int) -> Encoding:
-    """Return the encoding of a table without shares, by which steps are counted.
+def encoding_of(rows: Rows, code: NDArray[np.uint8], shapes: Shapes, function_count: int) -> Encoding:
+    """Return an encoding of a table that has no shares yet. The frequencies of steps are counted with it.
 
     :param code: code of each value symbol.
+    :param function_count: number of functions of the table.
     """
-    of_code = np.full(256, -1, np.int64)
-    of_code[code[FIRST_VALUE:]] = np.arange(FIRST_VALUE, len(code))
+    symbol_of = np.full(256, -1, np.int64)
+    symbol_of[code[FIRST_VALUE:]] = np.arange(FIRST_VALUE, len(code))
     ends = np.cumsum([contexts * symbols for contexts, symbols in shapes])
     width = np.array([symbols for _, symbols in shapes], np.int64)
-    none = np.zeros(0, np.uint16)
+    empty = np.zeros(0, np.uint16)
     return Encoding(
-        rows, of_code, escape_bytes(functions), np.concatenate([[0], ends[:-1]]), width, none, none
+        rows, symbol_of, escape_bytes(function_count), np.concatenate([[0], ends[:-1]]), width, empty, empty
     )
 
 
-def step_shapes(symbols: int, halves: int, functions: int) -> Shapes:
-    """Return the numbers of contexts and symbols of values, depths, functions and bytes."""
-    rare = (FUNCTION_CONTEXTS, FUNCTION_ESCAPE + 1) if functions else (0, 0)
-    return (VALUE_CONTEXTS, symbols), (DEPTH_CONTEXTS, halves), rare, (1, 256)
+def step_shapes(value_symbols: int, depth_symbols: int, function_count: int) -> Shapes:
+    """Return the numbers of contexts and symbols of values, depths, functions and bytes.
+
+    The parameters are the numbers of value symbols, of symbols of half depths, and of functions.
+    """
+    function_shape = (FUNCTION_CONTEXTS, FUNCTION_ESCAPE + 1) if function_count else (0, 0)
+    return (VALUE_CONTEXTS, value_symbols), (DEPTH_CONTEXTS, depth_symbols), function_shape, (1, 256)
 
 
 def coding_of(rows: Rows, data: Callable[[DatasetSchema], AnyArray]) -> Coding:
     """Return the data needed to decode a table.
 
-    :param data: returns the data of a dataset of the table's file.
+    :param data: returns the array of a dataset.
     """
-    start = data(schema.FUNCTION_START).astype(np.int64)
+    function_start = data(schema.FUNCTION_START).astype(np.int64)
     values, depths, functions = (model_of(data(shares)) for shares in _SHARES)
     return Coding(
         rows,
         data(schema.CODE),
-        escape_bytes(len(start) - 1),
+        escape_bytes(len(function_start) - 1),
         values,
         depths,
         functions,
         stream_of(*map(data, _VALUES)),
         stream_of(*map(data, _FUNCTIONS)),
-        start,
+        function_start,
         data(schema.FUNCTION_ACCRUED),
         data(schema.FUNCTION_VALUE),
     )
 
 
 def direct_arrays(table: Table) -> dict[DatasetSchema, AnyArray]:
-    """Return the arrays that a packed table stores as they are in memory, by dataset of the manifest; values
-    and depths are stored as blocks instead."""
-    functions, none = table.functions, np.zeros(0, np.uint8)
+    """Return the arrays that a packed table stores as they are in memory, by dataset.
+
+    Values and depths are not among them, because they are stored as blocks.
+    """
+    functions, empty = table.functions, np.zeros(0, np.uint8)
     return {
         **shared_arrays(table),
-        schema.FUNCTION_START: none if functions is None else functions.start,
-        schema.FUNCTION_ACCRUED: none if functions is None else functions.accrued,
-        schema.FUNCTION_VALUE: none if functions is None else functions.value,
+        schema.FUNCTION_START: empty if functions is None else functions.start,
+        schema.FUNCTION_ACCRUED: empty if functions is None else functions.accrued,
+        schema.FUNCTION_VALUE: empty if functions is None else functions.value,
     }
 
 
@@ -223,20 +237,20 @@ class Encoder:
     def encode(self) -> dict[DatasetSchema, AnyArray]:
         """Return the datasets of the table except counts and exceptions, after decoding and comparing them.
 
-        :raises ValueError: if the table has positions in other slots than its index, or does not decode to
-            the same values. Either means an error in the program.
+        :raises ValueError: if the slots with values are not those of the positions, or if the encoded table
+            decodes to other values. Both are errors in the program.
         """
         deepest = int(self._content.depth.max(initial=0))
         with ThreadPoolExecutor(self._threads) as pool, self._flagged(pool):
-            code, halves = self._codes(pool), 1 + min(deepest >> 1, HALF_ESCAPE)
-            shapes = step_shapes(len(code), halves, self._functions)
+            code, depth_symbols = self._codes(pool), 1 + min(deepest >> 1, HALF_ESCAPE)
+            shapes = step_shapes(len(code), depth_symbols, self._functions)
             encoding = encoding_of(self._rows, code, shapes, self._functions)
             counts = np.split(self._count(pool, encoding), encoding.first[1:])
             sizes = [shares(count.reshape(shape)) for count, shape in zip(counts, shapes, strict=True)]
             encoding = replace(
                 encoding,
-                start=np.concatenate([starts_of(size).reshape(-1) for size in sizes]),
-                size=np.concatenate([size.reshape(-1) for size in sizes]),
+                start=np.concatenate([starts_of(share).reshape(-1) for share in sizes]),
+                size=np.concatenate([share.reshape(-1) for share in sizes]),
             )
             encoded = {**direct_arrays(self._table), schema.CODE: code}
             encoded |= zip(_SHARES, sizes[:-1], strict=True)
@@ -260,21 +274,22 @@ class Encoder:
             list(pool.map(toggle, words))
 
     def _codes(self, pool: ThreadPoolExecutor) -> NDArray[np.uint8]:
-        """Return the codes of all symbols: those that are no values, then values by falling frequency."""
+        """Return the code of each symbol: 0 for the symbols that are not values, then values by falling
+        frequency."""
 
-        def counted(part: Part) -> NDArray[np.int64]:
+        def count_part(part: Part) -> NDArray[np.int64]:
             frequencies = np.zeros(256, np.int64)
             count_codes(self._content, frequencies, *part)
             return frequencies
 
         slots = parts_of(0, len(self._content.value), _SLOTS_PER_TASK)
-        count = np.sum(list(pool.map(counted, slots)), axis=0)
-        count[NONE] = 0
-        order = np.argsort(-count, kind="stable")[: np.count_nonzero(count)]
+        total = np.sum(list(pool.map(count_part, slots)), axis=0)
+        total[NONE] = 0
+        order = np.argsort(-total, kind="stable")[: np.count_nonzero(total)]
         return np.concatenate([np.zeros(FIRST_VALUE, np.uint8), order.astype(np.uint8)])
 
     def _count(self, pool: ThreadPoolExecutor, encoding: Encoding) -> NDArray[np.int64]:
-        """Return the frequency of each step, and 1 for each byte."""
+        """Return the frequency of each step; 1 for each byte."""
 
         def count(worker: int) -> tuple[NDArray[np.int64], list[int]]:
             counts = np.zeros(encoding.first[BYTES] + encoding.width[BYTES], np.int64)
@@ -295,9 +310,9 @@ class Encoder:
 
         def encode(part: Part) -> list[NDArray[np.uint8]]:
             size = (part[1] - part[0]) * _MAX_BLOCK_BYTES
-            one, other = (replace(stream, data=np.empty(size, np.uint8)) for stream in (values, functions))
-            end, other_end = encode_blocks(encoding, self._content, one, other, THREAD.buffers, *part)
-            return [one.data[:end].copy(), other.data[:other_end].copy()]
+            value, function = (replace(each, data=np.empty(size, np.uint8)) for each in (values, functions))
+            end, function_end = encode_blocks(encoding, self._content, value, function, THREAD.buffers, *part)
+            return [value.data[:end].copy(), function.data[:function_end].copy()]
 
         data = map(np.concatenate, zip(*pool.map(encode, parts_of(0, self._blocks)), strict=True))
         return {
@@ -306,6 +321,7 @@ class Encoder:
         }
 
     def _compare(self, pool: ThreadPoolExecutor, encoded: Mapping[DatasetSchema, AnyArray]) -> None:
+        """Decode the blocks again and compare them with the table."""
         coding, content = coding_of(self._rows, encoded.__getitem__), self._content
         parts = parts_of(0, self._blocks)
         if not all(pool.map(lambda part: decode_blocks(coding, content, True, THREAD.buffers, *part), parts)):
@@ -315,7 +331,7 @@ class Encoder:
 def packed_content(table: Table, needed: Needed, threads: int = 2) -> FileContent:
     """Return the content of the file of a table in packed form, for :func:`tbgen.store.writer.write_table`.
 
-    Functions of the accrued score are stored if the table has them, runs never.
+    Functions are stored if the table has them. Runs are not stored.
 
     :raises ValueError: if the table does not decode to the same values.
     """
@@ -344,6 +360,6 @@ def manifest_of_content(table: Table, threads: int = 2) -> Manifest:
 
 def _content(table: Table) -> list[Dataset]:
     """Return the datasets that the manifest describes."""
-    none = np.zeros(0, np.uint32)
-    number = none if table.functions is None else table.functions.number
+    no_numbers = np.zeros(0, np.uint32)
+    number = no_numbers if table.functions is None else table.functions.number
     return datasets(schema.CONTENT, {**direct_arrays(table), schema.FUNCTION_NUMBER: number})

@@ -1,4 +1,4 @@
-"""Open packed tables. Look-ups decode each block only as far as they need it."""
+"""An open packed table. Look-ups decode a block only as far as necessary."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -35,52 +35,53 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-class AnswerMemory(Generic[K, V]):
-    """A cache of the latest answers to questions; thread-safe, but threads may lose each other's answers.
+class AnswerCache(Generic[K, V]):
+    """A cache of the latest answers to questions.
 
-    At least the last ``size`` answers are kept. Older ones are dropped in groups, so the cache may have twice
-    as many, and more after large updates.
+    The cache is thread-safe, but answers that two threads add at the same time may get lost. At least the
+    last ``size`` answers are kept. Older answers are dropped in groups, so the cache may contain twice as
+    many, and even more after a large update.
 
-    >>> memory = AnswerMemory(2)
+    >>> cache = AnswerCache(2)
     >>> for number in range(5):
-    ...     memory.update({number: str(number)})
-    >>> [memory.get(number) for number in range(5)]
+    ...     cache.update({number: str(number)})
+    >>> [cache.get(number) for number in range(5)]
     [None, None, '2', '3', '4']
     """
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._new: dict[K, V] = {}
-        self._old: dict[K, V] = {}
+        self._recent: dict[K, V] = {}
+        self._older: dict[K, V] = {}
 
     def get(self, key: K) -> V | None:
         """Return the answer, None if it is not in the cache."""
-        found = self._new.get(key)
-        return self._old.get(key) if found is None else found
+        answer = self._recent.get(key)
+        return self._older.get(key) if answer is None else answer
 
     def update(self, answers: Mapping[K, V]) -> None:
         """Add answers."""
-        if len(self._new) >= self._size:
-            self._old, self._new = self._new, {}
-        self._new.update(answers)
+        if len(self._recent) >= self._size:
+            self._older, self._recent = self._recent, {}
+        self._recent.update(answers)
 
 
-_CACHED_ANSWERS: Final = 1 << 16
-"""Number of answers of one table that are at least kept."""
+_MIN_CACHED_ANSWERS: Final = 1 << 16
+"""Minimum number of the latest answers of one table that are kept."""
 _MAX_THREADS: Final = 8
-"""Most threads that decode blocks; more would wait for the interpreter's lock."""
+"""Maximum number of threads that decode blocks. More threads would wait for the interpreter's lock."""
 
 Question: TypeAlias = tuple[Side, Slot, int]
-"""A position and the code of an accrued score, or NO_SCORE."""
+"""Side to move, canonical slot, and the code of an accrued score; NO_SCORE for the fresh state."""
 Answer: TypeAlias = tuple[Code, int | None]
-"""A code, and a depth in plies, None if it is not stored."""
+"""The code of a value, and the depth in plies; None if the depth is not stored."""
 
 
 class PackedFile(StoredFile):
     """An open table in packed form; look-ups are thread-safe.
 
-    :param fresh: looks up the fresh values after zeroing moves, on which the table's values depend. Without
-        it the file can be checked, but positions cannot be looked up.
+    :param fresh: looks up the fresh values after zeroing moves, on which the table's values depend. If it is
+        None, the file can be checked, but positions cannot be looked up.
 
     Raises as :class:`StoredFile` does.
     """
@@ -98,8 +99,8 @@ class PackedFile(StoredFile):
         cache: ChunkCache | None = None,
         fresh: FreshValues | None = None,
     ) -> None:
-        self._fresh_values = fresh or self._no_values
-        self._answers = AnswerMemory[Question, Answer](_CACHED_ANSWERS)
+        self._fresh_values = fresh or self._refuse_look_up
+        self._answers = AnswerCache[Question, Answer](_MIN_CACHED_ANSWERS)
         super().__init__(path, material=material, cache=cache)
 
     def fresh(self, side: Side, slot: Slot) -> Entry:
@@ -112,9 +113,10 @@ class PackedFile(StoredFile):
         return code, depth
 
     def accrued(self, side: Side, slot: Slot, code: Code) -> Answer:
-        """Return the code of V(P, A), and D(P, A) in plies or None, for the code of an accrued score A.
+        """Return the code of V(P, A), and D(P, A) in plies; None if the depth is not stored.
 
-        g(P) must have been folded into A, A must differ from g(P), and its rank must not exceed that of W.
+        :param code: code of A. g(P) must have been folded into A, and A must differ from g(P). The rank of A
+            must not exceed the rank of W.
         """
         return self._answer((side, slot, code))
 
@@ -122,58 +124,59 @@ class PackedFile(StoredFile):
         return self._answers.get(question) or self._decode(question)
 
     def _decode(self, question: Question) -> Answer:
-        """Look up a single question."""
-        answers, failed = self._look_up([question])
+        """Look up a single position."""
+        answers, error = self._look_up([question])
         if question not in answers:
-            raise failed or self._flipped()
+            raise error or self._damaged_block()
         return answers[question]
 
-    def learn(self, asked: Iterable[Question]) -> None:
-        """Look up several questions together and cache the answers for :meth:`fresh` and :meth:`accrued`.
+    def learn(self, questions: Iterable[Question]) -> None:
+        """Look up several positions together and cache the answers for :meth:`fresh` and :meth:`accrued`.
 
         Errors are ignored, because those methods raise them again.
         """
         if not self.info.stores_accrued:
-            asked = ((side, slot, NO_SCORE) for side, slot, _ in asked)
-        unknown = {question for question in asked if not self._knows(*question)}
+            questions = ((side, slot, NO_SCORE) for side, slot, _ in questions)
+        unknown = {question for question in questions if not self._is_cached(*question)}
         if unknown:
             self._look_up(sorted(unknown))
 
     def look_up(
         self, side: NDArray[np.uint8], slots: NDArray[np.int64], accrued: NDArray[np.int64]
     ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-        """Return the codes of V(P, A), and D(P, A) in plies, -1 where it is not stored, of many positions.
+        """Return the codes of V(P, A) and the depths D(P, A) of many positions, in plies; -1 if not stored.
 
         :param side: uint8 (n,), sides to move.
         :param slots: int64 (n,), canonical slots of legal positions.
-        :param accrued: int64 (n,), codes of A, into which g(P) has been folded and which differ from g(P); or
-            NO_SCORE for fresh states.
+        :param accrued: int64 (n,), codes of A, into which g(P) has been folded; NO_SCORE for fresh states. No
+            code may be that of g(P).
         :raises DamagedTableError: if a block does not decode.
         """
-        value, depth, inherited, failed = self._decoder.look_up(side, slots, accrued)
-        held = (accrued >= 0) & (np.minimum(accrued, 255 - accrued) <= np.minimum(value, 255 - value))
-        if (value == DAMAGED).any() or (inherited[held] == DAMAGED).any():
-            raise failed or self._flipped()
-        value[held], depth[held] = inherited[held], np.where(inherited == accrued, 0, -1)[held]
+        value, depth, inherited, error = self._decoder.look_up(side, slots, accrued)
+        layered = (accrued >= 0) & (np.minimum(accrued, 255 - accrued) <= np.minimum(value, 255 - value))
+        if (value == DAMAGED).any() or (inherited[layered] == DAMAGED).any():
+            raise error or self._damaged_block()
+        value[layered], depth[layered] = inherited[layered], np.where(inherited == accrued, 0, -1)[layered]
         return value.astype(np.uint8), depth.astype(np.int32)
 
     def of_stored_side(self, slots: NDArray[np.int64]) -> tuple[NDArray[np.uint8], Functions]:
         """Return the stored values and functions of many positions of the stored side.
 
         :param slots: int64 (n,), canonical slots of non-terminal positions.
-        :returns: codes of W, ``NONE`` if the best capture gives the value, shape (n,), and the functions,
-            with the numbers of these positions instead of all slots.
+        :returns: codes of W, shape (n,), ``NONE`` if the best capture gives the value; and the functions,
+            whose ``number`` is that of these positions only, not of all slots.
         :raises DamagedTableError: if a block does not decode.
         """
-        values, number = self._decoder.of_stored(slots)
+        values, number = self._decoder.look_up_stored(slots)
         if (values == DAMAGED).any():
-            raise self._flipped()
+            raise self._damaged_block()
         return np.where(values == UNSTORED, NONE, values).astype(np.uint8), self.functions(number)
 
     def functions(self, number: NDArray[np.uint32]) -> Functions:
-        """Return the dictionary of functions, with decoded numbers of functions by slot.
+        """Return the dictionary of functions.
 
-        :raises DamagedTableError: if a number is that of no function.
+        :param number: decoded numbers of functions, by slot.
+        :raises DamagedTableError: if no function has one of these numbers.
         """
         coding = self.coding
         if int(number.max(initial=0)) >= len(coding.entry_start) - 1:
@@ -182,7 +185,7 @@ class PackedFile(StoredFile):
 
     @cached_property
     def coding(self) -> Coding:
-        """The data that is needed to decode the blocks."""
+        """The data needed to decode the blocks."""
         return self._guard(self._coding)
 
     @property
@@ -193,28 +196,29 @@ class PackedFile(StoredFile):
     def exceptions(self) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint16]]:
         """Return slots, values and depths of the positions of the derived side that derivation gets wrong."""
         values, depths = self.data(schema.EXCEPTION_VALUE), self.data(schema.EXCEPTION_DEPTH)
-        return self._exceptions, values, depths.astype(np.uint16)
+        return self._exception_slots, values, depths.astype(np.uint16)
 
-    def _look_up(self, asked: Sequence[Question]) -> tuple[dict[Question, Answer], TbgenError | None]:
-        """Look up questions and cache the answers; return them, and the first error in the exits or None."""
-        value, depth, inherited, failed = self._decoder.look_up(*np.array(asked, np.int64).T)
+    def _look_up(self, questions: Sequence[Question]) -> tuple[dict[Question, Answer], TbgenError | None]:
+        """Look up positions and cache the answers. Return them, and the first error in the exits or None."""
+        value, depth, inherited, error = self._decoder.look_up(*np.array(questions, np.int64).T)
         answers: dict[Question, Answer] = {}
         columns = value.tolist(), depth.tolist(), inherited.tolist()
-        for (side, slot, accrued), fresh, plies, held in zip(asked, *columns, strict=True):
-            if fresh != DAMAGED:
-                answers[side, slot, NO_SCORE] = Code(fresh), plies
-            if held != DAMAGED:
-                answers[side, slot, accrued] = Code(held), 0 if held == accrued else None
+        for (side, slot, accrued), code, plies, inherited_code in zip(questions, *columns, strict=True):
+            if code != DAMAGED:
+                answers[side, slot, NO_SCORE] = Code(code), plies
+            if inherited_code != DAMAGED:
+                answers[side, slot, accrued] = Code(inherited_code), 0 if inherited_code == accrued else None
         self._answers.update(answers)
-        return answers, failed
+        return answers, error
 
     @cached_property
     def _decoder(self) -> Decoder:
-        exceptions = Exceptions(self._exceptions, self._exception)
+        exceptions = Exceptions(self._exception_slots, self._exception_entry)
         exits = ExitFinder(self.layout, self._fresh_values)
         return Decoder(self.layout, self.coding, exceptions, exits, self.threads, self._forget_blocks)
 
-    def _knows(self, side: Side, slot: Slot, code: int) -> bool:
+    def _is_cached(self, side: Side, slot: Slot, code: int) -> bool:
+        """Whether the answer to a question is in the cache, or follows from a fresh value there."""
         fresh = self._answers.get((side, slot, NO_SCORE))
         if fresh is None:
             return False
@@ -246,9 +250,9 @@ class PackedFile(StoredFile):
             raise self.damaged("its functions do not begin and end with their entries")
         coding = coding_of(rows_of(self.layout, self.side), self.data)
         values, functions = coding.value_stream, coding.function_stream
-        for stream, wanted in ((values, schema.VALUE_DATA), (functions, schema.FUNCTION_DATA)):
+        for stream, dataset in ((values, schema.VALUE_DATA), (functions, schema.FUNCTION_DATA)):
             if int(stream.length.sum(dtype=np.int64)) != len(stream.data):
-                raise self.damaged(f"its {wanted.name} has another length")
+                raise self.damaged(f"its {dataset.name} has another length")
         return coding
 
     def _forget_blocks(self) -> None:
@@ -257,19 +261,19 @@ class PackedFile(StoredFile):
             forget(mapped)
 
     @cached_property
-    def _exceptions(self) -> NDArray[np.int64]:
+    def _exception_slots(self) -> NDArray[np.int64]:
         slots = slots_of(self.data(schema.EXCEPTION_STEP))
-        there = self._arrays[schema.EXCEPTION_VALUE].shape[0]
-        if len(slots) != there or (there and slots[-1] >= self.layout.size):
+        count = self._arrays[schema.EXCEPTION_VALUE].shape[0]
+        if len(slots) != count or (count and slots[-1] >= self.layout.size):
             raise self.damaged("its exceptions are not those of its slots")
         return slots
 
-    def _exception(self, place: int) -> Entry:
+    def _exception_entry(self, index: int) -> Entry:
         value, depth = self._arrays[schema.EXCEPTION_VALUE], self._arrays[schema.EXCEPTION_DEPTH]
-        return value.item(0, place), depth.item(0, place)
+        return value.item(0, index), depth.item(0, index)
 
-    def _flipped(self) -> TbgenError:
+    def _damaged_block(self) -> TbgenError:
         return self.damaged("it has flipped bits in a block")
 
-    def _no_values(self, targets: Sequence[Target], moves: Moves) -> tuple[NDArray[np.int64], None]:
+    def _refuse_look_up(self, targets: Sequence[Target], moves: Moves) -> tuple[NDArray[np.int64], None]:
         raise TbgenError(f"{self.path} was opened without the sub-tables that it needs")

@@ -1,6 +1,9 @@
-"""Choosing the side to move of a table that is stored, its order, and the exceptions on the derived side.
+"""The choices of packing: the stored side to move, the order of its positions, and which of them are stored.
 
-The buffers that each thread passes to the kernels of packed tables are made here, too.
+A packed table stores the positions with one side to move, the stored side. Those with the other side to move,
+the derived side, follow from them, except for *exceptions*, whose entries are stored too.
+
+This module also makes the buffers that each thread passes to the kernels of packed tables.
 """
 
 import functools
@@ -24,15 +27,15 @@ from tbgen.packed.kernels.blocks import (
     RowBlock,
 )
 from tbgen.packed.kernels.derive import (
-    Derived,
+    DerivationBuffers,
     PhasePlies,
     Replies,
     clear_flags,
     find_exceptions,
     find_needed,
     find_ranks,
+    find_usable,
     mark_captures,
-    ready_children,
 )
 from tbgen.packed.kernels.rows import MAX_FREE, MAX_MOVES, Rows
 from tbgen.packed.kernels.zeroing import ZeroingBuffers
@@ -48,28 +51,31 @@ from tbgen.retro.workspace import like_men, mirrors_itself
 from tbgen.store.schema import slots_in
 
 _PIECE_VALUES = (0, 9, 5, 3, 3)
-"""Value of a man by kind; a pawn counts 1."""
+"""Value of each kind of king or piece, in pawns."""
 
-_CLEAR_ADVANTAGE = 2
-"""Advantage in pawns from which the positions with the stronger side to move are stored."""
+_MIN_ADVANTAGE_PAWNS = 2
+"""Minimum advantage of the stronger side for which the positions with this side to move are stored."""
 
 
 def stored_side(layout: Layout) -> Side:
     """Return the side to move that is stored: White, the stronger side, unless the ending is balanced.
 
-    If White wins, positions with White to move are fewer and have similar values; in balanced endings this
-    holds for the side with fewer moves (docs/format.md has measurements).
+    The stored side should have few positions with similar values. If White wins, these are the positions with
+    White to move. In balanced endings, they are those of the side with fewer moves (docs/format.md has
+    measurements).
     """
     advantage = layout.white_pawns - layout.black_pawns
     for kind, colour in zip(layout.kinds, layout.colours, strict=True):
         advantage += -_PIECE_VALUES[kind] if colour else _PIECE_VALUES[kind]
-    return WHITE_TO_MOVE if advantage >= _CLEAR_ADVANTAGE else BLACK_TO_MOVE
+    return WHITE_TO_MOVE if advantage >= _MIN_ADVANTAGE_PAWNS else BLACK_TO_MOVE
 
 
 def digit_order(layout: Layout, side: Side) -> list[int]:
-    """Return the free men from the most significant digit of a row's number to the row man.
+    """Return the free men in the order of the digits of a row's number, most significant first, then the row
+    man.
 
-    The men of the side not to move come first, kings before pieces, knights before sliders.
+    :mod:`tbgen.packed.kernels.rows` explains rows.
+    The men of the side not to move come first. Kings precede pieces, and knights precede sliders.
     """
 
     def men(colour: int) -> list[int]:
@@ -81,7 +87,7 @@ def digit_order(layout: Layout, side: Side) -> list[int]:
 
 @functools.cache
 def rows_of(layout: Layout, side: Side) -> Rows:
-    """Return the rows of a table with one side to move, as the kernels see them."""
+    """Return the rows of a table with one side to move, as the kernels read them."""
     order = digit_order(layout, side)
     radix = [10 if man == 0 and not layout.pawns else 64 for man in order[:-1]]
     placements = np.array(layout.placements, np.int64)
@@ -118,11 +124,11 @@ def make_buffers() -> Buffers:
     return Buffers(squares, child, image, moves, replies, steps, above, block)
 
 
-def make_derived() -> Derived:
+def make_derivation() -> DerivationBuffers:
     """Return buffers to derive one word after another."""
     (best, value), plies = np.zeros((2, 64), np.uint8), np.zeros((3, 64), np.uint16)
     values, ranks = np.zeros((2, 192), np.uint8)
-    return Derived(
+    return DerivationBuffers(
         python_of(move_buffer)(MAX_WORD_MOVES),
         best,
         plies[0],
@@ -145,15 +151,16 @@ class _ThreadBuffers(threading.local):
     """Buffers of one thread, made when the thread first uses them."""
 
     def __init__(self) -> None:
-        self.buffers, self.derived, self.zeroing = make_buffers(), make_derived(), make_zeroing_buffers()
+        self.buffers, self.deriving, self.zeroing = make_buffers(), make_derivation(), make_zeroing_buffers()
 
 
 THREAD: Final = _ThreadBuffers()
-"""Buffers of the current thread; no kernel leaves data there for the next one."""
+"""Buffers of the current thread. A kernel never uses data that another kernel has written there."""
 
 
 _SEARCH_ROUNDS: Final = 2
-"""Number of searches for needed positions: if some are restored, other moves may decide an exception."""
+"""Number of searches for positions that must be stored to avoid an exception. The positions that a search
+adds can change which moves decide the remaining exceptions."""
 
 
 @dataclass(frozen=True)
@@ -163,8 +170,8 @@ class Needed:
     side: Side
     """The stored side to move."""
     captures: NDArray[np.uint64]
-    """uint64 (size / 64,): slots of the stored side that need not be stored, because the best capture gives
-    their values and no derived position depends on them."""
+    """uint64 (size / 64,): slots of the stored side that need not be stored. The best capture gives their
+    values, and no derived position depends on them."""
     exceptions: NDArray[np.int64]
     """Slots of the derived side that derivation gets wrong, ascending."""
 
@@ -183,19 +190,20 @@ class NeedFinder:
         self._lock = threading.Lock()
 
     def __call__(self, phase: int, workspace: Workspace, pool: Pool, parts: int, run: Map) -> None:
-        """Process a solved phase; ``run`` may distribute ``parts`` parts of its words over threads.
+        """Process a solved phase. ``run`` may distribute ``parts`` parts of its words over threads.
 
-        :raises OverflowError: if a depth does not fit beside the flag; no material of five men comes near.
+        :raises OverflowError: if a depth does not leave the bit of the flag free. No table of five men has
+            such depths.
         """
         layout, side, derived = self._layout, int(self.side), int(self._derived)
         size, frame = layout.phase_size, workspace.frame
         mirrored, like = mirrors_itself(layout, phase), workspace.like
         edges = list(pairwise(np.linspace(0, frame.words, parts + 1).astype(int).tolist()))
 
-        def do(kernel: Callable[..., object], *arguments: object) -> None:
+        def run_parts(kernel: Callable[..., object], *arguments: object) -> None:
             list(run(lambda part: kernel(*arguments, *part), edges))
 
-        # The counts of quiet moves are not needed after the solution; their memory is.
+        # The ranks overwrite the counts of quiet moves, which are not needed after the solution.
         start, rank = pool.targets.begin[phase].copy(), workspace.phase.quiet
         usable, exits = np.zeros((2, frame.words), np.uint64), workspace.exits
         ply = PhasePlies(frame, workspace.phase, exits, pool.value, pool.depth, start, rank, *usable)
@@ -205,33 +213,33 @@ class NeedFinder:
 
         def expand() -> None:
             slots = ply.phase.canonical, ply.phase.legal[side]
-            do(expand_words, frame, like, mirrored, *slots, pool.value[stored], pool.depth[stored])
+            run_parts(expand_words, frame, like, mirrored, *slots, pool.value[stored], pool.depth[stored])
 
         if resets := ply.phase.score_resets:  # then the results have overwritten the exits
-            do(side_exits, workspace, pool, derived, False, ply.phase.canonical)
+            run_parts(side_exits, workspace, pool, derived, False, ply.phase.canonical)
         if resets or layout.pawns:  # else all zeroing moves are captures
-            do(side_exits, workspace, pool, side, True, ply.phase.canonical)
-        do(find_ranks, ply.phase, ply.rank)
-        do(mark_captures, ply, side)
+            run_parts(side_exits, workspace, pool, side, True, ply.phase.canonical)
+        run_parts(find_ranks, ply.phase, ply.rank)
+        run_parts(mark_captures, ply, side)
         needed = np.zeros(size, np.uint8)
-        wrong = np.full(frame.words, ALL)
-        for number in range(_SEARCH_ROUNDS + 1):
-            if number > 0:
-                do(
+        exceptions = np.full(frame.words, ALL)
+        for search in range(_SEARCH_ROUNDS + 1):
+            if search > 0:
+                run_parts(
                     lambda *part: find_needed(
-                        ply, derived, like, mirrored, wrong, needed, THREAD.derived, *part
+                        ply, derived, like, mirrored, exceptions, needed, THREAD.deriving, *part
                     )
                 )
-                do(clear_flags, ply, side, needed)
+                run_parts(clear_flags, ply, side, needed)
             expand()
-            do(ready_children, ply, side)
-            do(lambda *part: find_exceptions(ply, derived, wrong, THREAD.derived, *part))
+            run_parts(find_usable, ply, side)
+            run_parts(lambda *part: find_exceptions(ply, derived, exceptions, THREAD.deriving, *part))
         words = slice(phase * size // 64, (phase + 1) * size // 64)
         flags = np.packbits(pool.depth[stored] >= CAPTURE_FLAG, bitorder="little").view(np.uint64)
         np.bitwise_and(flags, ply.phase.canonical & ply.phase.legal[side], out=self._captures[words])
         pool.depth[stored] &= CAPTURE_FLAG - 1
         with self._lock:
-            self._exceptions.append(slots_in(wrong) + phase * size)
+            self._exceptions.append(slots_in(exceptions) + phase * size)
 
     def needed(self) -> Needed:
         """Return the positions that must be stored, after all phases."""

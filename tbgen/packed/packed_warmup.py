@@ -1,4 +1,4 @@
-"""Compilation of all kernels for packed tables, as a step of its own."""
+"""Compilation of all kernels for packed tables, as a separate step."""
 
 from collections.abc import Callable
 from typing import Final
@@ -27,13 +27,13 @@ FAMILY: Final = __name__
 _SMALLEST: Final = Material.parse("KNvK")
 _LAYOUT: Final = layout_of(_SMALLEST)
 _ROWS: Final = rows_of(_LAYOUT, SIDES[0])
-_ONE: Final = np.ones(1, np.int64)
+_ONES: Final = np.ones(1, np.int64)
 _CODE: Final = np.zeros(2, np.uint8)
 
 
 def _coding() -> Coding:
     """Return an empty coding with the types that every coding has."""
-    return coding_of(_ROWS, lambda wanted: np.zeros([0 for _ in wanted.shape], wanted.types[-1]))
+    return coding_of(_ROWS, lambda dataset: np.zeros([0 for _ in dataset.shape], dataset.types[-1]))
 
 
 def ensure_compiled(note: Callable[[str], object]) -> None:
@@ -45,38 +45,38 @@ def ensure_compiled(note: Callable[[str], object]) -> None:
     """
     with compiling(FAMILY, "of packed tables", "about twenty seconds more", note) as needed:
         if needed:
-            compile_side_by_side(compile_finding, compile_encoding)
+            compile_side_by_side(compile_need_finder, compile_encoding)
 
 
-def compile_asking() -> None:
+def compile_look_up() -> None:
     """Compile the kernels that look up positions in packed tables."""
     compile_side_by_side(compile_questions, compile_answers)
 
 
 def compile_questions() -> None:
-    """Compile the kernels that ask questions and that derive values from the answers."""
-    batch, buffers = empty_batch(_ONE), make_buffers()
+    """Compile the kernels that ask questions and that find values from the answers."""
+    batch, buffers = empty_batch(_ONES), make_buffers()
     compile_for(ask, _ROWS, batch, buffers, 0, 1)
     compile_for(follow, _coding(), batch, False, buffers)
 
 
 def compile_answers() -> None:
     """Compile the kernels that answer questions, find ranks and find exits."""
-    buffers, to, moves = make_buffers(), destinations_of(_LAYOUT), np.zeros((1, COLUMNS), np.int64)
-    compile_for(answer, _coding(), empty_batch(_ONE), _ONE, buffers, 0, 1)
-    compile_for(find_ranks, _ROWS, 0, _ONE, buffers.squares, buffers.moves, _ONE)
-    compile_for(list_zeroing, to, 0, _ONE, False, make_zeroing_buffers(), moves)
-    compile_for(keep_best, to, 0, moves, moves, moves)
+    buffers, destinations, moves = make_buffers(), destinations_of(_LAYOUT), np.zeros((1, COLUMNS), np.int64)
+    compile_for(answer, _coding(), empty_batch(_ONES), _ONES, buffers, 0, 1)
+    compile_for(find_ranks, _ROWS, 0, _ONES, buffers.squares, buffers.moves, _ONES)
+    compile_for(list_zeroing, destinations, 0, _ONES, False, make_zeroing_buffers(), moves)
+    compile_for(keep_best, destinations, 0, moves, moves, moves)
 
 
-def compile_finding() -> None:
+def compile_need_finder() -> None:
     """Compile the kernels that find the positions to store, by solving a small table."""
     kings = Material.parse("KvK")
-    rest = solve(kings, {}, Variant.R_MOBILITY, accrued=AccruedForm.NOTHING)
+    kings_table = solve(kings, {}, Variant.R_MOBILITY, accrued=AccruedForm.NOTHING)
     finder = NeedFinder(_LAYOUT)
     solve(
         _SMALLEST,
-        {kings: ArraySource(rest.value, rest.depth)},
+        {kings: ArraySource(kings_table.value, kings_table.depth)},
         Variant.R_MOBILITY,
         accrued=AccruedForm.FUNCTIONS,
         side=finder.side,

@@ -1,8 +1,9 @@
 """Sub-tables for the solver: small ones are kept in memory, large ones are read from their files.
 
-A packed sub-table is read from a plain copy beside it. The copy is made by the build of the sub-table, if
-other tables of the same build need it, or else by unpacking. A large table without pawns and without a copy
-is decoded directly, because the solver reads it only once, and mostly with one side to move.
+A packed sub-table is read from a plain copy beside it. The build of the sub-table makes this copy if other
+tables of the same build need it. Otherwise the sub-table is unpacked to a copy. A large table without pawns
+is an exception: if it has no copy, it is decoded directly, because the solver reads it only once, and mostly
+with one side to move.
 """
 
 import logging
@@ -33,14 +34,14 @@ from tbgen.store.table_file import TableFile
 FAMILY: Final = __name__
 """Name in the cache of the kernels for unpacking."""
 
-_MAX_SMALL_PHASE: Final = 64**3
-"""Most slots of a small phase, which takes little memory."""
+_MAX_SMALL_PHASE_SLOTS: Final = 64**3
+"""Maximum number of slots of a small phase, which needs little memory to decode."""
 
 _logger = logging.getLogger(__name__)
 
 
 class PackedSource:
-    """A packed table as a source, which decodes the positions at every read.
+    """A packed table as a source; every read decodes the positions again.
 
     :param sources: returns the successors' tables that decoding needs
         (:func:`tbgen.packed.unpack.unpack_side`).
@@ -48,9 +49,9 @@ class PackedSource:
     """
 
     _large_decoding: Final = Lock()
-    """Lock for decoding large phases, one at a time because they take much memory."""
+    """Lock for decoding large phases. They are decoded one at a time, because each needs much memory."""
     _small_decoding: Final = BoundedSemaphore(2)
-    """Semaphore for decoding small phases, at most two at a time."""
+    """Semaphore for decoding small phases. At most two are decoded at a time."""
 
     def __init__(
         self, file: PackedFile, sources: Callable[[], Mapping[Material, Source]], threads: int
@@ -63,30 +64,30 @@ class PackedSource:
 
         :raises DamagedTableError: if a block does not decode.
         """
-        large = self._file.layout.phase_size > _MAX_SMALL_PHASE
+        large = self._file.layout.phase_size > _MAX_SMALL_PHASE_SLOTS
         sources = self._sources()  # this may decode other tables, so the lock must not be held yet
         with self._large_decoding if large else self._small_decoding, _compiling():
             unpack_side(self._file, sources, phase, side, value, depth, threads=self._threads)
 
 
 class Sources:
-    """The tables of a directory for one variant as sources; a context manager, which closes the files.
+    """The tables of a directory for one variant as sources.
 
-    It is thread-safe.
+    The object is thread-safe. As a context manager, it closes the files on exit.
 
     :param others: directories of the tables that ``directory`` lacks. Copies are made in ``directory``.
     """
 
     _unpacking: Final = Lock()
-    """Lock for unpacking tables with pawns, one at a time because this takes much memory. Threads that work
-    for the owner may read and unpack tables without pawns, which do not need the lock."""
+    """Lock for unpacking tables with pawns. They are unpacked one at a time, because this needs much memory.
+    Tables without pawns do not need the lock, so threads that work for its owner may read and unpack them."""
 
     def __init__(
         self, directory: Path, variant: Variant, threads: int = 2, others: Sequence[Path] = ()
     ) -> None:
         self._directories, self._variant, self._threads = (directory, *others), variant, threads
         self.copies = PlainCopies(directory, variant)
-        self._kept = Recent[ArraySource](KEPT, lambda source: source.nbytes)
+        self._small_tables = Recent[ArraySource](KEPT, lambda source: source.nbytes)
         self._files: dict[Material, TableFile | PackedSource] = {}
         self._lock = Lock()
         self._opening: defaultdict[Material, Lock] = defaultdict(Lock)
@@ -110,21 +111,21 @@ class Sources:
         # Opening a packed table may take long and may open its sub-tables in other threads, so only threads
         # that need the same table wait here.
         with opening:
-            opened = self._kept.get(material) or self._files.get(material)
-            if opened is not None:
-                return opened
+            source = self._small_tables.get(material) or self._files.get(material)
+            if source is not None:
+                return source
             file = self._open(material)
             if isinstance(file, TableFile) and fresh_bytes(file.info.size) <= SMALL:
                 with file:
-                    source = ArraySource(*file.read_fresh())
-                self._kept.put(material, source)
-                return source
+                    small_table = ArraySource(*file.read_fresh())
+                self._small_tables.put(material, small_table)
+                return small_table
             self._files[material] = file
             return file
 
-    def around(self, material: Material) -> dict[Material, Source]:
+    def sub_tables_of(self, material: Material) -> dict[Material, Source]:
         """Return the tables of all successors of a material."""
-        return {after: self.get(after) for after in sorted(material.successors())}
+        return {successor: self.get(successor) for successor in sorted(material.successors())}
 
     def open(self, material: Material) -> TableFile:
         """Return a plain table, or the plain copy of a packed one.
@@ -138,7 +139,7 @@ class Sources:
     def put(self, table: Table) -> None:
         """Keep a table that has just been built, if it is small."""
         if fresh_bytes(table.layout.size) <= SMALL:
-            self._kept.put(table.material, ArraySource(table.value, table.depth))
+            self._small_tables.put(table.material, ArraySource(table.value, table.depth))
 
     def unpack(self, material: Material, progress: Progress = silent) -> Table:
         """Return the content of a packed table without its functions.
@@ -155,34 +156,35 @@ class Sources:
         if not material.pawns and fresh_bytes(table.info.size) > SMALL:
             copy = self.copies.open(material, table.info)
             if copy is None:
-                return PackedSource(table, lambda: self.around(material), self._threads)
+                return PackedSource(table, lambda: self.sub_tables_of(material), self._threads)
             table.close()
             return copy
         return self._copy(table)
 
     def _copy(self, table: PackedFile) -> TableFile:
-        """Return the plain copy of a packed table, which is made if it is missing; close the packed one."""
+        """Return the plain copy of a packed table, after making it if it is missing. Close the packed
+        table."""
         material = table.layout.material
         with table:
             copy = self.copies.open(material, table.info)
             if copy is None:
-                self.copies.keep(self._unpack(table, silent), table.info, self._threads)
+                self.copies.write(self._unpack(table, silent), table.info, self._threads)
                 copy = TableFile(self.copies.path(material), material=material)
         return copy
 
     def _unpack(self, table: PackedFile, progress: Progress) -> Table:
         material = table.layout.material
-        around = self.around(material)
+        sub_tables = self.sub_tables_of(material)
         one_at_a_time = self._unpacking if material.pawns else nullcontext()
         with one_at_a_time, _compiling():
-            return unpack(table, around, functions=False, threads=self._threads, progress=progress)
+            return unpack(table, sub_tables, functions=False, threads=self._threads, progress=progress)
 
     def _path(self, material: Material) -> Path:
         return find_table(self._directories, material.name, self._variant)
 
 
 def open_plain(directory: Path, material: Material, variant: Variant, threads: int = 2) -> TableFile:
-    """Return an open table in plain form; a packed table is unpacked to a plain copy, which takes time.
+    """Return an open table in plain form. A packed table is unpacked to a plain copy, which takes time.
 
     :raises MissingTableError: if the table, or a sub-table that unpacking needs, has not been built.
     :raises DamagedTableError: if its file cannot be used.
@@ -197,5 +199,5 @@ def open_plain(directory: Path, material: Material, variant: Variant, threads: i
 
 
 def _compiling() -> AbstractContextManager[bool]:
-    """Return the context to compile the kernels for unpacking in; it warns if they are not in the cache."""
+    """Return the context for compiling the kernels that unpack. It warns if they are not in the cache."""
     return compiling(FAMILY, "that unpack tables", "about half a minute", _logger.warning)

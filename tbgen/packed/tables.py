@@ -39,9 +39,9 @@ def ensure_compiled(note: Callable[[str], object] = _logger.warning) -> None:
 
     with compiling(FAMILY, "that probe packed tables", "about ten seconds", note) as needed:
         if needed:
-            from tbgen.packed.packed_warmup import compile_asking
+            from tbgen.packed.packed_warmup import compile_look_up
 
-            compile_asking()
+            compile_look_up()
 
 
 AnyTable: TypeAlias = "TableFile | PackedFile"
@@ -54,11 +54,11 @@ def open_table(
     """Return an open table.
 
     :param cache: the cache of decoded chunks.
-    :param fresh: looks up the fresh values after zeroing moves; needed to look up positions.
+    :param fresh: looks up the fresh values after zeroing moves, which look-ups in a packed table need.
 
     Raises as :class:`StoredFile` does.
     """
-    if not _holds_packed(path):
+    if not _is_packed(path):
         return TableFile(path, material=material, cache=cache)
     from tbgen.packed.file import PackedFile
 
@@ -67,7 +67,7 @@ def open_table(
     return PackedFile(path, material=material, cache=cache, fresh=fresh)
 
 
-def _holds_packed(path: Path) -> bool:
+def _is_packed(path: Path) -> bool:
     """Return whether a file is marked as a packed table; False if it cannot be read."""
     with suppress(OSError, RuntimeError, KeyError, ValueError, TypeError):
         if path.is_file():  # opening a pipe would wait for a writer
@@ -77,12 +77,12 @@ def _holds_packed(path: Path) -> bool:
 
 
 def read_whole(
-    file: AnyTable, around: Callable[[], Mapping[Material, Source]], threads: int, progress: Progress
+    file: AnyTable, sub_tables: Callable[[], Mapping[Material, Source]], threads: int, progress: Progress
 ) -> Table:
-    """Return a whole table after checking its bytes; a packed one is also checked against its digest.
+    """Read an entire table into memory, after checking its bytes. A packed table must also match its digest.
 
-    :param around: returns the sub-tables of the table's successors, which a packed table needs.
-    :param progress: receives the progress of the unpacking.
+    :param sub_tables: returns the tables of all successors. Only a packed table needs them.
+    :param progress: receives the progress of unpacking.
     :raises TbgenError: if the table cannot be read or fails a check.
     """
     file.check(threads)
@@ -91,10 +91,10 @@ def read_whole(
     from tbgen.packed.encode import manifest_of_content
     from tbgen.packed.unpack import unpack
 
-    table = unpack(file, around(), threads=threads, progress=progress)
-    found = manifest_of_content(table, threads)
-    if found.text != file.manifest.text:
-        raise file.damaged(f"its {found.difference(file.manifest)} does not match its digest")
+    table = unpack(file, sub_tables(), threads=threads, progress=progress)
+    manifest = manifest_of_content(table, threads)
+    if manifest.text != file.manifest.text:
+        raise file.damaged(f"its {manifest.difference(file.manifest)} does not match its digest")
     if not np.array_equal(file.data(COUNT), table.counts):
         raise file.damaged("its numbers of values are not those of its positions")
     return table

@@ -1,4 +1,4 @@
-"""Unpacking of packed tables: the whole content of a table, or one phase with one side to move."""
+"""Unpacking of packed tables: an entire table, or one phase with one side to move."""
 
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +24,7 @@ from tbgen.index.zeroing import (
 from tbgen.packed.encode import parts_of
 from tbgen.packed.file import PackedFile
 from tbgen.packed.kernels.blocks import CAPTURE_FLAG, Content
-from tbgen.packed.kernels.derive import PhasePlies, derive_all, explain, find_ranks, ready_children
+from tbgen.packed.kernels.derive import PhasePlies, derive_all, fill_stored, find_ranks, find_usable
 from tbgen.packed.kernels.encode import decode_blocks
 from tbgen.packed.pack import THREAD
 from tbgen.progress import Progress, silent
@@ -43,7 +43,7 @@ from tbgen.retro.workspace import (
     place_pawns,
 )
 
-_PARTS: Final = 4
+_PARTS_PER_THREAD: Final = 4
 """Number of parts of a phase per thread."""
 
 
@@ -57,31 +57,31 @@ def unpack(
 ) -> Table:
     """Return the content of a packed table: fresh values and depths of both sides, and its functions.
 
-    :param sources: every successor's table.
-    :param functions: whether to decode the functions too, which take four bytes per slot.
+    :param sources: the tables of all successors.
+    :param functions: whether to decode the functions, too. They need four bytes of memory per slot.
     :raises DamagedTableError: if a block does not decode.
     """
-    layout, none = file.layout, np.zeros(0, np.uint8)
+    layout, empty = file.layout, np.zeros(0, np.uint8)
     phases = range(len(layout.placements))
-    no_runs = np.zeros((2, 2, 0), np.uint64), none, none, np.zeros(0, np.uint16)
-    number = np.zeros(layout.size if functions and file.info.stores_accrued else 0, np.uint32)
-    with _Unpacker(file, sources, threads, number) as unpacker:
+    no_runs = np.zeros((2, 2, 0), np.uint64), empty, empty, np.zeros(0, np.uint16)
+    function_numbers = np.zeros(layout.size if functions and file.info.stores_accrued else 0, np.uint32)
+    with _Unpacker(file, sources, threads, function_numbers) as unpacker:
         unpacker.read_en_passant(phases)
         for group in phase_groups(layout):
-            # This memory is used for phases of later groups; until then it has the targets of promotions.
+            # The targets of promotions are in memory that phases of later groups will overwrite.
             unpacker.prepare(group)
             unpacker.decode(group)
             for phase in group:
-                unpacker.explain(phase)
+                unpacker.fill_stored(phase)
                 unpacker.derive()
                 unpacker.clear_flags()
                 unpacker.expand(unpacker.derived)
                 progress("unpacking", phase + 1, len(phases))
         for phase in phases:
-            unpacker.blank(phase)
+            unpacker.clear_other_slots(phase)
         value, depth = unpacker.finish()
     table = Table(layout.material, file.info.variant, value, depth, *no_runs, *file.en_passant_arrays())
-    table.functions = file.functions(number) if len(number) else None
+    table.functions = file.functions(function_numbers) if len(function_numbers) else None
     return table
 
 
@@ -99,23 +99,23 @@ def unpack_side(
 
     They are written to ``value`` and ``depth``, shape (phase size,), at the canonical slots of positions.
 
-    :param sources: the tables that captures lead to, and those that :func:`promotions` names.
+    :param sources: the tables that captures lead to, and the tables of :func:`promotions`.
     :raises DamagedTableError: if a block does not decode.
     """
-    steps: set[int] = set() if side == file.side else reached_by_pawn_steps(file.layout, phase)
-    captures = reached_by_captures(file.layout, {phase, *steps})
+    phases_after_steps: set[int] = set() if side == file.side else reached_by_pawn_steps(file.layout, phase)
+    captures = reached_by_captures(file.layout, {phase, *phases_after_steps})
     with _Unpacker(file, sources, threads, np.zeros(0, np.uint32), captures) as unpacker:
         if side == file.side:
-            unpacker.complete(phase)
+            unpacker.decode_and_fill(phase)
         else:
-            unpacker.read_en_passant(steps)
-            for reached in steps:
-                unpacker.complete(reached)
+            unpacker.read_en_passant(phases_after_steps)
+            for reached in phases_after_steps:
+                unpacker.decode_and_fill(reached)
                 unpacker.expand(file.side)
             if promotions(file, phase, side):
                 unpacker.prepare([phase])
             unpacker.decode([phase])
-            unpacker.explain(phase)
+            unpacker.fill_stored(phase)
             unpacker.derive()
         part = slice(phase * len(value), (phase + 1) * len(value))
         value[:], depth[:] = unpacker.value[side, part], unpacker.depth[side, part]
@@ -124,7 +124,7 @@ def unpack_side(
 def promotions(file: PackedFile, phase: int, side: Side) -> set[Material]:
     """Return the materials with the same number of men whose tables :func:`unpack_side` needs.
 
-    They are those that promotions of the derived side lead to.
+    Promotions of the derived side lead to these tables.
     """
     layout = file.layout
     white, placement = layout.white_pawns, layout.placements[phase]
@@ -135,14 +135,15 @@ def promotions(file: PackedFile, phase: int, side: Side) -> set[Material]:
 
 
 class _Unpacker:
-    """Decodes and derives the phases of a packed table, one at a time; a context manager, which ends its
-    threads.
+    """Decodes and derives the phases of a packed table, one at a time.
 
-    The values and depths of the table itself are at the beginning of the pool, White to move first.
+    As a context manager, it ends its threads on exit. The values and depths of the table itself are at the
+    beginning of the pool (docs/glossary.md), White to move first.
 
     :param sources: the tables that zeroing moves from the unpacked phases lead to.
-    :param number: receives the functions of the slots of the stored side, unless it is empty.
-    :param only: the blocks with fewer men that captures from the unpacked phases lead to; None for all.
+    :param number: receives the number of the function of each slot of the stored side, unless it is empty.
+    :param only: the blocks of tables with fewer men that captures from the unpacked phases lead to; None for
+        all blocks.
     """
 
     def __init__(
@@ -150,23 +151,23 @@ class _Unpacker:
         file: PackedFile,
         sources: Mapping[Material, Source],
         threads: int,
-        number: NDArray[np.uint32],
+        function_numbers: NDArray[np.uint32],
         only: Collection[Block] | None = None,
     ) -> None:
-        layout, self._file, self._number = file.layout, file, number
+        layout, self._file, self._function_numbers = file.layout, file, function_numbers
         self._layout, self._side, self.derived = layout, file.side, SIDES[1 - file.side]
         self._loader = PoolLoader(layout, sources, only=only)
         self._threads = ThreadPoolExecutor(threads)
         frame, exits = frame_of(layout), exit_buffers(2 * layout.phase_size)
         phase, pool = make_phase(frame.words, True), self._loader.pool
         # Unpacking makes no sweeps, so the buffers of the attackers are empty.
-        nothing = replace(frame, words=0), make_phase(0, False)
-        white, black = (make_attacker(side, *nothing, 1) for side in SIDES)
+        no_words = replace(frame, words=0), make_phase(0, False)
+        white, black = (make_attacker(side, *no_words, 1) for side in SIDES)
         self._workspace = Workspace(frame, phase, (white, black), exits, like_men(layout))
         start, rank = np.zeros(2, np.int64), np.zeros((2, layout.phase_size), np.uint8)
-        known = np.zeros((2, frame.words), np.uint64)
-        self._ply = PhasePlies(frame, phase, exits, pool.value, pool.depth, start, rank, *known)
-        self._edges = np.linspace(0, frame.words, _PARTS * threads + 1).astype(int).tolist()
+        usable = np.zeros((2, frame.words), np.uint64)
+        self._ply = PhasePlies(frame, phase, exits, pool.value, pool.depth, start, rank, *usable)
+        self._word_edges = np.linspace(0, frame.words, _PARTS_PER_THREAD * threads + 1).astype(int).tolist()
         self._mirrored = False
 
     def __enter__(self) -> Self:
@@ -195,12 +196,12 @@ class _Unpacker:
         self._loader.recall_en_passant(self._file, phases)
 
     def prepare(self, phases: list[int]) -> None:
-        """Read the targets of zeroing moves from phases with the same number of remaining pawn steps."""
+        """Read the targets of zeroing moves from phases that have the same number of remaining pawn steps."""
         self._loader.prepare(phases, self._threads.map)
 
     def decode(self, group: Sequence[int]) -> None:
-        """Decode the stored side of neighbouring phases; depths of CAPTURE symbols get CAPTURE_FLAG."""
-        content = Content(self.value[self._side], self.depth[self._side], self._number)
+        """Decode the stored side of neighbouring phases. Depths of CAPTURE symbols get CAPTURE_FLAG."""
+        content = Content(self.value[self._side], self.depth[self._side], self._function_numbers)
         size = self._layout.phase_size
         slots = slice(group[0] * size, (group[-1] + 1) * size)
         content.value[slots], content.depth[slots] = NONE, 0
@@ -211,9 +212,12 @@ class _Unpacker:
         )
         self._check(all(good))
 
-    def explain(self, phase: int) -> None:
-        """Enter a phase whose stored side is decoded: count its moves, find its exits, and complete the
-        canonical slots of that side. Flags remain set."""
+    def fill_stored(self, phase: int) -> None:
+        """Enter a phase whose stored side is decoded, and fill in the entries that its blocks do not store.
+
+        This counts the moves and finds the exits of both sides. Only canonical slots are filled in, and flags
+        remain set.
+        """
         self._enter(phase)
         ply, pool = self._ply, self._loader.pool
         ply.phase.slices[:] = 0
@@ -222,21 +226,21 @@ class _Unpacker:
         if self._layout.pawns:  # the stored side needs only its captures
             among = ply.phase.canonical
             self._run(side_exits, self._workspace, pool, int(self._side), True, among)
-        self._check(all(self._run(explain, ply, int(self._side))))
+        self._check(all(self._run(fill_stored, ply, int(self._side))))
 
-    def complete(self, phase: int) -> None:
-        """Decode and complete the canonical slots of the stored side of a phase, for which promotions are not
-        needed."""
+    def decode_and_fill(self, phase: int) -> None:
+        """Decode and fill in the canonical slots of the stored side of a phase, which does not need
+        promotions."""
         self.decode([phase])
-        self.explain(phase)
+        self.fill_stored(phase)
         self.clear_flags()
 
     def derive(self) -> None:
         """Derive the canonical slots of the derived side of the phase."""
         ply, derived = self._ply, self.derived
         self.expand(self._side)
-        self._run(ready_children, ply, int(self._side))
-        self._run(lambda *part: derive_all(ply, int(derived), THREAD.derived, *part))
+        self._run(find_usable, ply, int(self._side))
+        self._run(lambda *part: derive_all(ply, int(derived), THREAD.deriving, *part))
         slots, values, depths = self._exceptions
         first = int(ply.start[0])
         begin, end = np.searchsorted(slots, (first, first + self._layout.phase_size))
@@ -253,20 +257,23 @@ class _Unpacker:
         slots = ply.phase.canonical, ply.phase.legal[side]
         self._run(expand_words, ply.frame, like, self._mirrored, *slots, ply.value[part], ply.depth[part])
 
-    def blank(self, phase: int) -> None:
+    def clear_other_slots(self, phase: int) -> None:
         """Clear the slots of a phase that are not canonical slots of positions."""
         self._enter(phase)
         ply, like = self._ply, self._workspace.like
         self._run(canonical_words, ply.frame, like, self._mirrored, ply.phase.canonical)
         for side in SIDES:
-            there = (ply.phase.legal[side] & ply.phase.canonical).view(np.uint8)
-            empty = ~np.unpackbits(there, bitorder="little").view(np.bool_)
-            ply.value[self._part(side)][empty] = NONE
-            ply.depth[self._part(side)][empty] = 0
+            occupied = (ply.phase.legal[side] & ply.phase.canonical).view(np.uint8)
+            is_empty = ~np.unpackbits(occupied, bitorder="little").view(np.bool_)
+            ply.value[self._part(side)][is_empty] = NONE
+            ply.depth[self._part(side)][is_empty] = 0
 
     def finish(self) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
         """Return the values and depths of the table itself, shape (2, size) each, and release the rest of the
-        pool; no phase can be entered afterwards."""
+        pool.
+
+        Afterwards no phase can be entered.
+        """
         value, depth = self._ply.value, self._ply.depth
         for array in (value, depth):
             array.resize(2 * self._layout.size, refcheck=False)
@@ -274,19 +281,20 @@ class _Unpacker:
 
     def _enter(self, phase: int) -> None:
         """Place the pawns of a phase, and find its legal positions."""
-        layout, ply, at = self._layout, self._ply, phase * self._layout.phase_size
+        layout, ply, first = self._layout, self._ply, phase * self._layout.phase_size
         place_pawns(ply.frame, layout, phase)
         self._mirrored = mirrors_itself(layout, phase)
-        ply.start[:] = at, layout.size + at
+        ply.start[:] = first, layout.size + first
         self._run(legal_words, ply.frame, ply.phase.legal)
 
     def _part(self, side: Side) -> slice:
         """Return the slots of the phase with one side to move."""
         return slice(int(self._ply.start[side]), int(self._ply.start[side]) + self._layout.phase_size)
 
-    def _run(self, kernel: Callable[..., Any], *given: Any) -> list[Any]:
-        """Call a kernel for all parts of the words and wait; its last two arguments are start and stop."""
-        return list(self._threads.map(lambda part: kernel(*given, *part), pairwise(self._edges)))
+    def _run(self, kernel: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """Call a kernel for all parts of the words and wait. Its last two arguments are the start and stop of
+        a part."""
+        return list(self._threads.map(lambda part: kernel(*arguments, *part), pairwise(self._word_edges)))
 
     def _check(self, good: bool) -> None:
         if not good:

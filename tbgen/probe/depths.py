@@ -12,7 +12,7 @@ from tbgen.board.material import Material
 from tbgen.board.score import NONE, GScore, Signed, code_of, of_code
 from tbgen.errors import DamagedTableError, MissingLayerError, TbgenError, result_or_error
 from tbgen.index.layout import Layout, Side, Slot, layout_of
-from tbgen.packed.copies import PlainCopies, passing_copies, to_unpack
+from tbgen.packed.copies import PlainCopies, tables_to_unpack, temporary_copies
 from tbgen.probe.moves import DepthSearch
 from tbgen.probe.states import Goal, State
 from tbgen.probe.values import Values
@@ -96,7 +96,7 @@ class Layers:
         path, layout = key[0], table.layout
         self._announce(path, table, accrued, layout, phase)
         threads = processors()
-        self._temporary_files.enter_context(passing_copies(table.path.parent))
+        self._temporary_files.enter_context(temporary_copies(table.path.parent))
         with ExitStack() as stack:
             successors = {}
             for successor in layout.material.successors():
@@ -123,7 +123,7 @@ class Layers:
         from tbgen.costs import layer_memory, memory_of, seconds_of
 
         material = layout.material
-        packed = to_unpack({material, *material.successors()}, self._has_plain_form)
+        packed = tables_to_unpack({material, *material.successors()}, self._has_plain_form)
         unpacked = [layout_of(each).size for each in packed]
         needed = max([layer_memory(layout, phase), *(memory_of("unpacking", size) for size in unpacked)])
         seconds = seconds_of("layer", layout.phase_size) + seconds_of("unpacking", sum(unpacked))

@@ -296,10 +296,10 @@ class Values:
         table = self.table(material)
         if isinstance(table, TableFile):
             return table
-        from tbgen.packed.copies import passing_copies
+        from tbgen.packed.copies import temporary_copies
         from tbgen.packed.sources import open_plain
 
-        self._copies.enter_context(passing_copies(table.path.parent))
+        self._copies.enter_context(temporary_copies(table.path.parent))
         return open_plain(table.path.parent, material, self.variant)
 
     def path_of(self, material: Material) -> Path:

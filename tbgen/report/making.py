@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
-from tbgen.packed.copies import passing_copies
+from tbgen.packed.copies import temporary_copies
 from tbgen.probe.tablebase import Tablebase
 from tbgen.progress import Reporter, SilentReporter, TimedProgress
 from tbgen.report.data import SavedData, overall_documents
@@ -302,7 +302,7 @@ def save_report(
     plan = replace(full_plan, tasks=remaining, compared=again)
     clock = TimedProgress(reporter or SilentReporter(), plan.seconds, full_plan.materials)
     count = len(remaining)
-    with passing_copies(plan.places[0]):
+    with temporary_copies(plan.places[0]):
         for material in plan.materials:
             tables, difference = read_material(plan, material, clock, depths=depths, threads=threads)
             # In this order a saved table always has its difference saved too, even if the next step fails.
@@ -343,7 +343,7 @@ def _make(
     tables, differences = list[TableReport](), list[Difference]()
     if site is not None:
         site.write_style()
-    with passing_copies(plan.places[0]):
+    with temporary_copies(plan.places[0]):
         for material in plan.materials:
             found, difference = read_material(plan, material, clock, depths=depths, threads=threads)
             if site is not None:

@@ -95,7 +95,7 @@ class TableSource:
 
         assert self._sources is not None
         ensure_compiled(_logger.warning)
-        return EveryLayer(self.table, self._sources.around(self.table.material), threads=threads)
+        return EveryLayer(self.table, self._sources.sub_tables_of(self.table.material), threads=threads)
 
 
 @contextmanager

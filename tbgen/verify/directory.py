@@ -18,7 +18,7 @@ from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.index.layout import layout_of
 from tbgen.index.table import AccruedForm, Table, fresh_bytes
-from tbgen.packed.copies import PlainCopies, passing_copies
+from tbgen.packed.copies import PlainCopies, temporary_copies
 from tbgen.packed.tables import AnyTable, read_whole
 from tbgen.progress import Reporter, TimedProgress
 from tbgen.store.cache import Recent
@@ -95,7 +95,7 @@ class ProvedTables:
             file = self.tables.table(material)
             if file.info.packed:
                 with suppress(TbgenError):  # without a copy, the table is unpacked again
-                    _copies(file).keep(table, file.info, self.threads)
+                    _copies(file).write(table, file.info, self.threads)
 
     def _fresh(self, material: Material) -> Fresh:
         """Return the fresh values and depths of a proved table."""
@@ -212,7 +212,7 @@ def verify(
     prove = partial(
         verify_table, sample=sample, seed=seed, threads=threads, limit=limit, progress=timed.progress
     )
-    with passing_copies(directory):
+    with temporary_copies(directory):
         proved = ProvedTables(tables, order, threads, timed)
         for task in plan.tasks:
             material = task.material

@@ -16,7 +16,7 @@ from tbgen.costs import BASE_MEMORY, Cost, copy_size, layers_memory, memory_of, 
 from tbgen.errors import TbgenError
 from tbgen.index.layout import layout_of
 from tbgen.index.table import BYTES_PER_SLOT, fresh_bytes
-from tbgen.packed.copies import PlainCopies, to_unpack
+from tbgen.packed.copies import PlainCopies, tables_to_unpack
 from tbgen.store.format import TableInfo, table_path
 from tbgen.store.table_file import StoredFile
 from tbgen.system.files import write_file
@@ -212,7 +212,7 @@ def plan_proofs(
         if info is None or (done is not None and not info.packed):
             tasks.append(ProofTask(material, done))
             continue
-        unpacked = to_unpack(material.successors(), available.__contains__)
+        unpacked = tables_to_unpack(material.successors(), available.__contains__)
         unpacked += [material] if info.packed else []
         steps = {unpacking(each): seconds_of("unpacking", layout_of(each).size, threads) for each in unpacked}
         memory = [_memory_to_unpack(each, material) for each in unpacked]

@@ -110,7 +110,7 @@ def test_phases_from_which_promotions_lead_to_packed_tables(
 ) -> None:
     """These may also count as large, and are then decoded one at a time."""
     monkeypatch.setattr(solver_tables, "MAX_PROBED_SLOTS", 64**2)
-    monkeypatch.setattr("tbgen.packed.sources._MAX_SMALL_PHASE", 64**2)
+    monkeypatch.setattr("tbgen.packed.sources._MAX_SMALL_PHASE_SLOTS", 64**2)
     for each in (name, *(name.replace("P", piece, 1) for piece in "QRBN")):
         shutil.copy(packed(each), own)
     for path in tables.glob("K[QRBN]vK[QRBN].r.h5"):

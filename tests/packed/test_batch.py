@@ -140,8 +140,8 @@ def test_nothing_is_decoded_by_itself_or_twice(
 
 def test_any_number_of_threads(tables: Path, packed: PackedTables, monkeypatch: pytest.MonkeyPatch) -> None:
     """Answers do not depend on the number of threads and the sizes of parts and batches."""
-    monkeypatch.setattr(batch, "_ASK_POSITIONS", 7)
-    monkeypatch.setattr(batch, "_MAX_BATCH", 150)
+    monkeypatch.setattr(batch, "_TASK_POSITIONS", 7)
+    monkeypatch.setattr(batch, "_MAX_BATCH_POSITIONS", 150)
     seen = count_single(monkeypatch)
     asked = states(("KBvKN", "KPvK"), 200, seed=1)
     directories = packed("KPvK").parent, packed("KBvKN").parent

@@ -11,7 +11,7 @@ from tbgen import open_tablebase
 from tbgen.board.material import Material, closure
 from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
-from tbgen.packed.copies import COPIES, passing_copies
+from tbgen.packed.copies import COPIES, temporary_copies
 from tbgen.packed.sources import open_plain
 from tbgen.store.format import table_path
 from tests.support.packed_tables import PackedTables
@@ -43,7 +43,7 @@ def test_copies_that_others_made_stay(directory: Path) -> None:
     before, meanwhile = (directory / COPIES / f"{name}.r.h5" for name in ("KQvK", "KRvK"))
     before.parent.mkdir()
     before.touch()
-    with passing_copies(directory), open_plain(directory, KNVK, R) as file:
+    with temporary_copies(directory), open_plain(directory, KNVK, R) as file:
         meanwhile.touch()
         assert not file.info.packed
         assert file.path.exists()

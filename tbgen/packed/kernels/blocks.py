@@ -1,9 +1,9 @@
-"""Blocks: sixteen rows of a packed table, coded together by rANS, and decoded only as far as needed.
+"""Blocks of sixteen rows of a packed table. Each block is coded by rANS, and decoded only as far as needed.
 
-Each position of the stored side has a *value symbol*: SELF, CAPTURE, or the symbol of an explicit value. An
-explicit value is followed by half its depth; whether the depth is odd follows from the side to move and the
-holder of the value. The context of a symbol includes the symbols of two *neighbours*: the previous position
-in the row (left), and the previous position in the same column (up).
+Each position of the stored side has a *value symbol*: SELF, CAPTURE, or the symbol of an explicit value. Half
+the depth follows the symbol of an explicit value. Whether the depth is odd follows from the side to move and
+the holder of the value. The context of a symbol includes the symbols of two *neighbours*: the previous
+position in the row (left), and the previous position in the same column (up).
 
 The entropy coder is rANS with static frequencies and bytes as units (asymmetric numeral systems, Jarek Duda,
 arXiv:1311.2540). The frequencies of a context sum up to ``TOTAL``; the state is between ``LOW`` and
@@ -29,99 +29,105 @@ TOTAL_BITS = 12
 TOTAL = 1 << TOTAL_BITS
 LOW = 1 << 16
 STATE_BYTES = 3
-WIDE = 16
+"""Number of bytes of a state."""
+SEARCH_WIDTH = 16
 """Number of shares that are searched at once."""
 
 RECIPROCAL_BITS = 36
 RECIPROCAL = np.array([0, *(-(-(1 << RECIPROCAL_BITS) // share) for share in range(1, TOTAL + 1))], np.int64)
-"""int64 (TOTAL + 1,): 2**36 / share, rounded up, by share. A state, which has 24 bits, times this number,
-shifted right by 36 bits, is the state divided by the share, rounded down: the error by rounding is too small
-to reach the next integer."""
+"""int64 (TOTAL + 1,): 2**36 / share, rounded up, by share.
+
+A state has 24 bits. The state times this number, shifted right by 36 bits, is the state divided by the share,
+rounded down. The rounding error of the reciprocal is too small to change the result."""
 
 Frequencies = NDArray[np.uint16]
 
 
 @dataclass(frozen=True, eq=False)
 class Model(Struct):
-    """Frequencies of symbols by context, for decoders. The places have the symbols by falling share and are
-    padded to a multiple of ``WIDE``."""
+    """Frequencies of symbols by context, for decoders.
+
+    In each context the symbols are sorted by falling share. Their number is padded to ``places``, a multiple
+    of ``SEARCH_WIDTH``.
+    """
 
     symbol: Codes
     """uint8 (contexts, places): the symbols by falling share."""
     edge: Frequencies
     """uint16 (contexts, places + 1): lower bounds of the shares of ``symbol``, then ``TOTAL``."""
     mark: Frequencies
-    """uint16 (contexts, WIDE): upper bound of the shares of each ``WIDE`` places, padded with ``TOTAL``."""
+    """uint16 (contexts, SEARCH_WIDTH): upper bound of the shares of each group of ``SEARCH_WIDTH`` places,
+    padded with ``TOTAL``."""
 
 
 @intrinsic
 def _count_up_to(typing_context: Any, array: Any, first: Any, most: Any) -> Any:
-    """Number of elements that are at most ``most`` among ``WIDE`` elements of a contiguous uint16 array, from
-    the flat index ``first`` on. One SIMD comparison without branches."""
+    """Number of elements that are at most ``most``, among ``SEARCH_WIDTH`` elements of a contiguous uint16
+    array from the flat index ``first`` on. The code is one SIMD comparison without branches."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        kind = ir.VectorType(ir.IntType(16), WIDE)
-        elements = builder.load(builder.bitcast(builder.gep(data, [args[1]]), kind.as_pointer()))
+        vector_type = ir.VectorType(ir.IntType(16), SEARCH_WIDTH)
+        elements = builder.load(builder.bitcast(builder.gep(data, [args[1]]), vector_type.as_pointer()))
         cast(Any, elements).align = 2
-        nothing = ir.Constant(kind, ir.Undefined)
+        undefined = ir.Constant(vector_type, ir.Undefined)
         single = builder.insert_element(
-            nothing, builder.trunc(args[2], ir.IntType(16)), ir.Constant(ir.IntType(32), 0)
+            undefined, builder.trunc(args[2], ir.IntType(16)), ir.Constant(ir.IntType(32), 0)
         )
-        places = ir.Constant(ir.VectorType(ir.IntType(32), WIDE), [0] * WIDE)
-        bound = builder.shuffle_vector(single, nothing, places)
-        found = builder.bitcast(builder.icmp_unsigned("<=", elements, bound), ir.IntType(WIDE))
-        return builder.zext(builder.ctpop(found), ir.IntType(64))
+        first_lane = ir.Constant(ir.VectorType(ir.IntType(32), SEARCH_WIDTH), [0] * SEARCH_WIDTH)
+        bound = builder.shuffle_vector(single, undefined, first_lane)
+        is_counted = builder.bitcast(builder.icmp_unsigned("<=", elements, bound), ir.IntType(SEARCH_WIDTH))
+        return builder.zext(builder.ctpop(is_counted), ir.IntType(64))
 
     return types.int64(array, types.int64, types.int64), codegen
 
 
 @inlined
-def find(model: Model, context: int, state: int) -> int:
+def find_place(model: Model, context: int, state: int) -> int:
     """The index in ``model.symbol[context]`` of the first symbol of a state."""
-    low, places = state & (TOTAL - 1), model.symbol.shape[1]
+    remainder, places = state & (TOTAL - 1), model.symbol.shape[1]
     first = context * (places + 1) + 1
-    place: int = _count_up_to(model.edge, first, low)
-    if place == WIDE:
-        place = WIDE * _count_up_to(model.mark, context * WIDE, low)
-        place += _count_up_to(model.edge, first + place, low)
+    place: int = _count_up_to(model.edge, first, remainder)
+    if place == SEARCH_WIDTH:
+        place = SEARCH_WIDTH * _count_up_to(model.mark, context * SEARCH_WIDTH, remainder)
+        place += _count_up_to(model.edge, first + place, remainder)
     return place
 
 
 @inlined
-def without(model: Model, context: int, place: int, state: int) -> int:
-    """The state after its first symbol is removed; if it is below ``LOW``, it must be refilled."""
-    begin = int64(model.edge[context, place])
-    size = int64(model.edge[context, place + 1]) - begin
-    return size * (state >> TOTAL_BITS) + (state & (TOTAL - 1)) - begin
+def remove_symbol(model: Model, context: int, place: int, state: int) -> int:
+    """The state without its first symbol. A result below ``LOW`` must be refilled."""
+    start = int64(model.edge[context, place])
+    size = int64(model.edge[context, place + 1]) - start
+    return size * (state >> TOTAL_BITS) + (state & (TOTAL - 1)) - start
 
 
 @inlined
-def refill(state: int, data: Codes, at: int, end: int) -> tuple[int, int]:
+def refill(state: int, data: Codes, index: int, end: int) -> tuple[int, int]:
     """The state after a refill from ``data[at:end]``, and the index of the next byte."""
-    if at + 2 <= end:  # two bytes always suffice, because no share is below 1
-        wanted = int64(state < LOW) + int64(state < LOW >> 8)
-        two = int64(data[at]) << 8 | int64(data[at + 1])
-        return state << 8 * wanted | two >> 16 - 8 * wanted, at + wanted
-    while state < LOW and at < end:
-        state = state << 8 | int(data[at])
-        at += 1
-    return state, at
+    if index + 2 <= end:  # two bytes are always enough, because no share is below 1
+        missing = int64(state < LOW) + int64(state < LOW >> 8)
+        next_two = int64(data[index]) << 8 | int64(data[index + 1])
+        return state << 8 * missing | next_two >> 16 - 8 * missing, index + missing
+    while state < LOW and index < end:
+        state = state << 8 | int(data[index])
+        index += 1
+    return state, index
 
 
 @inlined
 def checksum(data: Codes, start: int, stop: int) -> int:
     """CRC-16 (polynomial 0x1021, start 0xFFFF), which detects every change within two neighbouring bytes."""
-    crc, at = 0xFFFF, start
-    while at + 8 <= stop:  # the contribution of a byte does not depend on the other bytes
-        two = crc ^ int64(data[at]) << 8 ^ int64(data[at + 1])
-        crc = CRC_OF_BYTE[7, two >> 8] ^ CRC_OF_BYTE[6, two & 255]
+    crc, index = 0xFFFF, start
+    while index + 8 <= stop:  # the contribution of a byte does not depend on the other bytes
+        first_two = crc ^ int64(data[index]) << 8 ^ int64(data[index + 1])
+        crc = CRC_OF_BYTE[7, first_two >> 8] ^ CRC_OF_BYTE[6, first_two & 255]
         for byte in range(2, 8):
-            crc ^= CRC_OF_BYTE[7 - byte, int64(data[at + byte])]
-        at += 8
-    while at < stop:
-        crc = (crc << 8 & 0xFF00) ^ CRC_OF_BYTE[0, crc >> 8 ^ int64(data[at])]
-        at += 1
+            crc ^= CRC_OF_BYTE[7 - byte, int64(data[index + byte])]
+        index += 8
+    while index < stop:
+        crc = (crc << 8 & 0xFF00) ^ CRC_OF_BYTE[0, crc >> 8 ^ int64(data[index])]
+        index += 1
     return crc
 
 
@@ -131,52 +137,58 @@ BLOCK_SLOTS = 64 * BLOCK_ROWS
 SELF = 0
 """Value symbol: the value is the position score, at depth 0."""
 CAPTURE = 1
-"""Value symbol: the best capture gives value and depth, and no derived position depends on them."""
+"""Value symbol: the best capture gives value and depth, and no position of the derived side depends on
+them."""
 FIRST_VALUE = 2
 """First symbol of an explicit value; frequent values have lower symbols."""
 NOWHERE = 255
-"""Stands for a value symbol where a slot is no position."""
+"""Replaces the value symbol of a slot without a position."""
 
 VALUE_CLASSES = 32
-"""Number of classes of value symbols in contexts of other positions. Symbols from 30 on share class 30; class
-31 is no neighbour."""
+"""Number of classes of the value symbol of a neighbour. Symbols from 30 on share class 30; class 31 means
+that there is no neighbour."""
 VALUE_CONTEXTS = 4 * VALUE_CLASSES * VALUE_CLASSES
-"""A context of a value consists of two hints (whether the side to move is in check, whether it attacks a man)
-and the classes of the two neighbours."""
+"""Number of contexts of a value symbol. A context consists of two hints and the classes of the two
+neighbours. The hints are whether the side to move is in check, and whether it attacks a man."""
 
-_KINDS = 16
-"""Number of classes of value symbols in contexts of the same position. Symbols from 15 on share class 15."""
-_HALVES = 64
+_SYMBOL_CLASSES = 16
+"""Number of classes of the value symbol of the position itself. Symbols from 15 on share class 15."""
+_HALF_CLASSES = 64
 """Number of classes of half depths."""
-_NEARNESS = 5
+_DIFFERENCE_CLASSES = 5
 """Number of classes of differences between two half depths."""
-_NEIGHBOURS = _HALVES * _NEARNESS + _HALVES + 1
-DEPTH_CONTEXTS = _KINDS * _NEIGHBOURS
-"""A context of a depth consists of the position's symbol and the neighbours with the same value: mean and
-difference of the half depths of two, the half depth of one, or none."""
+_NEIGHBOUR_CLASSES = _HALF_CLASSES * _DIFFERENCE_CLASSES + _HALF_CLASSES + 1
+"""Number of classes of the neighbours with the same value symbol. If there are two, the class consists of the
+mean and the difference of their half depths. If there is one, it is the half depth. The last class is for
+none."""
+DEPTH_CONTEXTS = _SYMBOL_CLASSES * _NEIGHBOUR_CLASSES
+"""Number of contexts of a half depth. A context consists of the classes of the position's value symbol and of
+the neighbours with the same symbol."""
 
 FUNCTION_CLASSES = 10
-"""Number of classes of functions in contexts. Functions from 8 on share class 8; class 9 is no neighbour."""
-FUNCTION_CONTEXTS = _KINDS * FUNCTION_CLASSES * FUNCTION_CLASSES
+"""Number of classes of the function of a neighbour. Functions from 8 on share class 8; class 9 means that
+there is no neighbour."""
+FUNCTION_CONTEXTS = _SYMBOL_CLASSES * FUNCTION_CLASSES * FUNCTION_CLASSES
 FUNCTION_ESCAPE = 255
-"""Function symbol: the number of the function follows in bytes."""
+"""Function symbol: the number of the function follows as bytes."""
 
 HALF_ESCAPE = 255
-"""Symbol of a half depth: the half depth follows in bytes."""
+"""Symbol of a half depth: the half depth follows as bytes."""
 HALF_BYTES = 2
+"""Number of bytes of a half depth."""
 MAX_STEPS = 5
-"""Most steps of one position: a value symbol and a half depth with its bytes, or a function with its four."""
+"""Maximum number of symbols and bytes that encode one position: a function symbol and four bytes."""
 
 CAPTURE_FLAG = 0x8000
-"""Added to the depth of a position whose value symbol is CAPTURE."""
+"""Flag in the depth of a position whose value symbol is CAPTURE."""
 
 
 @dataclass(frozen=True, eq=False)
 class Stream(Struct):
-    """The coded blocks of one kind."""
+    """The coded blocks of values and depths, or those of functions."""
 
     data: Codes
-    """uint8 (n,)."""
+    """uint8 (n,): the bytes of all blocks."""
     start: Ints
     """int64 (ceil(blocks / 64),): index of the first byte of every 64th block."""
     length: Plies
@@ -212,11 +224,11 @@ class Content(Struct):
     """The content of the stored side of a table, by slot."""
 
     value: Codes
-    """uint8 (size,)."""
+    """uint8 (size,): codes of W."""
     depth: Plies
-    """uint16 (size,): plies, with CAPTURE_FLAG if the value need not be stored."""
+    """uint16 (size,): D in plies, with CAPTURE_FLAG if the value need not be stored."""
     function: NDArray[np.uint32]
-    """uint32 (size,): numbers of functions, or empty without functions."""
+    """uint32 (size,): numbers of functions; empty if the table has no functions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,7 +236,7 @@ class RowBlock(Struct):
     """A decoded block: sixteen rows of 64 slots."""
 
     masks: Words
-    """uint64 (16,): positions of each row."""
+    """uint64 (16,): positions of each row; bit s stands for the square s of the row man."""
     checks: Words
     """uint64 (16,): positions of each row in which the side to move is in check."""
     captures: Words
@@ -246,11 +258,11 @@ class Buffers(Struct):
     child: Ints
     """int64 (5,): squares of the men after a move."""
     image: Ints
-    """int64 (5,): squares of the men in an image."""
+    """int64 (5,): squares of the men in the image of a position under a symmetry."""
     moves: Ints
     """int64 (MAX_MOVES,): moves of the current position."""
     replies: Ints
-    """int64 (MAX_MOVES,): moves of a position after a move."""
+    """int64 (MAX_MOVES,): moves of the position after a move."""
     steps: Ints
     """int64 (5120,): steps of a block in the order of decoding, as indices of ``Encoding.start``."""
     above: Ints
@@ -267,17 +279,17 @@ def _value_class(symbol: int) -> int:
 def depth_context(symbol: int, left: int, left_half: int, up: int, up_half: int) -> int:
     """The context of a half depth, from the position's symbol and the symbols and half depths of its
     neighbours."""
-    context = _HALVES * (_NEARNESS + 1)
+    context = _HALF_CLASSES * (_DIFFERENCE_CLASSES + 1)
     if left == symbol and up == symbol:
-        mean = min((left_half + up_half + 1) >> 1, _HALVES - 1)
+        mean = min((left_half + up_half + 1) >> 1, _HALF_CLASSES - 1)
         difference = abs(left_half - up_half)
         nearness = difference if difference < 3 else (3 if difference < 6 else 4)
-        context = mean * _NEARNESS + nearness
+        context = mean * _DIFFERENCE_CLASSES + nearness
     elif left == symbol:
-        context = _HALVES * _NEARNESS + min(left_half, _HALVES - 1)
+        context = _HALF_CLASSES * _DIFFERENCE_CLASSES + min(left_half, _HALF_CLASSES - 1)
     elif up == symbol:
-        context = _HALVES * _NEARNESS + min(up_half, _HALVES - 1)
-    return min(symbol, _KINDS - 1) * _NEIGHBOURS + context
+        context = _HALF_CLASSES * _DIFFERENCE_CLASSES + min(up_half, _HALF_CLASSES - 1)
+    return min(symbol, _SYMBOL_CLASSES - 1) * _NEIGHBOUR_CLASSES + context
 
 
 @inlined
@@ -287,20 +299,25 @@ def _function_class(function: int) -> int:
 
 @inlined
 def function_context(symbol: int, left: int, up: int) -> int:
-    """The context of a function, from the position's symbol and the functions of its neighbours, -1 without a
-    neighbour."""
-    at = min(symbol, _KINDS - 1) * FUNCTION_CLASSES + _function_class(left)
-    return at * FUNCTION_CLASSES + _function_class(up)
+    """The context of a function, from the position's symbol and the functions of its neighbours.
+
+    ``left`` and ``up`` are the numbers of these functions, -1 without a neighbour.
+    """
+    context = min(symbol, _SYMBOL_CLASSES - 1) * FUNCTION_CLASSES + _function_class(left)
+    return context * FUNCTION_CLASSES + _function_class(up)
 
 
 @inlined
-def find_mask(rows: Rows, row: int, at: int, buffers: Buffers) -> None:
-    """Fill in the masks and hints of row ``at`` of a block, which do not depend on stored data."""
+def find_mask(rows: Rows, row: int, block_row: int, buffers: Buffers) -> None:
+    """Fill in the masks and hints of the row ``row`` of the table, which is ``block_row`` in its block.
+
+    Masks and hints do not depend on stored data.
+    """
     block = buffers.block
     mask = row_mask(rows, row, buffers.squares, buffers.image)
-    block.masks[at] = mask
+    block.masks[block_row] = mask
     if mask:
-        block.checks[at], block.captures[at] = row_hints(rows, row, buffers.squares)
+        block.checks[block_row], block.captures[block_row] = row_hints(rows, row, buffers.squares)
 
 
 @inlined
@@ -314,63 +331,65 @@ def value_context(checks: Word, captures: Word, square: int, left: int, up: int)
 @inlined
 def _locate_block(stream: Stream, number: int) -> tuple[int, int, bool]:
     """Start and stop of the bytes of a block, and whether their checksum is correct."""
-    begin = stream.start[number >> 6]
-    for before in range(number & ~63, number):
-        begin += stream.length[before]
-    end = begin + stream.length[number]
-    return begin, end, checksum(stream.data, begin, end) == stream.check[number]
+    start = stream.start[number >> 6]
+    for earlier in range(number & ~63, number):
+        start += stream.length[earlier]
+    stop = start + stream.length[number]
+    return start, stop, checksum(stream.data, start, stop) == stream.check[number]
 
 
 @inlined
-def _squares_up_to(at: int, last: int) -> Word:
-    """The squares of row ``at`` of a block up to and including the slot ``last`` of the block."""
-    return ALL if at < last // 64 else ALL >> np.uint64(63 - last % 64)
+def _squares_up_to(block_row: int, last: int) -> Word:
+    """The squares of row ``block_row`` of a block up to and including the slot ``last`` of the block."""
+    return ALL if block_row < last // 64 else ALL >> np.uint64(63 - last % 64)
 
 
 @inlined
-def _read_bytes(size: int, state: int, data: Codes, at: int, end: int) -> tuple[int, int, int]:
-    """A number of ``size`` coded bytes, least significant first; the state after them; and the index of the
-    next byte."""
+def _read_bytes(size: int, state: int, data: Codes, index: int, end: int) -> tuple[int, int, int]:
+    """The number that ``size`` coded bytes give, least significant first; the state after them; and the index
+    of the next byte."""
     number = 0
     for byte in range(size):
         low = state & 4095
         number |= (low >> 4) << (8 * byte)
-        state, at = refill(16 * (state >> 12) + (low & 15), data, at, end)
-    return number, state, at
+        state, index = refill(16 * (state >> 12) + (low & 15), data, index, end)
+    return number, state, index
 
 
 @inlined
 def _read_symbol(
-    model: Model, context: int, state: int, data: Codes, at: int, end: int
+    model: Model, context: int, state: int, data: Codes, index: int, end: int
 ) -> tuple[int, int, int]:
     """The first symbol of a state in a context, the state after it, and the index of the next byte."""
-    place = find(model, context, state)
-    state, at = refill(without(model, context, place, state), data, at, end)
-    return int(model.symbol[context, place]), state, at
+    place = find_place(model, context, state)
+    state, index = refill(remove_symbol(model, context, place, state), data, index, end)
+    return int(model.symbol[context, place]), state, index
 
 
 @inlined
 def _decode(coding: Coding, functions: bool, number: int, last: int, buffers: Buffers) -> bool:
-    """Decode the functions of a block, or its symbols and half depths, up to the slot ``last`` of the block;
-    return whether the bytes are undamaged."""
+    """Decode the functions of a block, or its symbols and half depths, up to the slot ``last`` of the block.
+
+    Return whether the bytes are undamaged.
+    """
     values, depths, escape_bytes = coding.values, coding.depths, coding.escape_bytes
-    stream, nowhere = (coding.function_stream, -1) if functions else (coding.value_stream, NOWHERE)
+    stream, no_neighbour = (coding.function_stream, -1) if functions else (coding.value_stream, NOWHERE)
     data, block, above = stream.data, buffers.block, buffers.above
-    begin, end, good = _locate_block(stream, number)
-    if not good:
+    begin, end, undamaged = _locate_block(stream, number)
+    if not undamaged:
         return False
-    above[2 if functions else 0, :] = nowhere
+    above[2 if functions else 0, :] = no_neighbour
     state, byte = refill(0, data, begin, end)  # the state has three bytes, a refill reads two
     state, byte = refill(state, data, byte, end)
-    for at in range(last // 64 + 1):
-        left, left_half, mask = nowhere, 0, block.masks[at] & _squares_up_to(at, last)
-        checks, captures = block.checks[at], block.captures[at]
+    for block_row in range(last // 64 + 1):
+        left, left_half, mask = no_neighbour, 0, block.masks[block_row] & _squares_up_to(block_row, last)
+        checks, captures = block.checks[block_row], block.captures[block_row]
         if not functions:
-            block.symbol[at * 64 : at * 64 + 64] = NOWHERE
+            block.symbol[block_row * 64 : block_row * 64 + 64] = NOWHERE
         while mask:
             square = lowest(mask)
             mask &= mask - ONE
-            place = at * 64 + square
+            place = block_row * 64 + square
             if functions:
                 context = function_context(int(block.symbol[place]), left, above[2, square])
                 left, state, byte = _read_symbol(coding.functions, context, state, data, byte, end)
@@ -394,13 +413,17 @@ def _decode(coding: Coding, functions: bool, number: int, last: int, buffers: Bu
 
 @kernel
 def decode_values(coding: Coding, number: int, last: int, buffers: Buffers) -> bool:
-    """Decode the symbols and half depths of a block up to its slot ``last``; return whether the bytes are
-    undamaged. The masks must have been found."""
+    """Decode the symbols and half depths of a block up to its slot ``last``, after its masks have been found.
+
+    Return whether the bytes are undamaged.
+    """
     return _decode(coding, False, number, last, buffers)
 
 
 @kernel
 def decode_functions(coding: Coding, number: int, last: int, buffers: Buffers) -> bool:
-    """Decode the functions of a block up to its slot ``last``; return whether the bytes are undamaged. The
-    masks must have been found and the symbols decoded."""
+    """Decode the functions of a block up to its slot ``last``, after its symbols have been decoded.
+
+    Return whether the bytes are undamaged.
+    """
     return _decode(coding, True, number, last, buffers)

@@ -1,9 +1,9 @@
-"""Deriving the positions with one side to move from those with the other, and finding the exceptions.
+"""Derivation of the positions with one side to move from those with the other, and the search for exceptions.
 
 The rule: in the fresh state of a position P with position rank r, a quiet move to Q counts if the position
 rank of Q or the rank of W(Q) is below r, because play then continues from Q as if Q were the first position
 of its phase (fact F1 of docs/theory.md). The move gives the value W(Q) and the depth D(Q) + 1. Zeroing moves
-always count. If no move that counts is better than the position score of P, and some move does not count, the
+always count. If some move does not count, and no move that counts is better than the position score of P, the
 value is the position score.
 
 The rule is implemented for single positions (``weigh``, ``conclude``) and for the 64 positions of a word
@@ -63,24 +63,31 @@ def rank_of_code(code: int) -> int:
 
 @inlined
 def merit(side: int, code: int) -> int:
-    """The merit of a code: the greater, the better for the mover. The merit of a merit is the code."""
+    """The merit of a code, which is greater if the score is better for the mover. The merit of a merit is the
+    code."""
     return 255 - code if side == 0 else code
 
 
 @inlined
-def weigh(best: tuple[int, int, int], value: int, depth: int) -> tuple[int, int, int]:
-    """Update the best merit, and the smallest and greatest depth of moves with this merit, by one move."""
-    if value > best[0]:
-        return value, depth, depth
-    if value == best[0]:
-        return value, min(best[1], depth), max(best[2], depth)
+def weigh(best: tuple[int, int, int], move_merit: int, depth: int) -> tuple[int, int, int]:
+    """Update the best merit, and the smallest and greatest depth of the moves with this merit, by one move.
+
+    ``move_merit`` is the merit of the move.
+    """
+    if move_merit > best[0]:
+        return move_merit, depth, depth
+    if move_merit == best[0]:
+        return move_merit, min(best[1], depth), max(best[2], depth)
     return best
 
 
 @inlined
 def conclude(side: int, score: int, best: tuple[int, int, int], uncounted: bool) -> tuple[int, int]:
-    """Value and depth of a position with the position score ``score``, from the result of ``weigh`` for its
-    moves; ``uncounted`` says whether some quiet move does not count."""
+    """Value and depth of a position with the position score ``score``.
+
+    ``best`` is the result of ``weigh`` for all moves that count. ``uncounted`` says whether some quiet move
+    does not count.
+    """
     if best[0] > merit(side, score):
         return merit(side, best[0]), best[1] + 1
     if uncounted or best[0] == merit(side, score):
@@ -90,23 +97,25 @@ def conclude(side: int, score: int, best: tuple[int, int, int], uncounted: bool)
 
 @inlined
 def depth_of_half(side: int, code: int, half: int) -> int:
-    """The depth of a stored value with ``side`` to move, from its half: odd if the mover holds the value."""
+    """The depth of a stored value with ``side`` to move, from half of it. It is odd if the mover holds the
+    value."""
     return 2 * half + int64((code > NONE) == (side == 1))
 
 
 _MAX_WAYS = max(ORTHODOX.ways)
 STEP = np.array([[8 * r + f for f, r in kind.steps] + [0] * (_MAX_WAYS - len(kind.steps)) for kind in KINDS])
-"""int64 (kinds, ways): difference of squares by one step; ``Movement.distance`` is this modulo 64."""
+"""int64 (kinds, directions): difference between the squares of one step. ``Movement.distance`` is this
+difference modulo 64."""
 
-TURNED = np.array([255, 0], np.uint8)
-"""uint8 (2,), by mover: the mask whose exclusive or with a code is its merit."""
+MERIT_MASK = np.array([255, 0], np.uint8)
+"""uint8 (2,), by mover: mask whose exclusive or with a code is the merit of the code."""
 
 
 @dataclass(frozen=True, eq=False)
 class PhasePlies(Struct):
-    """One phase, with the values, depths and ranks of its positions.
+    """One phase, with the data from which one side to move is derived in one ply from the other side.
 
-    The *source* side is the one from which the other side is derived.
+    The other side is called the *source* side.
     """
 
     frame: Frame
@@ -114,18 +123,18 @@ class PhasePlies(Struct):
     exits: Exits
     """The best zeroing moves of both sides."""
     value: Codes
-    """uint8: codes of W, those of the phase from index ``start`` on; set in all slots of the source side."""
+    """uint8: codes of W. Those of the phase begin at ``start``. All slots of the source side are set."""
     depth: Plies
-    """uint16: D, likewise, with CAPTURE_FLAG if derivation must not use the position."""
+    """uint16: D in plies, likewise, with CAPTURE_FLAG if derivation must not use the position."""
     start: Ints
     """int64 (2,): index of the first slot of the phase in ``value`` and ``depth``, by side to move."""
     rank: NDArray[np.uint8]
-    """uint8 (2, phase size): position ranks of all legal positions; ``ready_children`` lowers those of the
+    """uint8 (2, phase size): position ranks of all legal positions. ``find_usable`` lowers those of the
     source side to the ranks of the values."""
     usable: Words
     """uint64 (words,): positions of the source side that derivation may use."""
     newly_usable: Words
-    """uint64 (words,): positions that have become usable last."""
+    """uint64 (words,): positions that the last call of ``find_usable`` has made usable."""
 
 
 class Replies(NamedTuple):
@@ -137,7 +146,7 @@ class Replies(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Derived(Struct):
+class DerivationBuffers(Struct):
     """Buffers to derive the positions of one word."""
 
     moves: MoveBuffer
@@ -156,12 +165,12 @@ class Derived(Struct):
     squares: Ints
     """int64 (8,): scratch memory."""
     around: Replies
-    """Copy of the word with the other side to move, with 64 unused elements before and after it. The target
-    of a move of the bit man is as many elements away as squares."""
+    """Copy of the word with the other side to move, with 64 unused elements before and after it. A move of
+    the bit man by n squares leads to the element n places away."""
 
 
 @inlined
-def _weigh_one(ply: PhasePlies, side: int, slot: int, child: int, buffer: Derived) -> None:
+def _weigh_one(ply: PhasePlies, side: int, slot: int, child: int, buffer: DerivationBuffers) -> None:
     """Update the best move of the position ``slot`` by its quiet move to the usable position ``child``, as
     ``weigh`` does."""
     bit, other = slot & 63, 1 - side
@@ -175,16 +184,16 @@ def _weigh_one(ply: PhasePlies, side: int, slot: int, child: int, buffer: Derive
 
 
 @inlined
-def _weigh_exits(ply: PhasePlies, side: int, word: int, bits: Word, buffer: Derived) -> None:
+def _weigh_exits(ply: PhasePlies, side: int, word: int, bits: Word, buffer: DerivationBuffers) -> None:
     """Initialize the best moves to the best zeroing moves of the positions ``bits``."""
-    node, turned = (side * ply.frame.words + word) * 64, TURNED[side]
+    node, mask = (side * ply.frame.words + word) * 64, MERIT_MASK[side]
     put(buffer.best, 0, ALL, 0)
     put(buffer.nearest, 0, ALL, NO_EXIT)
     put(buffer.farthest, 0, ALL, 0)
     bits &= ~equal(ply.exits.nearest, node, NO_EXIT)
     if bits:
         move(buffer.best, 0, ply.exits.value, node, bits)
-        flip(buffer.best, 0, bits if turned else ZERO)
+        flip(buffer.best, 0, bits if mask else ZERO)
         move(buffer.nearest, 0, ply.exits.nearest, node, bits)
         move(buffer.farthest, 0, ply.exits.farthest, node, bits)
 
@@ -197,10 +206,11 @@ def _weigh_lanes(
     replies: Replies,
     child: int,
     first: int,
-    turned: int,
-    buffer: Derived,
+    merit_mask: int,
+    buffer: DerivationBuffers,
 ) -> None:
-    """Update the best moves of the positions ``bits`` by one quiet move of each to a usable position.
+    """Update the best moves of the positions ``bits`` by one quiet move of each position to a usable
+    position.
 
     ``ranks`` are the ranks of the phase. The targets have their ranks in ``replies`` from index ``child`` on,
     and their values and depths from index ``first`` on.
@@ -209,11 +219,11 @@ def _weigh_lanes(
     buffer.uncounted[0] |= bits & ~counted
     if counted:
         best, nearest, farthest = buffer.best, buffer.nearest, buffer.farthest
-        weigh_all(best, nearest, farthest, counted, replies.value, replies.depth, first, turned)
+        weigh_all(best, nearest, farthest, counted, replies.value, replies.depth, first, merit_mask)
 
 
 @inlined
-def _weigh_scalars(ply: PhasePlies, side: int, word: int, bits: Word, buffer: Derived) -> None:
+def _weigh_scalars(ply: PhasePlies, side: int, word: int, bits: Word, buffer: DerivationBuffers) -> None:
     """Weigh the quiet moves of the mover's scalars from the positions ``bits``."""
     other, ranks, start = 1 - side, ply.rank[side], ply.start[1 - side]
     replies = Replies(ply.value, ply.depth, ply.rank[other])
@@ -222,7 +232,7 @@ def _weigh_scalars(ply: PhasePlies, side: int, word: int, bits: Word, buffer: De
         remaining = buffer.moves.bits[number] & image(ply.usable[target], INVERSES[symmetry])
         if symmetry == 0:
             child = target << 6
-            _weigh_lanes(ranks, word, remaining, replies, child, start + child, TURNED[side], buffer)
+            _weigh_lanes(ranks, word, remaining, replies, child, start + child, MERIT_MASK[side], buffer)
             continue
         while remaining:
             bit = lowest(remaining)
@@ -231,7 +241,7 @@ def _weigh_scalars(ply: PhasePlies, side: int, word: int, bits: Word, buffer: De
 
 
 @inlined
-def _weigh_bit_man(ply: PhasePlies, side: int, word: int, bits: Word, buffer: Derived) -> None:
+def _weigh_bit_man(ply: PhasePlies, side: int, word: int, bits: Word, buffer: DerivationBuffers) -> None:
     """Weigh the quiet moves of the bit man from the positions ``bits``."""
     frame, around, usable = ply.frame, buffer.around, ply.usable[word]
     kind, first, ranks = frame.kinds[frame.scalars], word << 6, ply.rank[side]
@@ -247,11 +257,11 @@ def _weigh_bit_man(ply: PhasePlies, side: int, word: int, bits: Word, buffer: De
                 break
             child -= STEP[kind, way]
             if origins & bits:
-                _weigh_lanes(ranks, word, origins & bits, around, child, child, TURNED[side], buffer)
+                _weigh_lanes(ranks, word, origins & bits, around, child, child, MERIT_MASK[side], buffer)
 
 
 @kernel
-def derive(ply: PhasePlies, side: int, word: int, bits: Word, buffer: Derived) -> None:
+def derive(ply: PhasePlies, side: int, word: int, bits: Word, buffer: DerivationBuffers) -> None:
     """Derive the legal positions ``bits`` of a word to ``buffer.value`` and ``buffer.depth``."""
     frame, first, ranks = ply.frame, word << 6, ply.rank[side]
     buffer.uncounted[0] = ZERO
@@ -267,7 +277,7 @@ def derive(ply: PhasePlies, side: int, word: int, bits: Word, buffer: Derived) -
     worse &= ~(equal(ranks, first, 0) | equal(ranks, first, 1))
     move(buffer.value, 0, ranks, first, ALL)
     move(buffer.value, 0, buffer.best, 0, better | worse)
-    flip(buffer.value, 0, ALL if TURNED[side] else ZERO)
+    flip(buffer.value, 0, ALL if MERIT_MASK[side] else ZERO)
     put(buffer.depth, 0, ALL, 0)
     move(buffer.depth, 0, buffer.nearest, 0, better)
     move(buffer.depth, 0, buffer.farthest, 0, worse)
@@ -276,19 +286,22 @@ def derive(ply: PhasePlies, side: int, word: int, bits: Word, buffer: Derived) -
 
 @kernel
 def find_ranks(phase: Phase, rank: Codes, start: int, stop: int) -> None:
-    """Write the position ranks in the words ``start`` to ``stop`` - 1 to ``rank``, uint8 (2, phase size); 0
-    for slots without a position."""
+    """Write the position ranks in the words ``start`` to ``stop`` - 1 to ``rank``, uint8 (2, phase size).
+
+    The rank of a slot without a position is 0.
+    """
     for side in range(2):
-        of_side = rank[side]
+        side_ranks = rank[side]
         for word in range(start, stop):
-            put(of_side, word * 64, ALL, 0)
+            put(side_ranks, word * 64, ALL, 0)
             for number in range(SLICES):
-                add(of_side, word * 64, phase.slices[side, word, number], 1 << number)
+                add(side_ranks, word * 64, phase.slices[side, word, number], 1 << number)
 
 
 @inlined
 def by_exit(ply: PhasePlies, side: int, slot: int) -> tuple[int, int]:
-    """Value and depth of a position if only its zeroing moves counted; value NONE without such moves."""
+    """Value and depth that a position would have if only its zeroing moves counted. The value is NONE without
+    them."""
     node = side * ply.frame.words * 64 + slot
     nearest = int64(ply.exits.nearest[node])
     if nearest == NO_EXIT:
@@ -298,9 +311,11 @@ def by_exit(ply: PhasePlies, side: int, slot: int) -> tuple[int, int]:
 
 
 @kernel
-def ready_children(ply: PhasePlies, side: int, start: int, stop: int) -> None:
-    """Find the usable positions of ``side`` and lower their ranks to those of their values, in all slots of
-    the words ``start`` to ``stop`` - 1."""
+def find_usable(ply: PhasePlies, side: int, start: int, stop: int) -> None:
+    """Find the usable positions of ``side``, and lower their ranks to those of their values.
+
+    Process all slots of the words ``start`` to ``stop`` - 1.
+    """
     at = ply.start[side]
     for word in range(start, stop):
         legal, usable = ply.phase.legal[side, word], ZERO
@@ -310,16 +325,18 @@ def ready_children(ply: PhasePlies, side: int, start: int, stop: int) -> None:
             slot = word * 64 + bit
             if ply.depth[at + slot] & CAPTURE_FLAG == 0:
                 usable |= BIT[bit]
-                value = rank_of_code(int(ply.value[at + slot]))
-                ply.rank[side, slot] = min(int(ply.rank[side, slot]), value)
+                value_rank = rank_of_code(int(ply.value[at + slot]))
+                ply.rank[side, slot] = min(int(ply.rank[side, slot]), value_rank)
         ply.newly_usable[word] = usable & ~ply.usable[word]
         ply.usable[word] = usable
 
 
 @kernel
 def mark_captures(ply: PhasePlies, side: int, start: int, stop: int) -> None:
-    """Flag the positions of one side, at canonical slots, whose value and depth their best zeroing move gives
-    and whose value is not the position score."""
+    """Flag the positions of one side, at canonical slots, that the best zeroing move explains.
+
+    This move gives both value and depth, and the value is not the position score.
+    """
     for word in range(start, stop):
         bits = ply.phase.legal[side, word] & ply.phase.canonical[word]
         while bits:
@@ -335,9 +352,9 @@ def mark_captures(ply: PhasePlies, side: int, start: int, stop: int) -> None:
 @inlined
 def _explains(ply: PhasePlies, side: int, slot: int, child: int) -> bool:
     """Whether the move to the flagged position ``child`` gives the position ``slot`` its value and depth."""
-    at, origin = ply.start[1 - side] + child, ply.start[side] + slot
-    plies = int64(ply.depth[at] & (CAPTURE_FLAG - 1)) + 1
-    return bool(ply.value[at] == ply.value[origin] and plies == ply.depth[origin])
+    child_index, index = ply.start[1 - side] + child, ply.start[side] + slot
+    plies = int64(ply.depth[child_index] & (CAPTURE_FLAG - 1)) + 1
+    return bool(ply.value[child_index] == ply.value[index] and plies == ply.depth[index])
 
 
 @kernel
@@ -348,20 +365,21 @@ def find_needed(
     mirrored: bool,
     exceptions: Words,
     needed: Codes,
-    buffer: Derived,
+    buffer: DerivationBuffers,
     start: int,
     stop: int,
 ) -> None:
-    """Find the flagged positions that would explain an exception, which is a position of ``side``.
+    """Find the flagged positions without which the positions of ``side`` in ``exceptions`` cannot be derived.
 
-    ``needed``, uint8 (phase size,), is set to 1 at their canonical slots.
+    A move to such a position gives an exception its value and depth. ``needed``, uint8 (phase size,), is set
+    to 1 at the canonical slots of these positions.
     """
     moves, frame, legal = buffer.moves, ply.frame, ply.phase.legal[1 - side]
     for word in range(start, stop):
-        wrong = exceptions[word]
-        while wrong:
-            bit = lowest(wrong)
-            wrong &= wrong - ONE
+        remaining = exceptions[word]
+        while remaining:
+            bit = lowest(remaining)
+            remaining &= remaining - ONE
             for number in range(quiet_targets(frame, word, bit, side, moves)):
                 child = moves.word[number]
                 flagged = legal[child >> 6] & ~ply.usable[child >> 6] & BIT[child & 63]
@@ -371,7 +389,7 @@ def find_needed(
 
 @kernel
 def clear_flags(ply: PhasePlies, side: int, needed: Codes, start: int, stop: int) -> None:
-    """Clear the flags of the needed positions, and ``needed`` itself; canonical slots only."""
+    """Clear the flags of the needed positions, at canonical slots, and ``needed`` itself."""
     for slot in range(64 * start, 64 * stop):
         if needed[slot]:
             ply.depth[ply.start[side] + slot] &= CAPTURE_FLAG - 1
@@ -382,26 +400,26 @@ def clear_flags(ply: PhasePlies, side: int, needed: Codes, start: int, stop: int
 def _before_newly_usable(ply: PhasePlies, side: int, word: int, moves: MoveBuffer) -> Word:
     """The positions of a word from which ``side`` can move to a newly usable position."""
     frame, newly = ply.frame, ply.newly_usable
-    before = ZERO
+    predecessors = ZERO
     for number in range(scalar_moves(frame, word, ALL, side, moves)):
         target, symmetry = moves.word[number], moves.symmetry[number]
         if newly[target]:
-            before |= moves.bits[number] & image(newly[target], INVERSES[symmetry])
+            predecessors |= moves.bits[number] & image(newly[target], INVERSES[symmetry])
     if frame.colours[frame.scalars] == side and newly[word]:
-        before |= reach(
+        predecessors |= reach(
             frame.moves, frame.kinds[frame.scalars], newly[word], ~decode(frame, word, moves.squares)
         )
-    return before
+    return predecessors
 
 
 @kernel
 def find_exceptions(
-    ply: PhasePlies, side: int, exceptions: Words, buffer: Derived, start: int, stop: int
+    ply: PhasePlies, side: int, exceptions: Words, buffer: DerivationBuffers, start: int, stop: int
 ) -> None:
-    """Set ``exceptions``, uint64 (words,), to the positions of ``side`` that derivation gets wrong; canonical
-    slots only.
+    """Set ``exceptions``, uint64 (words,), to the positions of ``side`` that derivation gets wrong.
 
-    Only previous exceptions (``ALL`` at first) and predecessors of newly usable positions are examined.
+    They are positions at canonical slots. Only previous exceptions (``ALL`` at first) and predecessors of
+    newly usable positions are examined.
     """
     for word in range(start, stop):
         bits = ply.phase.legal[side, word] & ply.phase.canonical[word]
@@ -415,8 +433,8 @@ def find_exceptions(
 
 
 @kernel
-def derive_all(ply: PhasePlies, side: int, buffer: Derived, start: int, stop: int) -> None:
-    """Derive the positions of ``side``; canonical slots only."""
+def derive_all(ply: PhasePlies, side: int, buffer: DerivationBuffers, start: int, stop: int) -> None:
+    """Derive the positions of ``side`` at canonical slots."""
     for word in range(start, stop):
         bits = ply.phase.legal[side, word] & ply.phase.canonical[word]
         if bits:
@@ -427,13 +445,13 @@ def derive_all(ply: PhasePlies, side: int, buffer: Derived, start: int, stop: in
 
 
 @kernel
-def explain(ply: PhasePlies, side: int, start: int, stop: int) -> bool:
-    """Set value and depth of the flagged positions of the stored side to those of their best capture, and the
-    values of positions with depth 0 to their position scores; canonical slots only.
+def fill_stored(ply: PhasePlies, side: int, start: int, stop: int) -> bool:
+    """Fill in the entries of the stored side that blocks do not contain, at canonical slots.
 
-    Return whether all flagged positions have captures.
+    Flagged positions get the value and depth that their best capture gives. Positions with depth 0 get their
+    position score as value. Return whether all flagged positions have captures.
     """
-    good = True
+    complete = True
     for word in range(start, stop):
         bits = ply.phase.legal[side, word] & ply.phase.canonical[word]
         while bits:
@@ -442,8 +460,8 @@ def explain(ply: PhasePlies, side: int, start: int, stop: int) -> bool:
             at = ply.start[side] + slot
             if ply.depth[at] & CAPTURE_FLAG:
                 value, plies = by_exit(ply, side, slot)
-                good &= value != NONE
+                complete &= value != NONE
                 ply.value[at], ply.depth[at] = value, plies | CAPTURE_FLAG
             elif ply.depth[at] == 0:
                 ply.value[at] = position_score(side, int(ply.rank[side, slot]))
-    return good
+    return complete

@@ -1,7 +1,7 @@
 """Counting, encoding and decoding many blocks at once.
 
-A *step* is what a decoder decodes at a time: a symbol in a context, or a byte. The possible steps of a table
-are numbered in one order: first those of values, then those of depths, of functions and of bytes.
+A *step* is the unit of coding: a symbol in a context, or a byte. The possible steps of a table are numbered:
+first the steps of values, then the steps of depths, functions and bytes.
 """
 
 from dataclasses import dataclass
@@ -51,8 +51,8 @@ class Encoding(Struct):
     """The data needed to encode a table."""
 
     rows: Rows
-    of_code: Ints
-    """int64 (256,): value symbol of each code that occurs, else -1."""
+    symbol_of_code: Ints
+    """int64 (256,): value symbol of each code that occurs; -1 for other codes."""
     escape_bytes: int
     """Number of bytes of a function number after FUNCTION_ESCAPE."""
     first: Ints
@@ -78,16 +78,17 @@ def count_codes(content: Content, count: Ints, start: int, stop: int) -> None:
 
 @kernel
 def toggle_flags(content: Content, captures: Words, start: int, stop: int) -> None:
-    """Toggle the flags in the depths of the slots ``captures``, uint64 (slots / 64,), in the words ``start``
-    to ``stop`` - 1."""
+    """Toggle CAPTURE_FLAG in the depths of the slots ``captures``, uint64 (slots / 64,), in the words
+    ``start`` to ``stop`` - 1."""
     for word in range(start, stop):
         if captures[word]:
-            add(content.depth, word * 64, captures[word], CAPTURE_FLAG)  # a second addition overflows
+            # A second addition overflows, which clears the flag.
+            add(content.depth, word * 64, captures[word], CAPTURE_FLAG)
 
 
 @inlined
 def _prefetch_block(rows: Rows, content: Content, number: int, squares: Ints) -> None:
-    """Prefetch the slots of a block if those of a row are adjacent."""
+    """Prefetch the slots of a block if the slots of each row are adjacent."""
     if rows.row_shift:
         return
     for row in range(number * BLOCK_ROWS, (number + 1) * BLOCK_ROWS):
@@ -103,19 +104,19 @@ def _prefetch_block(rows: Rows, content: Content, number: int, squares: Ints) ->
 
 @inlined
 def _read_slots(encoding: Encoding, content: Content, number: int, buffers: Buffers) -> int:
-    """Fill a block from the arrays of the stored side; return its number of positions, -1 if the arrays lack
-    a value."""
+    """Fill a block from the arrays of the stored side. Return its number of positions, -1 if a position has
+    no value."""
     rows, block, value, depth, count = encoding.rows, buffers.block, content.value, content.depth, 0
-    for at in range(len(block.masks)):
-        row = number * BLOCK_ROWS + at
-        find_mask(rows, row, at, buffers)
-        mask = block.masks[at]
+    for block_row in range(len(block.masks)):
+        row = number * BLOCK_ROWS + block_row
+        find_mask(rows, row, block_row, buffers)
+        mask = block.masks[block_row]
         first = first_slot(rows, row, buffers.squares)
-        put(block.symbol, at * 64, ALL, NOWHERE)
+        put(block.symbol, block_row * 64, ALL, NOWHERE)
         while mask:
             square = lowest(mask)
             mask &= mask - ONE
-            slot, place = first + (square << rows.row_shift), at * 64 + square
+            slot, place = first + (square << rows.row_shift), block_row * 64 + square
             if value[slot] == NONE:
                 return -1
             count += 1
@@ -123,7 +124,7 @@ def _read_slots(encoding: Encoding, content: Content, number: int, buffers: Buff
             if depth[slot] & CAPTURE_FLAG:
                 symbol, half = CAPTURE, 0
             elif depth[slot]:
-                symbol = encoding.of_code[value[slot]]
+                symbol = encoding.symbol_of_code[value[slot]]
             block.symbol[place], block.half[place] = symbol, half
             if len(content.function):
                 block.function[place] = content.function[slot]
@@ -138,7 +139,8 @@ def _step(encoding: Encoding, kind: int, context: int, symbol: int) -> int:
 
 @inlined
 def _add_bytes(encoding: Encoding, steps: Ints, count: int, number: int, size: int) -> int:
-    """Append the steps of the bytes of a number, least significant first; return the new count."""
+    """Append the steps of the bytes of a number to ``steps``, least significant first. Return the new
+    count."""
     for byte in range(size):
         steps[count + byte] = _step(encoding, BYTES, 0, (number >> (8 * byte)) & 255)
     return count + size
@@ -146,17 +148,17 @@ def _add_bytes(encoding: Encoding, steps: Ints, count: int, number: int, size: i
 
 @kernel
 def _list_steps(encoding: Encoding, functions: bool, buffers: Buffers) -> int:
-    """List the steps of the functions of a block, or of its values and depths; return their number."""
+    """List the steps of the functions of a block, or of its values and depths. Return their number."""
     block, steps, above, count = buffers.block, buffers.steps, buffers.above, 0
-    nowhere = -1 if functions else NOWHERE
-    above[2 if functions else 0, :] = nowhere
-    for at in range(len(block.masks)):
-        left, left_half, mask = nowhere, 0, block.masks[at]
-        checks, captures = block.checks[at], block.captures[at]
+    no_neighbour = -1 if functions else NOWHERE
+    above[2 if functions else 0, :] = no_neighbour
+    for block_row in range(len(block.masks)):
+        left, left_half, mask = no_neighbour, 0, block.masks[block_row]
+        checks, captures = block.checks[block_row], block.captures[block_row]
         while mask:
             square = lowest(mask)
             mask &= mask - ONE
-            place = at * 64 + square
+            place = block_row * 64 + square
             symbol, half, up = int(block.symbol[place]), int(block.half[place]), above[0, square]
             if functions:
                 function = int(block.function[place])
@@ -185,8 +187,10 @@ def _list_steps(encoding: Encoding, functions: bool, buffers: Buffers) -> int:
 def count_blocks(
     encoding: Encoding, content: Content, counts: Ints, buffers: Buffers, first: int, end: int
 ) -> int:
-    """Add the frequencies of the steps in the blocks ``first`` to ``end`` - 1 to ``counts``, int64 (steps,);
-    return the number of positions, -1 if the arrays lack a value."""
+    """Add the frequencies of the steps in the blocks ``first`` to ``end`` - 1 to ``counts``, int64 (steps,).
+
+    Return the number of positions, -1 if a position has no value.
+    """
     total = 0
     for number in range(first, end):
         _prefetch_block(encoding.rows, content, min(number + 1, end - 1), buffers.squares)
@@ -201,21 +205,22 @@ def count_blocks(
 
 
 @kernel
-def _write_steps(encoding: Encoding, stream: Stream, number: int, steps: Ints, count: int, at: int) -> int:
-    """Encode the ``count`` steps of a block, whose shares are not 0, to the data of the stream from index
-    ``at`` on, and store length and checksum; return the index after the last byte.
+def _write_steps(encoding: Encoding, stream: Stream, number: int, steps: Ints, count: int, begin: int) -> int:
+    """Encode the first ``count`` of ``steps`` as the block ``number`` of a stream.
 
-    One more byte may have been overwritten.
+    The bytes are written to the data of the stream from index ``begin`` on, and length and checksum are
+    stored. The shares of the steps must not be 0. Return the index after the last byte; the element at this
+    index may have been overwritten, too.
     """
-    out, end, state = stream.data, at, LOW
+    out, end, state = stream.data, begin, LOW
     for back in range(count):
         step = steps[count - 1 - back]
         start, size = int64(encoding.start[step]), int64(encoding.size[step])
-        most = size * ((LOW >> TOTAL_BITS) << 8)
+        limit = size * ((LOW >> TOTAL_BITS) << 8)
         # At most two bytes are emitted; bytes written beyond them are overwritten later.
         out[end] = state & 255
         out[end + 1] = state >> 8 & 255
-        emitted = int64(state >= most) + int64(state >> 8 >= most)
+        emitted = int64(state >= limit) + int64(state >> 8 >= limit)
         end += emitted
         state >>= 8 * emitted
         quotient = (state * RECIPROCAL[size]) >> RECIPROCAL_BITS
@@ -224,10 +229,10 @@ def _write_steps(encoding: Encoding, stream: Stream, number: int, steps: Ints, c
         out[end] = state & 255
         end += 1
         state >>= 8
-    for place in range((end - at) // 2):
-        out[at + place], out[end - 1 - place] = out[end - 1 - place], out[at + place]
-    stream.length[number] = end - at
-    stream.check[number] = checksum(out, at, end)
+    for place in range((end - begin) // 2):
+        out[begin + place], out[end - 1 - place] = out[end - 1 - place], out[begin + place]
+    stream.length[number] = end - begin
+    stream.check[number] = checksum(out, begin, end)
     return end
 
 
@@ -241,39 +246,44 @@ def encode_blocks(
     first: int,
     end: int,
 ) -> tuple[int, int]:
-    """Encode the values and depths of the blocks ``first`` to ``end`` - 1, and their functions, to the data
-    of the two streams from index 0 on; return the numbers of bytes."""
-    at, at_functions, steps = 0, 0, buffers.steps
+    """Encode the values and depths of the blocks ``first`` to ``end`` - 1, and their functions.
+
+    The bytes are written to the data of the two streams from index 0 on. Return the numbers of bytes.
+    """
+    size, function_size, steps = 0, 0, buffers.steps
     for number in range(first, end):
         _prefetch_block(encoding.rows, content, min(number + 1, end - 1), buffers.squares)
         _read_slots(encoding, content, number, buffers)
-        at = _write_steps(encoding, values, number, steps, _list_steps(encoding, False, buffers), at)
+        size = _write_steps(encoding, values, number, steps, _list_steps(encoding, False, buffers), size)
         if len(content.function):
             count = _list_steps(encoding, True, buffers)
-            at_functions = _write_steps(encoding, functions, number, steps, count, at_functions)
-    return at, at_functions
+            function_size = _write_steps(encoding, functions, number, steps, count, function_size)
+    return size, function_size
 
 
 @kernel
 def _store_or_compare(
-    coding: Coding, content: Content, compared: bool, buffers: Buffers, slot: int, place: int
+    coding: Coding, content: Content, compare_only: bool, buffers: Buffers, slot: int, place: int
 ) -> bool:
-    """Write one position of a block to the arrays, or compare it with them; return whether it is valid."""
+    """Write one position of a block to the arrays, or compare it with them.
+
+    Return False if its symbol does not exist, or if it differs from the arrays.
+    """
     block, symbol = buffers.block, int64(buffers.block.symbol[place])
     if symbol >= len(coding.code):
         return False
-    code, depth, same = int64(coding.code[symbol]), int64(0), True
+    code, depth, equal = int64(coding.code[symbol]), int64(0), True
     if symbol == CAPTURE:
         depth = int64(CAPTURE_FLAG)
     elif symbol != SELF:
         depth = depth_of_half(coding.rows.side, code, int64(block.half[place]))
-    if compared:
+    if compare_only:
         stored = int64(content.depth[slot])
-        same = stored & CAPTURE_FLAG == CAPTURE_FLAG if symbol == CAPTURE else stored == depth
-        same &= symbol <= CAPTURE or content.value[slot] == code
+        equal = stored & CAPTURE_FLAG == CAPTURE_FLAG if symbol == CAPTURE else stored == depth
+        equal &= symbol <= CAPTURE or content.value[slot] == code
         if len(content.function):
-            same &= content.function[slot] == block.function[place]
-        return same
+            equal &= content.function[slot] == block.function[place]
+        return equal
     content.value[slot], content.depth[slot] = code, depth
     if len(content.function):
         content.function[slot] = block.function[place]
@@ -282,31 +292,31 @@ def _store_or_compare(
 
 @kernel
 def decode_blocks(
-    coding: Coding, content: Content, compared: bool, buffers: Buffers, first: int, end: int
+    coding: Coding, content: Content, compare_only: bool, buffers: Buffers, first: int, end: int
 ) -> bool:
-    """Decode the blocks ``first`` to ``end`` - 1 to the arrays, by slot, or compare them with the arrays.
+    """Decode the blocks ``first`` to ``end`` - 1 to the arrays, or only compare them with the arrays.
 
-    Explicit values have a code and a depth, captures CAPTURE_FLAG in the depth, and positions with their
-    position score depth 0. Functions are omitted if their array is empty. Return whether all blocks are
-    undamaged and, if compared, equal to the arrays.
+    Explicit values get a code and a depth. The depth is CAPTURE_FLAG if the best capture gives the value, and
+    0 if the value is the position score. Functions are omitted if their array is empty. Return whether all
+    blocks are undamaged and, if they are compared, equal to the arrays.
     """
-    rows, block, good = coding.rows, buffers.block, True
+    rows, block, correct = coding.rows, buffers.block, True
     # With a plain constant the compiler would unroll all loops over rows, which takes twenty seconds.
     size, last = len(block.masks), len(block.symbol) - 1
     for number in range(first, end):
         _prefetch_block(rows, content, min(number + 1, end - 1), buffers.squares)
-        for at in range(size):
-            find_mask(rows, number * BLOCK_ROWS + at, at, buffers)
-        good &= decode_values(coding, number, last, buffers)
+        for block_row in range(size):
+            find_mask(rows, number * BLOCK_ROWS + block_row, block_row, buffers)
+        correct &= decode_values(coding, number, last, buffers)
         if len(content.function):
-            good &= decode_functions(coding, number, last, buffers)
-        for at in range(size):
-            place_row(rows, number * BLOCK_ROWS + at, buffers.squares)
-            slot_of_row = first_slot(rows, number * BLOCK_ROWS + at, buffers.squares)
-            mask = block.masks[at]
+            correct &= decode_functions(coding, number, last, buffers)
+        for block_row in range(size):
+            place_row(rows, number * BLOCK_ROWS + block_row, buffers.squares)
+            slot_of_row = first_slot(rows, number * BLOCK_ROWS + block_row, buffers.squares)
+            mask = block.masks[block_row]
             while mask:
                 square = lowest(mask)
                 mask &= mask - ONE
-                slot, place = slot_of_row + (square << rows.row_shift), at * 64 + square
-                good &= _store_or_compare(coding, content, compared, buffers, slot, place)
-    return good
+                slot, place = slot_of_row + (square << rows.row_shift), block_row * 64 + square
+                correct &= _store_or_compare(coding, content, compare_only, buffers, slot, place)
+    return correct

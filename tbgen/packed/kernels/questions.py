@@ -1,10 +1,12 @@
-"""Questions to the blocks of a packed table, and the values and depths that follow from the answers.
+"""Questions about positions of a packed table, and the values and depths that follow from the answers.
 
 A *question* asks for the symbol and the half depth of one position of the stored side, and maybe for its
-function. It is an int64: twice the index of the position in the order of the rows (64 times the row, plus the
-square of the row man), plus 1 if the function is needed. If questions are answered in ascending order, each
-block is decoded once. A position of the stored side has one question, about itself; a position of the derived
-side has one question about each position that its quiet moves lead to.
+function. It is encoded as an int64: twice the index of the position in the order of the rows, plus 1 if the
+function is needed. The index is 64 times the row plus the square of the row man. If questions are answered in
+ascending order, each block is decoded once.
+
+A position of the stored side has one question, about itself. A position of the derived side has one question
+about each position that its quiet moves lead to.
 """
 
 from dataclasses import dataclass
@@ -43,7 +45,7 @@ from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.words import ZERO, Codes, Ints, Plies
 
 DAMAGED = -1
-"""Stands for a symbol or a value that is unavailable because a block is damaged."""
+"""Replaces a symbol or a value that is unavailable because a block is damaged."""
 
 Flags = NDArray[np.bool_]
 
@@ -57,31 +59,31 @@ class Batch(Struct):
     slot: Ints
     """int64 (n,): canonical slots."""
     accrued: Ints
-    """int64 (n,): codes of accrued scores, -1 for none."""
+    """int64 (n,): codes of accrued scores, -1 for fresh states."""
     begin: Ints
     """int64 (n,): index of the first question of each position."""
     end: Ints
     """int64 (n,): index after the last question of each position."""
     rank: Ints
     """int64 (n,): position ranks."""
-    zeroing: Flags
+    may_zero: Flags
     """bool (n,): whether a position of the derived side may have a zeroing move."""
     exits: Ints
-    """int64 (n, 3): code of the best zeroing move, NONE without zeroing moves, DAMAGED if it is unavailable;
-    smallest and greatest depth after the best moves."""
-    known: Flags
-    """bool (n,): whether ``value`` and ``depth`` are those of an exception, which needs no derivation."""
+    """int64 (n, 3): code of the value of the best zeroing moves; smallest and greatest depth after these
+    moves. The code is NONE without zeroing moves, and DAMAGED if the value is unavailable."""
+    excepted: Flags
+    """bool (n,): whether the position is an exception, whose ``value`` and ``depth`` need no derivation."""
     value: Ints
     """int64 (n,): code of W, UNSTORED if the best capture gives it, or DAMAGED."""
     depth: Ints
     """int64 (n,): D in plies."""
     inherited: Ints
-    """int64 (n,): code of V(P, A); DAMAGED if it is unavailable, without an accrued score, and if the rank of
-    A exceeds that of W, so that the value is W."""
+    """int64 (n,): code of V(P, A). DAMAGED if it is unavailable, for fresh states, and if the rank of A
+    exceeds the rank of W, in which case V(P, A) is W."""
 
     question: Ints
-    """int64 (questions,)."""
-    after: Codes
+    """int64 (questions,): the encoded questions."""
+    question_rank: Codes
     """uint8 (questions,): position rank of the position asked about."""
     symbol: NDArray[np.int16]
     """int16 (questions,): value symbol, or DAMAGED."""
@@ -89,10 +91,10 @@ class Batch(Struct):
     """uint16 (questions,): half the depth of an explicit value."""
     function: NDArray[np.uint32]
     """uint32 (questions,): number of the function, if the question asks for it."""
-    target: Ints
-    """int64 (questions,): slot of the position asked about if its best capture is needed, else -1."""
+    capture_slot: Ints
+    """int64 (questions,): slot of the position asked about if its best capture must be looked up, else -1."""
     capture: Ints
-    """int64 (questions, 3): best capture of the position asked about, in the form of ``exits``."""
+    """int64 (questions, 3): best captures of the position asked about, in the form of ``exits``."""
 
 
 @inlined
@@ -116,96 +118,102 @@ def slot_of(rows: Rows, question: int, squares: Ints) -> int:
 
 
 @kernel
-def _ask_children(rows: Rows, phase: int, moves: int, batch: Batch, number: int, buffers: Buffers) -> None:
-    """Ask about the positions after the quiet moves in ``buffers.moves``; the other moves are captures.
+def _ask_children(rows: Rows, phase: int, count: int, batch: Batch, number: int, buffers: Buffers) -> None:
+    """Ask about the positions after the quiet moves among the ``count`` moves in ``buffers.moves``.
 
-    A function is needed if the accrued score is inherited. It is not if the position rank is smaller, or if
-    the accrued score is the position score, because the state is fresh then.
+    The other moves are captures. The function of a position after a move is not needed if its state is fresh:
+    if its position rank is below the rank of the accrued score, or its position score is the accrued score.
     """
-    other, at, accrued = rows.side, batch.begin[number], batch.accrued[number]
+    other, index, accrued = rows.side, batch.begin[number], batch.accrued[number]
     enemies = occupied_by(rows, Placed(buffers.squares, phase), other)
-    batch.zeroing[number] = rows.pawns[phase, 1 - other] != ZERO
-    for listed in range(moves):
-        man, target = buffers.moves[listed] >> 8, buffers.moves[listed] & 255
+    batch.may_zero[number] = rows.pawns[phase, 1 - other] != ZERO
+    for move in range(count):
+        man, target = buffers.moves[move] >> 8, buffers.moves[move] & 255
         if enemies & BIT[target]:
-            batch.zeroing[number] = True
+            batch.may_zero[number] = True
             continue
-        for each in range(len(rows.kinds)):
-            buffers.child[each] = buffers.squares[each]
+        for free_man in range(len(rows.kinds)):
+            buffers.child[free_man] = buffers.squares[free_man]
         buffers.child[man] = target
         make_canonical(rows, phase, buffers.child, buffers.image)
         _, rank = list_moves(rows, Placed(buffers.child, phase), other, buffers.replies)
         inherits = accrued >= 0 and rank >= rank_of_code(accrued) and position_score(other, rank) != accrued
-        batch.question[at] = _question(rows, phase, buffers.child, inherits)
-        batch.after[at] = rank
-        at += 1
-    batch.end[number] = at
+        batch.question[index] = _question(rows, phase, buffers.child, inherits)
+        batch.question_rank[index] = rank
+        index += 1
+    batch.end[number] = index
 
 
 @kernel
 def ask(rows: Rows, batch: Batch, buffers: Buffers, first: int, end: int) -> None:
-    """Find the questions of the positions ``first`` to ``end`` - 1 of a batch, and fill in ``end``, ``rank``
-    and ``zeroing``. Positions with an accrued score ask for functions too."""
+    """Find the questions of the positions ``first`` to ``end`` - 1 of a batch.
+
+    Also fill in ``Batch.end``, ``rank`` and ``may_zero``. Positions with an accrued score ask for functions,
+    too.
+    """
     for number in range(first, end):
         phase = place_slot(rows, batch.slot[number], buffers.squares)
-        derived, at = batch.derived[number], batch.begin[number]
+        derived, index = batch.derived[number], batch.begin[number]
         side = 1 - rows.side if derived else rows.side
-        moves, batch.rank[number] = list_moves(rows, Placed(buffers.squares, phase), side, buffers.moves)
+        count, batch.rank[number] = list_moves(rows, Placed(buffers.squares, phase), side, buffers.moves)
         if derived:
-            _ask_children(rows, phase, moves, batch, number, buffers)
+            _ask_children(rows, phase, count, batch, number, buffers)
         else:
-            batch.question[at] = _question(rows, phase, buffers.squares, batch.accrued[number] >= 0)
-            batch.after[at] = batch.rank[number]
-            batch.end[number] = at + 1
+            batch.question[index] = _question(rows, phase, buffers.squares, batch.accrued[number] >= 0)
+            batch.question_rank[index] = batch.rank[number]
+            batch.end[number] = index + 1
 
 
 @kernel
 def answer(coding: Coding, batch: Batch, order: Ints, buffers: Buffers, first: int, end: int) -> None:
-    """Answer the questions with the indices ``order[first:end]``. Neighbouring questions to one block are
-    answered together; the block is decoded only up to the last slot that they need."""
+    """Answer the questions with the indices ``order[first:end]``.
+
+    Consecutive questions about one block are answered together. The block is decoded only up to the last slot
+    that they need.
+    """
     rows, block = coding.rows, buffers.block
     while first < end:
-        number, last, functions, after = block_of(batch.question[order[first]]), 0, 0, first
-        while after < end and block_of(batch.question[order[after]]) == number:
-            question = batch.question[order[after]]
+        number, last, functions, group_end = block_of(batch.question[order[first]]), 0, 0, first
+        while group_end < end and block_of(batch.question[order[group_end]]) == number:
+            question = batch.question[order[group_end]]
             last = max(last, question // 2 % BLOCK_SLOTS)
             functions |= question & 1
-            after += 1
-        for at in range(last // 64 + 1):
-            find_mask(rows, number * BLOCK_ROWS + at, at, buffers)
-        good = decode_values(coding, number, last, buffers)
-        good_functions = good
-        if good and functions:
-            good_functions = decode_functions(coding, number, last, buffers)
-        for at in order[first:after]:
+            group_end += 1
+        for block_row in range(last // 64 + 1):
+            find_mask(rows, number * BLOCK_ROWS + block_row, block_row, buffers)
+        values_undamaged = decode_values(coding, number, last, buffers)
+        functions_undamaged = values_undamaged
+        if values_undamaged and functions:
+            functions_undamaged = decode_functions(coding, number, last, buffers)
+        for at in order[first:group_end]:
             question = batch.question[at]
             place = question // 2 % BLOCK_SLOTS
-            undamaged = good_functions if question & 1 else good
+            undamaged = functions_undamaged if question & 1 else values_undamaged
             batch.symbol[at] = int64(block.symbol[place]) if undamaged else DAMAGED
             batch.half[at] = block.half[place]
             if question & 1:
                 batch.function[at] = block.function[place]
-        first = after
+        first = group_end
 
 
 UNSTORED = -2
-"""Stands for a value that the best capture gives."""
+"""Replaces a value that is not stored because the best capture gives it."""
 
 
 @inlined
-def _stored(coding: Coding, batch: Batch, at: int, filled: bool, buffers: Buffers) -> tuple[int, int]:
+def _entry(coding: Coding, batch: Batch, at: int, second_pass: bool, buffers: Buffers) -> tuple[int, int]:
     """Value and depth of the position of the stored side that the question ``at`` is about.
 
-    The value is DAMAGED if it is unavailable. It is UNSTORED if the best capture gives it and captures are
-    not ``filled`` in yet; then ``target`` is set, so that the capture is looked up.
+    The value is DAMAGED if it is unavailable. In the first pass, it is UNSTORED if the best capture gives it.
+    Then ``capture_slot`` is set, so that the capture is looked up before the ``second_pass``.
     """
     symbol, side = int64(batch.symbol[at]), coding.rows.side
-    score = position_score(side, int64(batch.after[at]))
+    score = position_score(side, int64(batch.question_rank[at]))
     if symbol == SELF:
         return score, 0
     if symbol == CAPTURE:
-        if not filled:
-            batch.target[at] = slot_of(coding.rows, batch.question[at], buffers.child)
+        if not second_pass:
+            batch.capture_slot[at] = slot_of(coding.rows, batch.question[at], buffers.child)
             return UNSTORED, 0
         best = batch.capture[at, 0]
         if best in (DAMAGED, NONE):  # without flipped bits a capture exists
@@ -218,22 +226,24 @@ def _stored(coding: Coding, batch: Batch, at: int, filled: bool, buffers: Buffer
 
 
 @inlined
-def _of_function(coding: Coding, batch: Batch, at: int, accrued: int) -> int:
-    """The value of the function that the question ``at`` asks for, at an accrued score: the code of V(P, A),
-    FRESH for W, or DAMAGED."""
-    function = int64(batch.function[at])
-    if batch.symbol[at] == DAMAGED or function + 1 >= len(coding.entry_start):
+def _function_value(coding: Coding, batch: Batch, index: int, accrued: int) -> int:
+    """The value of the function that the question ``index`` asks for, at an accrued score.
+
+    The result is the code of V(P, A), FRESH for W, or DAMAGED.
+    """
+    function = int64(batch.function[index])
+    if batch.symbol[index] == DAMAGED or function + 1 >= len(coding.entry_start):
         return DAMAGED
-    found, white = int64(NONE), accrued < NONE
+    code, is_white = int64(NONE), accrued < NONE
     for entry in range(coding.entry_start[function], coding.entry_start[function + 1]):
         begin = int(coding.entry_accrued[entry])
-        if (begin < NONE) == white and rank_of_code(begin) <= rank_of_code(accrued):
-            found = int(coding.entry_value[entry])
-    return accrued if found == NONE else found
+        if (begin < NONE) == is_white and rank_of_code(begin) <= rank_of_code(accrued):
+            code = int(coding.entry_value[entry])
+    return accrued if code == NONE else code
 
 
 @inlined
-def _derived(coding: Coding, batch: Batch, number: int, buffers: Buffers) -> tuple[int, int]:
+def _derived_entry(coding: Coding, batch: Batch, number: int, buffers: Buffers) -> tuple[int, int]:
     """W, or DAMAGED, and D of a position of the derived side that is no exception, by the rule of
     ``tbgen.packed.kernels.derive``."""
     side, rank = 1 - coding.rows.side, batch.rank[number]
@@ -245,13 +255,13 @@ def _derived(coding: Coding, batch: Batch, number: int, buffers: Buffers) -> tup
     best, uncounted = (-1, 0, 0), False
     if best_exit != NONE:
         best = merit(side, best_exit), batch.exits[number, 1], batch.exits[number, 2]
-    for at in range(batch.begin[number], batch.end[number]):
-        if batch.symbol[at] == CAPTURE:
+    for index in range(batch.begin[number], batch.end[number]):
+        if batch.symbol[index] == CAPTURE:
             continue
-        code, depth = _stored(coding, batch, at, True, buffers)
+        code, depth = _entry(coding, batch, index, True, buffers)
         if code == DAMAGED:
             return DAMAGED, 0
-        if batch.after[at] >= rank and rank_of_code(code) >= rank:
+        if batch.question_rank[index] >= rank and rank_of_code(code) >= rank:
             uncounted = True
             continue
         best = weigh(best, merit(side, code), depth)
@@ -259,47 +269,50 @@ def _derived(coding: Coding, batch: Batch, number: int, buffers: Buffers) -> tup
 
 
 @inlined
-def _inherited(coding: Coding, batch: Batch, number: int, filled: bool, buffers: Buffers) -> int:
-    """V(P, A) of a position of the derived side; DAMAGED if it is unavailable, UNSTORED if captures of
-    positions after its moves must be looked up first."""
+def _inherited_value(coding: Coding, batch: Batch, number: int, second_pass: bool, buffers: Buffers) -> int:
+    """V(P, A) of a position of the derived side.
+
+    The result is DAMAGED if the value is unavailable, and UNSTORED if captures of the positions after its
+    moves must be looked up first.
+    """
     side, accrued, best, complete = 1 - coding.rows.side, batch.accrued[number], -1, True
     if batch.exits[number, 0] != NONE:
         best = merit(side, batch.exits[number, 0])
     for at in range(batch.begin[number], batch.end[number]):
-        fresh, _ = _stored(coding, batch, at, filled, buffers)
-        said = _of_function(coding, batch, at, accrued) if batch.question[at] & 1 else int64(FRESH)
-        if fresh == DAMAGED or said == DAMAGED:
+        fresh, _ = _entry(coding, batch, at, second_pass, buffers)
+        code = _function_value(coding, batch, at, accrued) if batch.question[at] & 1 else int64(FRESH)
+        if fresh == DAMAGED or code == DAMAGED:
             return DAMAGED
         if fresh == UNSTORED:
             complete = False
         else:
-            is_fresh = said == FRESH or rank_of_code(fresh) < rank_of_code(accrued)
-            best = max(best, merit(side, fresh if is_fresh else said))
+            is_fresh = code == FRESH or rank_of_code(fresh) < rank_of_code(accrued)
+            best = max(best, merit(side, fresh if is_fresh else code))
     return merit(side, best) if complete else UNSTORED
 
 
 @kernel
-def follow(coding: Coding, batch: Batch, filled: bool, buffers: Buffers) -> None:
+def follow(coding: Coding, batch: Batch, second_pass: bool, buffers: Buffers) -> None:
     """Find the values and depths of a batch from the answers to its questions.
 
-    If ``filled``, only values that were UNSTORED before are found, with the captures in ``capture``. Else
-    ``target`` is set for the questions whose best captures are needed.
+    The first pass sets ``capture_slot`` for the questions whose best captures are needed. The ``second_pass``
+    finds the values that were UNSTORED, from the captures in ``capture``.
     """
     for number in range(len(batch.slot)):
-        if filled and batch.value[number] != UNSTORED and batch.inherited[number] != UNSTORED:
+        if second_pass and batch.value[number] != UNSTORED and batch.inherited[number] != UNSTORED:
             continue
         accrued, derived = batch.accrued[number], batch.derived[number]
         value, depth = batch.value[number], batch.depth[number]
-        if not batch.known[number]:
+        if not batch.excepted[number]:
             if derived:
-                value, depth = _derived(coding, batch, number, buffers)
+                value, depth = _derived_entry(coding, batch, number, buffers)
             else:
-                value, depth = _stored(coding, batch, batch.begin[number], filled, buffers)
+                value, depth = _entry(coding, batch, batch.begin[number], second_pass, buffers)
             batch.value[number], batch.depth[number] = value, depth
-        said = int64(DAMAGED)
+        inherited = int64(DAMAGED)
         if accrued >= 0 and value >= 0 and rank_of_code(accrued) <= rank_of_code(value):
             if not derived:
-                said = _of_function(coding, batch, batch.begin[number], accrued)
+                inherited = _function_value(coding, batch, batch.begin[number], accrued)
             elif batch.exits[number, 0] != DAMAGED:
-                said = _inherited(coding, batch, number, filled, buffers)
-        batch.inherited[number] = value if said == FRESH else said
+                inherited = _inherited_value(coding, batch, number, second_pass, buffers)
+        batch.inherited[number] = value if inherited == FRESH else inherited

@@ -1,7 +1,7 @@
 """Rows, and single positions with their moves. A row is 64 slots that differ in the square of one man.
 
 The free men are ordered: the men of the side not to move, the king of the side to move, its other men. The
-last of them is the *row man*; the squares of the others are the digits of a row's number, most significant
+last man is the *row man*. The squares of the other men are the digits of a row's number, most significant
 first. So neighbouring positions differ by a quiet move of the side to move and have similar values.
 """
 
@@ -29,7 +29,7 @@ from tbgen.retro.kernels.frame import attacks_along, pawn_attacks, reach
 from tbgen.retro.kernels.words import ALL, ONE, ZERO, Ints, Word, Words, lowest
 
 MAX_FREE = 5
-"""Most free men of a table."""
+"""Maximum number of free men of a packed table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +43,13 @@ class Rows(Struct):
     colours: Ints
     """int64 (free,): 0 White, 1 Black."""
     order: Ints
-    """int64 (free,): free men from the most significant digit to the row man."""
+    """int64 (free,): free men in the order of the digits, most significant first, then the row man."""
     men: Ints
     """int64 (free,): free men in the order of the index."""
     like: Ints
-    """int64 (n, 2): ranges of like free men."""
+    """int64 (n, 2): ranges of free men of the same kind and colour."""
     pawnless: bool
+    """Whether the table has no pawns, so that the square of White's king is restricted to a triangle."""
     per_phase: int
     """Number of rows of one phase."""
     pawns: Words
@@ -61,8 +62,11 @@ class Rows(Struct):
 
 @inlined
 def _set_squares(rows: Rows, number: int, men: Ints, count: int, squares: Ints) -> int:
-    """Read the squares of the first ``count`` of ``men`` from the last digits of ``number``, in the order of
-    ``men``, to ``squares``, int64 (free,); return the number without these digits."""
+    """Write the squares of the first ``count`` of ``men`` to ``squares``, int64 (free,).
+
+    The squares are the last digits of ``number``, in the order of ``men``. Return the number without these
+    digits.
+    """
     for digit in range(count - 1, -1, -1):
         man = men[digit]
         if man == 0 and rows.pawnless:
@@ -108,14 +112,15 @@ def place_slot(rows: Rows, slot: int, squares: Ints) -> int:
 
 @inlined
 def first_slot(rows: Rows, row: int, squares: Ints) -> int:
-    """The slot of a row's position with the row man on a1; his square in ``squares`` is set to a1."""
+    """The slot of a row's position with the row man on a1. The square of the row man in ``squares`` is set to
+    a1."""
     squares[rows.order[len(rows.order) - 1]] = 0
     return _number_of(rows, row // rows.per_phase, rows.men, len(rows.men), squares)
 
 
 @inlined
 def _occupied(rows: Rows, phase: int, squares: Ints) -> Word:
-    """Squares of all men except the row man, 0 if two of them stand on one square."""
+    """Squares of all men except the row man, 0 if two of these men are on the same square."""
     occupied: Word = rows.pawns[phase, 0] | rows.pawns[phase, 1]
     row_man = rows.order[len(rows.kinds) - 1]
     for man in range(len(rows.kinds)):
@@ -128,27 +133,32 @@ def _occupied(rows: Rows, phase: int, squares: Ints) -> Word:
 
 @inlined
 def _attacked(rows: Rows, phase: int, squares: Ints, occupied: Word, target: int, by: int) -> Word:
-    """Squares of the row man with which some man of ``by`` attacks ``target``, on which the row man must not
-    stand."""
+    """Squares of the row man for which a man of side ``by`` attacks ``target``.
+
+    The row man must not be on ``target``.
+    """
     if PAWN_ATTACKS[1 - by, target] & rows.pawns[phase, by]:
         return ALL
-    row_man, found = rows.order[len(rows.kinds) - 1], ZERO
+    row_man, row_squares = rows.order[len(rows.kinds) - 1], ZERO
     for man in range(len(rows.kinds)):
         if rows.colours[man] != by:
             continue
         if man == row_man:
-            found |= reach(ORTHODOX, rows.kinds[man], BIT[target], ~occupied)
+            row_squares |= reach(ORTHODOX, rows.kinds[man], BIT[target], ~occupied)
         elif attacks_along(ORTHODOX, rows.kinds[man], squares[man], target):
             between = ORTHODOX.passed[rows.kinds[man], squares[man], target]
             if between & occupied == ZERO:
-                found |= ~between
-    return found
+                row_squares |= ~between
+    return row_squares
 
 
 @inlined
 def row_hints(rows: Rows, row: int, squares: Ints) -> tuple[Word, Word]:
-    """Squares of the row man with which the side to move is in check, and squares with which it attacks a man
-    other than the king, pins ignored; ``squares`` are those of the row."""
+    """Squares of the row man for which the side to move is in check, and for which it attacks a man.
+
+    The attacked man is not the king. Pins are ignored. ``squares`` are the squares of the other men of the
+    row.
+    """
     free, side, phase = len(rows.kinds), rows.side, row // rows.per_phase
     other, occupied = 1 - side, _occupied(rows, phase, squares)
     targets, check = rows.pawns[phase, other], ZERO
@@ -171,8 +181,10 @@ def row_hints(rows: Rows, row: int, squares: Ints) -> tuple[Word, Word]:
 
 @inlined
 def symmetry_of(rows: Rows, phase: int, king: int) -> int:
-    """The symmetry other than the identity that keeps the square of White's king (without pawns) or the
-    placement of the pawns; 0 if none exists."""
+    """The symmetry that keeps the placement of the pawns or, without pawns, the square of White's king.
+
+    The result is 0, the identity, if no other symmetry does so.
+    """
     if rows.pawnless:
         return TRANSPOSE if king % 9 == 0 else 0
     return MIRROR_FILES if rows.mirrored[phase] else 0
@@ -180,7 +192,8 @@ def symmetry_of(rows: Rows, phase: int, king: int) -> int:
 
 @inlined
 def has_smaller_image(rows: Rows, symmetry: int, squares: Ints, image: Ints) -> bool:
-    """Whether the image of a position comes before it in the index; ``image`` receives its squares."""
+    """Whether the image of a position precedes the position in the index. ``image`` receives the squares of
+    the image."""
     free = len(rows.kinds)
     for man in range(free):
         image[man] = IMAGES[symmetry, squares[man]]
@@ -193,7 +206,7 @@ def has_smaller_image(rows: Rows, symmetry: int, squares: Ints, image: Ints) -> 
 
 @inlined
 def _smallest_image(rows: Rows, phase: int, legal: Word, squares: Ints, image: Ints) -> Word:
-    """The subset of the squares ``legal`` of the row man with which no image of the position has a smaller
+    """The subset of ``legal``, squares of the row man, for which no image of the position has a smaller
     slot."""
     free = len(rows.kinds)
     row_man = rows.order[free - 1]
@@ -205,22 +218,22 @@ def _smallest_image(rows: Rows, phase: int, legal: Word, squares: Ints, image: I
             other = IMAGES[symmetry, squares[man]]
             if other != squares[man]:
                 return legal if other > squares[man] else ZERO
-    left, result = legal, legal
-    while left:
-        bit = lowest(left)
-        left &= left - ONE
+    remaining, canonical = legal, legal
+    while remaining:
+        bit = lowest(remaining)
+        remaining &= remaining - ONE
         squares[row_man] = bit
         symmetry = symmetry_of(rows, phase, squares[0])
         if symmetry and has_smaller_image(rows, symmetry, squares, image):
-            result &= ~BIT[bit]
-    return result
+            canonical &= ~BIT[bit]
+    return canonical
 
 
 @kernel
 def row_mask(rows: Rows, row: int, squares: Ints, image: Ints) -> Word:
     """The canonical legal positions of a row, as a set of squares of the row man.
 
-    ``squares``, int64 (free,), receives the squares of the other men; ``image`` is scratch memory of that
+    ``squares``, int64 (free,), receives the squares of the other men. ``image`` is scratch memory of the same
     size.
     """
     row_man = rows.order[len(rows.kinds) - 1]
@@ -242,7 +255,7 @@ def row_mask(rows: Rows, row: int, squares: Ints, image: Ints) -> Word:
 
 
 MAX_MOVES = (MAX_MEN - 1) * MAX_TARGETS
-"""Most moves of the free men of one side."""
+"""Maximum number of moves of the free men of one side."""
 
 
 class Placed(NamedTuple):
@@ -256,23 +269,24 @@ class Placed(NamedTuple):
 @inlined
 def occupied_by(rows: Rows, men: Placed, side: int) -> Word:
     """The squares of one side's men."""
-    found: Word = rows.pawns[men.phase, side]
+    occupied: Word = rows.pawns[men.phase, side]
     for man in range(len(rows.kinds)):
         if rows.colours[man] == side:
-            found |= BIT[men.squares[man]]
-    return found
+            occupied |= BIT[men.squares[man]]
+    return occupied
 
 
 @inlined
-def attacked(rows: Rows, men: Placed, king: int, by: int, occupied: Word, gone: Word) -> bool:
-    """Whether side ``by`` attacks the square ``king``; its men on the squares ``gone`` have been captured."""
-    if PAWN_ATTACKS[1 - by, king] & rows.pawns[men.phase, by] & ~gone:
+def attacked(rows: Rows, men: Placed, king: int, by: int, occupied: Word, captured: Word) -> bool:
+    """Whether side ``by`` attacks the square ``king``. Its men on the squares ``captured`` have been
+    captured."""
+    if PAWN_ATTACKS[1 - by, king] & rows.pawns[men.phase, by] & ~captured:
         return True
     for man in range(len(rows.kinds)):
         square = men.squares[man]
         if (
             rows.colours[man] == by
-            and BIT[square] & gone == ZERO
+            and BIT[square] & captured == ZERO
             and attacks_along(ORTHODOX, rows.kinds[man], square, king)
             and ORTHODOX.passed[rows.kinds[man], square, king] & occupied == ZERO
         ):
@@ -293,12 +307,12 @@ def is_legal(rows: Rows, men: Placed, side: int, start: int, stop: int, occupied
 @inlined
 def pawn_targets(side: int, pawn: int, occupied: Word, enemies: Word) -> Word:
     """The squares that a pawn can move to, legal or not."""
-    forward, home = (8, 1) if side == 0 else (-8, 6)
+    forward, start_rank = (8, 1) if side == 0 else (-8, 6)
     stop = pawn + forward
     targets: Word = PAWN_ATTACKS[side, pawn] & enemies
     if occupied & BIT[stop] == ZERO:
         targets |= BIT[stop]
-        if pawn >> 3 == home:
+        if pawn >> 3 == start_rank:
             targets |= BIT[stop + forward] & ~occupied
     return targets
 
@@ -336,9 +350,10 @@ def _list_moves(rows: Rows, men: Placed, side: int, own: Word, occupied: Word, m
 @kernel
 def list_moves(rows: Rows, men: Placed, side: int, moves: Ints) -> tuple[int, int]:
     """List the legal moves of the free men of ``side`` in ``moves``, int64 (MAX_MOVES,), as man << 8 |
-    square; return their number, and the position rank.
+    square.
 
-    The rank also counts the moves of pawns. The position has no en passant right.
+    Return the number of these moves, and the position rank, which also counts the moves of pawns. The
+    position has no en passant right.
     """
     own, enemies = occupied_by(rows, men, side), occupied_by(rows, men, 1 - side)
     occupied = own | enemies
@@ -347,8 +362,8 @@ def list_moves(rows: Rows, men: Placed, side: int, moves: Ints) -> tuple[int, in
     while pawns:
         count += _pawn_moves(rows, men, side, lowest(pawns), occupied, enemies)
         pawns &= pawns - ONE
-    calm = not attacked(rows, men, men.squares[side], 1 - side, occupied, ZERO)
-    return listed, 2 * count + calm
+    is_safe = not attacked(rows, men, men.squares[side], 1 - side, occupied, ZERO)
+    return listed, 2 * count + is_safe
 
 
 @kernel
@@ -362,12 +377,13 @@ def find_ranks(rows: Rows, side: int, slots: Ints, squares: Ints, moves: Ints, r
 
 @kernel
 def make_canonical(rows: Rows, phase: int, squares: Ints, image: Ints) -> None:
-    """Replace squares by those of the position's canonical slot in its phase; ``image`` is scratch memory."""
+    """Replace ``squares`` by the squares of the position's canonical slot in its phase. ``image`` is scratch
+    memory."""
     free = len(rows.kinds)
     if rows.pawnless:
-        into = SYMMETRY_OF[squares[0]]
+        into_triangle = SYMMETRY_OF[squares[0]]
         for man in range(free):
-            squares[man] = IMAGES[into, squares[man]]
+            squares[man] = IMAGES[into_triangle, squares[man]]
     sort_like(squares, rows.like)
     symmetry = symmetry_of(rows, phase, squares[0])
     if symmetry and has_smaller_image(rows, symmetry, squares, image):

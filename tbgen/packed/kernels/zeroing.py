@@ -1,4 +1,4 @@
-"""Zeroing moves of positions without an en passant right: their targets, and the best move."""
+"""Zeroing moves of positions without an en passant right: the positions they lead to, and the best move."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -28,13 +28,19 @@ from tbgen.retro.kernels.targets import CAPTURED_PAWN, Men, Targets, pawn_row
 from tbgen.retro.kernels.words import Ints, Word, bits_of, image
 
 ORIGIN, TARGET, SLOT, PASSED = range(4)
-"""Columns of a list of moves: the number of the position that moves; the number of the move's target; the
-canonical slot after the move; and the square that a pawn has passed by a double step, as the target's table
-numbers it, if the pawn can be captured en passant, else -1."""
+"""Columns of a list of moves:
+
+- the number of the position before the move
+- the number of the *target*, which is the table after the move with its side to move
+- the canonical slot after the move
+- the square that a pawn has passed by a double step, as the target numbers it, if the pawn can be captured en
+  passant, else -1
+"""
 COLUMNS = 4
+"""Number of columns of a list of moves."""
 MAX_ZEROING = 64
-"""Upper bound of the number of zeroing moves of a position: at most twelve of each pawn, and one for two
-other men."""
+"""Upper bound of the number of zeroing moves of a position: twelve of each pawn, and one capture for each
+pair of other men."""
 NO_CAPTURE = int64(0)
 NO_PROMOTION = int64(0)
 PAWN = int64(-1)
@@ -48,10 +54,11 @@ class Destinations(Struct):
     """The tables that the zeroing moves of one table lead to."""
 
     rows: Rows
-    """The table that the moves start from."""
+    """The rows of the table that the moves start from."""
     targets: Targets
     like: Ints
-    """int64 (targets, 2): the range of like free men in each target, empty if all differ."""
+    """int64 (targets, 2): the range of free men of the same kind and colour in each target, empty if all
+    differ."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +87,8 @@ class ZeroingTurn(NamedTuple):
 def _slot_of_image(
     buffers: ZeroingBuffers, free: int, symmetry: int, like: Ints, phase: int, pawnless: bool
 ) -> int:
-    """Map the men in ``buffers.child`` by a symmetry, sort like men, and return their slot."""
+    """Map the men in ``buffers.child`` by a symmetry, sort men of the same kind and colour, and return their
+    slot."""
     squares = buffers.child
     for man in range(free):
         squares[man] = IMAGES[symmetry, squares[man]]
@@ -92,26 +100,26 @@ def _slot_of_image(
 
 
 @kernel
-def _slot_after(to: Destinations, target: int, buffers: ZeroingBuffers) -> tuple[int, int]:
+def _slot_after(tables: Destinations, target: int, buffers: ZeroingBuffers) -> tuple[int, int]:
     """The canonical slot of the position ``buffers.after`` in a target, and the symmetry that maps its pawns
     to their placement there."""
-    targets, pawns, squares = to.targets, buffers.after.pawns, buffers.child
-    free, like, phase = targets.free[target], to.like[target : target + 1], int64(0)
-    flip = 56 if targets.swapped[target] else 0
+    targets, pawns, squares = tables.targets, buffers.after.pawns, buffers.child
+    free, like, phase = targets.free[target], tables.like[target : target + 1], int64(0)
+    mirroring = 56 if targets.swapped[target] else 0
     for man in range(free):
-        squares[man] = buffers.after.squares[targets.source[target, man]] ^ flip
+        squares[man] = buffers.after.squares[targets.source[target, man]] ^ mirroring
     pawnless = targets.pawns[target] == 0
     if pawnless:
         symmetry = int64(SYMMETRY_OF[squares[0]])
-        other = TRANSPOSE if IMAGES[symmetry, squares[0]] % 9 == 0 else 0
+        second_symmetry = TRANSPOSE if IMAGES[symmetry, squares[0]] % 9 == 0 else 0
     else:
         row = int64(pawn_row(targets, target, pawns))
         phase, symmetry = row >> 1, row & 1
         is_own_image = image(pawns[0], MIRROR_FILES) == pawns[0] and image(pawns[1], MIRROR_FILES) == pawns[1]
-        other = MIRROR_FILES if is_own_image else 0
+        second_symmetry = MIRROR_FILES if is_own_image else 0
     slot = _slot_of_image(buffers, free, symmetry, like, phase, pawnless)
-    if other:
-        slot = min(slot, _slot_of_image(buffers, free, other, like, phase, pawnless))
+    if second_symmetry:
+        slot = min(slot, _slot_of_image(buffers, free, second_symmetry, like, phase, pawnless))
     return slot, symmetry
 
 
@@ -129,29 +137,29 @@ def _passed(rows: Rows, turn: ZeroingTurn, start: int, stop: int) -> int:
 
 @kernel
 def _add(
-    to: Destinations,
+    tables: Destinations,
     turn: ZeroingTurn,
     captured: int,
     kind: int,
     passed: int,
     buffers: ZeroingBuffers,
     moves: Moves,
-    at: int,
+    count: int,
 ) -> int:
-    """Append the move to the position ``buffers.after``; return the length of the list.
+    """Append the move to the position ``buffers.after``. Return the length of the list.
 
     ``captured`` is numbered as in ``Targets.number``; ``kind`` is that of the promoted man.
     """
-    target = to.targets.number[turn.side, captured, kind]
-    slot, symmetry = _slot_after(to, target, buffers)
-    moves[at, ORIGIN], moves[at, TARGET], moves[at, SLOT] = turn.number, target, slot
-    moves[at, PASSED] = passed if passed < 0 else IMAGES[symmetry, passed]
-    return at + 1
+    target = tables.targets.number[turn.side, captured, kind]
+    slot, symmetry = _slot_after(tables, target, buffers)
+    moves[count, ORIGIN], moves[count, TARGET], moves[count, SLOT] = turn.number, target, slot
+    moves[count, PASSED] = passed if passed < 0 else IMAGES[symmetry, passed]
+    return count + 1
 
 
 @inlined
 def _victim(rows: Rows, turn: ZeroingTurn, square: int) -> int:
-    """The man captured on a square, as ``Targets.number`` numbers him."""
+    """The man captured on a square, as ``Targets.number`` numbers it."""
     for man in range(2, len(rows.kinds)):
         if turn.men.squares[man] == square:
             return man + 1
@@ -160,52 +168,52 @@ def _victim(rows: Rows, turn: ZeroingTurn, square: int) -> int:
 
 @kernel
 def _add_if_legal(
-    to: Destinations,
+    tables: Destinations,
     turn: ZeroingTurn,
     man: int,
     start: int,
     stop: int,
     buffers: ZeroingBuffers,
     moves: Moves,
-    at: int,
+    count: int,
 ) -> int:
-    """Append the zeroing moves of a man from ``start`` to ``stop`` if they are legal; return the length of
+    """Append the zeroing moves of a man from ``start`` to ``stop`` if they are legal. Return the length of
     the list."""
-    rows, side, phase = to.rows, turn.side, turn.men.phase
+    rows, side, phase = tables.rows, turn.side, turn.men.phase
     if not is_legal(rows, turn.men, side, start, stop, turn.occupied):
-        return at
+        return count
     captured, squares, pawns = _victim(rows, turn, stop), buffers.after.squares, buffers.after.pawns
     pawns[1 - side] &= ~BIT[stop]
     if man != PAWN:
         squares[man] = stop
-        at = _add(to, turn, captured, NO_PROMOTION, -1, buffers, moves, at)
+        count = _add(tables, turn, captured, NO_PROMOTION, -1, buffers, moves, count)
         squares[man] = start
     else:
         pawns[side] &= ~BIT[start]
         if 8 <= stop < 56:
             pawns[side] |= BIT[stop]
             passed = _passed(rows, turn, start, stop) if abs(stop - start) == 16 else -1
-            at = _add(to, turn, captured, NO_PROMOTION, passed, buffers, moves, at)
+            count = _add(tables, turn, captured, NO_PROMOTION, passed, buffers, moves, count)
         else:
             squares[PROMOTED] = stop
             for kind in range(1, KIND_COUNT):
-                at = _add(to, turn, captured, kind, -1, buffers, moves, at)
+                count = _add(tables, turn, captured, kind, -1, buffers, moves, count)
         pawns[side] = rows.pawns[phase, side]
     pawns[1 - side] = rows.pawns[phase, 1 - side]
-    return at
+    return count
 
 
 @kernel
 def list_zeroing(
-    to: Destinations, side: int, slots: Ints, captures_only: bool, buffers: ZeroingBuffers, moves: Moves
+    tables: Destinations, side: int, slots: Ints, captures_only: bool, buffers: ZeroingBuffers, moves: Moves
 ) -> int:
-    """List the zeroing moves of legal positions in ``moves``, int64 (n, COLUMNS), with at least MAX_ZEROING
-    rows for each position; return their number.
+    """List the zeroing moves of legal positions in ``moves``, and return their number.
 
     The positions are those at ``slots``, canonical or not, with ``side`` to move. ``captures_only`` excludes
-    pawn moves that capture nothing.
+    pawn moves that capture nothing. ``moves``, int64 (n, COLUMNS), must have MAX_ZEROING rows for each
+    position.
     """
-    rows, at = to.rows, int64(0)
+    rows, count = tables.rows, int64(0)
     squares, pawns = buffers.squares, buffers.after.pawns
     for number in range(len(slots)):
         men = Placed(squares, place_slot(rows, slots[number], squares))
@@ -219,21 +227,21 @@ def list_zeroing(
                 kind, start = rows.kinds[man], squares[man]
                 for stop in bits_of(enemies & ORTHODOX.attacks[kind, start]):
                     if not ORTHODOX.passed[kind, start, stop] & turn.occupied:
-                        at = _add_if_legal(to, turn, man, start, stop, buffers, moves, at)
+                        count = _add_if_legal(tables, turn, man, start, stop, buffers, moves, count)
         for pawn in bits_of(rows.pawns[men.phase, side]):
             stops = pawn_targets(side, pawn, turn.occupied, enemies)
             for stop in bits_of(stops & enemies if captures_only else stops):
-                at = _add_if_legal(to, turn, PAWN, pawn, stop, buffers, moves, at)
-    return at
+                count = _add_if_legal(tables, turn, PAWN, pawn, stop, buffers, moves, count)
+    return count
 
 
 @kernel
-def keep_best(to: Destinations, side: int, moves: Moves, entries: Ints, exits: Ints) -> None:
+def keep_best(tables: Destinations, side: int, moves: Moves, entries: Ints, exits: Ints) -> None:
     """Write the best moves of each position to ``exits``, int64 (positions, 3), in the form of
     ``Batch.exits``.
 
-    ``entries``, int64 (moves, 2), are codes of W and D in plies after the ``moves`` of ``side``, with the
-    colours of the targets; a code may be DAMAGED.
+    ``entries``, int64 (moves, 2), are the codes of W, and D in plies, after the ``moves`` of ``side``. Codes
+    have the colours of the targets, and may be DAMAGED.
     """
     for number in range(len(exits)):
         exits[number, 0] = NONE
@@ -243,7 +251,7 @@ def keep_best(to: Destinations, side: int, moves: Moves, entries: Ints, exits: I
         if code == DAMAGED or previous == DAMAGED:
             exits[number, 0] = DAMAGED
             continue
-        value = merit(side, 255 - code if to.targets.swapped[moves[at, TARGET]] else code)
+        value = merit(side, 255 - code if tables.targets.swapped[moves[at, TARGET]] else code)
         best = (int64(-1), int64(0), int64(0))
         if previous != NONE:
             best = merit(side, previous), exits[number, 1], exits[number, 2]
