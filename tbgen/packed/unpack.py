@@ -141,7 +141,8 @@ class _Unpacker:
     beginning of the pool (docs/glossary.md), White to move first.
 
     :param sources: the tables that zeroing moves from the unpacked phases lead to.
-    :param number: receives the number of the function of each slot of the stored side, unless it is empty.
+    :param function_numbers: receives the number of the function of each slot of the stored side, unless it is
+        empty.
     :param only: the blocks of tables with fewer men that captures from the unpacked phases lead to; None for
         all blocks.
     """

@@ -2,10 +2,10 @@
 
 The kernels of the proof rely on consistent arrays.
 
-The bulk decoder unpacks a packed table for the proof. Its fresh values are proved like those of any other
-table. Its layers of accrued scores are made by solving the table again, and are proved too. The functions of
-the stored side are compared with all these layers. Random positions of either side to move are probed, and
-the answers are compared with what has been proved.
+A packed table is unpacked for the proof. Its fresh values are proved like those of any other table. Its
+layers of accrued scores are computed by solving the table again, and then proved. The functions of the stored
+side are compared with these layers. In addition, random positions of both sides to move are probed, and the
+answers are compared with the proved entries.
 """
 
 from itertools import zip_longest
@@ -50,18 +50,19 @@ def disorder(functions: Functions) -> str | None:
         return "its functions overlap"
     if int(functions.number.max(initial=0)) >= len(start) - 1:
         return "positions refer to functions that do not exist"
-    place = np.where(accrued < NONE, accrued, 511 - accrued)  # White's by rising rank, then Black's
-    first = np.zeros(accrued.size + 1, np.bool_)
-    first[start] = True
+    order = np.where(accrued < NONE, accrued, 511 - accrued)  # White's by rising rank, then Black's
+    is_first = np.zeros(accrued.size + 1, np.bool_)
+    is_first[start] = True
     if (np.minimum(accrued, 255 - accrued) < FIRST_RANK).any() or (
-        (np.diff(place) <= 0) & ~first[1:-1]
+        (np.diff(order) <= 0) & ~is_first[1:-1]
     ).any():
         return "the entries of a function are not in order"
     return None
 
 
 def function_values(table: Table, accrued: Accrued) -> FunctionValues:
-    """Return the values of a table's functions for an accrued score, ``NO_FUNCTIONS`` if it has none."""
+    """Return the values of a table's functions for an accrued score; ``NO_FUNCTIONS`` for a table without
+    functions."""
     functions, code = table.functions, code_of(accrued)
     if functions is None:
         return NO_FUNCTIONS
@@ -73,9 +74,9 @@ class Probes:
 
     def __init__(self, game: ProofGame, reader: Reader, random: np.random.Generator) -> None:
         self._game, self._reader = game, reader
-        # Positions of smaller rank are mates and stalemates, which probes do not look up in tables.
-        unfinished = np.flatnonzero((game.rank >= FIRST_RANK) & (game.rank != NO_RANK))
-        chosen = np.sort(random.choice(unfinished, min(PROBES, len(unfinished)), replace=False))
+        # Positions of smaller rank are mates and stalemates. Probes do not look them up in tables.
+        non_terminal = np.flatnonzero((game.rank >= FIRST_RANK) & (game.rank != NO_RANK))
+        chosen = np.sort(random.choice(non_terminal, min(PROBES, len(non_terminal)), replace=False))
         self._positions = [divmod(index, game.rank.shape[1]) for index in chosen.tolist()]
 
     def compare_fresh(self) -> list[FindingRow]:
@@ -97,7 +98,7 @@ class Probes:
         for side, slot in self._positions:
             rank, fresh, index = self._game.rank[side, slot], self._game.value[side, slot], slot - base
             if 0 <= index < claims.value.shape[1] and inherits(int(rank), int(fresh), accrued, side):
-                claimed = bool(int(claims.there[side, index >> 6]) >> (index & 63) & 1)
+                claimed = bool(int(claims.claimed[side, index >> 6]) >> (index & 63) & 1)
                 proved = int(claims.value[side, index]) if claimed else NONE
                 answer, _ = self._reader.accrued(Side(side), Slot(slot), code_of(accrued))
                 if answer != proved:
@@ -112,7 +113,7 @@ def code_of(accrued: Accrued) -> Code:
 
 
 def inconsistency(table: Table) -> str | None:
-    """Return the first inconsistency among the arrays of a table, None if there is none."""
+    """Return the first inconsistency among the arrays of a table, None if they are consistent."""
     try:
         table.check_shapes()
     except ValueError as error:
@@ -136,19 +137,19 @@ def first_runs(table: Table) -> NDArray[np.int64]:
 
 
 def _wrong_rights(table: Table) -> str | None:
-    """Compare the stored en passant rights with those that the pawns allow; describe the first difference."""
+    """Describe the first difference between the stored en passant rights and those that the pawns allow."""
     rights = zip_longest(table.ep_config.tolist(), allowed_rights(table.layout).tolist())
     for number, (stored, allowed) in enumerate(rights):
         if stored is None:
-            return f"ep/config lacks {_right(allowed)}"
+            return f"ep/config lacks {_right_text(allowed)}"
         if allowed is None:
-            return f"ep/config holds {_right(stored)}"
+            return f"ep/config holds {_right_text(stored)}"
         if stored != allowed:
-            return f"ep/config {number} is {_right(stored)}, but its pawns allow {_right(allowed)}"
+            return f"ep/config {number} is {_right_text(stored)}, but its pawns allow {_right_text(allowed)}"
     return None
 
 
-def _right(config: list[int]) -> str:
+def _right_text(config: list[int]) -> str:
     phase, square = config
     name = chess.square_name(square) if 0 <= square < 64 else f"square {square}"
     return f"a capture on {name} in phase {phase}"

@@ -1,7 +1,7 @@
 """The proof of a directory's tables, each after the tables of all its successors.
 
-The digest of each table is checked first. Proved tables are read again, and checked, for the tables that
-depend on them; small ones are cached in memory.
+The digest of each table is checked first. A proved table is read and checked again for each table that
+depends on it, unless it is small: small tables are cached in memory.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -63,7 +63,8 @@ class ProvedTables:
     """Proved tables that other tables depend on.
 
     Small tables are cached in memory. A large packed table that a later table depends on gets a plain copy on
-    disk (:mod:`tbgen.packed.copies`), if there is space: unpacking takes ten times as long as reading a copy.
+    disk (:mod:`tbgen.packed.copies`), if there is space, because unpacking takes ten times as long as reading
+    a copy.
 
     :param order: the tables to prove, in this order.
     """
@@ -76,7 +77,7 @@ class ProvedTables:
         self._cache = Recent[Fresh](CACHE_BYTES, lambda fresh: sum(array.nbytes for array in fresh))
 
     def begin(self, material: Material) -> None:
-        """Remove a table from the list of those that remain to be proved."""
+        """Remove a table from the list of tables that remain to be proved."""
         self._remaining = [each for each in self._remaining if each != material]
 
     def sub_tables(self, material: Material) -> SubTables:
@@ -121,10 +122,10 @@ def read_checked(
     :param sub_tables: returns the sub-tables of the table; it is called only to unpack a packed table.
     :raises TbgenError: if the table cannot be read, or fails a check.
     """
-    name = unpacking(file.layout.material)
+    task = unpacking(file.layout.material)
 
     def progress(step: str, done: int | None, total: int) -> None:
-        reporter.progress(name, done, total)
+        reporter.progress(task, done, total)
 
     table = read_whole(file, lambda: sub_tables().sources(), threads, progress)
     problem = inconsistency(table)
@@ -141,7 +142,7 @@ def _copies(file: AnyTable) -> PlainCopies:
 
 
 def _check_starts(file: TableFile, table: Table) -> None:
-    """Compare the index of the first run of every block with the index that the file stores."""
+    """Check that the file stores the right index of the first run of every block."""
     stored, starts = file.data(RUN_START), first_runs(table)[..., :: BLOCK_SLOTS // 64]
     for holder, side, block in np.argwhere(starts != stored)[:1].tolist():
         whose = f"{('White', 'Black')[holder]}'s scores, {('White', 'Black')[side]} to move"
@@ -163,7 +164,7 @@ class TableProof:
     error: TbgenError | None = None
     """The reason why the table cannot be read."""
     waits_for: Material | None = None
-    """A sub-table that is not proved; without it, this table cannot be proved."""
+    """An unproved sub-table, because of which this table cannot be proved."""
 
     @property
     def proved(self) -> bool:
@@ -190,8 +191,8 @@ def verify(
     those of :func:`tbgen.verify.proof.verify_table`.
 
     :param tables: the open tables of the directory.
-    :param proofs: earlier proofs, by digest. A table that has one is not proved again, but read and compared
-        with its digest. New proofs are added.
+    :param proofs: earlier proofs, by digest. A table with an earlier proof is not proved again, but read and
+        compared with its digest. New proofs are added.
     :raises UsageError: if no proof exists for the variant.
     :raises MissingTableError: before anything is proved, if one of the tables or sub-tables is missing.
     :raises TbgenError: if a proof cannot be added to ``proofs``.
@@ -234,7 +235,7 @@ def verify(
             if not proof.proved:
                 failed.add(material)
             elif proof.result is not None:
-                proofs.add(_done(proof.result, variant, file.info.digest))
+                proofs.add(_record_of(proof.result, variant, file.info.digest))
             yield proof
 
 
@@ -258,14 +259,14 @@ def _prove(
     return result
 
 
-def _done(result: VerifyResult, variant: Variant, digest: str) -> ProofDone:
+def _record_of(result: VerifyResult, variant: Variant, digest: str) -> ProofDone:
     material, positions = result.material, result.positions
     proved = positions if result.sample is None else min(result.sample, positions)
     return ProofDone(material, variant, digest, proved, positions, result.states, result.seconds)
 
 
 def _layers(table: Table, sub_tables: SubTables, proved: ProvedTables) -> "EveryLayer":
-    """Return the layers of a table without runs, to be proved like stored ones."""
+    """Return the layers of a table without runs, which are proved like stored layers."""
     from tbgen.retro import solver_warmup
     from tbgen.retro.layer_solvers import EveryLayer
 

@@ -1,4 +1,4 @@
-"""The arrays that the kernels of the proof read: a table or cell, its men, and the results of moves."""
+"""The arrays that the kernels of the proof read: a table or cell, its men, and the results of its moves."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -24,8 +24,9 @@ from tbgen.verify.sub_tables import Fresh, SubTables
 def allowed_rights(layout: Layout) -> NDArray[np.int32]:
     """Return int32 (n, 2): phase and target square of every en passant capture that the pawns allow.
 
-    A pawn stands where a double step ends, no pawn stands on its start or on the square that it passed, and a
-    pawn of the other side attacks the passed square. Rows are in ascending order of phase, then square.
+    A capture is allowed if a pawn is where a double step ends, no pawn is on its start or on the square that
+    it passed, and a pawn of the other side attacks the passed square. Rows are in ascending order of phase,
+    then square.
     """
     configs = []
     for phase, placement in enumerate(layout.placements):
@@ -61,7 +62,7 @@ _MAX_CELL_MEN: Final = 32
 
 
 def game_of_table(table: Table, sub_tables: SubTables) -> ProofGame:
-    """Return the game of a table; its window is empty, and all positions are selected.
+    """Return the game of a table. Its window is empty, and all positions are selected.
 
     :raises KeyError: if a sub-table that a move leads to, or its side to move, is missing.
     :raises UsageError: if no proof exists for the variant of the table.
@@ -78,7 +79,8 @@ def game_of_table(table: Table, sub_tables: SubTables) -> ProofGame:
 def score_resets(variant: Variant) -> bool:
     """Return whether captures and pawn moves reset the accrued score.
 
-    The answer depends on the variant's identity only, so the proof shares no property of it with the solver.
+    The answer depends only on which variant it is. So the proof uses no property of variants that the solver
+    uses.
 
     :raises UsageError: if no proof exists for the variant.
     """
@@ -92,7 +94,7 @@ def score_resets(variant: Variant) -> bool:
 
 
 def game_of_cell(men: ProofMen, exits: CellExits, claimed: Fresh, rank: NDArray[np.uint8]) -> ProofGame:
-    """Return one of the games of a cell; its window contains all slots.
+    """Return one of the games of a cell. Its window contains all slots.
 
     :param claimed: values and depths to prove, shape (2, slots) each.
     """
@@ -109,10 +111,10 @@ def men_of(layout: Layout) -> ProofMen:
 def _with_steps(men: ProofMen, layout: Layout) -> ProofMen:
     """Return the men of a layout with their steps and the squares that they attack on an empty board."""
     names = _names(layout.material)
-    found = [steps_of(names[kind]) for kind, _ in _men(layout)]
-    most = max(map(len, found))
-    steps = np.array([[*some, *[(0, 0, 0)] * (most - len(some))] for some in found], np.int64)
-    return men._replace(steps=steps, reach=np.array(list(map(reach_of, found)), np.uint64))
+    steps_by_man = [steps_of(names[kind]) for kind, _ in _men(layout)]
+    max_steps = max(map(len, steps_by_man))
+    steps = np.array([[*each, *[(0, 0, 0)] * (max_steps - len(each))] for each in steps_by_man], np.int64)
+    return men._replace(steps=steps, reach=np.array(list(map(reach_of, steps_by_man)), np.uint64))
 
 
 def _names(material: Material) -> list[str]:
@@ -190,8 +192,8 @@ def _after(
 ) -> tuple[int, Material, bool, list[int]]:
     """Return the moving side, the material after a reset, whether it is swapped, and the origin of its men.
 
-    The moving side is arbitrary if a pawn moves without capturing or promoting. The origin of each man of
-    the new material is its index in ``men``.
+    The moving side is arbitrary if a pawn moves without capturing or promoting. A material is swapped if its
+    White is Black of ``men``. The origin of each man of the new material is its index in ``men``.
     """
     kinds, colours = men.kinds.tolist(), men.colours.tolist()
     mover = colours[pawn] if captured < 0 else 1 - colours[captured]
@@ -207,8 +209,8 @@ def _after(
 
 
 def _phase_keys(layout: Layout) -> NDArray[np.int32]:
-    """Return the entries of ``ProofResets.phases`` for a table."""
-    keys, white = np.zeros(64**layout.pawns, np.int32), layout.white_pawns
+    """Return the part of ``ProofResets.phases`` for a table."""
+    entries, white = np.zeros(64**layout.pawns, np.int32), layout.white_pawns
     for placement, row in layout.rows.items():
         for symmetry in (0, MIRROR_FILES):
             squares = [IMAGE[symmetry][square] for square in placement]
@@ -216,8 +218,8 @@ def _phase_keys(layout: Layout) -> NDArray[np.int32]:
                 key = 0
                 for square in (*order[0], *order[1]):
                     key = 64 * key + square
-                keys[key] |= 4 * row | 1 << symmetry
-    return keys
+                entries[key] |= 4 * row | 1 << symmetry
+    return entries
 
 
 def new_scratch(capacity: int = 0) -> ProofScratch:

@@ -1,4 +1,4 @@
-"""Tables of attacks and lines on an empty board, which the proof's move generator reads.
+"""Tables of attacks and lines on an empty board for the move generator of the proof.
 
 Squares are numbered as in python-chess (a1 = 0, h8 = 63); bit ``s`` of a bitboard (uint64) is square ``s``.
 """
@@ -16,7 +16,7 @@ KING, QUEEN, ROOK, BISHOP, KNIGHT, PAWN = range(6)
 """Kinds of men, in the order of ``PIECE_ORDER``, then the pawn; described men have greater numbers."""
 
 _LEAPS: Final = {"W": 1, "F": 2, "D": 4, "N": 5, "A": 8, "H": 9, "C": 10, "Z": 13, "G": 18}
-"""Squared length of the leap of each atom of described men; no two atoms have the same."""
+"""Squared length of the leap of each atom, which is a letter of a described man. All lengths differ."""
 
 Step = tuple[int, int, int]
 """Files and ranks of a single step, and the maximum number of steps in a move."""
@@ -28,21 +28,21 @@ def steps_of(name: str) -> list[Step]:
         atoms = [(atom, len(list(run))) for atom, run in groupby(name.strip("[]"))]
     else:
         atoms = [(name, 1)]
-    found = set()
+    steps = set()
     for atom, times in atoms:
         lengths = {"K": {1, 2}, "Q": {1, 2}, "R": {1}, "B": {2}}.get(atom) or {_LEAPS[atom]}
         riding = atom in "QRB" or times > 1
         for x, y in product(range(-3, 4), repeat=2):
             if x * x + y * y in lengths:
-                found.add((x, y, 7 if riding else 1))
-    return sorted(found)
+                steps.add((x, y, 7 if riding else 1))
+    return sorted(steps)
 
 
 def reach_of(steps: Iterable[Step]) -> list[int]:
     """Return, for each square, the set of squares that a man with these steps attacks on an empty board."""
-    walks = list(steps)
+    all_steps = list(steps)
     return [
-        _board({reached for x, y, number in walks for reached in _walk(square, x, y)[:number]})
+        _board({reached for x, y, max_steps in all_steps for reached in _walk(square, x, y)[:max_steps]})
         for square in range(64)
     ]
 
@@ -65,9 +65,9 @@ def _lines() -> tuple[Boards, Boards]:
     between, behind = np.zeros((2, 64, 64), np.uint64)
     for square, (x, y, _) in product(range(64), steps_of("Q")):
         line = _walk(square, x, y)
-        for place, other in enumerate(line):
-            between[square, other] = _board(line[:place])
-            behind[square, other] = _board(line[place + 1 :])
+        for index, other in enumerate(line):
+            between[square, other] = _board(line[:index])
+            behind[square, other] = _board(line[index + 1 :])
     return between, behind
 
 
@@ -78,7 +78,9 @@ REACH: Final = np.array(
     ],
     np.uint64,
 )
-"""Shape (2, 6, 64): the squares that a man attacks on an empty board, by colour, kind and its square."""
+"""Shape (2, 6, 64): the squares that a man attacks on an empty board, by colour, kind and square of the
+man."""
 
 BETWEEN, BEHIND = _lines()
-"""Shape (64, 64) each: for two squares on a line, the squares between them, and those beyond the second."""
+"""Shape (64, 64) each: for two squares on a line, the squares between them, and the squares beyond the
+second."""

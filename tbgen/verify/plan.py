@@ -61,21 +61,21 @@ class Proofs:
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
-        listed = () if path is None else _read(path)
-        self._done = {(done.material, done.variant): done for done in listed}
+        records = () if path is None else _read(path)
+        self._done = {(record.material, record.variant): record for record in records}
 
     def of(self, material: Material, variant: Variant, digest: str, sample: int | None) -> ProofDone | None:
-        """Return the proof of the table with this digest if it covers enough positions, else None.
+        """Return the earlier proof of the table with this digest if it covers enough positions, else None.
 
         :param sample: number of positions that is enough; None for all.
         """
-        done = self._done.get((material, variant))
-        if done is None or done.digest != digest:
+        record = self._done.get((material, variant))
+        if record is None or record.digest != digest:
             return None
-        return done if done.in_full or (sample is not None and done.proved >= sample) else None
+        return record if record.in_full or (sample is not None and record.proved >= sample) else None
 
     def add(self, done: ProofDone) -> None:
-        """Add a proof to the list and to the file; it replaces an earlier proof of the same table.
+        """Add a proof to the list and to the file, where it replaces an earlier proof of the same table.
 
         :raises TbgenError: if the file cannot be written; its old content remains.
         """
@@ -126,7 +126,7 @@ MAX_CACHED_BYTES: Final = CACHE_BYTES // 4
 """Size in bytes of the largest table that is cached in memory."""
 
 MIN_ANNOUNCED_SECONDS: Final = 2.0
-"""Shortest estimated time for which the plan is printed."""
+"""Minimum estimated time for which the plan is printed."""
 
 STATES: Final = "states"
 """Name of the step in which states are proved."""
@@ -138,7 +138,7 @@ class ProofTask:
 
     material: Material
     earlier: ProofDone | None = None
-    """An earlier proof, which is enough if the table has not changed since."""
+    """An earlier proof, which suffices if the table has not changed since."""
     cost: Cost = field(default_factory=Cost)
     """The estimated cost; empty for a table that cannot be read and for a plain table with an earlier proof.
 
@@ -198,31 +198,31 @@ def plan_proofs(
 ) -> ProofPlan:
     """Return the plan of proving tables in this order, each after its sub-tables.
 
-    A table that cannot be read costs nothing. The cost of a sample is overestimated: it is that of a full
-    proof. The other arguments are those of :func:`tbgen.verify.directory.verify`.
+    A table that cannot be read costs nothing. The cost of a sample is overestimated, because the cost of a
+    full proof is assumed. The other arguments are those of :func:`tbgen.verify.directory.verify`.
     """
     proofs = proofs or Proofs()
     infos = {material: _info(directory, material, variant) for material in order}
-    later = list(infos)
+    later_tables = list(infos)
     available = {material for material, info in infos.items() if info is None or _is_plain(directory, info)}
     tasks = []
     for material, info in infos.items():
-        later = [each for each in later if each != material]
-        done = None if info is None else proofs.of(material, variant, info.digest, sample)
-        if info is None or (done is not None and not info.packed):
-            tasks.append(ProofTask(material, done))
+        later_tables = [each for each in later_tables if each != material]
+        earlier = None if info is None else proofs.of(material, variant, info.digest, sample)
+        if info is None or (earlier is not None and not info.packed):
+            tasks.append(ProofTask(material, earlier))
             continue
         unpacked = tables_to_unpack(material.successors(), available.__contains__)
         unpacked += [material] if info.packed else []
         steps = {unpacking(each): seconds_of("unpacking", layout_of(each).size, threads) for each in unpacked}
         memory = [_memory_to_unpack(each, material) for each in unpacked]
-        if done is None:
+        if earlier is None:
             steps[STATES] = seconds_of(f"proof {variant}", info.size, threads)
             memory.append(_memory(material, info))
-        kept = {each for each in unpacked if each not in available and has_successor(later, each)}
-        available |= kept
-        cost = Cost(steps, max(memory), sum(copy_size(each, variant) for each in kept))
-        tasks.append(ProofTask(material, done, cost))
+        copied = {each for each in unpacked if each not in available and has_successor(later_tables, each)}
+        available |= copied
+        cost = Cost(steps, max(memory), sum(copy_size(each, variant) for each in copied))
+        tasks.append(ProofTask(material, earlier, cost))
     return ProofPlan(directory, tuple(tasks))
 
 
@@ -240,7 +240,8 @@ def _info(directory: Path, material: Material, variant: Variant) -> TableInfo | 
 
 
 def _is_plain(directory: Path, info: TableInfo) -> bool:
-    """Whether a table need not be unpacked for others: it is plain, has a plain copy, or will be cached."""
+    """Whether a table need not be unpacked for other tables: it is plain, has a plain copy, or will be
+    cached."""
     if not info.packed or fresh_bytes(info.size) <= MAX_CACHED_BYTES:
         return True
     try:

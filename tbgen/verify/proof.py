@@ -1,8 +1,8 @@
 """The proof of one table: legality and ranks first, then every state of every layer from its successors.
 
-The proof covers the fresh state of every position, and all states (P, A) in which the rank of A is at most
-that of g(P) and of W(P). In these, V(P, A) must also lie between A and W(P). docs/theory.md shows why that is
-enough. In whole-game mobility there are only fresh states.
+The proof covers the fresh state of every position. It also covers all states (P, A) in which the rank of A
+exceeds neither the rank of g(P) nor the rank of W(P). In these states V(P, A) must also lie between A and
+W(P). docs/theory.md shows why these states are enough. In whole-game mobility there are only fresh states.
 
 All kernels are compiled together, as a step before the first table.
 """
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 _MAX_WINDOW_SLOTS: Final = 1 << 27
-"""Maximum number of slots per side of a window with several phases; keys take eight bytes a slot."""
+"""Maximum number of slots per side of a window with several phases. Keys need eight bytes per slot."""
 
 
 def verify_table(
@@ -60,10 +60,10 @@ def verify_table(
     :param sample: number of random positions whose states are proved; None for all. Legality is checked
         everywhere.
     :param seed: seed of the random choice.
-    :param limit: maximum number of wrong states that are described; all are counted.
-    :param layers: makes the layers of a table without runs. They are proved like stored ones, and functions
+    :param limit: maximum number of wrong states that are described. All wrong states are counted.
+    :param layers: makes the layers of a table without runs. They are proved like stored layers, and functions
         are compared with them.
-    :param reader: reads single positions; its answers at random positions are compared with proved entries.
+    :param reader: reads single positions. Its answers at random positions are compared with proved entries.
     :raises KeyError: if a sub-table is missing.
     :raises DamagedTableError: if the arrays of the table are inconsistent.
     :raises UsageError: if no proof exists for the variant of the table.
@@ -114,7 +114,7 @@ class Proof(StateProof):
         return sum(self.prove_window(window) for window in self._windows())
 
     def _windows(self) -> Sequence[Range]:
-        """Return ranges of phases, which are proved one after the other and cover all phases."""
+        """Return ranges of phases that together cover all phases. They are proved one after the other."""
         total = len(self.layout.placements)
         if self.layers is not None:
             windows = self.layers.windows
@@ -125,7 +125,8 @@ class Proof(StateProof):
         return [(first, min(first + phases, total)) for first in range(0, total, phases)]
 
     def survey(self, parts: list[Range]) -> None:
-        """Find all positions, those with en passant rights included, and check that only these have values.
+        """Find all positions, including those with en passant rights, and check that only positions have
+        values.
 
         :param parts: ranges that cover all slots.
         """
@@ -146,8 +147,8 @@ class Proof(StateProof):
         positions = np.flatnonzero(np.concatenate([rank.ravel(), entries.rank.ravel()]) != NO_RANK)
         marks = np.zeros(rank.size + entries.rank.size, np.bool_)
         marks[random.choice(positions, min(sample, len(positions)), replace=False)] = True
-        with_right = marks[rank.size :].reshape(entries.rank.shape)
-        entries = entries._replace(selected=with_right)
+        selected = marks[rank.size :].reshape(entries.rank.shape)
+        entries = entries._replace(selected=selected)
         self.game = replace(self.game, selected=marks[: rank.size].reshape(rank.shape), en_passant=entries)
 
     def prove_window(self, window: Range) -> int:
@@ -169,19 +170,19 @@ class Proof(StateProof):
                 self._enter_layer(accrued, next(claims, self.no_claims()))
             states += self.prove(accrued)
             self.progress("states", first * top + (last - first) * (accrued.rank - 1), top * phases)
-        deque(claims, maxlen=0)  # make the layers beyond the last one that was proved
+        deque(claims, maxlen=0)  # also make the layers after the last proved layer
         return states
 
     def _claims(self, pairs: "Iterator[tuple[Layer, Layer]]") -> Iterator[Claims]:
-        """Yield the layers of a window; each pair is made while the previous pair is proved."""
+        """Yield the layers of a window. Each pair of layers is made while the previous pair is proved."""
         slots = self.game.key.shape[1]
-        for layer in chain.from_iterable(self.threads.ahead(pairs)):
+        for layer in chain.from_iterable(self.threads.prefetch(pairs)):
             if [array.shape for array in layer] != [(2, slots), (2, slots), (2, slots // 64)]:
                 raise ValueError(f"a layer does not have {slots} slots")
             yield Claims(*layer)
 
     def _enter_layer(self, accrued: Accrued, claims: Claims) -> None:
-        """Update the keys of the window to a layer that was made; compare functions and probes with it."""
+        """Update the keys of the window to a computed layer, and compare functions and probes with it."""
         self.enter(accrued, claims._replace(functions=function_values(self.table, accrued)))
         if self.probes is not None and accrued.level != MIDDLE:
             self.threads.add(self.probes.compare_accrued(accrued, self.game.base, claims))
@@ -191,7 +192,7 @@ class Proof(StateProof):
         holder = int(accrued.level <= MIDDLE)
         for side in range(2):
             runs = self._runs(holder, side, self.ranges, self.game.base)
-            self.threads.each(enter_runs, ((self.game, accrued, *each) for each in runs))
+            self.threads.run(enter_runs, ((self.game, accrued, *each) for each in runs))
 
     def prove(self, accrued: Accrued) -> int:
         """Prove the states of the current layer, en passant positions included, and return their number."""
@@ -202,7 +203,7 @@ class Proof(StateProof):
     ) -> Iterator[tuple[Range, ProofRuns, int]]:
         """Yield each range of slots with the runs of the table and the index of the first run in the range.
 
-        :param base: slot from which on the ranges count.
+        :param base: slot at which the ranges begin to count.
         """
         table = self.table
         mask = table.run_mask[holder, side]

@@ -30,9 +30,9 @@ PROBLEMS: Final = {
     problems.BY_FUNCTION: "its function has another value",
     problems.PROBED: "a probe returns another result",
 }
-_RECOMPUTED: Final = (problems.ENDED, problems.WRONG, problems.BY_FUNCTION, problems.PROBED)
-_MAX_BLAMED_POSITIONS: Final = 1000
-"""Maximum number of contradicted positions whose moves are followed to find the cause."""
+_RECOMPUTED_PROBLEMS: Final = (problems.ENDED, problems.WRONG, problems.BY_FUNCTION, problems.PROBED)
+_MAX_EXAMINED_POSITIONS: Final = 1000
+"""Maximum number of contradicted positions whose moves are examined to find the cause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Finding:
     stored: CheckedState | None
     """The entry of the table; None if it has no value."""
     recomputed: CheckedState | None
-    """The entry that follows from those that the moves lead to; None if it was not computed."""
+    """The entry that follows from the entries after all moves; None if it was not computed."""
     problem: str
 
     def __str__(self) -> str:
@@ -96,9 +96,9 @@ class VerifyResult:
 def describe(table: Table, rows: NDArray[np.int64], limit: int) -> list[Finding]:
     """Return findings for at most ``limit`` rows of the kernels, shape (n, 7), likely causes first."""
     contradicted = rows[rows[:, 0] == problems.WRONG]
-    places = list(dict.fromkeys(_place(row) for row in contradicted))[:_MAX_BLAMED_POSITIONS]
-    blamed = _blame(table, places)
-    order = sorted(rows, key=lambda row: (-blamed[_place(row)], row[0] != problems.WRONG))
+    places = list(dict.fromkeys(_place(row) for row in contradicted))[:_MAX_EXAMINED_POSITIONS]
+    blame = _blame(table, places)
+    order = sorted(rows, key=lambda row: (-blame[_place(row)], row[0] != problems.WRONG))
     return [_finding(table, row) for row in order[:limit]]
 
 
@@ -107,8 +107,8 @@ def _place(row: NDArray[np.int64]) -> Place:
 
 
 def _blame(table: Table, places: Iterable[Place]) -> Counter[Place]:
-    """For each place, count those of ``places`` that have a move to it."""
-    blamed: Counter[Place] = Counter()
+    """Count for each place how many of ``places`` have a move to it."""
+    blame: Counter[Place] = Counter()
     configs = {(phase, square): row for row, (phase, square) in enumerate(table.ep_config.tolist())}
     for place in places:
         board = board_at(table, place)
@@ -118,8 +118,8 @@ def _blame(table: Table, places: Iterable[Place]) -> Counter[Place]:
             target = _place_of(board, table.layout, configs)
             board.pop()
             if target is not None:
-                blamed[target] += 1
-    return blamed
+                blame[target] += 1
+    return blame
 
 
 def board_at(table: Table, place: Place) -> AnyBoard | None:
@@ -164,7 +164,7 @@ def _finding(table: Table, row: NDArray[np.int64]) -> Finding:
         fen,
         None if fresh else score_of(level),
         None if problem == problems.MISSING else entry_of(stored, level, with_depth),
-        None if problem not in _RECOMPUTED else entry_of(recomputed, level, with_depth),
+        None if problem not in _RECOMPUTED_PROBLEMS else entry_of(recomputed, level, with_depth),
         PROBLEMS[problem],
     )
 

@@ -14,7 +14,7 @@ from tbgen.board.score import NONE
 from tbgen.verify.game import new_scratch
 from tbgen.verify.kernels.best import ProofGame, Range
 from tbgen.verify.kernels.checks import compare, prove, survey
-from tbgen.verify.kernels.claims import Claims, begin, copy_images, enter_claims
+from tbgen.verify.kernels.claims import Claims, begin_window, copy_images, enter_claims
 from tbgen.verify.kernels.results import COLUMNS, MIDDLE, WHITE_WORTH, Accrued
 
 Result = TypeVar("Result")
@@ -25,9 +25,9 @@ _TASKS_PER_THREAD: Final = 8
 _MIN_TASK_SLOTS: Final = 1 << 14
 
 _MAX_TASK_ROWS: Final = 1000
-"""Maximum number of findings that one task keeps; it counts all."""
+"""Maximum number of findings that one task keeps. A task counts all its findings."""
 _MAX_ROWS: Final = 20_000
-"""Number of findings after which no more are kept."""
+"""Number of findings at which the proof stops keeping more."""
 
 
 class ProofThreads(ThreadPoolExecutor):
@@ -52,25 +52,25 @@ class ProofThreads(ThreadPoolExecutor):
         step = max(_MIN_TASK_SLOTS, length // (_TASKS_PER_THREAD * self.threads) // 64 * 64)
         return [(start, min(start + step, length)) for start in range(0, max(1, length), step)]
 
-    def add(self, rows: Sequence[Sequence[int]] | NDArray[np.int64], more: int = 0) -> None:
-        """Add findings: some as rows, and ``more`` that are only counted."""
+    def add(self, rows: Sequence[Sequence[int]] | NDArray[np.int64], dropped: int = 0) -> None:
+        """Add findings: those in ``rows``, and the number of ``dropped`` findings, which are only counted."""
         if len(rows) and sum(map(len, self._rows)) < _MAX_ROWS:
             self._rows.append(np.asarray(rows))
-        self.wrong += len(rows) + more
+        self.wrong += len(rows) + dropped
 
-    def ahead(self, items: Iterator[Result]) -> Iterator[Result]:
-        """Yield items; each is made on a thread while the caller uses the previous one."""
+    def prefetch(self, items: Iterator[Result]) -> Iterator[Result]:
+        """Yield items. Each item is made on a thread while the caller uses the previous item."""
         item = self.submit(next, items, None)
-        while (made := item.result()) is not None:
+        while (result := item.result()) is not None:
             item = self.submit(next, items, None)
-            yield made
+            yield result
 
-    def each(self, kernel: Callable[..., Result], tasks: Iterable[Task]) -> list[Result]:
+    def run(self, kernel: Callable[..., Result], tasks: Iterable[Task]) -> list[Result]:
         """Run a kernel on all tasks and return the results."""
         return list(self.map(lambda task: kernel(*task), tasks))
 
     def inspect(self, kernel: Callable[..., int], tasks: Iterable[Task]) -> int:
-        """Run a kernel on all tasks, with a workspace as last argument; return the sum of the results."""
+        """Run a kernel on all tasks, with a workspace as last argument. Return the sum of the results."""
 
         def inspect(*task: Any) -> tuple[int, int, NDArray[np.int64]]:
             scratch = new_scratch(_MAX_TASK_ROWS)
@@ -78,14 +78,14 @@ class ProofThreads(ThreadPoolExecutor):
             wrong = int(scratch.total[0])
             return counted, wrong, scratch.findings[:wrong].copy()
 
-        results = self.each(inspect, tasks)
+        results = self.run(inspect, tasks)
         for _, wrong, rows in results:
             self.add(rows, wrong - len(rows))
         return sum(counted for counted, _, _ in results)
 
 
 FIRST_RANK: Final = 2
-"""Rank of the first layer: mates and stalemates end the game."""
+"""Rank of the first layer. Positions of smaller rank are mates and stalemates."""
 
 
 def accrued_by(rank: int, white: bool) -> Accrued:
@@ -96,7 +96,7 @@ def accrued_by(rank: int, white: bool) -> Accrued:
 def accrued_scores(top: int) -> Iterator[Accrued]:
     """Yield the accrued scores whose layers are proved: White's and Black's of every rank up to ``top``.
 
-    The last one stands for all greater ranks, at which keys do not depend on the accrued score.
+    The last accrued score stands for all greater ranks, at which keys do not depend on the accrued score.
 
     :param top: greatest rank of a value.
     """
@@ -133,11 +133,11 @@ class StateProof:
     def begin(self) -> None:
         """Set the initial keys of the window, for an accrued score of greater rank than all values."""
         self.ranges = self.threads.ranges(self.game.key.shape[1])
-        self._images = self.threads.each(self._begin, ((part,) for part in self.ranges))
+        self._images = self.threads.run(self._begin, ((part,) for part in self.ranges))
 
     def _begin(self, part: Range) -> NDArray[np.int32]:
         images = np.empty((2 * (part[1] - part[0]), 2), np.int32)
-        return images[: begin(self.game, part, images, new_scratch())].copy()
+        return images[: begin_window(self.game, part, images, new_scratch())].copy()
 
     def enter(self, accrued: Accrued, claims: Claims) -> None:
         """Update the keys of the window to the layer of an accrued score, with the claims as its entries."""
@@ -146,7 +146,7 @@ class StateProof:
     def prove(self, accrued: Accrued) -> int:
         """Prove the states of the current layer and return their number."""
         tasks = ((self.game, accrued.rank, images) for images in self._images)
-        remaining = self.threads.each(copy_images, tasks)
+        remaining = self.threads.run(copy_images, tasks)
         self._images = [images[:count] for images, count in zip(self._images, remaining, strict=True)]
         return self.threads.inspect(prove, ((self.game, accrued, part) for part in self.ranges))
 

@@ -20,14 +20,14 @@ Fresh = tuple[NDArray[np.uint8], NDArray[np.uint16]]
 class SubTables:
     """The fresh values and depths of all sub-tables of a layout, stored one side to move after the other.
 
-    Sub-tables with as many men as the table, which promotions lead to, are large. So only the sides to move
-    that promotions can lead to are included.
+    Sub-tables with as many men as the table, which promotions lead to, are large. Of these tables, only the
+    sides to move that promotions can lead to are included.
 
-    :param read: returns one of the tables; it is called for one table at a time, and the result is copied.
+    :param read: returns one of the tables. It is called for one table at a time, and its result is copied.
     """
 
     def __init__(self, layout: Layout, read: Callable[[Material], Fresh]) -> None:
-        self.offsets, end = _places(layout)
+        self.offsets, end = _offsets_of(layout)
         """Index of the first slot of each table and side to move."""
         self.value: Final = np.empty(end, np.uint8)
         self.depth: Final = np.empty(end, np.uint16)
@@ -47,20 +47,20 @@ class SubTables:
 
 def sub_table_slots(layout: Layout) -> int:
     """Return the number of slots of the sub-tables of a layout, as :class:`SubTables` stores them."""
-    return _places(layout)[1]
+    return _offsets_of(layout)[1]
 
 
-def _places(layout: Layout) -> tuple[dict[tuple[Material, Side], int], int]:
+def _offsets_of(layout: Layout) -> tuple[dict[tuple[Material, Side], int], int]:
     """Return the index of the first slot of each table and side to move, and the total number of slots."""
     promoted = sides_after_promotion(layout)
-    places: dict[tuple[Material, Side], int] = {}
+    offsets: dict[tuple[Material, Side], int] = {}
     end = 0
     for material in sorted(layout.material.successors()):
         large = material.men == layout.material.men
         for side in sorted(promoted[material]) if large else SIDES:
-            places[material, side] = end
+            offsets[material, side] = end
             end += layout_of(material).size
-    return places, end
+    return offsets, end
 
 
 @dataclass(frozen=True)

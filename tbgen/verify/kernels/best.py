@@ -38,8 +38,8 @@ from tbgen.verify.kernels.results import (
     Accrued,
     ProofScratch,
     code_rank,
+    folded_key,
     inherits,
-    kept,
     key_before,
     key_of,
     level_of,
@@ -50,14 +50,14 @@ _SYMMETRY = np.array([symmetries[0] for symmetries in INTO_TRIANGLE], np.int64)
 _COORD = np.array([TRIANGLE_COORD[IMAGE[s[0]][q]] for q, s in enumerate(INTO_TRIANGLE)], np.int64)
 
 Range: TypeAlias = tuple[int, int]
-"""Half-open range of slots: the first one, and the one after the last."""
+"""Half-open range of slots: the first slot, and the slot after the last."""
 
 NO_MOVE = -(1 << 30)
 """A signed key less than that of any move."""
 
 
 NO_RANK = 255
-"""Stands for the rank of a slot without a canonical legal position; ranks are smaller."""
+"""Replaces the rank in slots without a canonical legal position. It is greater than all ranks."""
 
 
 class EnPassantEntries(NamedTuple):
@@ -67,7 +67,7 @@ class EnPassantEntries(NamedTuple):
     """Shape (configurations, 2): phase and target square."""
     row: NDArray[np.int32]
     """Shape (phases, 16): index of the configuration by file of the target square, plus 8 if White captures;
-    -1 if there is none."""
+    -1 without a configuration."""
     value: NDArray[np.uint8]
     """Shape (configurations, phase size): W as stored."""
     depth: NDArray[np.uint16]
@@ -103,7 +103,7 @@ class ProofGame(Struct):
     base: int = 0
     """First slot of the window of phases that is being proved."""
     score_resets: bool = True
-    """Whether captures and pawn moves reset the accrued score: False in whole-game mobility."""
+    """Whether captures and pawn moves reset the accrued score; False in whole-game mobility."""
     resets: ProofResets = NO_RESETS
     """The positions after the zeroing moves of a table."""
     en_passant: EnPassantEntries = NO_ENTRIES
@@ -111,7 +111,8 @@ class ProofGame(Struct):
     exits: CellExits = NO_EXITS
     """Results of the moves out of a cell."""
     is_cell: bool = False
-    """Whether it is a cell: then all slots are canonical, and en passant positions are among the exits."""
+    """Whether it is a cell. In a cell all slots are canonical, and en passant positions are among the
+    exits."""
     allowed: int = 0
     """The deviation that is allowed: 0 if states have to equal the results of their best moves, 1 if they may
     be worse for White, -1 if they may be worse for Black."""
@@ -129,8 +130,9 @@ def is_claimed(game: ProofGame, position_rank: int, code: int, accrued: Accrued,
 
 
 @inlined
-def level_held(game: ProofGame, position_rank: int, side: int, level: int) -> int:
-    """Level of the state of a position in a layer; in whole-game mobility, that of its position score."""
+def state_level(game: ProofGame, position_rank: int, side: int, level: int) -> int:
+    """Level of the state of a position in a layer. In whole-game mobility it is the level of the position
+    score."""
     return level if game.score_resets else level_of(position_rank, side)
 
 
@@ -154,7 +156,7 @@ class ProofPly(NamedTuple):
 
 
 @inlined
-def right_key(game: ProofGame, slot: int, side: int, square: int, level: int, scratch: ProofScratch) -> int:
+def best_key(game: ProofGame, slot: int, side: int, square: int, level: int, scratch: ProofScratch) -> int:
     """Key of the state of a position at a level, computed from its moves.
 
     ``square`` is the target square of an en passant right, -1 without one.
@@ -171,7 +173,7 @@ def right_key(game: ProofGame, slot: int, side: int, square: int, level: int, sc
 def _best_move(game: ProofGame, ply: ProofPly, index: int, scratch: ProofScratch) -> int:
     """Greatest signed key over all legal moves except en passant captures.
 
-    The position is in ``scratch.squares``; ``index`` is its slot, canonical or not, in the window. A signed
+    The position is in ``scratch.squares``. ``index`` is its slot, canonical or not, in the window. A signed
     key is the key for White to move, and the negated key for Black to move.
     """
     men, squares, targets = game.men, scratch.squares, scratch.targets
@@ -201,8 +203,9 @@ def _best_move(game: ProofGame, ply: ProofPly, index: int, scratch: ProofScratch
 
 @inlined
 def _signed(game: ProofGame, ply: ProofPly, key: int) -> int:
-    """Signed key of a result in the state before the move, folded if nothing resets the accrued score."""
-    return (1 - 2 * ply.side) * (key if game.score_resets else kept(key, ply.level))
+    """Signed key of a result in the state before the move. It is folded if nothing resets the accrued
+    score."""
+    return (1 - 2 * ply.side) * (key if game.score_resets else folded_key(key, ply.level))
 
 
 @inlined
@@ -222,7 +225,8 @@ def _best_of_lead(game: ProofGame, ply: ProofPly, quiet: Board, scratch: ProofSc
 
 @inlined
 def _best_exit(game: ProofGame, ply: ProofPly, man: int, target: int, scratch: ProofScratch) -> int:
-    """Signed key of a zeroing move or exit of a man to a square; the greatest one of all promotions."""
+    """Signed key of a zeroing move or exit of a man to a square. Of all promotions, the greatest key
+    counts."""
     men, squares = game.men, scratch.squares
     origin, captured = squares[man], man_on(men, squares, target)
     squares[man] = target
@@ -243,9 +247,9 @@ def _best_exit(game: ProofGame, ply: ProofPly, man: int, target: int, scratch: P
 def _key_after(
     game: ProofGame, ply: ProofPly, man: int, captured: int, promotion: int, scratch: ProofScratch
 ) -> int:
-    """Signed key of the position in ``scratch.squares``, which a zeroing move or exit of ``man`` has led to.
+    """Signed key of the position in ``scratch.squares`` after a zeroing move or exit of ``man``.
 
-    ``captured`` is the captured man, -1 if there is none.
+    ``captured`` is the captured man, -1 without a capture.
     """
     squares = scratch.squares
     if game.is_cell:

@@ -1,4 +1,4 @@
-"""The checks of positions and states: the slots that hold positions, their ranks, and their results.
+"""The checks of positions and states: the slots that contain positions, their ranks, and their results.
 
 Legality and ranks do not depend on results. The result of a state has to follow from its best move.
 """
@@ -9,10 +9,10 @@ from tbgen.verify.kernels.best import (
     NO_RANK,
     ProofGame,
     Range,
+    best_key,
     canonical_slot_of,
     is_claimed,
-    level_held,
-    right_key,
+    state_level,
 )
 from tbgen.verify.kernels.moves import (
     ZERO,
@@ -102,7 +102,7 @@ def survey_en_passant(game: ProofGame, scratch: ProofScratch) -> int:
 
 @inlined
 def _compare(scratch: ProofScratch, where: Place, rank: int, code: int, depth: int) -> None:
-    """Note the problem of a stored value, if there is one that does not depend on successors."""
+    """Note the problem of a stored value, if it has a problem that does not depend on successors."""
     if rank == NO_RANK:
         if code != NONE or depth != 0:
             note(scratch, NOWHERE, where, 0, key_of(code, depth, 0), 0)
@@ -117,7 +117,8 @@ def _compare(scratch: ProofScratch, where: Place, rank: int, code: int, depth: i
 
 @inlined
 def _en_passant_rank(game: ProofGame, slot: int, square: int, scratch: ProofScratch) -> int:
-    """Rank of a position with the right to capture on ``square``, ``NO_RANK`` if there is none."""
+    """Rank of a position with the right to capture on ``square``, ``NO_RANK`` if there is no such
+    position."""
     side = 1 if square < 32 else 0
     occupied = place(game.men, slot, scratch.squares)
     origin = square + 8 - 16 * side
@@ -132,10 +133,10 @@ def prove(game: ProofGame, accrued: Accrued, part: Range, scratch: ProofScratch)
     """Prove the states of a layer in a range of window slots, and return their number.
 
     The states are of two kinds. The fresh state of a position belongs to the layer if the position score is
-    the layer's accrued score; at the level ``MIDDLE``, if the position rank is at least the layer's. The
-    other states inherit the accrued score, as :func:`inherits` says. If deviations are allowed
-    (``game.allowed`` is not 0), only claimed states are proved. In whole-game mobility each position has one
-    state, the fresh one, and the layer's level is ``MIDDLE``.
+    the layer's accrued score. At the level ``MIDDLE`` it belongs to the layer if the position rank is at
+    least the rank of the layer. The other states inherit the accrued score, as :func:`inherits` says. If
+    deviations are allowed (``game.allowed`` is not 0), only claimed states are proved. In whole-game mobility
+    each position has only its fresh state, and the level of the layer is ``MIDDLE``.
     """
     states = 0
     for index in range(part[0], part[1]):
@@ -149,10 +150,10 @@ def prove(game: ProofGame, accrued: Accrued, part: Range, scratch: ProofScratch)
             if not (fresh or is_claimed(game, rank, code, accrued, side)):
                 continue
             states += 1
-            level, stored = level_held(game, rank, side, accrued.level), int64(game.key[side, index])
+            level, stored = state_level(game, rank, side, accrued.level), int64(game.key[side, index])
             if not game.score_resets:
                 stored = key_of(code, int64(game.depth[side, slot]), level)
-            expected = right_key(game, slot, side, -1, level, scratch)
+            expected = best_key(game, slot, side, -1, level, scratch)
             if stored != expected if game.allowed == 0 else (stored - expected) * game.allowed > 0:
                 note(scratch, WRONG, (0, side, slot), level, stored, expected)
     return states
@@ -178,9 +179,9 @@ def prove_en_passant(game: ProofGame, accrued: Accrued, scratch: ProofScratch) -
             if entries.selected.size and not entries.selected[row, index]:
                 continue
             states += 1
-            level = level_held(game, rank, side, accrued.level)
+            level = state_level(game, rank, side, accrued.level)
             stored = key_of(int64(entries.value[row, index]), int64(entries.depth[row, index]), level)
-            expected = right_key(game, start + index, side, square, level, scratch)
+            expected = best_key(game, start + index, side, square, level, scratch)
             if stored != expected:
                 note(scratch, WRONG, (1, side, row * size + index), level, stored, expected)
     return states
@@ -188,11 +189,11 @@ def prove_en_passant(game: ProofGame, accrued: Accrued, scratch: ProofScratch) -
 
 @inlined
 def _is_in_layer(position_rank: int, accrued: Accrued) -> bool:
-    """Whether there is a position, and its rank is at least that of a layer."""
+    """Whether a slot has a position whose rank is at least the rank of the layer."""
     return accrued.rank <= position_rank != NO_RANK
 
 
 @inlined
 def _is_fresh(position_rank: int, side: int, accrued: Accrued) -> bool:
-    """Whether the state in a layer of a position with this rank and side to move is the fresh one."""
+    """Whether the state of a position with this rank and side to move is fresh in a layer."""
     return accrued.level == MIDDLE or level_of(position_rank, side) == accrued.level

@@ -45,11 +45,11 @@ class ProofRuns(NamedTuple):
 
 
 @inlined
-def next_slot(runs: ProofRuns, entry: int) -> int:
-    """Index after the last run of the slot whose first run is ``entry``."""
-    while runs.rank[entry] < LAST_RUN:
-        entry += 1
-    return entry + 1
+def end_of_runs(runs: ProofRuns, run: int) -> int:
+    """Index after the last run of a slot whose first run is ``run``."""
+    while runs.rank[run] < LAST_RUN:
+        run += 1
+    return run + 1
 
 
 @inlined
@@ -59,9 +59,9 @@ def run_rank(runs: ProofRuns, run: int) -> int:
 
 
 @inlined
-def last_run(runs: ProofRuns, first: int, stop: int, rank: int) -> int:
-    """Index of the run that covers the accrued score of ``rank``, of ``first`` to ``stop`` - 1; -1 if
-    none."""
+def covering_run(runs: ProofRuns, first: int, stop: int, rank: int) -> int:
+    """Index of the run, among ``first`` to ``stop`` - 1, that covers the accrued score of ``rank``; -1 if
+    none does."""
     for run in range(stop - 1, first - 1, -1):
         if run_rank(runs, run) <= rank:
             return run
@@ -69,33 +69,33 @@ def last_run(runs: ProofRuns, first: int, stop: int, rank: int) -> int:
 
 
 @kernel
-def survey_runs(game: ProofGame, part: Range, runs: ProofRuns, entry: int, scratch: ProofScratch) -> int:
-    """Check everything about the runs of a range of slots that does not depend on moves; return their number.
+def survey_runs(game: ProofGame, part: Range, runs: ProofRuns, next_run: int, scratch: ProofScratch) -> int:
+    """Check everything about the runs of a range of slots that does not depend on moves. Return their number.
 
-    ``entry`` is the first run of the range.
+    ``next_run`` is the index of the first run of the range.
     """
-    before = entry
+    first_run = next_run
     for slot in range(part[0], part[1]):
         if not runs.mask[slot >> 6] >> np.uint64(slot & 63) & ONE:
             continue
-        stop_run = next_slot(runs, entry)
-        for run in range(entry, stop_run):
-            problem = _problem(game, runs, slot, run, run == entry, run == stop_run - 1)
+        stop_run = end_of_runs(runs, next_run)
+        for run in range(next_run, stop_run):
+            problem = _problem(game, runs, slot, run, run == next_run, run == stop_run - 1)
             if problem >= 0:
                 level = level_of(run_rank(runs, run), 1 - runs.holder)
                 key = key_of(int64(runs.value[run]), int64(runs.depth[run]), level)
                 note(scratch, problem, (0, runs.side, slot), level, key, 0)
-        entry = stop_run
-    return entry - before
+        next_run = stop_run
+    return next_run - first_run
 
 
 @inlined
 def _problem(game: ProofGame, runs: ProofRuns, slot: int, run: int, first: bool, last: bool) -> int:
-    """The problem of a run, -1 if there is none."""
+    """The problem of a run, -1 if it has none."""
     holder, side = runs.holder, runs.side
     step, value, depth = run_rank(runs, run), int64(runs.value[run]), int64(runs.depth[run])
     code, fresh_depth = int64(game.value[side, slot]), int64(game.depth[side, slot])
-    # The side not to move holds the position score. With that score accrued, the state is the fresh one.
+    # The side not to move holds the position score. A state with this accrued score is fresh.
     rank = int64(game.rank[side, slot])
     limit = 1 if rank == NO_RANK else min(rank - (holder != side), code_rank(code))
     if step < 2 or step > limit or (not first and run_rank(runs, run - 1) >= step):
@@ -107,7 +107,7 @@ def _problem(game: ProofGame, runs: ProofRuns, slot: int, run: int, first: bool,
     if (value, depth) == (earlier, earlier_depth) or (value, depth) == (code, fresh_depth):
         return REPEATED
     if value not in (NONE, FRESH):
-        # The accrued score approaches the fresh value with every rank, so the run's last rank is decisive.
+        # The accrued score gets closer to the fresh value with every rank, so only the last rank matters.
         level = level_of(limit if last else run_rank(runs, run + 1) - 1, 1 - holder)
         worth, fresh = worth_of(value), worth_of(code)
         if worth == level:
@@ -121,7 +121,7 @@ class FunctionValues(NamedTuple):
     """The values of functions for the accrued score of a layer."""
 
     side: int
-    """The side to move that has functions, -1 if there are none."""
+    """The side to move that has functions, -1 without functions."""
     accrued: int
     """Code of the accrued score."""
     number: NDArray[np.uint32]
@@ -140,19 +140,19 @@ class Claims(NamedTuple):
     """Shape (2, window): codes of values."""
     depth: NDArray[np.uint16]
     """Shape (2, window): depths in plies."""
-    there: NDArray[np.uint64]
+    claimed: NDArray[np.uint64]
     """Shape (2, window / 64): the claimed states; bit i % 64 of word i // 64 stands for slot i."""
     functions: FunctionValues = NO_FUNCTIONS
-    """Functions that have to agree with the layer."""
+    """Functions that must agree with the layer."""
 
 
 @kernel
-def begin(game: ProofGame, part: Range, images: NDArray[np.int32], scratch: ProofScratch) -> int:
+def begin_window(game: ProofGame, part: Range, images: NDArray[np.int32], scratch: ProofScratch) -> int:
     """Set the keys of a range of window slots, canonical or not, at the level ``MIDDLE``.
 
-    Write to ``images``, int32 with up to two rows a slot, a row for each slot that is not canonical: this
-    slot and the canonical slot of its position, both as flat indices into ``ProofGame.key``. Positions whose
-    value is a mate or stalemate are omitted. Return the number of pairs.
+    Write a row to ``images`` for each slot that is not canonical: this slot and the canonical slot of its
+    position, both as flat indices into ``ProofGame.key``. ``images`` is int32 with two columns and up to two
+    rows per slot. Positions whose value is a mate or stalemate are omitted. Return the number of rows.
     """
     window = game.key.shape[1]
     count = 0
@@ -176,7 +176,7 @@ def begin(game: ProofGame, part: Range, images: NDArray[np.int32], scratch: Proo
 
 @inlined
 def _fresh_key(game: ProofGame, accrued: Accrued, side: int, slot: int) -> int:
-    """Key of the fresh value in the layer of an accrued score; -1 if the key of the previous layer remains
+    """Key of the fresh value in the layer of an accrued score; -1 if the key of the previous layer is still
     valid."""
     code, depth = int64(game.value[side, slot]), int64(game.depth[side, slot])
     if code == NONE or code_rank(code) < accrued.rank - 1:
@@ -185,23 +185,23 @@ def _fresh_key(game: ProofGame, accrued: Accrued, side: int, slot: int) -> int:
 
 
 @kernel
-def enter_runs(game: ProofGame, accrued: Accrued, part: Range, runs: ProofRuns, entry: int) -> None:
+def enter_runs(game: ProofGame, accrued: Accrued, part: Range, runs: ProofRuns, next_run: int) -> None:
     """Set the keys of one side's canonical positions in a range of window slots for an accrued score.
 
-    ``runs`` are the runs of the score's holder and that side, and ``entry`` is the first run of the range.
-    Positions whose fresh value has a smaller rank have the key that :func:`begin` set.
+    ``runs`` are the runs of the score's holder and that side. ``next_run`` is the index of the first run of
+    the range. Positions whose fresh value has a smaller rank keep the key that :func:`begin_window` set.
     """
     side, level = runs.side, accrued.level
     for index in range(part[0], part[1]):
         slot = game.base + index
-        first = entry
+        first_run = next_run
         if runs.mask[slot >> 6] >> np.uint64(slot & 63) & ONE:
-            entry = next_slot(runs, entry)
+            next_run = end_of_runs(runs, next_run)
         key = _fresh_key(game, accrued, side, slot)
         if key < 0:
             continue
         if inherits(int64(game.rank[side, slot]), int64(game.value[side, slot]), accrued, side):
-            run = last_run(runs, first, entry, accrued.rank)
+            run = covering_run(runs, first_run, next_run, accrued.rank)
             if run < 0 or runs.value[run] == NONE:
                 key = level << 16
             elif runs.value[run] != FRESH:
@@ -229,7 +229,7 @@ def enter_claims(
             if is_claimed(game, int64(game.rank[side, slot]), code, accrued, side):
                 states += 1
                 claim, depth = int64(NONE), int64(0)
-                if claims.there[side, index >> 6] >> np.uint64(index & 63) & ONE:
+                if claims.claimed[side, index >> 6] >> np.uint64(index & 63) & ONE:
                     claim, depth = int64(claims.value[side, index]), int64(claims.depth[side, index])
                 key = key_of(claim, depth, level)
                 worth, fresh = worth_of(claim), worth_of(code)
@@ -247,7 +247,8 @@ def enter_claims(
 
 @inlined
 def _function_value(functions: FunctionValues, slot: int, fresh: int) -> int:
-    """Code of the value of a slot's function for the accrued score; ``fresh`` is that of the fresh value."""
+    """Code of the value of a slot's function for the accrued score. ``fresh`` is the code of the fresh
+    value."""
     code = int64(functions.value[functions.number[slot]])
     if code == NONE:
         return functions.accrued
@@ -256,10 +257,11 @@ def _function_value(functions: FunctionValues, slot: int, fresh: int) -> int:
 
 @kernel
 def copy_images(game: ProofGame, rank: int, images: NDArray[np.int32]) -> int:
-    """Copy the keys of canonical slots to the slots of ``images`` (see :func:`begin`) that are not canonical.
+    """Copy the keys of canonical slots to the slots of ``images`` (see :func:`begin_window`) that are not
+    canonical.
 
-    ``rank`` is the rank of the layer. Pairs whose fresh value has a smaller rank are copied for the last
-    time; the others are moved to the front of ``images``. Return the number of the others.
+    ``rank`` is the rank of the layer. Rows whose fresh value has a smaller rank are not needed again. The
+    other rows are moved to the front of ``images``. Return the number of these rows.
     """
     window = game.key.shape[1]
     remaining = 0

@@ -48,7 +48,7 @@ def first_bit(typing_context: Any, board: Any) -> Any:
 
 @inlined
 def bit(square: int) -> Board:
-    """The board with one square (int64 0..63) set."""
+    """The bitboard of one square (int64 0..63)."""
     return ONE << np.uint64(square)
 
 
@@ -59,8 +59,8 @@ Squares: TypeAlias = NDArray[np.int64]
 class ProofMen(NamedTuple):
     """The men of a table or cell, as the kernels read them.
 
-    The free men, whose squares are the digits of the slot, come first; then the men that stand still in
-    a phase.
+    The free men, whose squares are the digits of the slot, come first. The men that do not move in a phase
+    follow.
     """
 
     kinds: NDArray[np.int64]
@@ -76,7 +76,7 @@ class ProofMen(NamedTuple):
     phase_size: int
     """Number of slots of a phase."""
     placements: NDArray[np.uint8]
-    """Shape (phases, men that stand still): squares of these men."""
+    """Shape (phases, men that do not move): squares of these men."""
     steps: NDArray[np.int64]
     """Shape (men, max steps, 3): files, ranks and maximum repetitions of each step, padded with 0
     repetitions; shape (0, 0, 3) if no man is described."""
@@ -85,9 +85,9 @@ class ProofMen(NamedTuple):
 
 
 @kernel
-def reached(men: ProofMen, squares: Squares, occupied: Board, man: int) -> Board:
-    """Squares that a man attacks: in each direction, up to and including the first occupied one."""
-    found = ZERO
+def reach_of_described(men: ProofMen, squares: Squares, occupied: Board, man: int) -> Board:
+    """Squares that a man attacks: in each direction, up to and including the first occupied square."""
+    reach = ZERO
     for number in range(men.steps.shape[1]):
         file, rank = squares[man] & 7, squares[man] >> 3
         for _ in range(men.steps[man, number, 2]):
@@ -95,22 +95,23 @@ def reached(men: ProofMen, squares: Squares, occupied: Board, man: int) -> Board
             rank += men.steps[man, number, 1]
             if file < 0 or file > 7 or rank < 0 or rank > 7:
                 break
-            found |= bit(8 * rank + file)
+            reach |= bit(8 * rank + file)
             if occupied & bit(8 * rank + file):
                 break
-    return found
+    return reach
 
 
 @kernel
 def attacked_by_described(
     men: ProofMen, squares: Squares, occupied: Board, square: int, colour: int, gone: int
 ) -> bool:
-    """Whether a man of a colour attacks ``square``, ignoring a man on ``gone``, which has been captured."""
+    """Whether a man of a colour attacks ``square``. A man on ``gone`` is ignored, because it has been
+    captured."""
     for man in range(men.kinds.size):
-        attacker = men.colours[man] == colour and squares[man] != gone
-        if not attacker or men.reach[man, squares[man]] & bit(square) == ZERO:
+        may_attack = men.colours[man] == colour and squares[man] != gone
+        if not may_attack or men.reach[man, squares[man]] & bit(square) == ZERO:
             continue
-        if reached(men, squares, occupied, man) & bit(square):
+        if reach_of_described(men, squares, occupied, man) & bit(square):
             return True
     return False
 
@@ -128,13 +129,13 @@ def targets_of_described(
     for man in range(men.kinds.size):
         if men.colours[man] != side:
             continue
-        untried = reached(men, squares, occupied, man) & ~own
+        untried = reach_of_described(men, squares, occupied, man) & ~own
         while untried:
             target = first_bit(untried)
             untried ^= bit(target)
             after = occupied & ~bit(squares[man]) | bit(target)
-            safe = target if man == king else squares[king]
-            if not attacked_by_described(men, squares, after, safe, 1 - side, target):
+            king_square = target if man == king else squares[king]
+            if not attacked_by_described(men, squares, after, king_square, 1 - side, target):
                 targets[man] |= bit(target)
     return attacked_by_described(men, squares, occupied, squares[king], 1 - side, -1)
 
@@ -145,7 +146,8 @@ _LAST_ROWS = np.uint64(0xFF000000000000FF)
 
 @inlined
 def place(men: ProofMen, slot: int, squares: Squares) -> Board:
-    """Fill ``squares`` with the squares of a slot's men; return the occupied squares, 0 if two men clash."""
+    """Fill ``squares`` with the squares of a slot's men. Return the occupied squares, 0 if two men share a
+    square."""
     for man in range(men.free - 1, -1, -1):
         squares[man] = slot & 63
         slot >>= 6
@@ -161,17 +163,17 @@ def place(men: ProofMen, slot: int, squares: Squares) -> Board:
 
 @inlined
 def man_on(men: ProofMen, squares: Squares, square: int) -> int:
-    """Index of the man on a square, -1 if there is none."""
-    found = -1
+    """Index of the man on a square, -1 if it is empty."""
+    index = -1
     for man in range(men.kinds.size):
         if squares[man] == square:
-            found = man
-    return found
+            index = man
+    return index
 
 
 @inlined
 def attacked(men: ProofMen, squares: Squares, occupied: Board, square: int, colour: int) -> bool:
-    """Whether a man of a colour attacks ``square``; men whose square is not in ``occupied`` are ignored."""
+    """Whether a man of a colour attacks ``square``. Men whose square is not in ``occupied`` are ignored."""
     if men.steps.size:
         return attacked_by_described(men, squares, occupied, square, colour, int64(-1))
     target = bit(square)

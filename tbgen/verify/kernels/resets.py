@@ -1,7 +1,7 @@
 """The positions that captures and pawn moves lead to, and the results of moves out of a cell.
 
-Tables are numbered: 0 is the table to prove, the others are its sub-tables. Each kind of zeroing move is a
-*reset*, numbered by the captured man and the promotion (:func:`reset_number`).
+Tables are numbered. The table to prove has number 0, and its sub-tables have greater numbers. Each kind of
+zeroing move is a *reset*, numbered by the captured man and the promotion (:func:`reset_number`).
 
 Moves out of a cell are captures, and all moves of frozen men and pawns.
 """
@@ -44,13 +44,13 @@ class ProofResets(NamedTuple):
     phase_size: NDArray[np.int64]
     """Shape (tables,): number of slots of a phase."""
     start: NDArray[np.int64]
-    """Shape (tables, 2): index in ``value`` of the first slot of each sub-table and side to move; the length
-    of ``value`` if no move leads there."""
+    """Shape (tables, 2): index in ``value`` of the first slot of each sub-table and side to move. It is the
+    length of ``value`` if no move leads there."""
     key_start: NDArray[np.int64]
     """Shape (tables,): index in ``phases`` of the first entry of each table."""
     phases: NDArray[np.int32]
-    """Entry for each tuple of pawn squares, read as digits to base 64: 4 * phase, plus 1 if the placement is
-    canonical, plus 2 if its mirror image is; 0 if neither is."""
+    """Entry for each tuple of pawn squares, which are the digits to base 64 of its index. It is 4 * phase,
+    plus 1 if the placement is canonical, plus 2 if its mirror image is canonical; 0 if neither is."""
     value: NDArray[np.uint8]
     """Codes of the fresh values of all sub-tables, as in :class:`tbgen.verify.sub_tables.SubTables`."""
     depth: NDArray[np.uint16]
@@ -66,15 +66,19 @@ NO_RESETS = ProofResets(
 
 @inlined
 def reset_number(men: ProofMen, captured: int, pawn: int, kind: int) -> int:
-    """Number of the reset that captures ``captured``, or -1, and promotes ``pawn`` to ``kind``, or 0."""
+    """Number of the reset that captures ``captured`` and promotes ``pawn`` to ``kind``.
+
+    ``captured`` is -1 without a capture, and ``kind`` is 0 without a promotion.
+    """
     promotion = 1 + pawn * PROMOTIONS + kind - 1 if kind else 0
     return (captured + 1) * (1 + men.kinds.size * PROMOTIONS) + promotion
 
 
 @inlined
 def _image_slot(resets: ProofResets, table: int, squares: Squares, symmetry: int) -> int:
-    """Slot within the phase of the image of the free men under a symmetry, like men in ascending order.
+    """Slot within the phase of the image of the free men under a symmetry.
 
+    Men of the same kind and colour are put in ascending order of their squares.
     ``squares`` (int64 (16,)) contains the squares of the table's men; its second half is overwritten.
     """
     free = resets.free[table]
@@ -145,14 +149,19 @@ def fresh_after(
 
 
 class CellExits(NamedTuple):
-    """The results of moves out of a cell in one of its games, by *way*: mover, target, victim, promotion."""
+    """The results of moves out of a cell in one of its games.
+
+    They are grouped by the *way* out of the cell: mover, target, victim and promotion.
+    """
 
     way: NDArray[np.int32]
     """Index of each way, by :func:`way_number`; 0 for a way without results."""
     begin: NDArray[np.int64]
-    """Index of the first result of each way; -1 - code if the code is the value of all its positions."""
+    """Index of the first result of each way; -1 - code if all positions of the way have the value
+    ``code``."""
     value: NDArray[np.uint8]
-    """Codes by the squares of the remaining mobile men, in their order; ``NONE`` without a result."""
+    """Codes by the squares of the remaining mobile men, in the order of the men; ``NONE`` without a
+    result."""
     depth: NDArray[np.uint16]
     """Depths, indexed like ``value``."""
     unknown: int
@@ -181,7 +190,7 @@ def key_of_exit(
 ) -> int:
     """Key of the position with these ``squares``, after a move of ``man`` out of the cell.
 
-    ``captured`` is the captured man, -1 if there is none.
+    ``captured`` is the captured man, -1 without a capture.
     """
     slot = int64(0)
     for other in range(men.free):

@@ -1,11 +1,11 @@
 """The results of states encoded as single integers, and the records of wrong states: one int64 row each.
 
-The *worth* of a score is an integer from 0 to 511, greater if the score is better for White: R for Black's
-score of rank R, 511 - R for White's. The *level* of a state is the worth of its accrued score.
+The *worth* of a score is an integer from 0 to 511, greater if the score is better for White. It is R for
+Black's score of rank R, and 511 - R for White's. The *level* of a state is the worth of its accrued score.
 
 The *key* of a result at a level has the worth of the value in its high bits, and the depth in the low 16
-bits. It is ordered by White's preference: the greater worth is better. Among equal values better than the
-accrued score, the smaller depth is better, and among equal worse values the greater depth.
+bits. White prefers greater keys. The greater worth is better. Among equal values that are better than the
+accrued score, the smaller depth is better. Among equal values that are worse, the greater depth is better.
 """
 
 from typing import Final, NamedTuple, TypeAlias
@@ -17,6 +17,7 @@ from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined
 
 WHITE_WORTH: Final = 511
+"""Sum of a rank and the worth of White's score of this rank."""
 MIDDLE: Final = 256
 """The level between Black's scores and White's, for all accrued scores of greater rank than every value."""
 
@@ -51,8 +52,8 @@ def inherits(rank: int, code: int, accrued: Accrued, side: int) -> bool:
 
     ``rank`` is the rank of the position, and ``code`` the code of its fresh value.
     """
-    least = accrued.rank
-    return rank >= least and code_rank(code) >= least and level_of(rank, side) != accrued.level
+    accrued_rank = accrued.rank
+    return rank >= accrued_rank and code_rank(code) >= accrued_rank and level_of(rank, side) != accrued.level
 
 
 @inlined
@@ -73,7 +74,7 @@ def key_of(code: int, depth: int, level: int) -> int:
 def key_before(best: int, level: int) -> int:
     """Key of the state whose best successor has the key ``best``.
 
-    The depth is a ply more, but 0 if the value is the accrued score.
+    The depth is one ply greater than after the move, but 0 if the value is the accrued score.
     """
     worth = best >> 16
     if worth > level:
@@ -84,11 +85,11 @@ def key_before(best: int, level: int) -> int:
 
 
 @inlined
-def kept(key: int, level: int) -> int:
-    """Key of a result at the level of an accrued score that is not reset: only a smaller rank replaces it.
+def folded_key(key: int, level: int) -> int:
+    """Key of a result after folding in an accrued score of level ``level`` that no move has reset.
 
-    ``key`` may be the key at any other level. If the result replaces the accrued score, it is the same at
-    all.
+    Only a result of smaller rank replaces the accrued score. ``key`` may be the key of the result at any
+    level, because the key of a result that replaces the accrued score is the same at all levels.
     """
     worth = key >> 16
     return key if min(worth, WHITE_WORTH - worth) < min(level, WHITE_WORTH - level) else level << 16
@@ -100,7 +101,7 @@ NOWHERE, MISSING, ENDED, STRAY, REPEATED, BETWEEN, WRONG, BY_FUNCTION, PROBED = 
 - NOWHERE: a value without a position
 - MISSING: a position without a value
 - ENDED: a wrong value of a mate or stalemate
-- STRAY: a run at a rank at which none may start
+- STRAY: a run at a rank at which no run may start
 - REPEATED: a run that repeats the result before it
 - BETWEEN: a value that does not lie between the accrued score and the fresh value
 - WRONG: a value or depth that contradicts the successors
