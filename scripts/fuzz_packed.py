@@ -43,7 +43,7 @@ from tbgen.packed.file import PackedFile
 from tbgen.packed.kernels.blocks import checksum
 from tbgen.packed.pack import NeedFinder
 from tbgen.packed.sources import Sources
-from tbgen.packed.tables import read_whole
+from tbgen.packed.tables import read_table
 from tbgen.progress import silent
 from tbgen.retro.solver import solve
 from tbgen.store import schema
@@ -204,7 +204,7 @@ class Trial:
 
     def _whole(self, *_: Any) -> None:
         with PackedFile(self.path) as file, Sources(self.directory, R) as sources:
-            read_whole(file, lambda: sources.sub_tables_of(self.material), 2, silent)
+            read_table(file, lambda: sources.sub_tables_of(self.material), 2, silent)
 
 
 def main() -> int:

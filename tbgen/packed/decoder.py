@@ -56,7 +56,7 @@ def destinations_of(layout: Layout) -> Destinations:
     """Return the tables that the zeroing moves of a table lead to, in the form that kernels read."""
     layouts = [layout_of(target.material) for target in targets_of(layout).values()]
     directory = make_directory(layout, defaultdict(int), len(layout.placements), ())
-    # Five men include at most one group of like free men.
+    # Among five men at most one group of free men has the same kind and colour.
     like = [next(iter(each.like_men), (0, 0)) for each in layouts]
     return Destinations(
         rows_of(layout, stored_side(layout)), directory, np.array(like, np.int64).reshape(-1, 2)
@@ -70,7 +70,7 @@ class ExitFinder:
     """
 
     def __init__(self, layout: Layout, fresh: FreshValues) -> None:
-        self._destinations, self._fresh = destinations_of(layout), fresh
+        self._destinations, self._look_up_fresh = destinations_of(layout), fresh
         self.targets: Final = [
             (layout_of(target.material), SIDES[(1 - side) ^ target.swapped])
             for (side, *_), target in targets_of(layout).items()
@@ -100,7 +100,7 @@ class ExitFinder:
         The parameters are those of :meth:`moves`.
         """
         moves, exits = self.moves(side, slots, captures_only), np.empty((len(slots), 3), np.int64)
-        entries, error = self._fresh(self.targets, moves)
+        entries, error = self._look_up_fresh(self.targets, moves)
         _keep_best(self._destinations, side, moves, entries, exits)
         return exits, error
 
@@ -294,6 +294,7 @@ class Decoder:
         return Decoded(batch.value, batch.depth, batch.inherited, errors[0] or errors[1])
 
     def _enter_exceptions(self, batch: Batch) -> None:
+        """Find the exceptions of a batch, and enter their values and depths."""
         indices = self._exception_slots.searchsorted(batch.slot)
         batch.excepted[:] = batch.derived & (self._exception_slots[indices] == batch.slot)
         for number in batch.excepted.nonzero()[0].tolist():

@@ -82,7 +82,7 @@ def starts_of(share: NDArray[np.uint16]) -> NDArray[np.uint16]:
 
 
 def model_of(share: NDArray[np.uint16]) -> Model:
-    """Return the model with these shares, shape (contexts, symbols).
+    """Return the model for decoders with these shares, shape (contexts, symbols).
 
     :raises ValueError: if the shares of a context are not all 0 and do not sum up to ``TOTAL``. With such
         shares decoders would search for symbols that do not exist.
@@ -103,7 +103,8 @@ def model_of(share: NDArray[np.uint16]) -> Model:
 def _by_falling_share(
     share: NDArray[np.uint16],
 ) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield slices of contexts, their symbols by falling share, and the ends of the shares in this order."""
+    """Yield slices of contexts, their symbols by falling share, and the ends of the shares in the same
+    order."""
     for first in range(0, len(share), _CONTEXTS_PER_STEP):
         part = slice(first, first + _CONTEXTS_PER_STEP)
         wide = share[part].astype(np.int64)

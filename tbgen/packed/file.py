@@ -1,4 +1,7 @@
-"""An open packed table. Look-ups decode a block only as far as necessary."""
+"""An open packed table. Look-ups decode a block only as far as necessary.
+
+W, D, V(P, A) and g(P) are explained in docs/glossary.md.
+"""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property

@@ -91,7 +91,9 @@ def rows_of(layout: Layout, side: Side) -> Rows:
     order = digit_order(layout, side)
     radix = [10 if man == 0 and not layout.pawns else 64 for man in order[:-1]]
     placements = np.array(layout.placements, np.int64)
-    pawns, images = (_sets_of(layout, squares) for squares in (placements, IMAGES[MIRROR_FILES][placements]))
+    pawns, images = (
+        _pawn_sets(layout, squares) for squares in (placements, IMAGES[MIRROR_FILES][placements])
+    )
     return Rows(
         int(side),
         np.array(layout.kinds, np.int64),
@@ -107,8 +109,8 @@ def rows_of(layout: Layout, side: Side) -> Rows:
     )
 
 
-def _sets_of(layout: Layout, placements: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return the squares of White's and Black's pawns as sets, uint64 (n, 2)."""
+def _pawn_sets(layout: Layout, placements: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return the squares of White's and Black's pawns as bitboards, uint64 (n, 2)."""
     colours = placements[:, : layout.white_pawns], placements[:, layout.white_pawns :]
     return np.stack([np.bitwise_or.reduce(BIT[squares], axis=1) for squares in colours], axis=1)
 
@@ -155,7 +157,7 @@ class _ThreadBuffers(threading.local):
 
 
 THREAD: Final = _ThreadBuffers()
-"""Buffers of the current thread. A kernel never uses data that another kernel has written there."""
+"""Buffers of the current thread. They pass no data from one call of a kernel to the next."""
 
 
 _SEARCH_ROUNDS: Final = 2

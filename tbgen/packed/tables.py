@@ -76,7 +76,7 @@ def _is_packed(path: Path) -> bool:
     return False
 
 
-def read_whole(
+def read_table(
     file: AnyTable, sub_tables: Callable[[], Mapping[Material, Source]], threads: int, progress: Progress
 ) -> Table:
     """Read an entire table into memory, after checking its bytes. A packed table must also match its digest.

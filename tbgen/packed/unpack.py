@@ -1,4 +1,8 @@
-"""Unpacking of packed tables: an entire table, or one phase with one side to move."""
+"""Unpacking of packed tables: an entire table, or one phase with one side to move.
+
+A phase is all positions with the same squares of the pawns. In each phase the stored side is decoded first.
+Then the derived side, which is the other side to move, is derived from it.
+"""
 
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -201,7 +205,7 @@ class _Unpacker:
         self._loader.prepare(phases, self._threads.map)
 
     def decode(self, group: Sequence[int]) -> None:
-        """Decode the stored side of neighbouring phases. Depths of CAPTURE symbols get CAPTURE_FLAG."""
+        """Decode the stored side of consecutive phases. Depths of CAPTURE symbols get CAPTURE_FLAG."""
         content = Content(self.value[self._side], self.depth[self._side], self._function_numbers)
         size = self._layout.phase_size
         slots = slice(group[0] * size, (group[-1] + 1) * size)

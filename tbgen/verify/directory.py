@@ -19,7 +19,7 @@ from tbgen.errors import MissingTableError, TbgenError
 from tbgen.index.layout import layout_of
 from tbgen.index.table import AccruedForm, Table, fresh_bytes
 from tbgen.packed.copies import PlainCopies, temporary_copies
-from tbgen.packed.tables import AnyTable, read_whole
+from tbgen.packed.tables import AnyTable, read_table
 from tbgen.progress import Reporter, TimedProgress
 from tbgen.store.cache import Recent
 from tbgen.store.format import BLOCK_SLOTS, table_path
@@ -127,7 +127,7 @@ def read_checked(
     def progress(step: str, done: int | None, total: int) -> None:
         reporter.progress(task, done, total)
 
-    table = read_whole(file, lambda: sub_tables().sources(), threads, progress)
+    table = read_table(file, lambda: sub_tables().sources(), threads, progress)
     problem = inconsistency(table)
     if problem is not None:
         raise file.damaged(problem)
@@ -227,7 +227,7 @@ def verify(
                 else:
                     file = tables.table(material)
                     # The file may have changed since the plan was made.
-                    earlier = proofs.of(material, variant, file.info.digest, sample)
+                    earlier = proofs.find(material, variant, file.info.digest, sample)
                     result = _prove(file, proved, None if earlier else prove)
                     proof = TableProof(material, result, earlier)
             except TbgenError as error:

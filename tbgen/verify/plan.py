@@ -64,7 +64,7 @@ class Proofs:
         records = () if path is None else _read(path)
         self._done = {(record.material, record.variant): record for record in records}
 
-    def of(self, material: Material, variant: Variant, digest: str, sample: int | None) -> ProofDone | None:
+    def find(self, material: Material, variant: Variant, digest: str, sample: int | None) -> ProofDone | None:
         """Return the earlier proof of the table with this digest if it covers enough positions, else None.
 
         :param sample: number of positions that is enough; None for all.
@@ -208,7 +208,7 @@ def plan_proofs(
     tasks = []
     for material, info in infos.items():
         later_tables = [each for each in later_tables if each != material]
-        earlier = None if info is None else proofs.of(material, variant, info.digest, sample)
+        earlier = None if info is None else proofs.find(material, variant, info.digest, sample)
         if info is None or (earlier is not None and not info.packed):
             tasks.append(ProofTask(material, earlier))
             continue

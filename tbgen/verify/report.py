@@ -52,7 +52,7 @@ class CheckedState:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A wrong state: its entry is wrong, or contradicts a wrong entry that a move leads to."""
+    """A wrong state: its own entry is wrong, or it contradicts a wrong entry that a move leads to."""
 
     fen: str
     """The position as a FEN; if two men share a square, a description of the slot and the side to move."""
@@ -170,7 +170,7 @@ def _finding(table: Table, row: NDArray[np.int64]) -> Finding:
 
 
 def score_of(worth: int) -> GScore:
-    """Return the score of a worth."""
+    """Return the score of a worth (see :mod:`tbgen.verify.kernels.results`)."""
     return GScore(min(worth, WHITE_WORTH - worth), worth > MIDDLE)
 
 

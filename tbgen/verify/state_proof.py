@@ -1,6 +1,7 @@
 """The proof of the states of a table or of a game of a cell, one accrued score after the other.
 
-Threads run kernels on ranges of slots and collect findings.
+The states with one accrued score are a *layer*. A *window* is the range of slots whose layers are proved
+together. Threads run kernels on ranges of slots and collect findings.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -118,9 +118,9 @@ def test_a_table_that_is_replaced_meanwhile_does_not_count_as_proved(directory: 
     kings, variant, proofs = Material.parse("KvK"), Variant.R_MOBILITY, Proofs()
     (proof,) = verify_tables([kings], directory, ReplacedTables(), Silent(), variant=variant, proofs=proofs)
     assert proof.proved
-    assert proofs.of(kings, variant, "0" * 64, None) is None
+    assert proofs.find(kings, variant, "0" * 64, None) is None
     with TableFile(table_path(directory, "KvK", variant)) as file:
-        assert proofs.of(kings, variant, file.info.digest, None) is not None
+        assert proofs.find(kings, variant, file.info.digest, None) is not None
 
 
 @pytest.mark.usefixtures("directory")

@@ -77,7 +77,7 @@ def test_without_room_for_copies_they_are_unpacked_again(
     def refuse(*arguments: object) -> None:
         raise TbgenError("no room")
 
-    monkeypatch.setattr(PlainCopies, "keep", refuse)
+    monkeypatch.setattr(PlainCopies, "write", refuse)
     check_proofs(verify)
     assert unpacked.count("KNvK") == 2
 
@@ -87,14 +87,14 @@ def test_a_damaged_copy_is_found(
     unpacked: list[str], verify: Verify, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A table is not proved with a damaged copy of a sub-table."""
-    keep = PlainCopies.keep
+    write = PlainCopies.write
 
     def spoil(self: PlainCopies, table: Table, info: Any, threads: int) -> None:
         value = table.value.copy()
         value[0, value[0] == 7] = 9
         monkeypatch.setattr(table, "value", value)
-        keep(self, table, info, threads)
+        write(self, table, info, threads)
 
-    monkeypatch.setattr(PlainCopies, "keep", spoil)
+    monkeypatch.setattr(PlainCopies, "write", spoil)
     check_proofs(verify)
     assert unpacked.count("KNvK") == 2

@@ -6,7 +6,7 @@ the holder of the value. The context of a symbol includes the symbols of two *ne
 position in the row (left), and the previous position in the same column (up).
 
 The entropy coder is rANS with static frequencies and bytes as units (asymmetric numeral systems, Jarek Duda,
-arXiv:1311.2540). The frequencies of a context sum up to ``TOTAL``; the state is between ``LOW`` and
+arXiv:1311.2540). The frequencies of a context sum up to ``TOTAL``. The state is between ``LOW`` and
 ``256 * LOW - 1``. An encoder starts with the state ``LOW`` and encodes the symbols backwards, so a decoder
 ends with the state ``LOW``. Each block has a checksum.
 """
@@ -27,7 +27,9 @@ from tbgen.store.checksum import CRC_OF_BYTE
 
 TOTAL_BITS = 12
 TOTAL = 1 << TOTAL_BITS
+"""Sum of the frequencies of a context."""
 LOW = 1 << 16
+"""Smallest normalized state."""
 STATE_BYTES = 3
 """Number of bytes of a state."""
 SEARCH_WIDTH = 16
@@ -104,7 +106,7 @@ def remove_symbol(model: Model, context: int, place: int, state: int) -> int:
 
 @inlined
 def refill(state: int, data: Codes, index: int, end: int) -> tuple[int, int]:
-    """The state after a refill from ``data[at:end]``, and the index of the next byte."""
+    """The state after a refill from ``data[index:end]``, and the index of the next byte."""
     if index + 2 <= end:  # two bytes are always enough, because no share is below 1
         missing = int64(state < LOW) + int64(state < LOW >> 8)
         next_two = int64(data[index]) << 8 | int64(data[index + 1])
@@ -158,9 +160,9 @@ _HALF_CLASSES = 64
 _DIFFERENCE_CLASSES = 5
 """Number of classes of differences between two half depths."""
 _NEIGHBOUR_CLASSES = _HALF_CLASSES * _DIFFERENCE_CLASSES + _HALF_CLASSES + 1
-"""Number of classes of the neighbours with the same value symbol. If there are two, the class consists of the
-mean and the difference of their half depths. If there is one, it is the half depth. The last class is for
-none."""
+"""Number of classes of the neighbours that have the value symbol of the position. If both have it, the class
+consists of the mean and the difference of their half depths. If one has it, the class is its half depth. The
+last class is for positions without such a neighbour."""
 DEPTH_CONTEXTS = _SYMBOL_CLASSES * _NEIGHBOUR_CLASSES
 """Number of contexts of a half depth. A context consists of the classes of the position's value symbol and of
 the neighbours with the same symbol."""
@@ -169,6 +171,8 @@ FUNCTION_CLASSES = 10
 """Number of classes of the function of a neighbour. Functions from 8 on share class 8; class 9 means that
 there is no neighbour."""
 FUNCTION_CONTEXTS = _SYMBOL_CLASSES * FUNCTION_CLASSES * FUNCTION_CLASSES
+"""Number of contexts of a function. A context consists of the classes of the position's value symbol and of
+the neighbours' functions."""
 FUNCTION_ESCAPE = 255
 """Function symbol: the number of the function follows as bytes."""
 
@@ -242,7 +246,7 @@ class RowBlock(Struct):
     captures: Words
     """uint64 (16,): positions of each row in which the side to move attacks a man."""
     symbol: Codes
-    """uint8 (1024,): value symbols, NOWHERE if the slot is no position."""
+    """uint8 (1024,): value symbols; NOWHERE in slots without a position."""
     half: Plies
     """uint16 (1024,): half the depth of each explicit value."""
     function: NDArray[np.uint32]
@@ -309,7 +313,8 @@ def function_context(symbol: int, left: int, up: int) -> int:
 
 @inlined
 def find_mask(rows: Rows, row: int, block_row: int, buffers: Buffers) -> None:
-    """Fill in the masks and hints of the row ``row`` of the table, which is ``block_row`` in its block.
+    """Fill in the masks and hints of the row ``row`` of the table, which has the number ``block_row`` in its
+    block.
 
     Masks and hints do not depend on stored data.
     """

@@ -1,10 +1,10 @@
 """Derivation of the positions with one side to move from those with the other, and the search for exceptions.
 
-The rule: in the fresh state of a position P with position rank r, a quiet move to Q counts if the position
-rank of Q or the rank of W(Q) is below r, because play then continues from Q as if Q were the first position
-of its phase (fact F1 of docs/theory.md). The move gives the value W(Q) and the depth D(Q) + 1. Zeroing moves
-always count. If some move does not count, and no move that counts is better than the position score of P, the
-value is the position score.
+W and D are the value and depth of a fresh state (docs/glossary.md). The rule: in the fresh state of a position P
+with position rank r, a quiet move to Q counts if the position rank of Q or the rank of W(Q) is below r, because
+play then continues from Q as if Q were the first position of its phase (fact F1 of docs/theory.md). The move gives
+the value W(Q) and the depth D(Q) + 1. Zeroing moves always count. If some move does not count, and no move that
+counts is better than the position score of P, the value is the position score.
 
 The rule is implemented for single positions (``weigh``, ``conclude``) and for the 64 positions of a word
 (``derive``).
@@ -125,7 +125,8 @@ class PhasePlies(Struct):
     value: Codes
     """uint8: codes of W. Those of the phase begin at ``start``. All slots of the source side are set."""
     depth: Plies
-    """uint16: D in plies, likewise, with CAPTURE_FLAG if derivation must not use the position."""
+    """uint16: D in plies, indexed like ``value``. CAPTURE_FLAG is set if derivation must not use the
+    position."""
     start: Ints
     """int64 (2,): index of the first slot of the phase in ``value`` and ``depth``, by side to move."""
     rank: NDArray[np.uint8]
@@ -141,8 +142,11 @@ class Replies(NamedTuple):
     """Values, depths and ranks of positions with the other side to move."""
 
     value: Codes
+    """uint8: codes of W."""
     depth: Plies
+    """uint16: D in plies."""
     rank: Codes
+    """uint8: ranks, as in ``PhasePlies.rank``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,9 +181,9 @@ def _weigh_one(ply: PhasePlies, side: int, slot: int, child: int, buffer: Deriva
     if ply.rank[other, child] >= ply.rank[side, slot]:
         buffer.uncounted[0] |= BIT[bit]
         return
-    at = ply.start[other] + child
-    before = int64(buffer.best[bit]), int64(buffer.nearest[bit]), int64(buffer.farthest[bit])
-    best = weigh(before, merit(side, int64(ply.value[at])), int64(ply.depth[at]))
+    index = ply.start[other] + child
+    previous = int64(buffer.best[bit]), int64(buffer.nearest[bit]), int64(buffer.farthest[bit])
+    best = weigh(previous, merit(side, int64(ply.value[index])), int64(ply.depth[index]))
     buffer.best[bit], buffer.nearest[bit], buffer.farthest[bit] = best
 
 

@@ -66,14 +66,14 @@ class Encoding(Struct):
 
 
 @kernel
-def count_codes(content: Content, count: Ints, start: int, stop: int) -> None:
-    """Add the frequencies of explicit values in a range of slots to ``count``, int64 (256,).
+def count_codes(content: Content, frequencies: Ints, start: int, stop: int) -> None:
+    """Add the frequencies of explicit values in a range of slots to ``frequencies``, int64 (256,).
 
     Values are explicit if the depth is not 0 and has no flag.
     """
     for slot in range(start, stop):
         if 0 < content.depth[slot] < CAPTURE_FLAG:
-            count[content.value[slot]] += 1
+            frequencies[content.value[slot]] += 1
 
 
 @kernel

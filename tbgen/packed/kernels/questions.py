@@ -2,7 +2,8 @@
 
 A *question* asks for the symbol and the half depth of one position of the stored side, and maybe for its
 function. It is encoded as an int64: twice the index of the position in the order of the rows, plus 1 if the
-function is needed. The index is 64 times the row plus the square of the row man. If questions are answered in
+function is needed. The index is 64 times the row plus the square of the row man (see
+:mod:`tbgen.packed.kernels.rows`). If questions are answered in
 ascending order, each block is decoded once.
 
 A position of the stored side has one question, about itself. A position of the derived side has one question
@@ -244,8 +245,10 @@ def _function_value(coding: Coding, batch: Batch, index: int, accrued: int) -> i
 
 @inlined
 def _derived_entry(coding: Coding, batch: Batch, number: int, buffers: Buffers) -> tuple[int, int]:
-    """W, or DAMAGED, and D of a position of the derived side that is no exception, by the rule of
-    ``tbgen.packed.kernels.derive``."""
+    """W and D of a position of the derived side, by the rule of ``tbgen.packed.kernels.derive``.
+
+    The position is not an exception. W is DAMAGED if it is unavailable.
+    """
     side, rank = 1 - coding.rows.side, batch.rank[number]
     score, best_exit = position_score(side, rank), batch.exits[number, 0]
     if best_exit == DAMAGED:

@@ -77,10 +77,12 @@ class ZeroingTurn(NamedTuple):
     """A position whose zeroing moves are listed."""
 
     number: int
+    """Number of the position in the list of positions."""
     side: int
     """The side to move."""
     men: Placed
     occupied: Word
+    """Squares of all men."""
 
 
 @inlined

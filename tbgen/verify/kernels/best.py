@@ -53,7 +53,7 @@ Range: TypeAlias = tuple[int, int]
 """Half-open range of slots: the first slot, and the slot after the last."""
 
 NO_MOVE = -(1 << 30)
-"""A signed key less than that of any move."""
+"""A signed key that is less than the signed key of any move."""
 
 
 NO_RANK = 255
@@ -101,7 +101,7 @@ class ProofGame(Struct):
     """Shape (2, window): key of every position of the window, canonical or not, at the level being proved; in
     whole-game mobility at the level ``MIDDLE``."""
     base: int = 0
-    """First slot of the window of phases that is being proved."""
+    """First slot of the window, which is the range of phases that is being proved."""
     score_resets: bool = True
     """Whether captures and pawn moves reset the accrued score; False in whole-game mobility."""
     resets: ProofResets = NO_RESETS

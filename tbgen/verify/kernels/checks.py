@@ -1,6 +1,6 @@
 """The checks of positions and states: the slots that contain positions, their ranks, and their results.
 
-Legality and ranks do not depend on results. The result of a state has to follow from its best move.
+Legality and ranks do not depend on results. The result of a state must follow from its best move.
 """
 
 from tbgen.board.score import NONE

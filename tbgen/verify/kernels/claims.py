@@ -1,4 +1,9 @@
-"""The claims of a table: its runs, and the keys of all positions of a window for one accrued score."""
+"""The entries that a table claims for the states with one accrued score, and their keys.
+
+The entries are stored as runs, or computed as a layer. The keys (:mod:`tbgen.verify.kernels.results`) of all
+positions of a window, which is the range of slots that is proved at a time, are updated for each accrued
+score.
+"""
 
 from typing import NamedTuple
 
@@ -134,7 +139,7 @@ NO_FUNCTIONS = FunctionValues(-1, NONE, np.zeros(0, np.uint32), np.zeros(0, np.u
 
 
 class Claims(NamedTuple):
-    """A layer that was computed by solving, not stored as runs."""
+    """The entries of a layer that was computed by solving, not stored as runs."""
 
     value: NDArray[np.uint8]
     """Shape (2, window): codes of values."""

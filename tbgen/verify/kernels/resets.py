@@ -23,7 +23,7 @@ _IMAGE = np.array(IMAGE, np.int64)
 _COORD = np.array([TRIANGLE_COORD.get(square, -1) for square in range(64)], np.int64)
 
 PROMOTIONS = KNIGHT
-"""Number of kinds that a pawn can promote to: queen 1 to knight 4."""
+"""Number of kinds that a pawn can promote to, from queen (1) to knight (4)."""
 
 
 class ProofResets(NamedTuple):
@@ -163,7 +163,7 @@ class CellExits(NamedTuple):
     """Codes by the squares of the remaining mobile men, in the order of the men; ``NONE`` without a
     result."""
     depth: NDArray[np.uint16]
-    """Depths, indexed like ``value``."""
+    """Depths in plies, indexed like ``value``."""
     unknown: int
     """Code of positions without a result."""
 
