@@ -91,9 +91,7 @@ def rows_of(layout: Layout, side: Side) -> Rows:
     order = digit_order(layout, side)
     radix = [10 if man == 0 and not layout.pawns else 64 for man in order[:-1]]
     placements = np.array(layout.placements, np.int64)
-    pawns, images = (
-        _pawn_sets(layout, squares) for squares in (placements, IMAGES[MIRROR_FILES][placements])
-    )
+    pawns, images = (_pawns_of(layout, squares) for squares in (placements, IMAGES[MIRROR_FILES][placements]))
     return Rows(
         int(side),
         np.array(layout.kinds, np.int64),
@@ -109,7 +107,7 @@ def rows_of(layout: Layout, side: Side) -> Rows:
     )
 
 
-def _pawn_sets(layout: Layout, placements: NDArray[np.int64]) -> NDArray[np.uint64]:
+def _pawns_of(layout: Layout, placements: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Return the squares of White's and Black's pawns as bitboards, uint64 (n, 2)."""
     colours = placements[:, : layout.white_pawns], placements[:, layout.white_pawns :]
     return np.stack([np.bitwise_or.reduce(BIT[squares], axis=1) for squares in colours], axis=1)

@@ -1,10 +1,11 @@
 """Derivation of the positions with one side to move from those with the other, and the search for exceptions.
 
-W and D are the value and depth of a fresh state (docs/glossary.md). The rule: in the fresh state of a position P
-with position rank r, a quiet move to Q counts if the position rank of Q or the rank of W(Q) is below r, because
-play then continues from Q as if Q were the first position of its phase (fact F1 of docs/theory.md). The move gives
-the value W(Q) and the depth D(Q) + 1. Zeroing moves always count. If some move does not count, and no move that
-counts is better than the position score of P, the value is the position score.
+W and D are the value and depth of a fresh state (docs/glossary.md). The rule: in the fresh state of a
+position P with position rank r, a quiet move to Q counts if the position rank of Q or the rank of W(Q) is
+below r, because play then continues from Q as if Q were the first position of its phase (fact F1 of
+docs/theory.md). The move gives the value W(Q) and the depth D(Q) + 1. Zeroing moves always count. If some
+move does not count, and no move that counts is better than the position score of P, the value is the position
+score.
 
 The rule is implemented for single positions (``weigh``, ``conclude``) and for the 64 positions of a word
 (``derive``).
