@@ -23,7 +23,7 @@ from tbgen.index.arrays import ranges, squares_of
 from tbgen.index.layout import SIDES, Layout, Side, layout_of
 from tbgen.index.zeroing import targets_of
 from tbgen.packed.kernels.blocks import BLOCK_SLOTS, Coding
-from tbgen.packed.kernels.questions import Batch, answer, ask, follow
+from tbgen.packed.kernels.questions import Batch, answer, ask, find_values
 from tbgen.packed.kernels.rows import MAX_MOVES, find_ranks
 from tbgen.packed.kernels.zeroing import COLUMNS, MAX_ZEROING, Destinations, keep_best, list_zeroing
 from tbgen.packed.pack import THREAD, digit_order, rows_of, stored_side
@@ -35,8 +35,8 @@ Moves: TypeAlias = NDArray[np.int64]
 target square of a legal en passant capture, as the target numbers it, -1 if no such capture is legal."""
 Exits: TypeAlias = NDArray[np.int64]
 """int64 (n, 3): code of the value of the best zeroing moves, with the colours of the table; smallest and
-greatest depth in plies after these moves. The code is NONE without zeroing moves, and DAMAGED if a value
-cannot be looked up."""
+greatest depth in plies of the positions after these moves. The code is NONE without zeroing moves, and
+DAMAGED if a value cannot be looked up."""
 Target: TypeAlias = tuple[Layout, Side]
 """The layout of a table that moves lead to, and the side to move there."""
 FreshValues: TypeAlias = Callable[[Sequence[Target], Moves], tuple[NDArray[np.int64], TbgenError | None]]
@@ -148,7 +148,7 @@ _NO_SLOT: Final = np.iinfo(np.int64).max
 
 _ask: Final = with_fixed_types(ask)
 _answer: Final = with_fixed_types(answer)
-_follow: Final = with_fixed_types(follow)
+_find_values: Final = with_fixed_types(find_values)
 _find_ranks: Final = with_fixed_types(find_ranks)
 
 
@@ -312,7 +312,7 @@ class Decoder:
             self._forget_blocks()
         else:
             error = self._answer_by(map, batch, 1)
-        _follow(self._coding, batch, False, THREAD.buffers)
+        _find_values(self._coding, batch, False, THREAD.buffers)
         return error
 
     def _answer_by(self, run: Callable[..., Iterable[None]], batch: Batch, parts: int) -> TbgenError | None:
@@ -348,7 +348,7 @@ class Decoder:
             batch.capture[questions] = exits[inverse]
         else:
             batch.capture[questions], error = self._exits(self._stored, slots, True)
-        _follow(self._coding, batch, True, THREAD.buffers)
+        _find_values(self._coding, batch, True, THREAD.buffers)
         return error
 
 

@@ -15,7 +15,7 @@ from tbgen.packed.decoder import destinations_of, empty_batch
 from tbgen.packed.encode import coding_of, empty_stream, encoding_of, step_shapes
 from tbgen.packed.kernels.blocks import Coding, Content
 from tbgen.packed.kernels.encode import count_blocks, count_codes, decode_blocks, encode_blocks, toggle_flags
-from tbgen.packed.kernels.questions import answer, ask, follow
+from tbgen.packed.kernels.questions import answer, ask, find_values
 from tbgen.packed.kernels.rows import find_ranks
 from tbgen.packed.kernels.zeroing import COLUMNS, keep_best, list_zeroing
 from tbgen.packed.pack import NeedFinder, make_buffers, make_zeroing_buffers, rows_of
@@ -57,7 +57,7 @@ def compile_questions() -> None:
     """Compile the kernels that ask questions and that find values from the answers."""
     batch, buffers = empty_batch(_ONES), make_buffers()
     compile_for(ask, _ROWS, batch, buffers, 0, 1)
-    compile_for(follow, _coding(), batch, False, buffers)
+    compile_for(find_values, _coding(), batch, False, buffers)
 
 
 def compile_answers() -> None:

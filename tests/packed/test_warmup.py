@@ -10,7 +10,7 @@ from tests.packed.test_batch import states
 from tests.support.packed_tables import pack
 
 KERNELS = (
-    *(questions.ask, questions.answer, questions.follow),
+    *(questions.ask, questions.answer, questions.find_values),
     *(encode.count_blocks, encode.encode_blocks, encode.decode_blocks),
 )
 

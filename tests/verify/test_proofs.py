@@ -42,7 +42,7 @@ def test_a_list_is_what_was_added(tmp_path: Path) -> None:
     head, line = path.read_text().splitlines()
     assert (head[0], line) == ("#", f"KNvK r {DONE.digest} 50 100 1234 0.5")
     again = Proofs(path)
-    assert again.of(KNVK, Variant.R_MOBILITY, DONE.digest, 50) == DONE
+    assert again.find(KNVK, Variant.R_MOBILITY, DONE.digest, 50) == DONE
     for asked in (
         (KNVK, Variant.R_MOBILITY, DONE.digest, 51),
         (KNVK, Variant.R_MOBILITY, DONE.digest, None),

@@ -1,4 +1,4 @@
-"""Questions about positions of a packed table, and the values and depths that follow from the answers.
+"""Questions about positions of a packed table, and the values and depths that find_values from the answers.
 
 A *question* asks for the symbol and the half depth of one position of the stored side, and maybe for its
 function. It is encoded as an int64: twice the index of the position in the order of the rows, plus 1 if the
@@ -53,7 +53,7 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Batch(Struct):
-    """Positions that are looked up together."""
+    """Positions that are looked up together, with all questions about them."""
 
     derived: Flags
     """bool (n,): whether the derived side is to move."""
@@ -295,7 +295,7 @@ def _inherited_value(coding: Coding, batch: Batch, number: int, second_pass: boo
 
 
 @kernel
-def follow(coding: Coding, batch: Batch, second_pass: bool, buffers: Buffers) -> None:
+def find_values(coding: Coding, batch: Batch, second_pass: bool, buffers: Buffers) -> None:
     """Find the values and depths of a batch from the answers to its questions.
 
     The first pass sets ``capture_slot`` for the questions whose best captures are needed. The ``second_pass``

@@ -19,7 +19,8 @@ from tbgen.compiler.jit import inlined
 WHITE_WORTH: Final = 511
 """Sum of a rank and the worth of White's score of this rank."""
 MIDDLE: Final = 256
-"""The level between Black's scores and White's, for all accrued scores of greater rank than every value."""
+"""The level between Black's scores and White's. It stands for all accrued scores of greater rank than every
+value."""
 
 DEPTH_MASK: Final = 0xFFFF
 _MAX_DEPTH: Final = 0xFF00
@@ -31,7 +32,7 @@ class Accrued(NamedTuple):
 
     rank: int
     level: int
-    """Worth of the score; ``MIDDLE`` for any score of greater rank than every value."""
+    """Worth of the score; ``MIDDLE`` for all scores of greater rank than every value."""
 
 
 @inlined
@@ -88,8 +89,8 @@ def key_before(best: int, level: int) -> int:
 def folded_key(key: int, level: int) -> int:
     """Key of a result after folding in an accrued score of level ``level`` that no move has reset.
 
-    Only a result of smaller rank replaces the accrued score. ``key`` may be the key of the result at any
-    level, because the key of a result that replaces the accrued score is the same at all levels.
+    Only a result of smaller rank replaces the accrued score. ``key`` may be the key of the result at this
+    level or at ``MIDDLE``, because a result that replaces the accrued score has the same key at both levels.
     """
     worth = key >> 16
     return key if min(worth, WHITE_WORTH - worth) < min(level, WHITE_WORTH - level) else level << 16
