@@ -89,7 +89,7 @@ def page(tables: Sequence[_Facts], data: Path) -> Iterable[str]:
     proofs = {variant: Proofs(data / f"proofs.{variant}.txt") for variant in Variant}
     for table in tables:
         material, variant = Material.parse(table["material"]), Variant(table["rules"])
-        by_variant[variant].append((table, proofs[variant].of(material, variant, table["digest"], None)))
+        by_variant[variant].append((table, proofs[variant].find(material, variant, table["digest"], None)))
     yield from (
         "# The set, table by table",
         "",

@@ -55,7 +55,7 @@ class PlainCopies:
         :raises TbgenError: if the copy cannot be written.
         """
         copy = self.path(table.material)
-        with write_errors(copy, remedy="copy the tables to where copies of them can be written"):
+        with write_errors(copy, remedy="copy the tables to a directory where files can be written"):
             copy.parent.mkdir(exist_ok=True)
         self.made_paths.add(copy)
         write_table(

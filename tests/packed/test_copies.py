@@ -55,5 +55,5 @@ def test_a_copy_that_cannot_be_written(directory: Path, monkeypatch: pytest.Monk
         raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr(Path, "mkdir", refuse)
-    with pytest.raises(TbgenError, match="copy the tables to where copies of them can be written"):
+    with pytest.raises(TbgenError, match="copy the tables to a directory where files can be written"):
         open_plain(directory, KNVK, R)

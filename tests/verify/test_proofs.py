@@ -50,7 +50,7 @@ def test_a_list_is_what_was_added(tmp_path: Path) -> None:
         (KNVK, Variant.WHOLE_GAME, DONE.digest, 50),
         (Material.parse("KBvK"), Variant.R_MOBILITY, DONE.digest, 50),
     ):
-        assert again.of(*asked) is None
+        assert again.find(*asked) is None
 
 
 def test_what_was_proved_is_not_proved_again(proofs: Path, verify: Verify) -> None:

@@ -1,4 +1,4 @@
-"""Questions about positions of a packed table, and the values and depths that find_values from the answers.
+"""Questions about positions of a packed table, and the values and depths that follow from the answers.
 
 A *question* asks for the symbol and the half depth of one position of the stored side, and maybe for its
 function. It is encoded as an int64: twice the index of the position in the order of the rows, plus 1 if the
