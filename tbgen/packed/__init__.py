@@ -1,1 +1,1 @@
-"""The packed form of a table: one side to move stored, in a few bits a position, the other side derived."""
+"""Packed tables: one side to move is stored in a few bits per position, the other side is derived."""

@@ -191,7 +191,7 @@ _spare_batches: Final[list[Batch]] = []
 
 
 class Decoder:
-    """Looks up positions of one table; a single position is a batch of one.
+    """Looks up positions of one table in batches. A single position is a batch of one position.
 
     :param exits: finds the exits of the table's positions.
     :param threads: number of threads that decode blocks.
@@ -361,8 +361,8 @@ def _question_order(batch: Batch) -> NDArray[np.int64]:
 
 
 def _split(question: NDArray[np.int64], order: NDArray[np.int64], parts: int) -> list[tuple[int, int]]:
-    """Return the parts of the sorted questions, as (start, stop). All questions to a block are in one
-    part."""
+    """Return the parts of the sorted questions, as (start, stop). The questions about one block are never
+    split."""
     if parts == 1:
         return [(0, len(order))]
     questions = question[order]

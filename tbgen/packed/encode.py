@@ -51,7 +51,7 @@ _CONTEXTS_PER_STEP: Final = 256
 
 
 def shares(counts: NDArray[np.int64]) -> NDArray[np.uint16]:
-    """Return the shares of symbols that follow from their frequencies ``counts``; the shapes are equal.
+    """Return the shares of symbols that follow from their frequencies, in an array of the same shape.
 
     The shares of every context that occurs sum up to ``TOTAL``. The share of every symbol that occurs is at
     least 1.
@@ -90,7 +90,7 @@ def model_of(share: NDArray[np.uint16]) -> Model:
     contexts, symbols = share.shape
     if contexts and not (symbols and np.isin(share.sum(axis=1, dtype=np.int64), (0, TOTAL)).all()):
         raise ValueError(f"shares that do not sum up to {TOTAL}")
-    # The padding makes decoders find some symbol in every context, even in one that does not occur.
+    # The padding makes decoders find some symbol in every context, even if the context does not occur.
     places = -(-symbols // SEARCH_WIDTH) * SEARCH_WIDTH
     symbol = np.zeros((contexts, places), np.uint8)
     edge, mark = (np.full((contexts, length), TOTAL, np.uint16) for length in (places + 1, SEARCH_WIDTH))

@@ -1,7 +1,7 @@
 """The choices of packing: the stored side to move, the order of its positions, and which of them are stored.
 
-A packed table stores the positions with one side to move, the stored side. Those with the other side to move,
-the derived side, follow from them, except for *exceptions*, whose entries are stored too.
+A packed table stores the positions with one side to move, the stored side. The positions with the other side
+to move, the derived side, follow from them. Only *exceptions*, which do not follow, are stored, too.
 
 This module also makes the buffers that each thread passes to the kernels of packed tables.
 """
@@ -51,7 +51,7 @@ from tbgen.retro.workspace import like_men, mirrors_itself
 from tbgen.store.schema import slots_in
 
 _PIECE_VALUES = (0, 9, 5, 3, 3)
-"""Value of each kind of king or piece, in pawns."""
+"""Values of king, queen, rook, bishop and knight, in pawns."""
 
 _MIN_ADVANTAGE_PAWNS = 2
 """Minimum advantage of the stronger side for which the positions with this side to move are stored."""

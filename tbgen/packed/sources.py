@@ -1,4 +1,4 @@
-"""Sub-tables for the solver: small ones are kept in memory, large ones are read from their files.
+"""Sub-tables for the solver. Small tables are kept in memory, and large tables are read from their files.
 
 A packed sub-table is read from a plain copy beside it. The build of the sub-table makes this copy if other
 tables of the same build need it. Otherwise the sub-table is unpacked to a copy. A large table without pawns
@@ -128,7 +128,7 @@ class Sources:
         return {successor: self.get(successor) for successor in sorted(material.successors())}
 
     def open(self, material: Material) -> TableFile:
-        """Return a plain table, or the plain copy of a packed one.
+        """Return a plain table, or the plain copy of a packed table.
 
         :raises MissingTableError: if the table has not been built.
         :raises DamagedTableError: if its file cannot be used.

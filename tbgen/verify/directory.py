@@ -154,7 +154,7 @@ def _check_starts(file: TableFile, table: Table) -> None:
 
 @dataclass(frozen=True, slots=True)
 class TableProof:
-    """The outcome for one table: exactly one of the last four fields is set."""
+    """The outcome for one table. Exactly one of the last four fields is set."""
 
     material: Material
     result: VerifyResult | None = None

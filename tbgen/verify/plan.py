@@ -54,7 +54,7 @@ class ProofDone:
 
 
 class Proofs:
-    """The list of proofs in a file; without a path, a list in memory only.
+    """The list of proofs in a file. Without a path, the list is in memory only.
 
     :raises TbgenError: if the file cannot be read, or is not a list of proofs.
     """
@@ -67,7 +67,7 @@ class Proofs:
     def find(self, material: Material, variant: Variant, digest: str, sample: int | None) -> ProofDone | None:
         """Return the earlier proof of the table with this digest if it covers enough positions, else None.
 
-        :param sample: number of positions that is enough; None for all.
+        :param sample: number of positions that the proof must cover; None for all.
         """
         record = self._done.get((material, variant))
         if record is None or record.digest != digest:

@@ -1,4 +1,4 @@
-"""The proof of the states of a table or of a game of a cell, one accrued score after the other.
+"""The proof of the states of a table, or of one game of a cell, one accrued score after the other.
 
 The states with one accrued score are a *layer*. A *window* is the range of slots whose layers are proved
 together. Threads run kernels on ranges of slots and collect findings.

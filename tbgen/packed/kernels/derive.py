@@ -274,7 +274,7 @@ def derive(ply: PhasePlies, side: int, word: int, bits: Word, buffer: Derivation
     _weigh_scalars(ply, side, word, bits, buffer)
     if frame.colours[frame.scalars] == side:
         _weigh_bit_man(ply, side, word, bits, buffer)
-    # Like ``conclude`` for one position; the merit of the position score is the position rank. Without any
+    # As in ``conclude``. The merit of the position score is the position rank. Without any
     # usable move the result is merit 0 and depth 1, which is never right: a side is mated in an even number
     # of plies.
     better = less(ranks, first, buffer.best, 0)
@@ -338,7 +338,7 @@ def find_usable(ply: PhasePlies, side: int, start: int, stop: int) -> None:
 
 @kernel
 def mark_captures(ply: PhasePlies, side: int, start: int, stop: int) -> None:
-    """Flag the positions of one side, at canonical slots, that the best zeroing move explains.
+    """Flag the positions of one side, at canonical slots, whose entries follow from their best zeroing move.
 
     This move gives both value and depth, and the value is not the position score.
     """

@@ -16,12 +16,12 @@ from tbgen.verify.kernels.moves import (
     Board,
     ProofMen,
     bit,
+    count_en_passant,
     first_bit,
     legal_targets,
     man_on,
+    may_take_en_passant,
     place,
-    takers_en_passant,
-    takes_en_passant,
 )
 from tbgen.verify.kernels.resets import (
     NO_EXITS,
@@ -267,7 +267,7 @@ def _en_passant_key(game: ProofGame, ply: ProofPly, origin: int, target: int, sc
     """Signed key of a double step after which an en passant capture is legal, else ``NO_MOVE``."""
     men, entries, side = game.men, game.en_passant, ply.side
     occupied, passed = ply.occupied ^ bit(origin) ^ bit(target), (origin + target) >> 1
-    if not takers_en_passant(men, scratch.squares, occupied, 1 - side, passed):
+    if not count_en_passant(men, scratch.squares, occupied, 1 - side, passed):
         return NO_MOVE
     slot = canonical_slot_of(game, scratch)
     shift = 6 * men.free
@@ -286,7 +286,7 @@ def _best_en_passant(game: ProofGame, ply: ProofPly, square: int, scratch: Proof
     best = NO_MOVE
     victim = man_on(men, squares, square - 8 + 16 * side)
     for man in range(men.free, men.kinds.size):
-        if takes_en_passant(men, squares, ply.occupied, side, man, square):
+        if may_take_en_passant(men, squares, ply.occupied, side, man, square):
             origin = squares[man]
             squares[man] = square
             best = max(best, _key_after(game, ply, man, victim, 0, scratch))

@@ -19,10 +19,10 @@ from tbgen.verify.kernels.moves import (
     Board,
     attacked,
     bit,
+    count_en_passant,
     legal_moves,
     legal_targets,
     place,
-    takers_en_passant,
 )
 from tbgen.verify.kernels.results import (
     ENDED,
@@ -124,7 +124,7 @@ def _en_passant_rank(game: ProofGame, slot: int, square: int, scratch: ProofScra
     origin = square + 8 - 16 * side
     if occupied == ZERO or occupied & (bit(square) | bit(origin)) or canonical_slot_of(game, scratch) != slot:
         return NO_RANK
-    captures = takers_en_passant(game.men, scratch.squares, occupied, side, square)
+    captures = count_en_passant(game.men, scratch.squares, occupied, side, square)
     return _rank(game, side, occupied, captures, scratch) if captures else NO_RANK
 
 

@@ -267,7 +267,7 @@ def legal_moves(men: ProofMen, targets: NDArray[np.uint64]) -> int:
 
 
 @inlined
-def takes_en_passant(
+def may_take_en_passant(
     men: ProofMen, squares: Squares, occupied: Board, side: int, pawn: int, target: int
 ) -> bool:
     """Whether man ``pawn`` is a pawn of ``side`` that may legally capture en passant on ``target``."""
@@ -281,10 +281,10 @@ def takes_en_passant(
 
 
 @inlined
-def takers_en_passant(men: ProofMen, squares: Squares, occupied: Board, side: int, target: int) -> int:
+def count_en_passant(men: ProofMen, squares: Squares, occupied: Board, side: int, target: int) -> int:
     """Number of pawns of ``side`` that may legally capture en passant on ``target``."""
-    takers = 0
+    captures = 0
     for man in range(men.free, men.kinds.size):
-        if takes_en_passant(men, squares, occupied, side, man, target):
-            takers += 1
-    return takers
+        if may_take_en_passant(men, squares, occupied, side, man, target):
+            captures += 1
+    return captures

@@ -40,7 +40,7 @@ class ProofResets(NamedTuple):
     pawns: NDArray[np.int64]
     """Shape (tables,): number of pawns."""
     alike: NDArray[np.int64]
-    """Shape (tables, 8): 1 for a free man of the same kind and colour as the previous one."""
+    """Shape (tables, 8): 1 for a free man of the same kind and colour as the previous man."""
     phase_size: NDArray[np.int64]
     """Shape (tables,): number of slots of a phase."""
     start: NDArray[np.int64]
