@@ -244,7 +244,7 @@ class CellLayers:
         others = held() - self._meter.forcing_bytes  # a tenth of it may be fragments of freed small arrays
         if not self._meter.has_memory_for(cell.size, others):
             give_back()
-        if not self._meter.has_memory_for(cell.size, self._kept + ARRAY_MEMORY.idle):
+        if not self._meter.has_memory_for(cell.size, self._kept + ARRAY_MEMORY.idle_bytes):
             ARRAY_MEMORY.release()
         if not self._meter.has_memory_for(cell.size, self._kept):
             self._known.cells.wait_for_packing()

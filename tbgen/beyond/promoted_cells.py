@@ -42,7 +42,7 @@ from tbgen.cells.bounds import (
     Bounds,
     Knowledge,
     SomeKnowledge,
-    gathered,
+    gather_block,
     side_after,
 )
 from tbgen.cells.cell import (
@@ -133,7 +133,7 @@ class WonCells(ExitSource):
             np.where(won, np.uint8(0), np.uint8(NONE)), np.where(won, np.uint16(FAR), np.uint16(0))
         )
         others = [(man.colour, man.kind) for number, man in enumerate(wins.cell.mobile) if number != place]
-        return gathered(replace(route.destination, frozen=()), others, symmetry, stored)
+        return gather_block(replace(route.destination, frozen=()), others, symmetry, stored)
 
     def fresh_bounds(self, position: CellPosition) -> Interval | None:
         """Return the result of :meth:`universal_bounds`."""
@@ -368,7 +368,7 @@ def _bounds_of_home(
     for whole_end, codes in found.items():
         end = 1 - whole_end if swapped else whole_end
         stored = Block(codes, np.zeros(home.size, np.uint16))
-        bounds = gathered(replace(home, frozen=()), men, symmetry, stored).value
+        bounds = gather_block(replace(home, frozen=()), men, symmetry, stored).value
         value[end, side] = np.where(legal[side], bounds, np.uint8(NONE))
         # An unknown depth is the one that claims least: FAR for a score of the side whose end it is, else 0.
         depth[end, side, (bounds < NONE) if end == LOWER else (bounds > NONE)] = FAR

@@ -13,7 +13,7 @@ import numpy as np
 from tbgen.beyond.exit_sources import ExitSource
 from tbgen.beyond.kept import KeptCells, Stamp
 from tbgen.board.score import Code
-from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, Block, Bounds, gathered, side_after
+from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, Block, Bounds, gather_block, side_after
 from tbgen.cells.cell import Cell, CellPosition, side_of
 from tbgen.cells.file import PackedBounds
 from tbgen.cells.frames import MIN_THREADED_SLOTS
@@ -228,8 +228,8 @@ class SolvedCells(ExitSource):
         stored = Block(bounds.value[end, side], bounds.depth[end, side])
         worst_and_other = WORST[end], bounds.value[1 - end, side]
         men = [(man.colour, man.kind) for man in home.mobile]
-        cell = route.part.apart_from(home_of_route(route))
-        return gathered(cell, men, symmetry, stored, worst_and_other=worst_and_other)
+        cell = route.part.without_frozen(home_of_route(route))
+        return gather_block(cell, men, symmetry, stored, worst_and_other=worst_and_other)
 
     def fresh_bounds(self, position: CellPosition) -> Interval | None:
         """Return the bounds of a position in its fresh state; None if its cell is not solved."""

@@ -23,7 +23,7 @@ import chess
 from tbgen.beyond.budget import memory_needed
 from tbgen.board.kinds import PIECE_ORDER
 from tbgen.board.material import MAX_MEN
-from tbgen.cells.cell import IMAGES, MAX_MOBILE, Cell, lineup_of_cell, mobile_squares
+from tbgen.cells.cell import MAX_MOBILE, SYMMETRIES, Cell, lineup_of_cell, mobile_squares
 from tbgen.cells.routes import Route, home_of_route, routes_of
 from tbgen.costs import RATES, memory_of, seconds_of
 from tbgen.errors import UsageError
@@ -135,7 +135,7 @@ def colours_below(root: Cell, cell: Cell) -> frozenset[bool]:
     they may lead to it with swapped colours. The test is that pawns only move forwards, and change files only
     by captures; so the result may contain a value that no moves reach.
     """
-    possible = (symmetry for symmetry in IMAGES if _may_lead_to(root, cell.image(symmetry)))
+    possible = (symmetry for symmetry in SYMMETRIES if _may_lead_to(root, cell.image(symmetry)))
     return frozenset(bool(symmetry & MIRROR_RANKS) for symmetry in possible)
 
 

@@ -18,7 +18,7 @@ from tbgen.beyond.exit_sources import ExitSource
 from tbgen.board.material import MAX_MEN, Material, closure
 from tbgen.board.rules import FRESH
 from tbgen.board.score import NONE, Signed, code_of, of_gscore
-from tbgen.cells.bounds import Block, Bounds, gathered, side_after
+from tbgen.cells.bounds import Block, Bounds, gather_block, side_after
 from tbgen.cells.cell import Cell, CellPosition, piece_of
 from tbgen.cells.routes import Route, home_of_route
 from tbgen.cells.window import Interval
@@ -150,12 +150,12 @@ class Tables(ExitSource):
         layout = layout_of(material)
         men = [(Side(colour), kind) for colour, kind in zip(layout.colours, layout.kinds, strict=True)]
         stored = self.phase(material, phase, side)
-        block = gathered(route.part, men, symmetry, stored, not layout.pawns)
+        block = gather_block(route.part, men, symmetry, stored, not layout.pawns)
         config = [phase, -1 if route.passed is None else IMAGE[symmetry][route.passed]]
         configs = en_passant_configs(layout).tolist()
         if config in configs:
             stored = self.en_passant(material, configs.index(config))
-            captured = gathered(route.destination, men, symmetry, stored)
+            captured = gather_block(route.destination, men, symmetry, stored)
             there = captured.value != NONE
             block.value[there], block.depth[there] = captured.value[there], captured.depth[there]
         return block

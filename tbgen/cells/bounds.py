@@ -60,15 +60,15 @@ class NoCodeError(UsageError):
 MAX_COUNTED_MOVES: Final = 126
 """Largest number of moves that a rank of eight bits can represent."""
 _PAWN_MOVES, _PROMOTING_MOVES = 4, 3 * len(PROMOTIONS)
-"""Maximum number of moves of a pawn, and of a pawn that is about to promote."""
+"""Maximum number of moves of a pawn, and of a pawn on its last rank before promotion."""
 
 
 class Block(NamedTuple):
     """The lower bounds, or the upper bounds, of all positions that a route leads to."""
 
     value: Codes
-    """uint8 (64 ** men,), where ``men`` is the number of mobile men after the move, without a man that has
-    landed: codes, ``NONE`` where there is no position or no bound is available."""
+    """uint8 (64 ** men,): codes, ``NONE`` where there is no position or no bound is available. ``men`` is the
+    number of mobile men after the move, without a man that has landed (see :mod:`tbgen.cells.routes`)."""
     depth: Plies
     """uint16, plies; the shape of ``value``, or (0,) where depths are not needed."""
 
@@ -79,7 +79,7 @@ class Block(NamedTuple):
 
 
 class Knowledge(Protocol):
-    """Source of bounds of the positions outside a cell."""
+    """Source of bounds for the positions outside a cell."""
 
     def block(self, route: Route, end: int) -> Block | None:
         """Return the lower or upper bounds of the positions that a route leads to; None if unavailable.
@@ -91,13 +91,13 @@ class Knowledge(Protocol):
         """Return a lower or upper bound that holds for all positions that a route leads to."""
 
     def same_ends(self, route: Route) -> bool:
-        """Whether the blocks of both ends are proved to be equal, and to contain the values of all
+        """Return whether the blocks of both ends are proved to be equal and to contain the values of all
         positions."""
 
 
 @dataclass(frozen=True)
 class SomeKnowledge:
-    """Knowledge from functions; without them no bound is better than ``WORST``."""
+    """Knowledge whose answers come from functions. By default, no bound is better than ``WORST``."""
 
     block: Callable[[Route, int], Block | None] = lambda route, end: None
     bound: Callable[[Route, int], Code] = lambda route, end: WORST[end]
@@ -108,11 +108,11 @@ class SomeKnowledge:
 class Bounds:
     """Bounds of all positions of a cell in fresh states, where the accrued score is the position score.
 
-    Values are codes, ``NONE`` where there is no position; depths are plies. Both have the shape (2 ends, 2
-    sides to move, slots).
+    Values are codes, ``NONE`` where there is no position. Depths are in plies. Both arrays have the shape
+    (2 ends, 2 sides to move, slots).
 
-    :ivar ends: the ends that have been solved; at the other end the bounds are ``WORST``.
-    :ivar window: the scores between which no better bounds could be found.
+    :ivar ends: the ends that have been solved. At an end that has not been solved, the bounds are ``WORST``.
+    :ivar window: the window in which the games were solved. No better bounds within it follow from the exits.
     """
 
     cell: Cell
@@ -123,7 +123,7 @@ class Bounds:
 
     @property
     def is_shared(self) -> bool:
-        """Whether both ends share their arrays, because one game gave the values of both."""
+        """Whether both ends share their arrays, because one game was solved for both."""
         return self.value.strides[0] == 0
 
     @cached_property
@@ -133,7 +133,7 @@ class Bounds:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays; those that both ends share count once."""
+        """Bytes of the arrays. Arrays that both ends share count once."""
         ends = 1 if self.is_shared else len(ENDS)
         return int(self.value[0].nbytes + self.depth[0].nbytes) * ends
 
@@ -148,8 +148,8 @@ class BoundsGame:
     def __init__(self, frame: CellFrame, pool: Pool, *, resets: bool = True) -> None:
         self._frame, self._pool, self._resets = frame, pool, resets
         last = frame.squares[-1]
-        self._bit_man = (1, 0) if last < 0 else (64, last)
-        """Number of the frame's slots for each slot of the cell, and the index of the one that is used."""
+        self._frame_slots = (1, 0) if last < 0 else (64, last)
+        """Number of frame slots for each slot of the cell, and the index of the frame slot that is used."""
 
     def solve(
         self, stopped: Event | None = None, into: Block | None = None, crew: Crew | None = None
@@ -158,7 +158,7 @@ class BoundsGame:
 
         :param stopped: another thread sets this event to cancel the work.
         :param into: the block to write to; None allocates one.
-        :param crew: the threads that share the work, which may work on other games at the same time.
+        :param crew: the threads that share the work; they may work on other games at the same time.
         :raises CancelledError: if ``stopped`` has been set.
         :raises NoCodeError: if the cell has scores beyond G63.0 or depths beyond ``MAX_DEPTH``.
         """
@@ -178,31 +178,31 @@ class BoundsGame:
         return self._cell_block(buffer, into)
 
     def best_exits(self, side: Side, bound: Code = NONE) -> Block:
-        """Return the exits of all positions with a side to move: value, and depth with the move itself.
+        """Return the exits of all positions with a side to move: values, and depths including the exit move.
 
-        :param bound: the value, with depth 0, of positions without an exit or with a worse one.
+        :param bound: the value, with depth 0, to return for positions without an exit or with a worse exit.
         """
         with self._workspace() as workspace:
             phase, exits, words = workspace.phase, workspace.exits, workspace.frame.words
             legal_words(workspace.frame, phase.legal, 0, words)
             side_exits(workspace, self._pool, side, False, phase.legal[side], 0, words)
-            found = self._buffer_for(None, sides=1)
-            best_block(exits, side * 64 * words, side, bound, found.value[0], found.depth[0])
-        value, depth = self._cell_block(found)
+            buffer = self._buffer_for(None, sides=1)
+            best_block(exits, side * 64 * words, side, bound, buffer.value[0], buffer.depth[0])
+        value, depth = self._cell_block(buffer)
         return Block(value[0], depth[0])
 
     def ranks(self) -> NDArray[np.uint8]:
         """Return the position ranks, shape (2, slots of the cell); ``NO_RANK`` where there is no position."""
         with self._counted_workspace() as workspace:
             slices = workspace.phase.slices
-            found = np.zeros((2, self._frame.size), np.uint8)
+            rank = np.zeros((2, self._frame.size), np.uint8)
             for number in range(slices.shape[-1]):
-                found |= _bits(np.ascontiguousarray(slices[..., number])).view(np.uint8) << np.uint8(number)
-            found[~_bits(workspace.phase.legal)] = NO_RANK
-        return self._cell_slots(found).copy()
+                rank |= _bits(np.ascontiguousarray(slices[..., number])).view(np.uint8) << np.uint8(number)
+            rank[~_bits(workspace.phase.legal)] = NO_RANK
+        return self._cell_slots(rank).copy()
 
     def set_block(self, route: Route, block: Block) -> None:
-        """Replace the block of a route, which must have had a block."""
+        """Replace the block of a route in the pool. The route must already have a block there."""
         begin = int(self._pool.routes.begin[self._pool.routes.block[route.number]])
         self._pool.value[begin : begin + len(block.value)] = block.value
         self._pool.depth[begin : begin + len(block.value)] = block.depth
@@ -215,8 +215,8 @@ class BoundsGame:
         The value is ``NONE`` where the accrued score does not matter and the fresh value applies.
 
         :param fresh: the result of :meth:`solve` for this game.
-        :param decided: whether ``fresh`` has the values of all positions. Otherwise it needs those of
-            positions whose position rank is smaller than the accrued rank, for which the result is ``NONE``.
+        :param decided: whether ``fresh`` has the values of all positions. If False, it only needs those of
+            positions whose position rank is smaller than the accrued rank; the result is ``NONE`` for them.
         :param into: the block to write to; None allocates one.
         """
         buffer, fresh_buffer = self._buffer_for(into), self._frame_block(fresh)
@@ -254,18 +254,18 @@ class BoundsGame:
 
         The buffer is ``into`` itself if frame and cell have the same slots.
         """
-        if into is not None and self._bit_man[0] == 1:
+        if into is not None and self._frame_slots[0] == 1:
             return into
         return empty_block((sides, self._frame.size))
 
     def _cell_slots(self, array: NDArray[_Number]) -> NDArray[_Number]:
         """Return a view of the cell's slots in an array whose last axis has the slots of the frame."""
-        count, last = self._bit_man
+        count, last = self._frame_slots
         return array.reshape(*array.shape[:-1], -1, count)[..., last]
 
     def _cell_block(self, buffer: Block, into: Block | None = None) -> Block:
         """Return values and depths of the cell's slots from a buffer of the frame, in ``into`` if passed."""
-        if self._bit_man[0] == 1:
+        if self._frame_slots[0] == 1:
             return buffer
         into = into or empty_block((len(buffer.value), self._frame.cell.size))
         into.value[:], into.depth[:] = self._cell_slots(buffer.value), self._cell_slots(buffer.depth)
@@ -273,7 +273,7 @@ class BoundsGame:
 
     def _frame_block(self, block: Block) -> Block:
         """Return values and depths of the cell's slots as arrays over the frame's slots."""
-        if self._bit_man[0] == 1:
+        if self._frame_slots[0] == 1:
             return Block(np.require(block.value, None, ["C", "W"]), np.require(block.depth, None, ["C", "W"]))
         shape = 2, self._frame.size
         buffer = Block(np.full(shape, NONE, np.uint8), np.zeros(shape, np.uint16))
@@ -309,12 +309,12 @@ def pools_of_ends(
 
     routes = list(routes)
     with shared_map(threads, frame.cell.size) as shared:
-        found = dict(zip((route.number for route in routes), shared(bounds_of, routes), strict=True))
-        return pools_of(frame, found, [WORST[end] for end in ends], shared)
+        bounds = dict(zip((route.number for route in routes), shared(bounds_of, routes), strict=True))
+        return pools_of(frame, bounds, [WORST[end] for end in ends], shared)
 
 
 def part_of(block: Block, route: Route) -> Block:
-    """Return the part of a block that a route leads to; the block may cover the whole destination."""
+    """Return the part of a block that a route leads to. The block may cover the route's whole destination."""
     cell = route.destination
     if route.landed is None or len(block.value) < cell.size:
         return block
@@ -342,13 +342,13 @@ def side_after(route: Route) -> Side:
 def max_moves(cell: Cell, side: Side) -> int:
     """Return an upper bound on the number of legal moves of a side in any position of a cell."""
     men = [man for man in cell.all_men if man.colour == side and man.kind != PAWN]
-    pawns, about = cell.pawns[side], chess.BB_RANK_2 if side else chess.BB_RANK_7
+    pawns, rank7 = cell.pawns[side], chess.BB_RANK_2 if side else chess.BB_RANK_7
     moves = sum(max(map(int.bit_count, reach(KINDS[man.kind]))) for man in men)
-    moves += _PAWN_MOVES * chess.popcount(pawns & ~about) + _PROMOTING_MOVES * chess.popcount(pawns & about)
+    moves += _PAWN_MOVES * chess.popcount(pawns & ~rank7) + _PROMOTING_MOVES * chess.popcount(pawns & rank7)
     return moves
 
 
-def gathered(
+def gather_block(
     cell: Cell,
     men: Sequence[tuple[Side, int]],
     symmetry: int,
@@ -356,7 +356,7 @@ def gathered(
     pawnless: bool = False,
     worst_and_other: tuple[Code, Codes] | None = None,
 ) -> Block:
-    """Return the block of a cell's positions, gathered from stored values of a table or another cell.
+    """Return the block of a cell's positions, filled from the stored values of a table or another cell.
 
     Each of the stored men is mobile or frozen in the cell, and the cell has no other frozen man of the same
     colour and kind.
@@ -365,7 +365,7 @@ def gathered(
     :param symmetry: the symmetry that maps the cell's positions to the stored ones.
     :param pawnless: whether the stored slots are those of a table without pawns, which has more symmetries.
     :param worst_and_other: the code of the worst bound, and the stored bounds at the other end. The depth
-        becomes 0 where the stored bound is the worst and the other end is better.
+        becomes 0 where the stored bound is the worst and the bound at the other end is better.
     """
     worst, other = worst_and_other or (NONE, stored.value)
     shifts, squares = np.array(list(places_of(cell, men, bool(symmetry & MIRROR_RANKS))), np.int64).T.copy()
@@ -375,20 +375,21 @@ def gathered(
 
 
 def places_of(cell: Cell, men: Iterable[tuple[int, int]], swapped: bool) -> Iterator[tuple[int, int]]:
-    """Yield, for each of some men by colour and kind, where a slot of a cell has the square of the man.
+    """Yield where to find the square of each of some men in a cell.
 
-    A mobile man yields the right shift, in bits, that brings its square to the lowest bits, and 0; a frozen
-    man yields -1 and its square.
+    A mobile man yields the right shift, in bits, that moves its square to the lowest bits of a slot, and 0. A
+    frozen man yields -1 and its square.
 
+    :param men: colour and kind of each man.
     :param swapped: whether the men have the other colour in the cell.
     """
-    last = len(cell.mobile) - 1
+    last_place = len(cell.mobile) - 1
     remaining: list[tuple[Man, int, int]] = [
-        *((man, 6 * (last - place), 0) for place, man in enumerate(cell.mobile)),
+        *((man, 6 * (last_place - place), 0) for place, man in enumerate(cell.mobile)),
         *((frozen.man, -1, frozen.square) for frozen in cell.frozen),
     ]
     for colour, kind in men:
-        wanted = man_of(SIDES[colour ^ swapped], kind)
-        found = next(each for each in remaining if each[0] == wanted)
-        remaining.remove(found)
-        yield found[1:]
+        man = man_of(SIDES[colour ^ swapped], kind)
+        entry = next(each for each in remaining if each[0] == man)
+        remaining.remove(entry)
+        yield entry[1:]

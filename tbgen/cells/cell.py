@@ -1,12 +1,12 @@
 """Cells, their men and their positions. The positions of a cell differ only in the squares of its mobile men.
 
-Pawns and *frozen* men, which are kings or pieces, stand still in a cell; their moves leave it. The *slot* of
+Pawns and *frozen* men (kings or pieces) stand still in a cell: their moves lead to other cells. The *slot* of
 a position consists of the squares of the mobile men, six bits each, in the order of ``Cell.mobile``.
 
 Kernels number the men of a cell in the order of its ``Lineup``. The kings come first, mobile or not, then
-mobile pieces, then frozen pieces. The bit man comes last: the last mobile piece if one exists, else a frozen
-piece, else Black's king. So the digits of a slot of the cell's frame are the squares of the mobile men in the
-order of ``Cell.mobile``, followed by the square of the bit man if that is frozen.
+mobile pieces, then frozen pieces. The last man is the bit man (see docs/glossary.md): the last mobile piece
+if one exists, else a frozen piece, else Black's king. Therefore the slot of a position in the cell's frame is
+its slot in the cell, followed by the square of the bit man if the bit man is frozen.
 """
 
 import functools
@@ -30,15 +30,15 @@ MAX_MOBILE: Final = 4
 PAWN: Final = len(PIECE_ORDER)
 """Kind number of pawns, the next after those of ``PIECE_ORDER``."""
 _LETTERS: Final = PIECE_ORDER + "P"
-IMAGES: Final = (0, MIRROR_FILES, MIRROR_RANKS, MIRROR_FILES | MIRROR_RANKS)
-"""The symmetries of cells; those that mirror the ranks swap the colours."""
+SYMMETRIES: Final = (0, MIRROR_FILES, MIRROR_RANKS, MIRROR_FILES | MIRROR_RANKS)
+"""The symmetries of cells. A symmetry that mirrors the ranks also swaps the colours."""
 
 
 class Man(NamedTuple):
-    """A man without its square; the order of men is that of ``Cell.mobile``."""
+    """A man without its square. Men sort in the order of ``Cell.mobile``."""
 
     piece: bool
-    """False for kings, which therefore come first."""
+    """False for kings, so that kings sort first."""
     colour: Side
     kind: int
     """Index in ``PIECE_ORDER``, or ``PAWN``."""
@@ -73,12 +73,12 @@ class Cell:
 
     @cached_property
     def _hash(self) -> int:
-        """The hash, cached because dictionaries ask for it often and it is made from many tuples."""
+        """The hash, cached because dictionaries need it often and computing it is slow."""
         return hash((self.mobile, self.frozen, self.pawns))
 
     @classmethod
     def of_men(cls, mobile: Iterable[Man], standing: Mapping[int, Man]) -> Self:
-        """Return the cell of some mobile men, and of pawns and frozen men by square."""
+        """Return the cell with some mobile men, and with pawns and frozen men by square."""
         frozen, pawns = [], [0, 0]
         for square, man in standing.items():
             if man.kind == PAWN:
@@ -89,19 +89,20 @@ class Cell:
 
     @classmethod
     def of_board(cls, board: chess.Board, mobile: Iterable[chess.Square]) -> Self:
-        """Return the cell of a position in which the men on some squares are mobile.
+        """Return the cell of a position.
 
-        :raises UsageError: if one of these squares is empty or has a pawn.
+        :param mobile: squares of the mobile men.
+        :raises UsageError: if a square in ``mobile`` is empty or has a pawn.
         """
-        men = {square: _man(piece) for square, piece in board.piece_map().items()}
-        free = set(mobile)
-        for square in free:
+        men = {square: _man_of_piece(piece) for square, piece in board.piece_map().items()}
+        chosen_squares = set(mobile)
+        for square in chosen_squares:
             if square not in men or men[square].kind == PAWN:
                 name = chess.square_name(square)
-                what = "has a pawn, and pawns move only out of their cell" if square in men else "is empty"
-                raise UsageError(f"{name} {what}: mobile men are kings and pieces")
-        moving = [men.pop(square) for square in free]
-        return cls.of_men(moving, men)
+                reason = "has a pawn, and pawns move only out of their cell" if square in men else "is empty"
+                raise UsageError(f"{name} {reason}: mobile men are kings and pieces")
+        mobile_men = [men.pop(square) for square in chosen_squares]
+        return cls.of_men(mobile_men, men)
 
     @property
     def pawns(self) -> tuple[int, int]:
@@ -152,7 +153,7 @@ class Cell:
         return Material.of_sides(*self.sides())
 
     def slot(self, squares: Sequence[int]) -> int:
-        """Return the slot with the mobile men on these squares, one for each."""
+        """Return the slot with the mobile men on some squares, in the order of ``mobile``."""
         slot = 0
         for square in squares:
             slot = slot << 6 | square
@@ -175,11 +176,11 @@ class Cell:
         squares: dict[Man, list[int]] = {}
         for square, piece in sorted(board.piece_map().items()):
             if not self.standing_mask >> square & 1:
-                squares.setdefault(_man(piece), []).append(square)
+                squares.setdefault(_man_of_piece(piece), []).append(square)
         return [squares[man].pop(0) for man in self.mobile]
 
     def image(self, symmetry: int) -> Self:
-        """Return the image of the cell under a symmetry of ``IMAGES``."""
+        """Return the image of the cell under a symmetry of ``SYMMETRIES``."""
         swapped = bool(symmetry & MIRROR_RANKS)
 
         def image_of(man: Man) -> Man:
@@ -190,15 +191,15 @@ class Cell:
 
     @functools.lru_cache(maxsize=1 << 16)  # noqa: B019 - cells are small, and the cache is bounded
     def canonical(self) -> tuple[Self, int]:
-        """Return the smallest of the cell's images, and the symmetry that leads to it."""
-        return min((self.image(symmetry), symmetry) for symmetry in IMAGES)
+        """Return the smallest of the cell's images, and the symmetry that maps the cell to it."""
+        return min((self.image(symmetry), symmetry) for symmetry in SYMMETRIES)
 
-    def apart_from(self, other: Self) -> Self:
-        """Return the cell without the frozen men that it shares with another cell."""
+    def without_frozen(self, other: Self) -> Self:
+        """Return the cell without the frozen men that another cell has on the same squares."""
         return replace(self, frozen=tuple(frozen for frozen in self.frozen if frozen not in other.frozen))
 
     def freed(self, squares: Iterable[int]) -> Self:
-        """Return the cell in which the frozen men on some squares are mobile, too."""
+        """Return the cell in which the frozen men on some squares are also mobile."""
         standing = self.standing.copy()
         freed = [standing.pop(square) for square in squares]
         return self.of_men((*self.mobile, *freed), standing)
@@ -226,7 +227,7 @@ _MEN: Final = {
 """Men by colour and piece type of python-chess."""
 
 
-def _man(piece: chess.Piece) -> Man:
+def _man_of_piece(piece: chess.Piece) -> Man:
     return _MEN[piece.color][piece.piece_type]
 
 
@@ -235,7 +236,7 @@ MOBILE: Final = -1
 
 
 class Castling(NamedTuple):
-    """Squares that the king and the rook leave by a castling move, and squares that they reach."""
+    """The squares of the king and the rook before a castling move and after it."""
 
     king: int
     rook: int
@@ -245,7 +246,7 @@ class Castling(NamedTuple):
 
 @dataclass(frozen=True)
 class Lineup:
-    """A cell with its kings and pieces in the order of kernels; its routes depend on nothing else."""
+    """A cell with its kings and pieces in the order that kernels use. Its routes depend only on this."""
 
     cell: Cell
     men: tuple[Man, ...]
@@ -258,11 +259,11 @@ class Lineup:
 def lineup_of_cell(cell: Cell, castlings: tuple[Castling, ...] = ()) -> Lineup:
     """Return the lineup of a cell with the castling moves that its frozen kings and rooks may make."""
     mobile = [(man, MOBILE) for man in cell.mobile]
-    still = [(frozen.man, frozen.square) for frozen in cell.frozen]
-    placed = sorted([*mobile, *still], key=lambda each: (each[0].piece, each[0].piece or each[0].colour))
-    pieces = [place for place, (man, square) in enumerate(placed) if man.piece and square == MOBILE]
-    placed.append(placed.pop(pieces[-1] if pieces else -1))
-    men, squares = zip(*placed, strict=True)
+    frozen = [(each.man, each.square) for each in cell.frozen]
+    ordered = sorted([*mobile, *frozen], key=lambda each: (each[0].piece, each[0].piece or each[0].colour))
+    mobile_pieces = [place for place, (man, square) in enumerate(ordered) if man.piece and square == MOBILE]
+    ordered.append(ordered.pop(mobile_pieces[-1] if mobile_pieces else -1))
+    men, squares = zip(*ordered, strict=True)
     return Lineup(cell, men, squares, castlings)
 
 
@@ -272,7 +273,7 @@ PositionKey: TypeAlias = tuple[Cell, Side, int]
 
 @dataclass(frozen=True)
 class CellPosition:
-    """A legal position with its mobile men, which determine its cell."""
+    """A legal position in which some men are mobile; the mobile men determine its cell."""
 
     board: chess.Board
     mobile: chess.Bitboard
@@ -290,7 +291,7 @@ class CellPosition:
 
     @property
     def key(self) -> PositionKey:
-        """A key that no other position has."""
+        """The key that identifies the position."""
         return self.cell, side_of(self.board), self.slot
 
     @cached_property
@@ -309,7 +310,7 @@ class CellPosition:
         return self.rank < 2
 
     def image(self, symmetry: int) -> Self:
-        """Return the image under a symmetry of ``IMAGES``."""
+        """Return the image under a symmetry of ``SYMMETRIES``."""
         if not symmetry:
             return self
         board, mobile = self.board, self.mobile
@@ -320,7 +321,7 @@ class CellPosition:
         return type(self)(board, mobile)
 
     def moves(self) -> Iterator["Step"]:
-        """Yield the legal moves. A promoted man is mobile unless that is one mobile man too many."""
+        """Yield the legal moves. A promoted man becomes mobile unless ``MAX_MOBILE`` men already are."""
         for move in self.board.legal_moves:
             after = self.board.copy(stack=False)
             after.push(move)

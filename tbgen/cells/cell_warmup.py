@@ -1,4 +1,4 @@
-"""Compiling all kernels that solve cells, as a separate step before the first cell."""
+"""Compilation of all kernels that solve cells, before the first cell is solved."""
 
 import logging
 from collections.abc import Callable
@@ -24,6 +24,7 @@ FAMILY: Final = __name__
 """Name of these kernels in the compiler cache."""
 
 _KQK: Final = (chess.A1, chess.B1, chess.H8)
+"""Squares of the men of KQvK in a position whose cell is solved."""
 
 _logger = logging.getLogger(__name__)
 

@@ -21,16 +21,17 @@ _FORMAT: Final = b"tbgen cell "
 _VERSION: Final = b"2"
 """Format version, which changes whenever bounds of older versions become unusable."""
 _DIGEST_BYTES: Final = 32
-_NAME_DIGITS: Final = 24
-_FILE_NAME: Final = re.compile(rf"K[QRBNP]*vK[QRBNP]*\.[0-9a-f]{{{_NAME_DIGITS}}}{re.escape(SUFFIX)}")
+_HASH_DIGITS: Final = 24
+_FILE_NAME: Final = re.compile(rf"K[QRBNP]*vK[QRBNP]*\.[0-9a-f]{{{_HASH_DIGITS}}}{re.escape(SUFFIX)}")
 
 
 class PackedSide(msgspec.Struct, frozen=True):
     """The bounds of all positions of a cell with one side to move.
 
-    :ivar states: uint64 (states,), little-endian: the words of ``number_states``, most frequent first.
-    :ivar planes: the bytes of each slot's state number, one plane for each byte from the least significant
-        on, compressed with zlib.
+    :ivar states: uint64 (states,), little-endian: the states as words, most frequent first. See
+        ``number_states`` of :mod:`tbgen.cells.kernels.values`.
+    :ivar planes: the state numbers of all slots. Each plane has one byte of every number and is compressed
+        with zlib; the plane of the least significant bytes comes first.
     """
 
     states: bytes
@@ -46,8 +47,8 @@ class PackedBounds(msgspec.Struct, frozen=True, omit_defaults=True):
     """The packed bounds of a cell.
 
     :ivar sides: the bounds by side to move.
-    :ivar window: codes of the scores of the window that was solved: bounds between them are the best that the
-        exits allow; bounds beyond them may not be.
+    :ivar window: codes of the two scores of the window in which the cell was solved. Bounds within the window
+        are the best that the exits allow; bounds beyond it may be improvable.
     """
 
     sides: tuple[PackedSide, PackedSide]
@@ -60,7 +61,7 @@ class PackedBounds(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class CellFileError(ValueError):
-    """A file is not usable as the file of a cell. The message is the second half of a sentence about it."""
+    """A file cannot be used as a cell's file. The message is a clause about it, such as "it is damaged"."""
 
 
 class _CellFile(msgspec.Struct, frozen=True):
@@ -84,20 +85,20 @@ def read_cell(path: Path, name: str) -> PackedBounds:
 def check_cell(path: Path) -> str:
     """Read the file of a cell, check it, and return the digest of its content.
 
-    :raises CellFileError: if the file is damaged, belongs to another version, or its file name is that of
-        another cell.
+    :raises CellFileError: if the file is damaged, belongs to another version, or has the file name of another
+        cell.
     :raises OSError: if the file cannot be read.
     """
     data = path.read_bytes()
     name = _content_of(data).cell
-    with suppress(ValueError):  # letters that stand for no man
+    with suppress(ValueError):  # the name has a letter that is no man
         if file_name(name) == path.name.split(SUFFIX)[0] + SUFFIX:
             return _parts_of(data)[0].hex()
     raise CellFileError(f"it contains the cell {printable(name)}")
 
 
 def stated_digest(path: Path) -> str:
-    """Return the digest that the file of a cell states, without reading the content.
+    """Return the digest that is stored in the file of a cell, without reading the content.
 
     :raises CellFileError: if the file is not that of a cell, or belongs to another version.
     :raises OSError: if the file cannot be read.
@@ -119,13 +120,13 @@ def name_of(cell: Cell) -> str:
 
 
 def file_name(name: str) -> str:
-    """Return the file name of a cell with this name.
+    """Return the file name of the cell with a name.
 
     >>> file_name("KkR 8/p7/8/8/8/8/8/8")
     'KRvKP.a3c7660b01f6458b2faf3997.cell'
     """
-    white, black = ("".join(sorted(filter(own, name), key=_order)) for own in (str.isupper, str.islower))
-    return f"{white}v{black.upper()}.{hashlib.sha256(name.encode()).hexdigest()[:_NAME_DIGITS]}{SUFFIX}"
+    white, black = ("".join(sorted(filter(case, name), key=_order)) for case in (str.isupper, str.islower))
+    return f"{white}v{black.upper()}.{hashlib.sha256(name.encode()).hexdigest()[:_HASH_DIGITS]}{SUFFIX}"
 
 
 def check_directory(directory: Path) -> None:
@@ -147,18 +148,18 @@ def _order(letter: str) -> int:
 
 
 def bytes_of(name: str, bounds: PackedBounds) -> bytes:
-    """Return the content of the file of the cell with this name."""
+    """Return the file of a cell with a name, as bytes."""
     body = msgspec.msgpack.encode(_CellFile(name, bounds))
     return _FORMAT + _VERSION + b"\n" + hashlib.sha256(body).digest() + body
 
 
 def _parts_of(data: bytes) -> tuple[bytes, bytes]:
-    """Return the digest that a file states, and the content that the digest is computed from."""
+    """Return the digest that is stored in a file, and the content to compare it with."""
     head, _, rest = data.partition(b"\n")
     if not head.startswith(_FORMAT):
         raise CellFileError("it is not the file of a cell, or is damaged")
     if head != _FORMAT + _VERSION:
-        raise CellFileError(f"it was written by another version of tbgen ({_text(head)})")
+        raise CellFileError(f"it was written by another version of tbgen ({_printable_head(head)})")
     return rest[:_DIGEST_BYTES], rest[_DIGEST_BYTES:]
 
 
@@ -172,5 +173,5 @@ def _content_of(data: bytes) -> _CellFile:
         raise CellFileError(f"its content is not that of a cell ({error})") from None
 
 
-def _text(head: bytes) -> str:
+def _printable_head(head: bytes) -> str:
     return printable(head[:40].decode(errors="replace"))

@@ -1,8 +1,8 @@
 """The arrays with which kernels solve cells: frames, pools of exit values, workspaces and reused memory.
 
-The memory of large arrays is reused. New memory takes seconds per GiB, since the system clears every page at
-its first use; reused memory takes a tenth of a second. Cells are solved one after the other, and need arrays
-of about the same sizes.
+The memory of large arrays is reused, because cells that are solved one after another need arrays of similar
+sizes. The first use of new memory takes seconds per GiB, because the system clears every page. Reused memory
+takes a tenth of a second per GiB.
 """
 
 import weakref
@@ -33,7 +33,7 @@ from tbgen.retro.workspace import workspace_of, zeros
 
 @dataclass(frozen=True, kw_only=True)
 class CellFrame(Lineup):
-    """The lineup of a cell with its frame."""
+    """The lineup of a cell, with the frame in which kernels solve it (see docs/glossary.md)."""
 
     frame: Frame
 
@@ -68,8 +68,8 @@ def frame_of_cell(cell: Cell, castlings: tuple[Castling, ...] = ()) -> CellFrame
         np.array(cell.pawns, np.uint64),
         np.array(
             [
-                (squares.index(way.king), squares.index(way.rook), way.king_to, way.rook_to)
-                for way in castlings
+                (squares.index(move.king), squares.index(move.rook), move.king_to, move.rook_to)
+                for move in castlings
             ],
             np.int64,
         ).reshape(-1, 4),
@@ -98,11 +98,11 @@ class ReusedMemory:
         self._idle: list[NDArray[np.uint8]] = []
         """Memory for later arrays, the least recently used first."""
         self._freed: deque[NDArray[np.uint8]] = deque()
-        """Memory of arrays that have been deleted. This may happen at any time, even under the lock."""
+        """Memory of deleted arrays. An array may be deleted at any time, even while the lock is held."""
 
     @property
-    def idle(self) -> int:
-        """Bytes that are kept for later arrays."""
+    def idle_bytes(self) -> int:
+        """Number of bytes that are kept for later arrays."""
         with self._lock:
             self._collect()
             return sum(map(len, self._idle))
@@ -119,7 +119,7 @@ class ReusedMemory:
         memory = self._pop_fitting(size)
         if memory is None:
             memory = zeros(size, np.uint8)
-        # Every view has this array as its base, because the base of the array itself is a memoryview.
+        # Views of this array keep it alive, because it is their base; its own base is a memoryview.
         array = np.frombuffer(memory.data, dtype, count)
         weakref.finalize(array, self._freed.append, memory).atexit = False
         return array.reshape(shape)
@@ -134,11 +134,11 @@ class ReusedMemory:
         """Remove and return the smallest kept memory that fits ``size`` bytes; None if none does."""
         with self._lock:
             self._collect()
-            largest = size + size // _EXCESS_DIVISOR
-            least = min((n for n in map(len, self._idle) if size <= n <= largest), default=None)
-            if least is None:
+            max_size = size + size // _EXCESS_DIVISOR
+            best_size = min((n for n in map(len, self._idle) if size <= n <= max_size), default=None)
+            if best_size is None:
                 return None
-            return self._idle.pop(next(at for at, each in enumerate(self._idle) if len(each) == least))
+            return self._idle.pop(next(i for i, each in enumerate(self._idle) if len(each) == best_size))
 
     def _collect(self) -> None:
         """Keep the memory of deleted arrays, and drop the least recently used memory beyond the maximum."""
@@ -174,7 +174,7 @@ class WorkspaceCache:
             workspace = idle.pop() if idle else None
         workspace = _with_frame(workspace, frame) if workspace else workspace_for_cell(frame, resets)
         yield workspace
-        # Not reached after an error: the workspace may be inconsistent and is dropped.
+        # After an error, this is not reached: the workspace may be inconsistent, so it is dropped.
         with self._lock:
             self._idle.setdefault(key, []).append(workspace)
 
@@ -189,7 +189,7 @@ WORKSPACES: Final = WorkspaceCache()
 
 
 def workspace_for_cell(frame: Frame, resets: bool = True) -> Workspace:
-    """Return a new workspace to solve a cell, like that of a phase without en passant positions."""
+    """Return a new workspace for a cell, which is solved like a phase without en passant positions."""
     return workspace_of(frame, resets, np.zeros((0, 2), np.int64))
 
 
@@ -223,7 +223,7 @@ _NO_TARGETS: Final = Targets(
     _EMPTY, _EMPTY, _EMPTY, np.zeros((0, 2), np.int64), _EMPTY, np.zeros(0, np.int32),
     np.zeros((0, 16), np.int32), 0,
 )  # fmt: skip
-"""The empty directory of targets: cells have routes instead."""
+"""Empty targets for the pools of cells, which use routes instead."""
 
 
 _Block: TypeAlias = tuple[Codes, Plies]
@@ -235,46 +235,48 @@ that holds for all of them. The depths of all blocks are empty if depths are not
 def pools_of(
     lineup: Lineup, bounds: Mapping[int, Sequence[RouteBounds]], unknown: Sequence[Code], run: Map
 ) -> list[Pool]:
-    """Return a pool for each end. The pools share their arrays, which store equal blocks once.
+    """Return a pool of exit values for each end: one for lower bounds, one for upper bounds.
+
+    The pools share their arrays, which store equal blocks once.
 
     :param bounds: the bounds at each end, by route number.
-    :param unknown: at each end, the value of positions that have ``NONE`` in a block.
+    :param unknown: at each end, the code for positions that have ``NONE`` in a block.
     :param run: a function like ``map``, which may spread the copying over threads.
     """
-    number, ends = np.zeros(ROUTES, np.int16), range(len(unknown))
-    number[list(bounds)] = np.arange(1, len(bounds) + 1)
+    block_number, ends = np.zeros(ROUTES, np.int16), range(len(unknown))
+    block_number[list(bounds)] = np.arange(1, len(bounds) + 1)
     begin = np.empty((len(unknown), len(bounds) + 1), np.int64)
     begin[:, 0] = [-1 - code for code in unknown]
-    placed: list[tuple[int, _Block]] = []
+    copies: list[tuple[int, _Block]] = []
     size = 0
-    for row, of_ends in enumerate(bounds.values(), start=1):
-        before: _Block | None = None
+    for row, row_bounds in enumerate(bounds.values(), start=1):
+        last_block: _Block | None = None
         for end in ends:
-            if not isinstance(here := of_ends[end], tuple):
-                begin[end, row] = -1 - here
-            elif before is not None and _equal(before, here):
+            if not isinstance(entry := row_bounds[end], tuple):
+                begin[end, row] = -1 - entry
+            elif last_block is not None and _are_equal(last_block, entry):
                 begin[end, row] = begin[end - 1, row]
             else:
-                placed.append((size, here))
+                copies.append((size, entry))
                 begin[end, row] = size
-                size += len(here[0])
-                before = here
-    timed = placed and len(placed[0][1][1])
-    value, depth = ARRAY_MEMORY.empty(size, np.uint8), ARRAY_MEMORY.empty(size if timed else 0, np.uint16)
+                size += len(entry[0])
+                last_block = entry
+    has_depth = copies and len(copies[0][1][1])
+    value, depth = ARRAY_MEMORY.empty(size, np.uint8), ARRAY_MEMORY.empty(size if has_depth else 0, np.uint16)
 
     def copy(block: tuple[int, _Block]) -> None:
         first, (values, depths) = block
         value[first : first + len(values)] = values
         depth[first : first + len(depths)] = depths
 
-    list(run(copy, placed))
-    frozen = np.array(lineup.squares, np.int64)
+    list(run(copy, copies))
+    squares = np.array(lineup.squares, np.int64)
     pawns = np.array(lineup.cell.pawns, np.uint64)
     return [
-        Pool(value, depth, _NO_TARGETS, Routes(number, begin[end], frozen, pawns, int(unknown[end])))
+        Pool(value, depth, _NO_TARGETS, Routes(block_number, begin[end], squares, pawns, int(unknown[end])))
         for end in ends
     ]
 
 
-def _equal(one: _Block, other: _Block) -> bool:
+def _are_equal(one: _Block, other: _Block) -> bool:
     return one is other or (np.array_equal(one[0], other[0]) and np.array_equal(one[1], other[1]))

@@ -1,4 +1,4 @@
-"""Solving a cell: its lower game, its upper game or both; or one game of a large cell, for values alone."""
+"""Solving the lower game, the upper game or both games of a cell, or one game without depths."""
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -34,17 +34,18 @@ from tbgen.retro.ranks import MAX_PARTS, Crew, Stages, ValuesSolver, find_moves,
 _Number = TypeVar("_Number", bound=np.generic)
 
 _MIN_SHARED_SLOTS: Final = 64**4
-"""Minimum number of slots for which all threads share all games; otherwise each game has one thread."""
+"""Minimum number of slots for which all threads work on every game; in smaller cells each has one thread."""
 
 
 class Games:
     """The lower and the upper game of a cell, or one of the two.
 
-    If the values of all exits are available, one game serves both ends. In large cells the threads share the
-    work of all games; in small cells each thread works on one game.
+    If the values of all exits are available, one game serves both ends. In large cells all threads work on
+    every game; in small cells each thread works on one game.
 
-    :param knowledge: the source of the exits' bounds, which are read once, here.
-    :param ends: the ends to solve; at the other end the bounds remain ``WORST``.
+    :param knowledge: source of the exits' bounds, which only the constructor reads.
+    :param ends: the ends to solve, ``LOWER`` or ``UPPER``. At an end that is not solved, the bounds are
+        ``WORST``.
     :param window: the scores between which positions are distinguished. A game that serves both ends
         distinguishes all scores.
     """
@@ -61,7 +62,7 @@ class Games:
         frame = frame_of_cell(cell)
         routes = list(routes_of(frame))
         self._single_game = len(ends) > 1 and all(map(knowledge.same_ends, routes))
-        if self._single_game:  # all scores, so that cells that look this one up also need only one game
+        if self._single_game:  # with all scores, cells that use these values may also need only one game
             ends, window = ends[:1], ALL_SCORES
         pools = pools_of_ends(frame, routes, knowledge, ends, threads, window)
         games = [BoundsGame(frame, pool) for pool in pools]
@@ -70,12 +71,12 @@ class Games:
         )
         self._windows = dict.fromkeys(ENDS, window)
         self._nbytes = pools[0].value.nbytes + pools[0].depth.nbytes
-        # In small cells starting threads takes longer than it saves.
-        self._shared = threads > 1 and frame.size >= _MIN_SHARED_SLOTS
+        # In small cells, starting threads takes more time than it saves.
+        self._threads_share_games = threads > 1 and frame.size >= _MIN_SHARED_SLOTS
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the exits' bounds, which are kept."""
+        """Bytes of the stored bounds of the exits."""
         return self._nbytes
 
     @property
@@ -83,12 +84,12 @@ class Games:
         """The ends that these games solve."""
         return set(self._games)
 
-    def add(self, before: "Games") -> None:
-        """Add earlier games of the same cell at ends that these games lack."""
-        if not self._single_game and not before._single_game and before.ends - self.ends:
-            self._windows |= {end: before._windows[end] for end in before._games.keys() - self._games}
-            self._games = before._games | self._games
-            self._nbytes += before.nbytes
+    def add(self, earlier: "Games") -> None:
+        """Add earlier games of the same cell for the ends that these games do not solve."""
+        if not self._single_game and not earlier._single_game and earlier.ends - self.ends:
+            self._windows |= {end: earlier._windows[end] for end in earlier._games.keys() - self._games}
+            self._games = earlier._games | self._games
+            self._nbytes += earlier.nbytes
 
     def solve(self) -> Bounds:
         """Return bounds of the cell's positions in fresh states.
@@ -96,7 +97,7 @@ class Games:
         :raises NoCodeError: if the cell has scores beyond G63.0 or depths that cannot be stored.
         """
         stopped = Event()
-        with Crew(self._threads, Stages()) if self._shared else nullcontext() as crew:
+        with Crew(self._threads, Stages()) if self._threads_share_games else nullcontext() as crew:
             bounds = self._bounds(
                 lambda end, into: self._games[end].solve(stopped, into, crew), self._single_game, stopped.set
             )
@@ -117,26 +118,26 @@ class Games:
             fresh = Block(bounds.value[end], bounds.depth[end])
             return self._games[end].layer(fresh, accrued, into=into)
 
-        # If the exits became exact only after the fresh bounds were found, the fresh bounds still differ.
+        # The fresh bounds differ if they were found before the exits became exact.
         layers = self._bounds(layer, self._single_game and bounds.same_ends)
         for end in set(ENDS) - self.ends:
             layers.value[end] = NONE
         return layers
 
     def _bounds(
-        self, of_end: Callable[[int, Block], Block], once: bool, stop: Callable[[], None] = lambda: None
+        self, solve_end: Callable[[int, Block], Block], single: bool, stop: Callable[[], None] = lambda: None
     ) -> Bounds:
-        """Return bounds at the ends of these games; values at other ends are left undefined.
+        """Return bounds at the ends of these games; values at other ends are undefined.
 
-        :param of_end: writes values and depths of the game at an end into a block.
-        :param once: whether the game at the lower end serves both.
-        :param stop: called on an error or interruption, before the other threads are waited for.
+        :param solve_end: writes values and depths of the game at an end into a block.
+        :param single: whether the game at the lower end serves both ends.
+        :param stop: called on an error or interruption, before waiting for the other threads.
         """
-        ends = ENDS[:1] if once else tuple(self._games)
-        value, depth = empty_block((1 if once else len(ENDS), 2, self.cell.size))
+        ends = ENDS[:1] if single else tuple(self._games)
+        value, depth = empty_block((1 if single else len(ENDS), 2, self.cell.size))
 
         def fill(end: int) -> None:
-            of_end(end, Block(value[end], depth[end]))
+            solve_end(end, Block(value[end], depth[end]))
             if self._windows[end] != ALL_SCORES:
                 self._windows[end].set_bounds(end, value[end], depth[end])
 
@@ -147,7 +148,7 @@ class Games:
                 stop()
                 raise
         window = self._windows[min(self._games)]
-        if once:
+        if single:
             value, depth = _doubled(value), _doubled(depth)
         for end in set(ENDS) - self.ends:
             depth[end] = 0
@@ -167,17 +168,17 @@ def solve_values(
     knowledge: Knowledge,
     end: int,
     threads: int = 1,
-    between: Callable[[], object] = lambda: None,
+    after_rank: Callable[[], object] = lambda: None,
     window: Interval = ALL_SCORES,
 ) -> NDArray[np.uint8]:
     """Return fresh values of all positions in one game of a cell without frozen men: codes, uint8 (2, slots),
     ``NONE`` where there is no position.
 
-    The values are those of :meth:`tbgen.cells.bounds.BoundsGame.solve`. They take only 12 bytes of memory for
-    each slot.
+    The values are those of :meth:`tbgen.cells.bounds.BoundsGame.solve`. The computation needs only 12
+    bytes of memory for each slot.
 
     :param knowledge: the source of the exits' bounds, whose depths are not used.
-    :param between: called between two ranks; an exception that it raises ends the work.
+    :param after_rank: called after each rank; an exception that it raises ends the work.
     :param window: the scores between which positions are distinguished.
     :raises NoCodeError: if the cell has scores beyond G63.0.
     :raises MemoryError: if too little memory is available.
@@ -198,7 +199,7 @@ def solve_values(
         ranks = 0
         for _ in ValuesSolver(workspace, pool, crew).ranks():
             ranks += 1
-            between()
+            after_rank()
     if ranks > MAX_CODED_RANK + 1:
         raise NoCodeError(cell)
     values: NDArray[np.uint8] = workspace.exits.value.reshape(2, cell.size)

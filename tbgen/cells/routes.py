@@ -1,9 +1,9 @@
 """The routes out of a cell: how a move changes its pawns, its frozen men and its set of mobile men.
 
 A *route* stands for all moves that make the same change. It leads to positions of another cell, the
-*destination*. The remaining mobile men are mobile there, too; promoted men, and frozen men that have moved,
-are frozen. A mobile man that captures a pawn or a frozen man has *landed*: it stands on the same square in
-all positions that the route leads to, which are a small part of the destination.
+*destination*. In the destination, the remaining mobile men are still mobile; promoted men and frozen men
+that have moved are frozen. A mobile man that captures a pawn or a frozen man has *landed*: it is on the same
+square in all positions that the route leads to. These positions are a small part of the destination.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ from tbgen.index.layout import SIDES, Side
 from tbgen.index.zeroing import NO_SQUARE, ROUTE_VICTIMS
 
 _NO_MAN: Final = -1
-"""In place of the index of a captured mobile man: no mobile man is captured."""
+"""Placeholder for the index of the captured mobile man if no mobile man is captured."""
 
 
 @dataclass(frozen=True)
@@ -26,26 +26,26 @@ class Route:
     """A change of pawns, frozen men and mobile men by a move out of a cell."""
 
     side: Side
-    """The side whose moves these are."""
+    """The side that moves."""
     number: int
     """The number of the route in ``tbgen.retro.kernels.targets.Routes``."""
     destination: Cell
     promoted: int | None = None
-    """Square of the promoted man."""
+    """Square of the promoted man; None without a promotion."""
     quiet: bool = False
-    """Whether the accrued score continues to count: after a quiet move of a frozen man, or castling."""
+    """Whether the accrued score still counts, because the moves are quiet: by a frozen man, or castling."""
     passed: int | None = None
-    """The square that a pawn has passed by a double step, if an enemy pawn may capture it there."""
+    """The square that a pawn passes by a double step, if an enemy pawn may capture it there; else None."""
     by_pawn: bool = False
     """Whether the moves are pawn moves."""
     castled: bool = False
-    """Whether the move is castling. Its side has no castling right afterwards, wherever its men stand."""
+    """Whether the move is castling. Afterwards the side has no castling right, wherever its men stand."""
     landed: tuple[int, int] | None = None
-    """Index among the destination's mobile men of the man that has landed, and its square."""
+    """The man that has landed: its index among the destination's mobile men, and its square."""
 
     @property
     def unrestricted(self) -> Self:
-        """The route to all positions of the destination, wherever a man that has landed stands in them."""
+        """The route to all positions of the destination, with a man that has landed on any square."""
         return self if self.landed is None else replace(self, landed=None)
 
     @property
@@ -55,14 +55,14 @@ class Route:
         if self.landed is None:
             return cell
         place, square = self.landed
-        others = (man for other, man in enumerate(cell.mobile) if other != place)
-        return Cell.of_men(others, cell.standing | {square: cell.mobile[place]})
+        remaining = (man for index, man in enumerate(cell.mobile) if index != place)
+        return Cell.of_men(remaining, cell.standing | {square: cell.mobile[place]})
 
 
 def home_of_route(route: Route) -> Cell:
     """Return a route's *home*, the cell whose solution bounds the positions that the route leads to.
 
-    It is the destination, with a promoted man mobile unless that is one mobile man too many.
+    It is the destination, with a promoted man mobile unless ``MAX_MOBILE`` men already are.
     """
     cell = route.destination
     if route.promoted is not None and len(cell.mobile) < MAX_MOBILE:
@@ -82,9 +82,9 @@ class _RoutesOfSide:
     def __init__(self, lineup: Lineup, side: Side) -> None:
         self.cell, self.side, self.castlings = lineup.cell, side, lineup.castlings
         self.standing = lineup.cell.standing
-        self.number = [man for man, square in enumerate(lineup.squares) if square < 0]
-        """Number of each mobile man among all men of the lineup."""
-        self.own = [place for place, man in enumerate(self.cell.mobile) if man.colour == side]
+        self.index = [man for man, square in enumerate(lineup.squares) if square < 0]
+        """Index in the lineup of each mobile man."""
+        self.own_men = [place for place, man in enumerate(self.cell.mobile) if man.colour == side]
         """Indices of the side's mobile men."""
         self.mobile_victims = [place for place, man in enumerate(self.cell.mobile) if self._may_capture(man)]
         self.standing_victims = {square for square, man in self.standing.items() if self._may_capture(man)}
@@ -100,18 +100,19 @@ class _RoutesOfSide:
             if self.standing[castling.king].colour == self.side:
                 yield self._castling_route(castling)
         yield from (
-            self._landing_route(square, place) for square in self.standing_victims for place in self.own
+            self._landing_route(square, place) for square in self.standing_victims for place in self.own_men
         )
-        if self.own:
+        if self.own_men:
             yield from (self._route(NO_SQUARE, NO_SQUARE, victim) for victim in self.mobile_victims)
 
     def _may_capture(self, man: Man) -> bool:
         return man.colour != self.side and man.kind != KING
 
     def _victims(self, square: int) -> Sequence[int]:
-        """Return the mobile men that a move to a square may capture.
+        """Return the indices of the mobile men that a move to a square may capture.
 
-        ``_NO_MAN`` stands for the capture of a pawn or frozen man; nothing if a man there bars the move.
+        Return only ``_NO_MAN`` if the move captures a pawn or frozen man, and nothing if a man on the square
+        blocks the move.
         """
         if square in self.standing:
             return (_NO_MAN,) if square in self.standing_victims else ()
@@ -141,13 +142,13 @@ class _RoutesOfSide:
         standing = self.standing.copy()
         king, rook = (standing.pop(square) for square in castling[:2])
         cell = Cell.of_men(self.cell.mobile, standing | {castling.king_to: king, castling.rook_to: rook})
-        return Route(self.side, _number(*castling[:2]), cell, quiet=True, castled=True)
+        return Route(self.side, _route_number(*castling[:2]), cell, quiet=True, castled=True)
 
     def _landing_route(self, square: int, place: int) -> Route:
         """Return the route of a mobile man that captures the pawn or frozen man on a square."""
         route = self._route(NO_SQUARE, square)
         return replace(
-            route, number=_number(NO_SQUARE, square, self.number[place] + 1), landed=(place, square)
+            route, number=_route_number(NO_SQUARE, square, self.index[place] + 1), landed=(place, square)
         )
 
     def _route(self, origin: int, target: int, victim: int = _NO_MAN, promotion: int = NO_PROMOTION) -> Route:
@@ -166,7 +167,7 @@ class _RoutesOfSide:
         quiet = man is not None and not by_pawn and captured is None and victim == _NO_MAN
         return Route(
             self.side,
-            _number(origin, target, 0 if victim == _NO_MAN else self.number[victim] + 1, promotion),
+            _route_number(origin, target, 0 if victim == _NO_MAN else self.index[victim] + 1, promotion),
             Cell.of_men(mobile, standing),
             target if promotion else None,
             quiet,
@@ -181,5 +182,5 @@ class _RoutesOfSide:
         return passed if abs(target - origin) == 16 and capturers else None
 
 
-def _number(origin: int, target: int, captured: int = 0, promotion: int = NO_PROMOTION) -> int:
+def _route_number(origin: int, target: int, captured: int = 0, promotion: int = NO_PROMOTION) -> int:
     return ((origin * (NO_SQUARE + 1) + target) * ROUTE_VICTIMS + captured) * len(KINDS) + promotion

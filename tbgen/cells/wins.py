@@ -26,11 +26,11 @@ from tbgen.retro.kernels.moves import move_buffer
 from tbgen.retro.kernels.words import Words
 
 _MIN_SHARED_SLOTS: Final = 64**4
-"""Minimum number of slots for which the work is divided; in smaller cells threads take longer to start."""
+"""Minimum number of slots for which the work is divided; smaller cells are done before threads start."""
 _MAX_ROUNDS: Final = 256
-"""Maximum number of rounds, since levels have one byte; wins that would take more are not found."""
+"""Maximum number of rounds, because a level is one byte. Wins that need more rounds are not found."""
 _MAX_MOVES: Final = 256
-"""Capacity for the quiet moves of one side: more than there can be."""
+"""Capacity for the quiet moves of one side; no position has more."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Wins:
 
     cell: Cell
     won: Words
-    """uint64 (2, words): a bit per slot, by side to move."""
+    """uint64 (2, words): won positions, one bit per slot, by side to move."""
     level: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8))
     """uint8 (slots,): level of the won positions with Black to move; empty if levels are not needed.
 
@@ -56,17 +56,17 @@ class Wins:
 
 
 WonAfter: TypeAlias = Callable[[Cell, Side], Words | None]
-"""Function that returns the positions of another cell that White wins with a side to move, uint64 (words,), a
-bit per slot; None if no wins are available."""
+"""Function that returns the positions with a side to move that White wins in another cell: uint64 (words,),
+one bit per slot. It returns None if no wins are available."""
 
 
 def solve_wins(cell: Cell, won_after: WonAfter, *, levels: bool = False, threads: int = 1) -> Wins:
     """Find positions of a cell in which White forces mate.
 
-    All kings and pieces have to be mobile, and White has to have a piece.
+    All kings and pieces must be mobile, and White must have a piece.
 
     :param won_after: called with the cells that captures and steps of Black's pawns lead to.
-    :param levels: whether to keep levels, which a proof needs.
+    :param levels: whether to return levels, which a proof needs.
     :param threads: number of threads that share the work.
     """
     with ThreadPoolExecutor(threads) as executor:
@@ -77,53 +77,53 @@ def _solve_wins(cell: Cell, won_after: WonAfter, levels: bool, executor: Executo
     frame, buffer = frame_of_cell(cell).frame, python_of(move_buffer)
     legal_after, won_after_capture = _after_captures(cell, won_after, executor)
     pushes, legal_pushed, won_pushed = _pushes(cell, won_after, executor)
-    taken, won_taken = _taken(cell, won_after, executor)
-    ranks = _parts(cell)
-    legal = _legal(cell, executor)
-    whole = WinSearch(
+    black_pawns, pawn_wins = _pawn_captures(cell, won_after, executor)
+    all_ranks = _king_ranks_of_parts(cell)
+    legal = _legal_positions(cell, executor)
+    search = WinSearch(
         frame,
         legal,
         legal.copy(),
         np.zeros(frame.words // 64, np.uint64),
-        np.zeros((2, len(ranks), frame.words // 64), np.uint64),
+        np.zeros((2, len(all_ranks), frame.words // 64), np.uint64),
         0,
-        ranks[0],
+        all_ranks[0],
         legal_after,
         won_after_capture,
         pushes,
         legal_pushed,
         won_pushed,
-        taken,
-        won_taken,
+        black_pawns,
+        pawn_wins,
         np.zeros(64 * frame.words if levels else 0, np.uint8),
         buffer(_MAX_MOVES),
         buffer(_MAX_MOVES),
     )
     parts = [
-        replace(whole, part=part, ranks=some, found=buffer(_MAX_MOVES), before=buffer(_MAX_MOVES))
-        for part, some in enumerate(ranks)
+        replace(search, part=part, ranks=ranks, buffer=buffer(_MAX_MOVES), earlier_buffer=buffer(_MAX_MOVES))
+        for part, ranks in enumerate(all_ranks)
     ]
-    new = np.zeros(frame.words if levels else 0, np.uint64)
+    newly_lost = np.zeros(frame.words if levels else 0, np.uint64)
     list(executor.map(win_by_captures, parts))
-    for number in range(1, _MAX_ROUNDS):
-        if not sum(executor.map(find_lost, parts, repeat(number), repeat(new))):
+    for round_ in range(1, _MAX_ROUNDS):
+        if not sum(executor.map(find_lost, parts, repeat(round_), repeat(newly_lost))):
             break
         if levels:
-            list(executor.map(find_won, parts, repeat(number), repeat(new)))
-    won = np.bitwise_xor(legal, whole.left, out=whole.left)
-    return Wins(cell, won, whole.level)
+            list(executor.map(find_won, parts, repeat(round_), repeat(newly_lost)))
+    won = np.bitwise_xor(legal, search.unproved, out=search.unproved)
+    return Wins(cell, won, search.level)
 
 
-def _parts(cell: Cell) -> NDArray[np.int64]:
+def _king_ranks_of_parts(cell: Cell) -> NDArray[np.int64]:
     """Return the parts of the work, int64 (parts, 2), as half-open ranges of ranks of Black's king.
 
-    Each part is one thread's work at a time. A small cell has one part.
+    One thread works on a part at a time. A small cell has one part.
     """
     edges = np.arange(0, 9, 1 if cell.size >= _MIN_SHARED_SLOTS else 8)
     return np.column_stack([edges[:-1], edges[1:]])
 
 
-def _legal(cell: Cell, executor: Executor) -> Words:
+def _legal_positions(cell: Cell, executor: Executor) -> Words:
     """Return the legal positions of a cell, uint64 (2, words), by side to move."""
     frame = frame_of_cell(cell).frame
     legal = np.zeros((2, frame.words), np.uint64)
@@ -134,7 +134,7 @@ def _legal(cell: Cell, executor: Executor) -> Words:
 
 def _legal_and_won(cell: Cell, side: Side, won_after: WonAfter, executor: Executor) -> tuple[Words, Words]:
     """Return the legal positions of another cell and those that White wins, uint64 (words,) each."""
-    legal, won = _legal(cell, executor)[side], won_after(cell, side)
+    legal, won = _legal_positions(cell, executor)[side], won_after(cell, side)
     return legal, np.zeros_like(legal) if won is None else won & legal
 
 
@@ -159,7 +159,7 @@ def without_pawn(cell: Cell, pawn: int) -> Cell:
 
 
 def after_step(cell: Cell, pawn: int, square: int, kind: int = PAWN) -> Cell:
-    """Return the cell after a step of one of Black's pawns; a promoted man is frozen there."""
+    """Return the cell after a step of one of Black's pawns. A promoted man is frozen in it."""
     men = cell.standing.copy()
     del men[pawn]
     return Cell.of_men(cell.mobile, men | {square: man_of(BLACK_TO_MOVE, kind)})
@@ -168,22 +168,22 @@ def after_step(cell: Cell, pawn: int, square: int, kind: int = PAWN) -> Cell:
 def _pushes(cell: Cell, won_after: WonAfter, executor: Executor) -> tuple[NDArray[np.int64], Words, Words]:
     """Return ``pushes``, ``legal_pushed`` and ``won_pushed`` of the search."""
     pushes: list[tuple[int, int, int]] = []
-    after: list[Cell] = []
+    cells_after: list[Cell] = []
     for place, pawn in enumerate(chess.scan_forward(cell.black_pawns)):
         for target in (pawn - 8, pawn - 16)[: 2 if pawn >> 3 == 6 else 1]:
             if target in cell.standing:
                 break
             for kind in (PAWN,) if target >= 8 else PROMOTIONS:
                 pushes.append((pawn - 8, target, place))
-                after.append(after_step(cell, pawn, target, kind))
-    legal, won = both = np.zeros((2, len(after), cell.size // 64), np.uint64)
-    for row, each in enumerate(after):
-        both[:, row] = _legal_and_won(each, WHITE_TO_MOVE, won_after, executor)
+                cells_after.append(after_step(cell, pawn, target, kind))
+    legal, won = both = np.zeros((2, len(cells_after), cell.size // 64), np.uint64)
+    for row, cell_after in enumerate(cells_after):
+        both[:, row] = _legal_and_won(cell_after, WHITE_TO_MOVE, won_after, executor)
     return np.array(pushes, np.int64).reshape(-1, 3), legal, won
 
 
-def _taken(cell: Cell, won_after: WonAfter, executor: Executor) -> tuple[NDArray[np.int64], Words]:
-    """Return ``taken`` and ``won_taken`` of the search."""
+def _pawn_captures(cell: Cell, won_after: WonAfter, executor: Executor) -> tuple[NDArray[np.int64], Words]:
+    """Return ``black_pawns`` and ``pawn_wins`` of the search."""
     pawns = list(chess.scan_forward(cell.black_pawns))
     won = np.zeros((len(pawns), cell.size // 64), np.uint64)
     for row, pawn in enumerate(pawns):

@@ -24,7 +24,7 @@ from tbgen.cells.bounds import (
     Block,
     BoundsGame,
     SomeKnowledge,
-    gathered,
+    gather_block,
     pools_of_ends,
     side_after,
 )
@@ -195,7 +195,7 @@ class CellStates:
     def _of_destination(self, block: Block) -> Block:
         men = [(man.colour, man.kind) for man in self._layers.castling_cell.cell.mobile]
         stored = Block(*(np.ascontiguousarray(array[self._side]) for array in block))
-        return gathered(self._destination.apart_from(self._layers.castling_cell.cell), men, 0, stored)
+        return gather_block(self._destination.without_frozen(self._layers.castling_cell.cell), men, 0, stored)
 
 
 @dataclass

@@ -15,7 +15,7 @@ from tbgen.beyond.ledger import ForwardProof
 from tbgen.beyond.solver import solve
 from tbgen.board.material import Material
 from tbgen.board.score import NONE
-from tbgen.cells.bounds import Block, Bounds, gathered
+from tbgen.cells.bounds import Block, Bounds, gather_block
 from tbgen.cells.games import Games
 from tbgen.cells.routes import Route
 from tests.support.exhaustive import exhaustive
@@ -109,7 +109,7 @@ def test_exits_that_are_read_wrongly_are_found(small: Path, monkeypatch: pytest.
     """The bounds of exits are read from wrong places."""
 
     def wrong(*arguments: Any, **named: Any) -> Block:
-        block = gathered(*arguments, **named)
+        block = gather_block(*arguments, **named)
         return Block(np.roll(block.value, 1), np.roll(block.depth, 1))
 
     monkeypatch.setattr(solved_cells, "gathered", wrong)

@@ -9,7 +9,17 @@ import numpy as np
 import pytest
 
 from tbgen.board.score import NONE, GScore
-from tbgen.cells.bounds import ENDS, LOWER, WORST, Block, Bounds, BoundsGame, gathered, part_of, pools_of_ends
+from tbgen.cells.bounds import (
+    ENDS,
+    LOWER,
+    WORST,
+    Block,
+    Bounds,
+    BoundsGame,
+    gather_block,
+    part_of,
+    pools_of_ends,
+)
 from tbgen.cells.cell import Cell, CellPosition, lineup_of_cell, side_of
 from tbgen.cells.frames import frame_of_cell, workspace_for_cell
 from tbgen.cells.games import Games
@@ -180,7 +190,7 @@ def test_promotion_beside_a_frozen_man_of_the_same_kind() -> None:
     size = home.size
     stored = Block(np.arange(size, dtype=np.int64).astype(np.uint8), (np.arange(size) >> 8).astype(np.uint16))
     men = [(man.colour, man.kind) for man in home.mobile]
-    block = gathered(route.destination.apart_from(home), men, 0, stored)
+    block = gather_block(route.destination.without_frozen(home), men, 0, stored)
     for slot in (0, 5, 64 * 3 + 7, route.destination.size - 1):
         kings = slot >> 6, slot & 63
         at = home.slot([*kings, chess.A8])

@@ -22,32 +22,32 @@ def test_memory_is_reused_as_soon_as_no_view_remains() -> None:
     other = memory.empty(16 * MIB, np.uint8)
     assert other.ctypes.data != where, "a view remains"
     del view
-    assert memory.idle == 16 * MIB
+    assert memory.idle_bytes == 16 * MIB
     again = memory.empty((4 * MIB - 1,), np.uint32)
     assert again.ctypes.data == where
     assert again.dtype == np.uint32
     assert len(again) == 4 * MIB - 1
-    assert memory.idle == 0
+    assert memory.idle_bytes == 0
 
 
 def test_only_memory_of_a_fitting_size_is_reused_and_small_arrays_are_not_kept() -> None:
     memory = ReusedMemory()
     memory.empty(16 * MIB, np.uint8)
     smaller, larger = memory.empty(12 * MIB, np.uint8), memory.empty(17 * MIB, np.uint8)
-    assert memory.idle == 16 * MIB
+    assert memory.idle_bytes == 16 * MIB
     assert len(smaller) + len(larger) == 29 * MIB
     small = ReusedMemory()
     small.empty(1000, np.uint8)
-    assert small.idle == 0
+    assert small.idle_bytes == 0
 
 
 def test_kept_memory_has_a_maximum() -> None:
     memory = ReusedMemory(max_idle_bytes=24 * MIB)
     arrays = [memory.empty(size * MIB, np.uint8) for size in (8, 9, 12)]
     del arrays[0], arrays[0], arrays[0]
-    assert memory.idle == 21 * MIB
+    assert memory.idle_bytes == 21 * MIB
     memory.release()
-    assert memory.idle == 0
+    assert memory.idle_bytes == 0
 
 
 def test_threads_never_share_memory() -> None:

@@ -8,7 +8,7 @@ from tbgen.board.material import Material
 from tbgen.board.rules import FRESH
 from tbgen.board.score import NONE, Code
 from tbgen.cells.bounds import ENDS, LOWER, WORST, Block, side_after
-from tbgen.cells.cell import IMAGES, CellPosition
+from tbgen.cells.cell import SYMMETRIES, CellPosition
 from tbgen.cells.routes import Route, home_of_route
 from tbgen.cells.window import Interval
 from tbgen.index.layout import IMAGE, MIRROR_RANKS, SIDES
@@ -31,7 +31,7 @@ def check_source(
     """
     told, universally = 0, 0
     held = set[Material](() if tables is None else tables.materials)
-    for route in (seen(route.unrestricted, symmetry) for route in routes for symmetry in IMAGES):
+    for route in (seen(route.unrestricted, symmetry) for route in routes for symmetry in SYMMETRIES):
         if not source.knows(route):
             continue
         blocks = [source.block(route, end) for end in ENDS]
