@@ -145,7 +145,7 @@ class Known:
     def universal_bounds(self, position: CellPosition) -> Interval:
         """Return bounds of a position that hold with any accrued score."""
         found = WORST
-        for source in () if position.over else self._sources:
+        for source in () if position.is_over else self._sources:
             found = found.within(source.universal_bounds(position) or found)
         return found
 
@@ -164,7 +164,7 @@ class Known:
         The bounds are no worse than the bound that holds for the whole cell.
         """
         found, final = Interval(*(bound_of(position.cell, end) for end in ENDS)), False
-        if position.over:
+        if position.is_over:
             found = Interval(position.position_score, position.position_score)
         for source in self._sources:
             if found.exact:
@@ -335,7 +335,7 @@ class States:
     def canonical(self, position: CellPosition, accrued: Code) -> Answer:
         """Return the bounds of a state of a canonical cell."""
         score = position.position_score
-        if position.over:
+        if position.is_over:
             return Answer(Interval(score, score), (0, 0))
         if position.board.has_legal_en_passant():
             after = [self.after(step, score).value for step in position.moves()]
@@ -398,7 +398,7 @@ def resolved_play(states: States, known: Known, start: CellPosition) -> frozense
     found, waiting = {start.key}, [start]
     while waiting:
         here = waiting.pop()
-        if here.over:
+        if here.is_over:
             continue
         if len(found) > _MAX_RESOLVED_POSITIONS or states.of(here, here.position_score).depth is None:
             return frozenset()
@@ -418,4 +418,4 @@ def _is_resolved(known: Known, step: Step) -> bool:
     if not step.zeroing or after.board.has_pseudo_legal_en_passant():
         return False
     cell = after.cell.canonical()[0]
-    return after.over or known.tables.fresh_bounds(after) is not None or known.cells.has_values(cell)
+    return after.is_over or known.tables.fresh_bounds(after) is not None or known.cells.has_values(cell)

@@ -192,7 +192,7 @@ class LineMaker:
 
     def _goal(self, position: CellPosition, accrued: Code, end: int) -> _LineGoal:
         """Return the lower or upper bound of a state, with its depth."""
-        if position.over:
+        if position.is_over:
             return _LineGoal(position.position_score, 0)
         if self._known.tables.has_cell(position.cell):
             found = self._known.tables.tablebase.probe(position.board, GScore.from_code(accrued))
@@ -250,7 +250,7 @@ def holds(search: Search) -> tuple[Hold, ...]:
     root = search.position
     of_white = root.mobile & root.board.occupied_co[chess.WHITE]
     if (
-        root.over
+        root.is_over
         or of_white.bit_count() != 1
         or root.mobile.bit_count() != 2
         or root.cell not in search.known.cells

@@ -133,7 +133,7 @@ class Search:
 
         It is not if an earlier search solved the cell, since its open positions were not recorded.
         """
-        if position.over or self.known.cells.has_values(position.cell.canonical()[0]):
+        if position.is_over or self.known.cells.has_values(position.cell.canonical()[0]):
             return True
         if not self._ledger.has_solved(self._cell):
             return False

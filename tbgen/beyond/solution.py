@@ -168,7 +168,7 @@ class BoundsCollector:
         It does not run if the value is proved already, or after an interrupt. If its cell cannot be solved,
         the bounds that are available without the cell are added.
         """
-        over, stop, refused = search.position.over, None, None
+        over, stop, refused = search.position.is_over, None, None
         with self._interruptible():
             try:
                 if not (over or self.interrupt or self.answer.value.exact):
@@ -302,7 +302,7 @@ class BoundsCollector:
 
     def _explained(self, solution: Solution) -> Solution:
         """Return a solution with the gaps that keep its bounds apart."""
-        if solution.value is not None or self.searches[LOWER].position.over:
+        if solution.value is not None or self.searches[LOWER].position.is_over:
             return solution
         self._make_layers(_GAP_LAYER_SLOTS)
         gaps = Gaps(self.searches[LOWER], self._budget.memory, self._budget.threads)

@@ -305,7 +305,7 @@ class CellPosition:
         return Code(255 - self.rank if self.board.turn else self.rank)
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         """Whether the position is mate or stalemate."""
         return self.rank < 2
 

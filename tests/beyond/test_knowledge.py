@@ -79,7 +79,7 @@ def test_one_ply_on(fen: str, source: type[Tables], own: Path) -> None:
             for position in positions(route, rng, 30):
                 expected = best_reset(tables, position.board, end)
                 found = known.bound(route, end) if block is None else int(block.value[position.slot])
-                if not position.over:
+                if not position.is_over:
                     assert found == expected, position.board.fen()
                     assert known.fresh_bounds(position)[end] == expected
                     decided += expected != WORST[end]

@@ -112,6 +112,6 @@ def test_exits_that_are_read_wrongly_are_found(small: Path, monkeypatch: pytest.
         block = gather_block(*arguments, **named)
         return Block(np.roll(block.value, 1), np.roll(block.depth, 1))
 
-    monkeypatch.setattr(solved_cells, "gathered", wrong)
+    monkeypatch.setattr(solved_cells, "gather_block", wrong)
     with pytest.raises(WrongBoundError, match=r"used the bound .*, but the proved bounds are"):
         solve(LOCKED, "G4.5", tables=small, budget=of_cells(60), verify=True)

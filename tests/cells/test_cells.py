@@ -170,7 +170,7 @@ def test_against_the_slow_solver(seed: int) -> None:
             for end, name in enumerate(NAMES):
                 assert found_in(bounds, position, end) == reference.fresh(other, name), (other.fen(), name)
                 for code, layer in layers.items():
-                    if position.over or position.rank < min(code, 255 - code):
+                    if position.is_over or position.rank < min(code, 255 - code):
                         continue
                     found = found_in(layer, position, end)
                     if found[0] == NONE:
