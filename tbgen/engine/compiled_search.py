@@ -1,6 +1,6 @@
 """The compiled search of one state: its input, its control from Python, and its result.
 
-While the kernels search, a thread looks up in tables the values of the leaves that they ask for.
+While the kernels search, a thread looks up the values that they request for leaves in the tables.
 """
 
 import threading
@@ -20,10 +20,17 @@ from tbgen.compiler.jit import compile_for
 from tbgen.engine import workspace as control_index
 from tbgen.engine.game import Candidate, RootLine, SearchCounts, SearchGame
 from tbgen.engine.kernels import board as columns
-from tbgen.engine.kernels.search import begin, search_root
-from tbgen.engine.scale import MATE, REACH, mate_plies
+from tbgen.engine.kernels.search import begin_search, search_root
+from tbgen.engine.scale import MATE, SCALE_PLIES, mate_plies
 from tbgen.engine.table_advice import EngineTables
-from tbgen.engine.workspace import CLOCK_TOLD, DRAWN_WORTH, HISTORY, PLAIN_WORTH, PLIES, SearchWorkspace
+from tbgen.engine.workspace import (
+    DRAWN_WORTH,
+    HISTORY,
+    MAX_UNKEYED_CLOCK,
+    PLAIN_WORTH,
+    PLIES,
+    SearchWorkspace,
+)
 from tbgen.games.settings import FIFTY_MOVE_PLIES, FiftyMoveRule
 
 _POLL_SECONDS: Final = 0.001
@@ -35,24 +42,24 @@ _ASSUMED_DEPTH: Final = 250
 
 
 class LeafValues:
-    """A thread that looks up in tables the values that one search requests, until it is closed.
+    """A thread that looks up the values that one search requests from tables, until it is closed.
 
     :param tables: the tables; None if the engine has none.
-    :param rule: the 50-move rule of the game; a value counts only if it is reached before the rule ends the
+    :param rule: the 50-move rule of the game. A value counts only if it is reached before the rule ends the
         game.
     """
 
     def __init__(self, work: SearchWorkspace, tables: EngineTables | None, rule: FiftyMoveRule) -> None:
         self._work, self._tables = work, tables
         self.max_men = MAX_MEN if tables and tables.materials else 0
-        """Largest number of men of positions to look up."""
+        """Largest number of men in positions to look up; 0 without tables."""
         self._closed = threading.Event()
         self._rule = rule
 
     @property
-    def pending(self) -> bool:
+    def has_pending(self) -> bool:
         """Whether a request has not been answered yet."""
-        return bool(self._work.control[control_index.ANSWERED] < self._work.control[control_index.ASKED])
+        return bool(self._work.control[control_index.ANSWERS] < self._work.control[control_index.REQUESTS])
 
     def start(self) -> None:
         """Start the thread."""
@@ -66,42 +73,40 @@ class LeafValues:
     def _run(self, tables: EngineTables) -> None:
         work, control = self._work, self._work.control
         while not self._closed.wait(_POLL_SECONDS):
-            first, last = int(control[control_index.ANSWERED]), int(control[control_index.ASKED])
+            first, last = int(control[control_index.ANSWERS]), int(control[control_index.REQUESTS])
             if first < last and tables.ready:
-                asked = work.requests[np.arange(first, last) % len(work.requests)]
-                _, places = np.unique(asked[:, columns.KEY], return_index=True)
-                self._answer(asked[places], tables)
+                requests = work.requests[np.arange(first, last) % len(work.requests)]
+                _, places = np.unique(requests[:, columns.KEY], return_index=True)
+                self._answer(requests[places], tables)
                 if not self._closed.is_set():
-                    control[control_index.ANSWERED] = last
+                    control[control_index.ANSWERS] = last
 
-    def _answer(self, asked: NDArray[np.uint64], tables: EngineTables) -> None:
-        """Look up values, and write them where the search reads them unless the thread has been closed."""
+    def _answer(self, requests: NDArray[np.uint64], tables: EngineTables) -> None:
+        """Look up values and, unless the thread has been closed, write them where the search reads them."""
         work = self._work
-        for letters, rows, squares in _groups_by_men(asked):
-            side = asked[rows, columns.TURN].astype(np.int64)
-            accrued = _codes(asked[rows, columns.ACCRUED].astype(np.int64))
+        for letters, rows, squares in _group_by_men(requests):
+            side = requests[rows, columns.TURN].astype(np.int64)
+            accrued = _accrued_codes(requests[rows, columns.ACCRUED].astype(np.int64))
             found = None if self._closed.is_set() else tables.values(letters, squares, side, accrued)
             value = (
                 np.full(len(rows), _NO_VALUE)
                 if found is None
-                else _search_values(*found, asked[rows], work.worth, self._rule)
+                else _search_values(*found, requests[rows], work.worth, self._rule)
             )
             if self._closed.is_set():
                 return
-            places = (asked[rows, columns.KEY] & np.uint64(len(work.table_values) - 1)).astype(np.int64)
+            places = (requests[rows, columns.KEY] & np.uint64(len(work.table_values) - 1)).astype(np.int64)
             work.table_keys[places] = 0
             work.table_values[places] = value
-            work.table_keys[places] = asked[rows, columns.KEY]
+            work.table_keys[places] = requests[rows, columns.KEY]
 
 
-def _groups_by_men(
-    positions: NDArray[np.uint64],
+def _group_by_men(
+    requests: NDArray[np.uint64],
 ) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.int64]]]:
-    """Group positions by their men; yield letters, rows, and squares in the order of the letters."""
-    sets = (
-        positions[:, None, columns.OF_WHITE : columns.OF_BLACK + 1] & positions[:, : columns.KINGS + 1, None]
-    )
-    sets = sets.transpose(0, 2, 1).reshape(len(positions), len(_LETTERS))
+    """Yield groups of positions with the same men: letters, rows, and squares in the order of the letters."""
+    sets = requests[:, None, columns.WHITES : columns.BLACKS + 1] & requests[:, : columns.KINGS + 1, None]
+    sets = sets.transpose(0, 2, 1).reshape(len(requests), len(_LETTERS))
     occupied = sets[:, :, None] >> np.arange(64, dtype=np.uint64) & np.uint64(1)
     counts, group = np.unique(occupied.sum(axis=2), axis=0, return_inverse=True)
     for number, count in enumerate(counts.astype(np.int64)):
@@ -110,7 +115,7 @@ def _groups_by_men(
         yield letters, rows, np.nonzero(occupied[rows])[2].reshape(len(rows), len(letters))
 
 
-def _codes(accrued: NDArray[np.int64]) -> NDArray[np.int64]:
+def _accrued_codes(accrued: NDArray[np.int64]) -> NDArray[np.int64]:
     """Convert the accrued scores of rows to codes of tables.
 
     A score without a code becomes NONE, because its rank is higher than that of every value in a table.
@@ -122,7 +127,7 @@ def _codes(accrued: NDArray[np.int64]) -> NDArray[np.int64]:
 def _search_values(
     codes: NDArray[np.uint8],
     depths: NDArray[np.int32],
-    asked: NDArray[np.uint64],
+    requests: NDArray[np.uint64],
     worth: NDArray[np.int64],
     rule: FiftyMoveRule,
 ) -> NDArray[np.int64]:
@@ -132,28 +137,28 @@ def _search_values(
 
     :param worth: values of scores by rank, on that scale.
     """
-    white, accrued = codes < NONE, _codes(asked[:, columns.ACCRUED].astype(np.int64))
+    white, accrued = codes < NONE, _accrued_codes(requests[:, columns.ACCRUED].astype(np.int64))
     rank = np.where(white, codes, 255 - codes).astype(np.int64)
-    lead = np.where(rank == 0, MATE + REACH, worth[rank]) * np.where(white, 1, -1)
+    lead = np.where(rank == 0, MATE + SCALE_PLIES, worth[rank]) * np.where(white, 1, -1)
     # Codes are in the order of scores, White's best one first.
     plies = np.where(depths < 0, _ASSUMED_DEPTH, depths)
     value = lead + np.where(codes < accrued, -plies, np.where(codes > accrued, plies, 0))
     if rule is not FiftyMoveRule.NONE:
-        clock = np.maximum(asked[:, columns.CLOCK].astype(np.int64), CLOCK_TOLD)
+        clock = np.maximum(requests[:, columns.CLOCK].astype(np.int64), MAX_UNKEYED_CLOCK)
         value[(plies + clock >= FIFTY_MOVE_PLIES) & (codes != accrued)] = _NO_VALUE
     return value
 
 
 _TIMER_POLL_SECONDS: Final = 0.002
 """Interval at which the timer is checked."""
-PATIENCE: Final = 0.05
-"""Seconds to wait for tables."""
+PATIENCE_SECONDS: Final = 0.05
+"""Longest time to wait for tables in the first iterations."""
 _MAX_REPEATED_DEPTH: Final = 2
 """Greatest depth of iterations that are repeated after tables have answered their requests."""
 _MAX_WAITING_DEPTH: Final = 4
-"""Greatest depth of iterations that wait for tables in a game drawn in chess, where values after trades
-decide."""
-_NO_LIMIT: Final = 1 << 62
+"""Greatest depth of iterations after which the search waits for tables in a game drawn in chess. Values after
+trades decide such games."""
+_NO_NODE_LIMIT: Final = 1 << 62
 _PROGRESS_RANKS: Final = {FiftyMoveRule.IMPROVING: 12, FiftyMoveRule.OTB: 8}
 """Ranks below which an improvement resets the 50-move counter, by rule."""
 _EXPIRED_CLOCK_CODES: Final = {FiftyMoveRule.LEGACY: 1, FiftyMoveRule.CUTERMOB_LEGACY: 2}
@@ -163,8 +168,8 @@ _REACHABLE_SCORE: Final = GScore("G1.5")
 _POINT_COST: Final = 6 * MATE
 """Cost of giving up one point of classical chess, on the scale of the search.
 
-It is three times that of a point of r-mobility, because the chess engine that reports the cost may not have
-searched deep.
+It is three times the value of a point of r-mobility, because the chess engine that reports the cost may not
+have searched deeply.
 """
 
 
@@ -174,12 +179,12 @@ class CompiledSearch:
     :param moves: the legal moves to choose from, at least one.
     :param work: workspace of the search; only one search at a time may use it.
     :param tables: tables for the values of leaves.
-    :param over: returns, for a number of nodes, whether to stop.
+    :param is_over: function that returns, given the number of searched nodes, whether to stop.
     :param lines: number of best moves to find, each with its line.
-    :param most_nodes: number of nodes after which to stop; None for no limit.
-    :param candidates: cost and expected answer of each move, in a game that is drawn in chess against an
-        opponent who plays only chess; otherwise None.
-    :param patience: seconds to wait for tables in the first iterations.
+    :param max_nodes: number of nodes after which to stop; None for no limit.
+    :param candidates: cost and expected answer of each move if the game is drawn in chess and the opponent
+        plays only chess; else None.
+    :param patience: longest time in seconds to wait for tables in the first iterations.
 
     :ivar game: the game, which is not changed.
     """
@@ -190,15 +195,15 @@ class CompiledSearch:
         moves: Sequence[chess.Move],
         work: SearchWorkspace,
         tables: EngineTables | None,
-        over: Callable[[int], bool],
+        is_over: Callable[[int], bool],
         lines: int = 1,
-        most_nodes: int | None = None,
-        patience: float = PATIENCE,
+        max_nodes: int | None = None,
+        patience: float = PATIENCE_SECONDS,
         candidates: Mapping[chess.Move, Candidate] | None = None,
     ) -> None:
         self._patience, self._candidates = patience, candidates
-        self.game, self._work, self._over = game, work, over
-        self._line_count, self._most_nodes = min(lines, len(moves)), most_nodes or _NO_LIMIT
+        self.game, self._work, self._is_over = game, work, is_over
+        self._line_count, self._max_nodes = min(lines, len(moves)), max_nodes or _NO_NODE_LIMIT
         self._leaves = LeafValues(work, tables, game.settings.fifty_move_rule)
         self._set_up(moves)
         self.best = RootLine((self._line([int(work.moves[0, 0])])[0],), 0, 0)
@@ -212,12 +217,12 @@ class CompiledSearch:
     @property
     def counts(self) -> SearchCounts:
         """Statistics of the search so far."""
-        control, full = self._work.control, np.mean(self._work.keys[:1000] != 0)
+        control, occupied = self._work.control, np.mean(self._work.keys[:1000] != 0)
         return SearchCounts(
             self.nodes,
             int(control[control_index.HITS]),
-            int(control[control_index.DEEPEST]),
-            int(1000 * full),
+            int(control[control_index.MAX_PLY]),
+            int(1000 * occupied),
         )
 
     def run(
@@ -227,8 +232,8 @@ class CompiledSearch:
 
         :param depth: maximum number of iterations, None for no limit.
         :param stop_deepening: returns whether to start no further iteration.
-        :param report: called with each line of an iteration, best first, and with the best line if the search
-            is stopped within an iteration.
+        :param report: called with each line of an iteration, best first. If the search is stopped within an
+            iteration, called with the best line.
         """
         with self._stopped_in_time(), closing(self._leaves):
             self._leaves.start()
@@ -236,7 +241,7 @@ class CompiledSearch:
                 for place in range(1, self._line_count + 1):
                     self._iterate(iteration, place, report)
                     while iteration <= _MAX_REPEATED_DEPTH and not self._is_stopped and self._await_tables():
-                        self._work.control[control_index.FORGOTTEN] += (
+                        self._work.control[control_index.DISCARDS] += (
                             1  # discards results found without tables
                         )
                         self._iterate(iteration, place, report)
@@ -254,7 +259,7 @@ class CompiledSearch:
     def _set_up(self, moves: Sequence[chess.Move]) -> None:
         """Write the game and the moves to choose from into the workspace."""
         work, game, control = self._work, self.game, self._work.control
-        played = game.played[-HISTORY:]
+        played = game.played_positions[-HISTORY:]
         for number, (key, ply) in enumerate(played):
             men, white, turn, castling, square = key[:6], key[6], key[7], key[8], key[9]
             occupied = men[0] | men[1] | men[2] | men[3] | men[4] | men[5]
@@ -263,14 +268,14 @@ class CompiledSearch:
                 ply.accrued.rank << 1 | int(not ply.accrued.white), ply.score.rank, ply.clock, 0, 0, 0,
             ]  # fmt: skip
         last = len(played) - 1
-        work.rows[last, columns.QUIET] = min(game.live.halfmove_clock, last)
+        work.rows[last, columns.QUIET_PLIES] = min(game.live.halfmove_clock, last)
         rule = game.settings.fifty_move_rule
-        generation, forgotten = control[control_index.GENERATION] + 1, control[control_index.FORGOTTEN]
+        generation, discards = control[control_index.GENERATION] + 1, control[control_index.DISCARDS]
         control[:] = 0
-        control[control_index.GENERATION], control[control_index.FORGOTTEN] = generation, forgotten
-        control[control_index.MOST_NODES], control[control_index.ROOT] = _NO_LIMIT, last
+        control[control_index.GENERATION], control[control_index.DISCARDS] = generation, discards
+        control[control_index.MAX_NODES], control[control_index.ROOT] = _NO_NODE_LIMIT, last
         control[control_index.RULE] = rule is not FiftyMoveRule.NONE
-        control[control_index.LIMIT], control[control_index.LAST] = (
+        control[control_index.RESET_RANK], control[control_index.LATE_SCORES] = (
             _PROGRESS_RANKS.get(rule, 0),
             _EXPIRED_CLOCK_CODES.get(rule, 0),
         )
@@ -281,25 +286,25 @@ class CompiledSearch:
             control[control_index.HOPE] = (
                 work.worth[_REACHABLE_SCORE.rank] if game.live.turn else -work.worth[_REACHABLE_SCORE.rank]
             )
-        control[control_index.TABLE_MEN] = self._leaves.max_men
-        count = begin(work, last)
+        control[control_index.MAX_MEN] = self._leaves.max_men
+        count = begin_search(work, last)
         wanted = set(moves)
-        kept = [move for move in map(int, work.moves[0, :count]) if self._move(game.live, move) in wanted]
+        kept = [move for move in map(int, work.moves[0, :count]) if self._decode(game.live, move) in wanted]
         work.moves[0, : len(kept)] = kept
         self._count = len(kept)
         candidates = self._candidates or {}
-        judged = [candidates.get(self._move(game.live, move), Candidate()) for move in kept]
+        judged = [candidates.get(self._decode(game.live, move), Candidate()) for move in kept]
         work.answers[: len(kept)] = [_encode(game.live, each.answer) if each.answer else 0 for each in judged]
         work.costs[: len(kept)] = [int(_POINT_COST * each.cost) for each in judged]
 
     def _iterate(self, iteration: int, place: int, report: Callable[[RootLine], None]) -> None:
-        """Search for the best move apart from those in earlier places, unless the search is stopped."""
+        """Find the move for a place in the order of the best moves, unless the search has been stopped."""
         work = self._work
         if self._is_stopped:
             return
         work.control[control_index.ITERATION] = iteration
         if self.best.depth:
-            work.control[control_index.MOST_NODES] = self._most_nodes
+            work.control[control_index.MAX_NODES] = self._max_nodes
         value = search_root(work, iteration, place - 1, self._count)
         length = int(work.length[0])
         if length and not (self._is_stopped and place > 1):
@@ -319,45 +324,46 @@ class CompiledSearch:
         return plain if value > 0 else -plain
 
     def _await_tables(self) -> bool:
-        """Wait a little for pending requests to tables; return whether any existed and all are answered."""
-        if not self._leaves.pending:
+        """Wait briefly for pending requests. Return whether there were any and all have been answered."""
+        if not self._leaves.has_pending:
             return False
-        until = time.perf_counter() + self._patience
-        while self._leaves.pending and time.perf_counter() < until and not self._over(self.nodes):
+        deadline = time.perf_counter() + self._patience
+        while self._leaves.has_pending and time.perf_counter() < deadline and not self._is_over(self.nodes):
             time.sleep(_TIMER_POLL_SECONDS)
-        return not self._leaves.pending
+        return not self._leaves.has_pending
 
     @contextmanager
     def _stopped_in_time(self) -> Iterator[None]:
-        """Stop the search from another thread when it is time, but not before it has a best move.
+        """Stop the search in the block, from another thread, when it is over and has a best move.
 
-        The kernels never call back into Python for this: on a busy machine every switch of threads is slow.
+        The kernels do not call Python to ask whether to stop, because on a busy machine every switch of
+        threads is slow.
         """
-        ended = threading.Event()
+        finished = threading.Event()
 
         def watch() -> None:
-            while not ended.wait(_TIMER_POLL_SECONDS):
-                if self.best.depth and self._over(self.nodes):
+            while not finished.wait(_TIMER_POLL_SECONDS):
+                if self.best.depth and self._is_over(self.nodes):
                     self._work.control[control_index.STOP] = 1
                     return
 
-        watching = threading.Thread(target=watch, daemon=True)
-        watching.start()
+        watcher = threading.Thread(target=watch, daemon=True)
+        watcher.start()
         try:
             yield
         finally:
-            ended.set()
-            watching.join()  # the workspace serves one search at a time
+            finished.set()
+            watcher.join()  # the workspace serves one search at a time
 
     def _line(self, moves: Sequence[int]) -> tuple[chess.Move, ...]:
         board, line = self.game.live.copy(stack=False), []
         for each in moves:
-            line.append(self._move(board, each))
+            line.append(self._decode(board, each))
             board.push(line[-1])
         return tuple(line)
 
     @staticmethod
-    def _move(board: chess.Board, move: int) -> chess.Move:
+    def _decode(board: chess.Board, move: int) -> chess.Move:
         """Convert a move of the kernels, in which a castling king moves to its rook's square."""
         promoted = (move >> 12 & 7) + 1 if move & columns.PROMOTED else None
         decoded = chess.Move(move & columns.FROM, move >> 6 & 63, promoted)
@@ -374,7 +380,7 @@ def _encode(board: chess.Board, answer: chess.Move) -> int:
 
 
 FAMILY: Final = "tbgen.engine.kernels.search"
-"""Name of these kernels in the cache: the module that imports all their other modules."""
+"""Name of these kernels in the compiler cache: their module that imports all others."""
 
 
 def ensure_compiled(note: Callable[[str], object]) -> None:
@@ -383,11 +389,11 @@ def ensure_compiled(note: Callable[[str], object]) -> None:
     :param note: called with a sentence before compiling.
     """
     with compiling(FAMILY, "of the engine's search", "about six seconds", note):
-        load()
+        load_kernels()
 
 
-def load() -> None:
+def load_kernels() -> None:
     """Load or compile the kernels."""
     work = SearchWorkspace.of(1)
-    compile_for(begin, work, 0)
+    compile_for(begin_search, work, 0)
     compile_for(search_root, work, 1, 0, 1)

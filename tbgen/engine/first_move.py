@@ -1,7 +1,7 @@
-"""An immediate move while the compiled search is being loaded: the best by a search of one ply.
+"""An immediate move, found by a search of one ply, while the compiled search is being loaded.
 
-A move is valued by the tables if they contain the position after it. Otherwise its value is the mean of the
-accrued score and of the balance of men after the opponent's best capture.
+The value of a move comes from the tables if they contain the position after the move. Otherwise it is the
+mean of two values: of the accrued score, and of the lead in men after the opponent's best capture.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ _CENTIPAWNS: Final = (0, *(int(100 * PIECE_VALUES[man]) for man in "PNBRQ"), 0)
 _HALF_LEAD: Final = 800
 """Lead in centipawns whose value is half of the greatest estimate."""
 _MAX_ESTIMATE: Final = MATE * 9 // 10
-"""Bound of the value of any lead, below that of a mate."""
+"""Limit that the value of a lead approaches, below the value of a mate."""
 
 
 def first_moves(
@@ -33,30 +33,30 @@ def first_moves(
     :param moves: legal moves, at least one.
     :param count: maximum number of moves to return.
     """
-    root, held = game.length - 1, game.accrued
-    valued = [(*_value(game, move, look_up, root, held), move) for move in moves]
-    valued.sort(key=lambda each: each[0], reverse=game.live.turn)
-    lines = [RootLine((move,), value, 1, place) for place, (value, _, move) in enumerate(valued[:count], 1)]
-    return lines, SearchCounts(len(moves), sum(hit for _, hit, _ in valued))
+    root, accrued = game.length - 1, game.accrued
+    values = [(*_value(game, move, look_up, root, accrued), move) for move in moves]
+    values.sort(key=lambda each: each[0], reverse=game.live.turn)
+    lines = [RootLine((move,), value, 1, place) for place, (value, _, move) in enumerate(values[:count], 1)]
+    return lines, SearchCounts(len(moves), sum(hit for _, hit, _ in values))
 
 
-def _value(game: SearchGame, move: chess.Move, look_up: Lookup, root: int, held: GScore) -> tuple[int, bool]:
+def _value(game: SearchGame, move: chess.Move, look_up: Lookup, root: int, score: GScore) -> tuple[int, bool]:
     """Return the value of a move for White, and whether it came from a table.
 
     :param root: index in the game of the position before the move.
-    :param held: accrued score of that position.
+    :param score: accrued score of that position.
     """
     game.play(move)
-    over = game.basis is not None or game.repeats_since(root)
-    found = (game.accrued, 0) if over else look_up(game)
-    if found is not None:
-        value, depth = found
-        result = value_after(value, held, None if depth is None else 1 + depth)
+    is_over = game.basis is not None or game.repeats_since(root)
+    outcome = (game.accrued, 0) if is_over else look_up(game)
+    if outcome is not None:
+        value, depth = outcome
+        move_value = value_after(value, score, None if depth is None else 1 + depth)
     else:
         lead = _lead(game.live)
-        result = (worth(game.accrued) + _MAX_ESTIMATE * lead // (abs(lead) + _HALF_LEAD)) // 2
+        move_value = (worth(game.accrued) + _MAX_ESTIMATE * lead // (abs(lead) + _HALF_LEAD)) // 2
     game.pop()
-    return result, not over and found is not None
+    return move_value, not is_over and outcome is not None
 
 
 def _lead(board: chess.Board) -> int:
@@ -70,7 +70,7 @@ def _lead(board: chess.Board) -> int:
 
 
 def _gain(board: chess.Board, capture: chess.Move) -> int:
-    """Return the gain in centipawns of a capture, less the capturing man if the target square is guarded."""
-    victim = _CENTIPAWNS[board.piece_type_at(capture.to_square) or chess.PAWN]
+    """Return the gain of a capture in centipawns; if the target is guarded, the capturing man is lost."""
+    gain = _CENTIPAWNS[board.piece_type_at(capture.to_square) or chess.PAWN]
     guarded = board.is_attacked_by(not board.turn, capture.to_square)
-    return victim - (_CENTIPAWNS[board.piece_type_at(capture.from_square) or chess.PAWN] if guarded else 0)
+    return gain - (_CENTIPAWNS[board.piece_type_at(capture.from_square) or chess.PAWN] if guarded else 0)

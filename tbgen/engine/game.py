@@ -16,19 +16,19 @@ from tbgen.games.outcome import Doubt
 from tbgen.games.referee import Arbiter, PlayedPosition
 from tbgen.games.settings import FiftyMoveRule, GameSettings
 
-_MIN_HISTORY: Final = 40
+_MIN_HISTORY_PLIES: Final = 40
 """Minimum number of recent quiet plies to send to a chess engine."""
 _USAGE: Final = "expected: position startpos|fen FEN [moves MOVE ...]"
 
 
 @dataclass(frozen=True, slots=True)
 class RootLine:
-    """A move and the best play after it that a search has found.
+    """A move with the best play after it, as found by a search.
 
     :ivar line: the move and the play after it; at least the move.
     :ivar value: value of the game for White, on the scale of :mod:`tbgen.engine.scale`.
     :ivar depth: depth in plies of the iteration that found the line; 0 before the first iteration.
-    :ivar place: place of the line's first move in the order of all moves, 1 for the best.
+    :ivar place: place of the move in the order of all moves, 1 for the best.
     """
 
     line: tuple[chess.Move, ...]
@@ -60,23 +60,22 @@ class SearchGame(Arbiter):
         """The board of the game with all its moves, not a copy: callers must not change it."""
         return self._board
 
-    def for_chess(self) -> chess.Board:
+    def board_for_chess(self) -> chess.Board:
         """Return the current position for an engine that obeys the 50-move rule of chess.
 
-        Its halfmove clock is the counter of this game's own 50-move rule, 0 without such a rule, and its
-        history contains only the moves that this clock counts. So that the engine sees repetitions, the
-        history and the clock include at least the last 40 plies, or all plies since the last zeroing move if
-        these are fewer.
+        The halfmove clock is the counter of this game's 50-move rule, or 0 without such a rule. The history
+        contains only the moves that the clock counts. Clock and history include at least the last 40 plies,
+        or all plies since the last zeroing move if these are fewer, so that the engine sees repetitions.
         """
         board = self._board
         clock = 0 if self._rule is FiftyMoveRule.NONE else self.clock
-        clock = max(clock, min(board.halfmove_clock, len(board.move_stack), _MIN_HISTORY))
+        clock = max(clock, min(board.halfmove_clock, len(board.move_stack), _MIN_HISTORY_PLIES))
         if board.halfmove_clock == clock:
             return board.copy()
-        kept = min(clock, len(board.move_stack))
-        trimmed = board.copy(stack=kept).root()
-        trimmed.halfmove_clock = clock - kept
-        for move in board.move_stack[len(board.move_stack) - kept :]:
+        kept_plies = min(clock, len(board.move_stack))
+        trimmed = board.copy(stack=kept_plies).root()
+        trimmed.halfmove_clock = clock - kept_plies
+        for move in board.move_stack[len(board.move_stack) - kept_plies :]:
             trimmed.push(move)
         return trimmed
 
@@ -91,7 +90,7 @@ class SearchGame(Arbiter):
         return self._plies[-1].occurrences
 
     @property
-    def played(self) -> list[tuple[tuple[int, ...], PlayedPosition]]:
+    def played_positions(self) -> list[tuple[tuple[int, ...], PlayedPosition]]:
         """The repetition key of each position up to the current one, with its scores and clock.
 
         A key consists of the men (six sets of squares, pawns first), White's men, the side to move, the
@@ -116,9 +115,9 @@ class SearchGame(Arbiter):
         return accrued
 
     def repeats_since(self, first: int) -> bool:
-        """Return whether the current state has occurred before, but not earlier than some position.
+        """Return whether the current state has occurred before, at a given position of the game or later.
 
-        If it did, the players can repeat it for ever, and the value of the game is the accrued score.
+        If so, the players can repeat it for ever, and the value of the game is the accrued score.
 
         :param first: index of the earliest position of the game to compare, counted from 0.
         """
@@ -148,7 +147,7 @@ def read_game(
     :param chess960: whether to write castling as in Chess960; both notations are read.
     :param note: called with a sentence about each part of the command that is ignored.
 
-    :raises UsageError: if the words are no such command, the game cannot continue from the position, or a
+    :raises UsageError: if the words are not such a command, the game cannot continue from the position, or a
         move is illegal.
     """
     position, moves = _split(words)
@@ -174,7 +173,7 @@ def read_game(
 def extend(game: SearchGame, before: Sequence[str], words: Sequence[str]) -> bool:
     """Make the moves that a command ``position`` adds to the previous one.
 
-    Return whether the command only adds moves; if not, the game is unchanged.
+    Return whether the command only adds moves. If it does not, the game is unchanged.
 
     :param game: the game of the previous command.
     :param before: the words after ``position`` in the previous command.
@@ -211,8 +210,8 @@ class Candidate(NamedTuple):
 class Advice:
     """Moves worth playing in a state, and bounds of its value.
 
-    :ivar moves: the moves that may be best, at least one; the first one guarantees the mover his own bound,
-        ``lower`` for White and ``upper`` for Black.
+    :ivar moves: the moves that may be best, at least one. The first move guarantees the mover his bound:
+        ``lower`` for White, ``upper`` for Black.
     :ivar lower: lower bound for White of the value.
     :ivar upper: upper bound for White of the value.
     :ivar depth: plies until the accrued score equals the value; None if unknown.

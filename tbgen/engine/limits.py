@@ -12,18 +12,18 @@ from typing import Any, Final
 _INTEGER: Final = re.compile(r"-?\d{1,15}", re.ASCII)
 _NUMBERS: Final = (*("wtime", "btime", "winc", "binc", "movestogo"), *("movetime", "depth", "nodes", "mate"))
 _KEYWORDS: Final = ("searchmoves", "ponder", "infinite", *_NUMBERS)
-_PLIES_PER_UNIT: Final = (("depth", 1), ("mate", 2))
+_DEPTH_KEYWORDS: Final = (("depth", 1), ("mate", 2))
 """Keywords that limit the depth, with the plies of one unit of each."""
 _DEFAULT_MOVES_TO_GO: Final = 30
 """Moves to budget for without ``movestogo``."""
 _MAX_CLOCK_SHARE: Final = 0.4
 """Largest share of the clock that one move may use."""
 _RESERVE_OVERHEADS: Final = 5
-"""Reserve on the clock, in overheads: on a busy machine one move in a few hundred loses that much."""
+"""Reserve on the clock, in overheads. On a busy machine, one move in a few hundred loses this much."""
 _MAX_OVERRUN: Final = 3
-"""Largest multiple of its target time that a move may use to finish an iteration."""
-_LAST_START: Final = 0.5
-"""Share of its target time after which a move starts no new iteration, which could hardly finish.
+"""Multiple of its target time that a move may use at most, to finish an iteration."""
+_LAST_START_SHARE: Final = 0.5
+"""Share of a move's target time after which no new iteration starts, because it could hardly finish.
 
 A fixed time (``movetime``) is used in full, because no later move can use the rest of it.
 """
@@ -73,13 +73,13 @@ class Go:
     @property
     def depth(self) -> int | None:
         """Number of plies to search, None for no limit; a mate in n moves takes at most 2n plies."""
-        limits = [plies * self.numbers[word] for word, plies in _PLIES_PER_UNIT if word in self.numbers]
+        limits = [plies * self.numbers[word] for word, plies in _DEPTH_KEYWORDS if word in self.numbers]
         return max(min(limits), 1) if limits else None
 
     def seconds(self, white: bool, overhead: float) -> tuple[float | None, float | None]:
         """Return the target and the maximum thinking time of a side in seconds, None for no limit.
 
-        :param overhead: seconds of every move that are lost between engine and clock.
+        :param overhead: seconds that each move loses between engine and clock.
         """
         if "movetime" in self.numbers:
             fixed = self.numbers["movetime"] / 1000
@@ -89,10 +89,10 @@ class Go:
         if clock is None or self.infinite:  # the opponent's clock sets no limit
             return None, None
         increment = max(self.numbers.get("winc" if white else "binc", 0), 0) / 1000
-        available, free = clock / 1000 - overhead, max(clock / 1000 - _RESERVE_OVERHEADS * overhead, 0)
+        available, spendable = clock / 1000 - overhead, max(clock / 1000 - _RESERVE_OVERHEADS * overhead, 0)
         moves = min(max(self.numbers.get("movestogo", _DEFAULT_MOVES_TO_GO), 1), _DEFAULT_MOVES_TO_GO)
         maximum = max(available * (0.9 if moves == 1 else _MAX_CLOCK_SHARE), _MIN_SECONDS)
-        share = free / moves + min(0.8 * _usable(increment, overhead), free)
+        share = spendable / moves + min(0.8 * _usable(increment, overhead), spendable)
         target = min(max(share, _MIN_SECONDS), maximum)
         return target, min(_MAX_OVERRUN * target, maximum)
 
@@ -100,7 +100,7 @@ class Go:
 class Timer:
     """The timer of one move; thread-safe.
 
-    :param overhead: seconds of every move that are lost between engine and clock.
+    :param overhead: seconds that each move loses between engine and clock.
     """
 
     def __init__(self, go: Go, white: bool, overhead: float = 0.0) -> None:
@@ -113,8 +113,8 @@ class Timer:
         """Seconds that the move should take, None for no limit."""
         self._max_nodes = go.numbers.get("nodes")
         self.fixed = "movetime" in go.numbers
-        """Whether the move has a fixed time, of which later moves cannot use the rest."""
-        self._last_start = 1 if self.fixed else _LAST_START
+        """Whether the move has a fixed time. Later moves cannot use the rest of a fixed time."""
+        self._last_start = 1 if self.fixed else _LAST_START_SHARE
         self._pondering = go.ponder
         unlimited = self._maximum is None and self._max_nodes is None and go.depth is None
         self._endless = go.infinite or unlimited
@@ -129,13 +129,13 @@ class Timer:
         return self.target is not None and not self._pondering
 
     @property
-    def clock_remaining(self) -> float:
+    def clock_seconds(self) -> float:
         """Seconds remaining on the clock, less the overhead of this move; infinite without a clock."""
         return self._clock - self._overhead - self.elapsed
 
     @property
     def remaining(self) -> float:
-        """Seconds that the move may still take; infinite without a time limit and while pondering."""
+        """Remaining seconds of the maximum time; infinite without a time limit and while pondering."""
         if self._maximum is None or self._pondering:
             return math.inf
         return self._maximum - (time.perf_counter() - self._began)
@@ -157,7 +157,7 @@ class Timer:
             self._pondering, self._began = False, time.perf_counter()
             self._changed.notify_all()
 
-    def over(self, nodes: int = 0) -> bool:
+    def is_over(self, nodes: int = 0) -> bool:
         """Return whether the move has used up its time or its nodes, or has been stopped."""
         out_of_nodes = self._max_nodes is not None and nodes >= self._max_nodes and not self._pondering
         return out_of_nodes or self._is_past(1, self._maximum)
@@ -179,20 +179,20 @@ class Timer:
             for name, value in times.items()
         }
 
-    def half_over(self) -> bool:
+    def is_half_over(self) -> bool:
         """Return whether half of the maximum time has passed."""
         return self._is_past(1 / 2, self._maximum)
 
     def wait(self) -> None:
         """Wait until the move may be sent.
 
-        It is not sent while pondering, nor before ``stop`` if no other limit ends the search.
+        The move must wait while the engine ponders. In a search without limits, it must wait for ``stop``.
         """
         with self._changed:
             self._changed.wait_for(lambda: self.stopped or not (self._pondering or self._endless))
 
     def _is_past(self, share: float, seconds: float | None) -> bool:
-        """Return whether the move has been stopped, or a share of a time limit (None if none) has passed."""
+        """Return whether the move has been stopped or a share of a time limit in seconds has passed."""
         if self._pondering or seconds is None:
             return self.stopped
         return self.stopped or time.perf_counter() - self._began >= share * seconds

@@ -1,6 +1,6 @@
-"""Loading in the background, while the engine already plays: compiled code, and the partner.
+"""Loading compiled code and the partner in the background, while the engine already plays.
 
-The partner is the engine that the options name; it is terminated when they name another one.
+The partner is the engine that the options name. It is terminated when the options name another engine.
 """
 
 import threading
@@ -35,7 +35,7 @@ def load_in_thread(name: str, work: Callable[[], T], say: Callable[[str], None])
             say(str(error) if isinstance(error, TbgenError) else f"{name} cannot be loaded: {error}")
             future.set_exception(error)
         else:
-            say(f"loading {name} took {seconds_since(began)}")
+            say(f"loading {name} took {elapsed_text(began)}")
             future.set_result(result)
 
     threading.Thread(target=load, daemon=True).start()
@@ -43,17 +43,17 @@ def load_in_thread(name: str, work: Callable[[], T], say: Callable[[str], None])
 
 
 _REPORT_SECONDS: Final = 5.0
-"""Interval between two messages about loading that continues."""
+"""Interval between messages while loading continues."""
 
 
 def wait_until_loaded(futures: Collection[Future[Any]], say: Callable[[str], object]) -> None:
     """Wait until each future has a result or an error.
 
-    :param say: called every few seconds with a sentence, since some programs give up a silent engine.
+    :param say: called every few seconds with a sentence, because some programs give up on a silent engine.
     """
     began = time.perf_counter()
     while wait(futures, _REPORT_SECONDS).not_done:
-        say(f"still loading after {seconds_since(began)}")
+        say(f"still loading after {elapsed_text(began)}")
 
 
 def is_ready(future: "Future[T] | None") -> bool:
@@ -61,31 +61,31 @@ def is_ready(future: "Future[T] | None") -> bool:
     return future is not None and future.done() and future.exception() is None
 
 
-def seconds_since(began: float) -> str:
+def elapsed_text(began: float) -> str:
     """Return the seconds since a value of ``time.perf_counter``, as text."""
     return f"{time.perf_counter() - began:.2f} s"
 
 
 _MAX_CLOSING_SECONDS: Final = 5.0
-"""Time to wait for a starting partner in order to terminate it; later it ends when its input is closed."""
+"""Longest time to wait for a partner that is starting. After that, it ends when its input is closed."""
 
 
 class Partnership:
-    """Owner of the partner, of which there is at most one at a time; thread-safe.
+    """Owner of at most one partner, which is started and replaced as the options require. Thread-safe.
 
     :param note: called with a sentence: the time that a partner took to start, or why it failed.
     """
 
     def __init__(self, note: Callable[[str], None]) -> None:
         self._note, self._lock = note, threading.Lock()
-        self._configured: object = None
+        self._configuration: object = None
         """Command, hash size and options of the current partner."""
-        self._starting: Future[Partner] | None = None
+        self._future: Future[Partner] | None = None
 
     def partner(self, command: str, hash_mebibytes: int, options: Mapping[str, str]) -> "Partner | None":
         """Return the partner, starting it first if its command or options are new.
 
-        Return None while it starts, if it has failed, and if no partner is wanted.
+        Return None while the partner starts, if it has failed, or without a command.
 
         :param command: command of the partner; empty for none.
         """
@@ -96,48 +96,48 @@ class Partnership:
             wanted = unmanaged(options.items(), MANAGED_OPTIONS, self._note)
             return Partner(command, hash_mebibytes, wanted)
 
-        configured = command, hash_mebibytes, tuple(options.items())
+        configuration = command, hash_mebibytes, tuple(options.items())
         with self._lock:
-            if configured != self._configured:
+            if configuration != self._configuration:
                 self._dismiss()
-                self._configured = configured
-                self._starting = load_in_thread("the partner", start, self._note) if command else None
-            return self._running()
+                self._configuration = configuration
+                self._future = load_in_thread("the partner", start, self._note) if command else None
+            return self._running_partner()
 
     def wait(self) -> None:
         """Wait until the partner has started or failed to start."""
-        if self._starting:
-            wait_until_loaded([self._starting], self._note)
+        if self._future:
+            wait_until_loaded([self._future], self._note)
 
     def new_game(self) -> None:
-        """Tell the partner that a new game begins; let one that has failed be started again."""
-        self.try_again()
+        """Tell the partner that a new game begins; allow a failed partner to be started again."""
+        self.allow_restart()
         with self._lock:
-            if partner := self._running():
+            if partner := self._running_partner():
                 partner.new_game()
 
-    def try_again(self) -> None:
+    def allow_restart(self) -> None:
         """Have the next call of ``partner`` restart a partner that has failed."""
         with self._lock:
-            if self._starting and self._starting.done() and not self._running():
-                self._configured = None
+            if self._future and self._future.done() and not self._running_partner():
+                self._configuration = None
 
     def close(self) -> None:
-        """Terminate the partner; wait a few seconds for one that is just starting."""
+        """Terminate the partner. If it is still starting, wait a few seconds for that."""
         with self._lock:
-            starting = self._dismiss()
-        if starting:
-            wait([starting], _MAX_CLOSING_SECONDS)
+            future = self._dismiss()
+        if future:
+            wait([future], _MAX_CLOSING_SECONDS)
 
-    def _running(self) -> "Partner | None":
-        if not self._starting or not is_ready(self._starting):
+    def _running_partner(self) -> "Partner | None":
+        if not self._future or not is_ready(self._future):
             return None
-        partner = self._starting.result()
+        partner = self._future.result()
         return None if partner.failed else partner
 
     def _dismiss(self) -> "Future[Partner] | None":
         """Have the partner closed as soon as it has started, and return the future of its start."""
-        dismissed, self._starting, self._configured = self._starting, None, None
+        dismissed, self._future, self._configuration = self._future, None, None
         if dismissed:
             dismissed.add_done_callback(_close)
         return dismissed

@@ -74,7 +74,7 @@ _PAIRS: Final = "NAME=VALUE, several separated by |"
 
 
 class Options:
-    """The current values, in attributes that stand in the order of the options' descriptions.
+    """The current values of the options. The options are described in the order of these attributes.
 
     :param directories: default of the option Directory; empty for the default directory of tbgen.
     :param partner: default of the option Partner.
@@ -105,7 +105,7 @@ class Options:
     best: Annotated[int, _number("MultiPV", 1, 1, 256)]
     """Number of best moves to report."""
     overhead: Annotated[float, _number("Move Overhead", 100, 0, 10_000, lambda ms: ms / 1000)]
-    """Seconds of every move that are lost between engine and clock."""
+    """Seconds that each move loses between engine and clock."""
     ponder: Annotated[bool, _yes_no("Ponder", "false")]
     """Whether the user interface may let the engine think in its opponent's time."""
     chess960: Annotated[bool, _yes_no("UCI_Chess960", "false")]
@@ -121,20 +121,20 @@ class Options:
             self.set(name, default)
 
     def set(self, name: str, text: str) -> str:
-        """Set an option and return its name in its usual spelling.
+        """Set an option, and return its name in the usual spelling.
 
         :param name: the name, in upper or lower case.
         :raises UsageError: if no such option exists, or it does not accept the value.
         """
-        spelled = next((each for each in OPTIONS if each.lower() == name.lower()), None)
-        if spelled is None:
+        usual_name = next((each for each in OPTIONS if each.lower() == name.lower()), None)
+        if usual_name is None:
             raise UsageError(f"there is no option {quote(name)}; the options are {', '.join(OPTIONS)}")
-        field, option = OPTIONS[spelled]
+        field, option = OPTIONS[usual_name]
         value = text.removeprefix(_EMPTY) if option.type == "string" else text.lower()
         if not option.accepts(value):
-            raise UsageError(f"{spelled} must be {option.expected}, not {quote(text)}")
+            raise UsageError(f"{usual_name} must be {option.expected}, not {quote(text)}")
         setattr(self, field, option.parse(value))
-        return spelled
+        return usual_name
 
     def lines(self) -> Iterator[str]:
         """Yield the line of the protocol that describes each option."""

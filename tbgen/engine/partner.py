@@ -1,10 +1,11 @@
 """The partner: another UCI engine, which searches by the rules of chess while tbgen plays r-mobility.
 
-If the partner finds that a side may win, its move is made. If it finds a draw, it reports the moves that keep
-the draw, and tbgen chooses among them by r-mobility. tbgen does so only if few men remain that could reset
-the accrued score, if the partner's line leads to a low score, or if the position has occurred before.
+If the partner finds that a side may win, the partner's move is made. If it finds a draw, it reports the moves
+that keep the draw, and tbgen chooses among these moves by r-mobility. tbgen chooses only if few men remain
+that could reset the accrued score, if the partner's line leads to a low score, or if the position has
+occurred before.
 
-Only the last line of the partner for each move is read, because reading takes processor time from its search.
+Only the partner's last line for each move is read, because reading all lines would slow down its search.
 """
 
 import math
@@ -30,25 +31,26 @@ from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.system.processes import words_of
 
 _LINE: Final = re.compile(rb"info(?! string )(?=.* score ).* pv ")
-_PART: Final = re.compile(rb"info.* (string|score|pv) ")
+_INFO_CONTENT: Final = re.compile(rb"info.* (string|score|pv) ")
 _PLACE: Final = re.compile(rb" multipv (\d+)")
 _MAX_HELD_SECONDS: Final = 1.0
-"""Longest time that lines are held back until later ones replace them."""
+"""Longest time for which lines are held back, so that later lines can replace them."""
 
 
 class LastLines(UciProtocol):
-    """The protocol UCI, reading only the engine's last line of play for each place (``multipv``).
+    """The UCI protocol, which reads only the engine's last line of play for each place (``multipv``).
 
-    These lines are passed on every second, and before any output that may end the search. (python-chess plays
-    all moves of every line on a board; for a move of 0.1 s this took a third of tbgen's processor time.)
+    The last lines are passed on to python-chess every second, and before any output that may end the search.
+    python-chess plays all moves of every line on a board. For moves of 0.1 s, this took a third of tbgen's
+    processor time.
     """
 
     def connection_made(self, transport: BaseTransport) -> None:
         """Prepare to read from the engine."""
         super().connection_made(transport)
         self._unfinished = b""
-        self._last: dict[bytes, bytes] = {}
-        self._since = 0.0
+        self._last_lines: dict[bytes, bytes] = {}
+        self._held_since = 0.0
 
     def pipe_data_received(self, fd: int, data: bytes | str) -> None:
         """Read the engine's output from a pipe."""
@@ -59,26 +61,26 @@ class LastLines(UciProtocol):
         for line in map(spaced, lines):
             if _LINE.match(line):
                 place = _PLACE.search(line)
-                self._since = self._since if self._last else time.perf_counter()
-                self._last[place[1] if place else b"1"] = line
+                self._held_since = self._held_since if self._last_lines else time.perf_counter()
+                self._last_lines[place[1] if place else b"1"] = line
                 continue
             if not line.startswith(b"info"):
                 self._pass_on()
-            elif not _PART.match(line):  # only progress, such as the move being searched
+            elif not _INFO_CONTENT.match(line):  # only progress, such as the move being searched
                 continue
             super().pipe_data_received(fd, line + b"\n")
-        if self._last and time.perf_counter() > self._since + _MAX_HELD_SECONDS:
+        if self._last_lines and time.perf_counter() > self._held_since + _MAX_HELD_SECONDS:
             self._pass_on()
 
     def _pass_on(self) -> None:
-        for line in self._last.values():
+        for line in self._last_lines.values():
             super().pipe_data_received(1, line + b"\n")
-        self._last.clear()
+        self._last_lines.clear()
 
 
 _START_SECONDS: Final = 30.0
 _STOP_SECONDS: Final = 5.0
-"""Longest time in which the partner must stop a search; half of the clock if that is less."""
+"""Time within which the partner must stop a search; half of the clock if that is less."""
 _MULTI_PV: Final = "MultiPV"
 _OVERHEAD: Final = "Move Overhead"
 _POLL_SECONDS: Final = 0.01
@@ -92,32 +94,32 @@ _MAX_MEN: Final = 10
 _DRAW_PERMILLE: Final = 900
 """Smallest probability of a draw, in permille, at which a game counts as drawn."""
 _MAX_COST: Final = 0.08
-"""Points that a move may give up against the best one, with at most ``_MAX_MEN`` men."""
+"""Points that a move may give up against the best move, with at most ``_MAX_MEN`` men."""
 _MAX_COST_MANY_MEN: Final = 0.02
-"""Points that a move may give up against the best one, with more than ``_MAX_MEN`` men."""
+"""Points that a move may give up against the best move, with more than ``_MAX_MEN`` men."""
 _LOW_SCORE: Final = GScore("G2.0")
-"""Highest score for which r-mobility chooses with more than ``_MAX_MEN`` men; it gains 0.03 points."""
-_COST_TOLERANCE: Final = 0.004
+"""Highest score for which r-mobility chooses with more than ``_MAX_MEN`` men. This gains 0.03 points."""
+_MAX_COST_RISE: Final = 0.004
 """Points that a deeper search of a move may add to its cost."""
 _PARTNER_SHARE: Final = 0.35
-"""Share of the clock that the partner may use for its move when it then has further moves to judge."""
-_LINES_TIME: Final = 0.5
+"""Share of the clock that the partner may use to find its move if it then judges several moves."""
+_LINES_TIME_RATIO: Final = 0.5
 """Time in which the partner judges several moves, relative to the time that it took for its move."""
 _NODE_RATIO: Final = 3
 """Number of nodes of the compiled search that take as long as one node of the partner."""
-_SEARCH_TIME: Final = 0.9
+_SEARCH_TIME_RATIO: Final = 0.9
 """Time in which tbgen searches among the kept moves, relative to the time that the partner took for its move.
 
-Of a fixed time, this search uses all that remains.
+If the move has a fixed time, this search uses all of the remaining time.
 """
-_CHECK_TIME: Final = 0.5
+_CHECK_TIME_RATIO: Final = 0.5
 """Time in which the partner checks one move, relative to the time that it took for its move."""
 _CHECK_OVERHEAD_SECONDS: Final = 0.005
 """Overhead of having the partner check a move."""
-_CHECK_LESS_DEPTH: Final = 3
+_CHECK_DEPTH_REDUCTION: Final = 3
 """Number of plies by which a check may be shallower than the search for the partner's move."""
 _CHECK_MAX_DEPTH: Final = 12
-"""Depth in plies that suffices for a check: a line that soon ends is searched far deeper than others."""
+"""Depth in plies that suffices for every check, even if the search for the partner's move was far deeper."""
 _MIN_CLOCK_SECONDS: Final = 2.0
 """Time on the clock below which the partner decides alone."""
 _MIN_SECONDS: Final = 0.005
@@ -132,29 +134,29 @@ class PartnerError(TbgenError):
 class Judgement:
     """The partner's judgement of a position.
 
-    :ivar found: the partner's result for the best move.
-    :ivar kept: the moves that keep the draw, best first; only the best move if the game is not drawn.
+    :ivar result: the partner's result for the best move.
+    :ivar candidates: the moves that keep the draw, best first; only the best move if the game is not drawn.
     :ivar seconds: time that the partner took to find the best move.
     :ivar search_seconds: time limit of the search among the kept moves; infinite if nodes are limited.
     :ivar search_nodes: node limit of the search among the kept moves; None without one.
     """
 
-    found: InfoDict
-    kept: dict[chess.Move, Candidate]
+    result: InfoDict
+    candidates: dict[chess.Move, Candidate]
     seconds: float
     search_seconds: float
     search_nodes: int | None
 
     @property
-    def best(self) -> Sequence[chess.Move]:
+    def best_line(self) -> Sequence[chess.Move]:
         """The best line."""
-        return self.found["pv"]
+        return self.result["pv"]
 
     def without(self, move: chess.Move) -> "Judgement":
-        """Return the judgement without one of the kept moves, and with half the time for another search."""
-        kept = {other: candidate for other, candidate in self.kept.items() if other != move}
+        """Return the judgement without one of the kept moves, with half the limits for another search."""
+        remaining = {other: candidate for other, candidate in self.candidates.items() if other != move}
         nodes = None if self.search_nodes is None else max(self.search_nodes // 2, 1)
-        return replace(self, kept=kept, search_seconds=self.search_seconds / 2, search_nodes=nodes)
+        return replace(self, candidates=remaining, search_seconds=self.search_seconds / 2, search_nodes=nodes)
 
 
 class Partner:
@@ -209,40 +211,40 @@ class Partner:
     ) -> Judgement:
         """Return the moves to choose from.
 
-        The partner first searches for its own move. If its last search in this game found a draw, and
-        r-mobility is to choose (see the module's docstring), this search gets only a part of the time, and a
-        second one judges several moves.
+        The partner first searches for its own move. If its last search in this game found a draw and
+        r-mobility is to choose (see the module's docstring), this search gets only a part of the time. A
+        second search then judges several moves.
 
         :param allowed: the moves to choose from.
         :param show: called every second with the partner's result so far, while it searches for its own move.
         :raises PartnerError: if the partner fails.
         """
         board, began = game.live, timer.elapsed
-        few = board.occupied.bit_count() <= _MAX_MEN
-        by_mobility = few or game.occurrences > 1 or self._low
-        drawn = self._drawn and by_mobility and timer.clock_remaining > _MIN_CLOCK_SECONDS
+        few_men = board.occupied.bit_count() <= _MAX_MEN
+        by_mobility = few_men or game.occurrences > 1 or self._low
+        judges_lines = self._drawn and by_mobility and timer.clock_seconds > _MIN_CLOCK_SECONDS
         lines: tuple[InfoDict, ...] = ()
         with self._marked_as_failed():
-            first = _limit(timer, _PARTNER_SHARE if drawn else 1)
+            first = _limit(timer, _PARTNER_SHARE if judges_lines else 1)
             (best,) = self._analyse(game, allowed, timer, first, 1, show)
             seconds = timer.elapsed - began
             self._drawn = "score" in best and _wdl(best, board).draws >= _DRAW_PERMILLE
-            self._low = self._drawn and not few and game.accrued_after(best["pv"]).rank <= _LOW_SCORE.rank
-            if drawn and self._drawn and not timer.over():
-                second = _later_limit(timer, _LINES_TIME, seconds)
+            self._low = self._drawn and not few_men and game.accrued_after(best["pv"]).rank <= _LOW_SCORE.rank
+            if judges_lines and self._drawn and not timer.is_over():
+                second = _later_limit(timer, _LINES_TIME_RATIO, seconds)
                 found = self._analyse(game, allowed, timer, second, self._lines)
                 lines = tuple(line for line in found if "score" in line)
         costs = [_cost(line, lines[0], board) for line in lines]
-        max_cost = _MAX_COST if few else _MAX_COST_MANY_MEN
+        max_cost = _MAX_COST if few_men else _MAX_COST_MANY_MEN
         cheap = [(line["pv"], cost) for line, cost in zip(lines, costs, strict=True) if cost <= max_cost]
-        kept = {best["pv"][0]: Candidate(0, *best["pv"][1:2])}
+        candidates = {best["pv"][0]: Candidate(0, *best["pv"][1:2])}
         for line, cost in cheap:
-            kept.setdefault(line[0], Candidate(cost, *line[1:2]))
-        nodes = _nodes(timer, _PARTNER_SHARE * _SEARCH_TIME * _NODE_RATIO)
-        before_check = timer.remaining - _CHECK_TIME * seconds - _CHECK_OVERHEAD_SECONDS
-        search_seconds = before_check if timer.fixed else min(_SEARCH_TIME * seconds, before_check)
+            candidates.setdefault(line[0], Candidate(cost, *line[1:2]))
+        nodes = _node_limit(timer, _PARTNER_SHARE * _SEARCH_TIME_RATIO * _NODE_RATIO)
+        before_check = timer.remaining - _CHECK_TIME_RATIO * seconds - _CHECK_OVERHEAD_SECONDS
+        search_seconds = before_check if timer.fixed else min(_SEARCH_TIME_RATIO * seconds, before_check)
         search_seconds = max(search_seconds, _MIN_SECONDS) if nodes is None else math.inf
-        return Judgement(best, kept, seconds, search_seconds, nodes)
+        return Judgement(best, candidates, seconds, search_seconds, nodes)
 
     def keeps_draw(self, game: SearchGame, move: chess.Move, judged: Judgement, timer: Timer) -> bool:
         """Return whether the partner, in a search of its own, confirms that a move keeps the draw.
@@ -251,16 +253,16 @@ class Partner:
 
         :raises PartnerError: if the partner fails.
         """
-        if timer.over():
+        if timer.is_over():
             return False
-        limit = _later_limit(timer, _CHECK_TIME, judged.seconds)
+        limit = _later_limit(timer, _CHECK_TIME_RATIO, judged.seconds)
         with self._marked_as_failed():
             (line,) = self._analyse(game, [move], timer, limit, 1)
         if "score" not in line:
             return False
-        wanted = min(judged.found.get("depth", 0) - _CHECK_LESS_DEPTH, _CHECK_MAX_DEPTH)
-        deep = line.get("depth", 0) >= wanted
-        return deep and _cost(line, judged.found, game.live) <= judged.kept[move].cost + _COST_TOLERANCE
+        min_depth = min(judged.result.get("depth", 0) - _CHECK_DEPTH_REDUCTION, _CHECK_MAX_DEPTH)
+        deep = line.get("depth", 0) >= min_depth
+        return deep and _cost(line, judged.result, game.live) <= judged.candidates[move].cost + _MAX_COST_RISE
 
     @contextmanager
     def _marked_as_failed(self) -> Iterator[None]:
@@ -283,44 +285,44 @@ class Partner:
     ) -> tuple[InfoDict, ...]:
         """Return the partner's results for the best moves, at least one.
 
-        A result consists of the move only if the time ended before the partner reported anything.
+        If the time ended before the partner reported anything, the only result consists of the move alone.
 
-        :raises EngineError: if the partner terminates, or returns no allowed move.
-        :raises TimeoutError: if it does not start or does not stop.
+        :raises EngineError: if the partner terminates or returns a move that is not allowed.
+        :raises TimeoutError: if the partner does not start or stop its search in time.
         """
-        board, deadline, shown = game.live, math.inf, timer.elapsed
-        among = None if len(allowed) == board.legal_moves.count() else allowed
-        started: list[chess.engine.SimpleAnalysisResult] = []
+        board, deadline, last_shown = game.live, math.inf, timer.elapsed
+        root_moves = None if len(allowed) == board.legal_moves.count() else allowed
+        analyses: list[chess.engine.SimpleAnalysisResult] = []
 
         def search() -> chess.engine.BestMove:
-            """Search in another thread, because the partner may fail even to start."""
+            """Run the search; called in another thread, because the partner may not even start the search."""
             analysis = self._engine.analysis(
-                game.for_chess(),
+                game.board_for_chess(),
                 limit,
                 multipv=min(lines, len(allowed)),
-                root_moves=among,
+                root_moves=root_moves,
                 game=(self._games, board.root().fen()),
             )
-            started.append(analysis)
+            analyses.append(analysis)
             return analysis.wait()
 
         searching = self._searches.submit(search)
         try:
             while not wait([searching], _POLL_SECONDS).done:
-                if timer.stopped or timer.elapsed > timer.clock_remaining or (timer.fixed and timer.over()):
-                    for analysis in started:
+                if timer.stopped or timer.elapsed > timer.clock_seconds or (timer.fixed and timer.is_over()):
+                    for analysis in analyses:
                         analysis.stop()
-                    deadline = min(deadline, timer.elapsed + min(_STOP_SECONDS, timer.clock_remaining / 2))
+                    deadline = min(deadline, timer.elapsed + min(_STOP_SECONDS, timer.clock_seconds / 2))
                 if timer.elapsed > deadline:
                     raise TimeoutError
-                if started and timer.elapsed > shown + _SHOW_SECONDS:
-                    for line in started[0].multipv[:1]:
+                if analyses and timer.elapsed > last_shown + _SHOW_SECONDS:
+                    for line in analyses[0].multipv[:1]:
                         show(line)
-                        shown = timer.elapsed
+                        last_shown = timer.elapsed
             chosen = searching.result()
         except CancelledError:
             raise chess.engine.EngineError("it has ended") from None
-        found = tuple(line for line in started[0].multipv if line.get("pv") and "score" in line)
+        found = tuple(line for line in analyses[0].multipv if line.get("pv") and "score" in line)
         best = chosen.move
         if best is None or best not in allowed:
             raise chess.engine.EngineError(f"it names no move in {board.fen()}")
@@ -332,7 +334,7 @@ class Partner:
 
 
 def _because(error: Exception) -> str:
-    """Return the end of a sentence on an error: its reason and its consequence."""
+    """Return the reason and the consequence of an error, as the end of a sentence."""
     reason = (error.strerror if isinstance(error, OSError) else None) or str(error) or "it does not answer"
     if "event loop dead" in reason:  # the partner terminated between two searches
         reason = "it has ended"
@@ -345,7 +347,7 @@ def _limit(timer: Timer, share: float) -> chess.engine.Limit:
     :param share: share of the move's time and nodes that the partner may use.
     """
     go = timer.go
-    depth, nodes = go.depth, _nodes(timer, share)
+    depth, nodes = go.depth, _node_limit(timer, share)
     if timer.target is None:
         return chess.engine.Limit(depth=depth, nodes=nodes)
     if "movetime" in go.numbers:
@@ -362,13 +364,13 @@ def _later_limit(timer: Timer, ratio: float, seconds: float) -> chess.engine.Lim
     :param ratio: time of the search, relative to the first one.
     :param seconds: time that the first search took.
     """
-    nodes = _nodes(timer, _PARTNER_SHARE * ratio)
+    nodes = _node_limit(timer, _PARTNER_SHARE * ratio)
     wanted = max(min(ratio * seconds, timer.remaining), _MIN_SECONDS)
     timed = nodes is None or math.isfinite(timer.remaining)
     return chess.engine.Limit(time=wanted if timed else None, nodes=nodes)
 
 
-def _nodes(timer: Timer, share: float) -> int | None:
+def _node_limit(timer: Timer, share: float) -> int | None:
     """Return a share of the node limit of the move, None without a limit."""
     nodes = timer.go.numbers.get("nodes")
     return None if nodes is None else max(int(share * nodes), 1)

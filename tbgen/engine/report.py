@@ -1,6 +1,6 @@
 """Reports on the engine's thinking, as ``info`` lines of UCI.
 
-The G-score precedes the line with the number that user interfaces read, so that this line is the last one.
+The line with the G-score comes before the line that user interfaces read, because they show the last line.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,12 +26,12 @@ def of_search(
 
     :param place: place of the move among the best moves; None if only one move is reported.
     """
-    before, number = _numbers(place)
+    prefix, multipv = _place_texts(place)
     rate = int(counts.nodes / seconds) if seconds else 0
-    yield f"info string {before}G-score {_about(best.value)}, accrued {game.accrued}"
+    yield f"info string {prefix}G-score {_score_in_words(best.value)}, accrued {game.accrued}"
     yield (
-        f"info depth {best.depth} seldepth {max(counts.deepest, best.depth)} {number}"
-        f"{_score(best.value, game.live.turn)} nodes {counts.nodes} nps {rate} "
+        f"info depth {best.depth} seldepth {max(counts.deepest, best.depth)} {multipv}"
+        f"{_score_field(best.value, game.live.turn)} nodes {counts.nodes} nps {rate} "
         f"hashfull {counts.permille} tbhits {counts.hits} time {int(1000 * seconds)} "
         f"pv {_line_text(game, best.line)}"
     )
@@ -40,7 +40,7 @@ def of_search(
 def of_advice(
     game: SearchGame, advice: Advice, source: str, seconds: float, place: int | None = None
 ) -> Iterator[str]:
-    """Yield the UCI lines for an advice.
+    """Yield the UCI lines for advice.
 
     :param source: source of the advice, in a word.
     :param place: place of the move among the best moves; None if only one move is reported.
@@ -56,10 +56,10 @@ def of_advice(
         words = f"{advice.value} at an unknown depth"
     else:
         words = f"{advice.value} in {plies_text(plies)}"
-    before, number = _numbers(place)
-    yield f"info string {before}G-score {words}, from {source}, accrued {game.accrued}"
+    prefix, multipv = _place_texts(place)
+    yield f"info string {prefix}G-score {words}, from {source}, accrued {game.accrued}"
     yield (
-        f"info depth {depth} seldepth {depth} {number}{_score(value, white)}{bound} "
+        f"info depth {depth} seldepth {depth} {multipv}{_score_field(value, white)}{bound} "
         f"nodes 0 nps 0 tbhits {int(source == 'tables')} time {int(1000 * seconds)} "
         f"pv {_line_text(game, advice.line or advice.moves[:1])}"
     )
@@ -67,10 +67,10 @@ def of_advice(
 
 def of_partner(game: SearchGame, judged: "Judgement", seconds: float) -> Iterator[str]:
     """Yield the UCI lines for a judgement of the partner."""
-    if len(judged.kept) > 1:
-        moves = " ".join(game.live.uci(move) for move in judged.kept)
+    if len(judged.candidates) > 1:
+        moves = " ".join(game.live.uci(move) for move in judged.candidates)
         yield f"info string in chess the partner sees a draw, which these moves keep: {moves}"
-    yield from of_partners_line(game, judged.found, seconds)
+    yield from of_partners_line(game, judged.result, seconds)
 
 
 def of_partners_line(game: SearchGame, line: "InfoDict", seconds: float) -> Iterator[str]:
@@ -97,22 +97,22 @@ def _line_text(game: SearchGame, line: Sequence[chess.Move]) -> str:
     return " ".join(words)
 
 
-def _numbers(place: int | None) -> tuple[str, str]:
+def _place_texts(place: int | None) -> tuple[str, str]:
     """Return the place of a move in two forms: the prefix of a G-score, and the field ``multipv``."""
     return ("", "") if place is None else (f"{place}. ", f"multipv {place} ")
 
 
-def _score(value: int, white: bool) -> str:
+def _score_field(value: int, white: bool) -> str:
     """Return the field ``score`` for a value, from the point of view of the side to move."""
-    own = value if white else -value
+    for_mover = value if white else -value
     plies = mate_plies(value)
     if plies is None:
-        return f"score cp {centipawns(own)}"
+        return f"score cp {centipawns(for_mover)}"
     moves = (plies + 1) // 2
-    return f"score mate {moves if own > 0 else -moves}"
+    return f"score mate {moves if for_mover > 0 else -moves}"
 
 
-def _about(value: int) -> str:
+def _score_in_words(value: int) -> str:
     """Return the score nearest to a value of a search, in words."""
     score, plies = nearest_score(value), mate_plies(value)
     if plies is not None:

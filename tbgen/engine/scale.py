@@ -1,8 +1,8 @@
 """The scale of the search: G-scores as integers, greater for scores that are better for White.
 
-The value of a score of rank r is 1/(1 + r) of that of a mate. This is the lead of its holder by harmonic
-scoring (``Scheme.HARMONIC`` of :mod:`tbgen.board.scoring`), so the order of the integers is that of the game.
-The integers between two scores express estimates, and the number of plies to a score.
+The value of a score of rank r is 1/(1 + r) of the value of a mate. This is the holder's lead by harmonic
+scoring (``Scheme.HARMONIC`` of :mod:`tbgen.board.scoring`), so the integers have the order of the scores.
+Integers between the values of two scores express estimates, and the number of plies to a score.
 """
 
 from typing import Final
@@ -11,7 +11,7 @@ from tbgen.board.score import GScore
 
 MATE: Final = 10**9
 """Value of G0.0."""
-REACH: Final = 1000
+SCALE_PLIES: Final = 1000
 """Number of plies that the scale distinguishes. The values of any two scores up to G218.0 differ by more than
 twice this number."""
 MAX_POSITION_RANK: Final = 437
@@ -22,7 +22,7 @@ _MAX_CHECK_RANK: Final = 16
 """Greatest rank for which an estimate may be reported as a score with check: a side in check very rarely has
 more than eight moves."""
 MATE_CENTIPAWNS: Final = 1000
-"""Value of a mate in centipawns for user interfaces, which is 1000 times the lead by harmonic scoring."""
+"""Value of a mate in centipawns for user interfaces: 1000 times the lead by harmonic scoring."""
 
 
 def worth(score: GScore) -> int:
@@ -38,8 +38,8 @@ def worth(score: GScore) -> int:
 def value_after(score: GScore, accrued: GScore, plies: int | None) -> int:
     """Return the value on the scale of a score that best play reaches after some plies.
 
-    The fewer the plies, the better it is for the side that prefers the score to the accrued one. So this side
-    hurries, and the other delays.
+    The fewer the plies, the better the value for the side that prefers the score to the accrued score. So
+    this side hurries, and the other side delays.
 
     :param accrued: the accrued score before these plies.
     :param plies: number of plies; None if unknown.
@@ -51,12 +51,12 @@ def value_after(score: GScore, accrued: GScore, plies: int | None) -> int:
     """
     if score == accrued:
         return worth(score)
-    sooner = REACH // 4 if plies is None else max(REACH - plies, 0)
+    sooner = SCALE_PLIES // 4 if plies is None else max(SCALE_PLIES - plies, 0)
     return worth(score) + (sooner if score > accrued else -sooner)
 
 
 def nearest_score(value: int) -> GScore | None:
-    """Return the score of positions in games that is nearest to a value; None for an even game.
+    """Return the score nearest to a value, among the scores that occur in games; None for an even game.
 
     >>> print(nearest_score(worth(GScore("-G7.5"))), nearest_score(worth(GScore("G31.0"))), nearest_score(0))
     -G7.5 G31.5 None
@@ -68,7 +68,7 @@ def nearest_score(value: int) -> GScore | None:
 
 
 def centipawns(value: int) -> int:
-    """Return a value in centipawns for user interfaces; it is monotonic in the score, apart from rounding.
+    """Return a value in centipawns for user interfaces. Better scores have more centipawns, before rounding.
 
     >>> [centipawns(worth(GScore(score))) for score in ("G0.0", "G0.5", "G3.5", "G8.5", "-G1.0")]
     [1000, 500, 125, 56, -333]
@@ -78,4 +78,4 @@ def centipawns(value: int) -> int:
 
 def mate_plies(value: int) -> int | None:
     """Return the number of plies to mate by a value; None if the value is not that of a mate."""
-    return REACH - (abs(value) - MATE) if abs(value) > MATE else None
+    return SCALE_PLIES - (abs(value) - MATE) if abs(value) > MATE else None

@@ -1,7 +1,7 @@
 """Proofs beyond the tables while the engine thinks, by ``tbgen solve`` in a process of its own.
 
-Solving takes compiled code and much memory, and cannot be interrupted for seconds at a time. A process can be
-killed when the move is due, so that the move is never late.
+Solving needs compiled code and much memory, and cannot be interrupted for seconds at a time. A process can be
+killed when the move is due, so the move is never late.
 """
 
 import json
@@ -20,7 +20,7 @@ from tbgen.compiler.cache import substitute
 from tbgen.engine.game import Advice, SearchGame
 from tbgen.errors import TbgenError
 
-MEMORY: Final = "4G"
+MAX_MEMORY: Final = "4G"
 _MIN_SECONDS: Final = 1
 
 
@@ -46,14 +46,14 @@ class BackgroundProof:
     ) -> None:
         self._board = game.live.copy(stack=False)
         time = f"{max(int(seconds), _MIN_SECONDS)}s" if seconds is not None else "60m"
-        words = ["--accrued", str(game.accrued), "--json", "--line", "--time", time, "--memory", MEMORY]
-        words += ["--dir", str(directories[0].absolute())]
-        substitute()  # the process shares a temporary cache; its own would remain after it is killed
+        options = ["--accrued", str(game.accrued), "--json", "--line", "--time", time, "--memory", MAX_MEMORY]
+        options += ["--dir", str(directories[0].absolute())]
+        substitute()  # the process shares a temporary cache, because its own would remain after a kill
         with ExitStack() as files:
             self._output = files.enter_context(tempfile.TemporaryFile())
             self._errors = files.enter_context(tempfile.TemporaryFile())
             self._process = subprocess.Popen(
-                [*command, self._board.fen(), *words],
+                [*command, self._board.fen(), *options],
                 stdin=subprocess.DEVNULL,
                 stdout=self._output,
                 stderr=self._errors,

@@ -1,6 +1,6 @@
 """Advice from the tables: the move to play in a position that they contain, and values of leaves.
 
-Among the moves that keep the value, the advice prefers the one after which the opponent errs most easily.
+Among moves that keep the accrued score, the advice prefers the move that tempts the opponent most to err.
 """
 
 import threading
@@ -22,10 +22,10 @@ from tbgen.board.score import MAX_CODED_RANK, GScore
 from tbgen.board.scoring import EXPONENTIAL
 from tbgen.engine.game import Advice, SearchGame
 from tbgen.engine.limits import Timer
-from tbgen.engine.loading import is_ready, load_in_thread, seconds_since, wait_until_loaded
+from tbgen.engine.loading import elapsed_text, is_ready, load_in_thread, wait_until_loaded
 from tbgen.errors import MissingTableError, TbgenError
 from tbgen.games.settings import FIFTY_MOVE_PLIES, FiftyMoveRule
-from tbgen.packed import tables as asking
+from tbgen.packed import tables as packed
 from tbgen.probe.moves import RankedMove
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.store.format import table_path
@@ -41,10 +41,12 @@ def most_tempting(
 ) -> RankedMove:
     """Return the move after which a random answer gives up most points.
 
-    Answers that get mated are not counted, since anyone who knows chess avoids them. The points are halved
-    for each occurrence of the position after the move. Ties are broken in this order: the move that keeps the
-    accrued score or, if the value is another score, reaches it latest; the move to the position with the
-    fewest occurrences; the move that leaves the fewest answers.
+    Answers that lead to mate are not counted, because anyone who knows chess avoids them. The points are
+    halved for each occurrence of the position after the move. Ties are broken in this order:
+
+    - the move that keeps the accrued score or, if the value is another score, reaches the value latest;
+    - the move to the position with the fewest occurrences;
+    - the move that leaves the fewest answers.
 
     :param moves: moves that keep the value, with their depths, at least one.
     :param answers: the answers to each of these moves.
@@ -54,13 +56,13 @@ def most_tempting(
     def key(number: int) -> tuple[float, int, int, int]:
         move = moves[number]
         game.play(move.move)
-        met = game.occurrences
+        occurrences = game.occurrences
         game.pop()
         gains = [_gain(answer.value, move.value, white) for answer in answers[number] if answer.value.rank]
-        mean = sum(gains) / len(gains) if gains and met < _MAX_OCCURRENCES else 0.0
+        mean = sum(gains) / len(gains) if gains and occurrences < _MAX_OCCURRENCES else 0.0
         depth = move.depth or 0
-        held = -depth if move.value == game.accrued else depth
-        return mean * 0.5**met, held, -met, -move.position_score.rank
+        delay = -depth if move.value == game.accrued else depth
+        return mean * 0.5**occurrences, delay, -occurrences, -move.position_score.rank
 
     return moves[max(range(len(moves)), key=key)]
 
@@ -75,16 +77,16 @@ _POLL_SECONDS: Final = 0.02
 """Interval at which the timer is checked."""
 _MAX_LINE_PLIES: Final = 256
 _MAX_CASTLING_MEN: Final = 4
-"""Greatest number of men of positions with castling rights to look up: more take minutes."""
+"""Greatest number of men in positions with castling rights to look up. With more men it takes minutes."""
 _SAMPLE_SQUARES: Final = (chess.A2, chess.H7, chess.B5, chess.G4, chess.D2, chess.E7, chess.C3, chess.F6)
 """Squares of the men in an arbitrary position of a material."""
 _MIN_TEMPTING_SECONDS: Final = 0.1
-"""Minimum thinking time to look for tempting moves: packed tables may take that long for all answers."""
+"""Minimum thinking time to look for tempting moves. Packed tables may need that long for all answers."""
 _MAX_DEPTH_SECONDS: Final = 60.0
 """Longest time to compute depths, even without a time limit, because the computation takes memory."""
 
 
-_Compile: TypeAlias = Callable[[Callable[[str], object]], None]
+_Warmup: TypeAlias = Callable[[Callable[[str], object]], None]
 """Function that compiles a family of kernels if they are not in the cache, after a message."""
 
 
@@ -92,8 +94,8 @@ class EngineTables:
     """The tables of some directories, for play.
 
     A table that cannot be read is reported once and then ignored. Packed tables, castling rights and leaves
-    need compiled code. It is loaded or compiled in the background, by :meth:`load` or on first use; until it
-    is ready, no position that needs it is looked up.
+    need compiled code. This code is loaded or compiled in the background, by :meth:`load` or on first use.
+    Until it is ready, positions that need it are not looked up.
 
     :param directories: directories of tables; empty for the default directory.
     :param say: called with a sentence about each fault.
@@ -107,43 +109,43 @@ class EngineTables:
         self.materials = frozenset(found for found in self._base.materials if not found.is_described)
         """The materials of men of chess that have a table."""
         self._say = say
-        self._said: set[str] = set()
+        self._reported: set[str] = set()
         self._unreadable: set[Material] = set()
         self._packed: dict[Material, bool] = {}
-        self._kernels: dict[_Compile, Future[None]] = {}
-        """Loading of compiled kernels, by the function that compiles them."""
-        self._background = threading.Lock()
-        """Held while a thread in the background reads tables."""
-        self._opened, self._opening = False, threading.Lock()
+        self._kernels: dict[_Warmup, Future[None]] = {}
+        """Futures of loading compiled kernels, by the function that compiles the kernels."""
+        self._read_lock = threading.Lock()
+        """Lock held while a background thread reads tables."""
+        self._is_open, self._open_lock = False, threading.Lock()
 
     def load(self, wait: bool) -> None:
-        """Open all tables, load or compile the code for packed ones, and report the time taken.
+        """Open all tables, load or compile the code for packed tables, and report the time taken.
 
         :param wait: whether to return only when the code is ready.
         """
-        with self._opening:  # the thread that looks up leaves may have started it
-            if not self._opened:
+        with self._open_lock:  # the thread that looks up leaves may be opening them
+            if not self._is_open:
                 self._open_all()
         if wait:
             wait_until_loaded(self._kernels.values(), self._say)
 
     def _open_all(self) -> None:
-        self._opened, began = True, time.perf_counter()
+        self._is_open, began = True, time.perf_counter()
         packed_first = sorted(self.materials, key=lambda each: (not self._is_packed(each), each))
         if packed_first:
-            self._say(f"opening {counted(len(self.materials), 'table')} took {seconds_since(began)}")
+            self._say(f"opening {counted(len(self.materials), 'table')} took {elapsed_text(began)}")
             boards = map(_sample_board, packed_first)
-            self._load_kernels(asking.ensure_compiled, ((board, position_score(board)) for board in boards))
+            self._load_kernels(packed.ensure_compiled, ((board, position_score(board)) for board in boards))
 
     def close(self) -> None:
         """Wait until other threads have finished reading, and block further reads, which would delay exit."""
-        self._background.acquire()
+        self._read_lock.acquire()
 
     @property
     def ready(self) -> bool:
-        """Whether the code of :meth:`values` has been loaded or has failed to load; starts loading it."""
+        """Whether loading the code of :meth:`values` has succeeded or failed; starts loading the code."""
         self.load(wait=False)
-        code = self._kernels.get(asking.ensure_compiled)
+        code = self._kernels.get(packed.ensure_compiled)
         return code is not None and code.done()
 
     def values(
@@ -151,14 +153,14 @@ class EngineTables:
     ) -> tuple[NDArray[np.uint8], NDArray[np.int32]] | None:
         """Return codes of values and depths in plies of many states.
 
-        Return None if no table contains them, or as long as the code is not loaded (:attr:`ready`). The
-        arguments are those of :meth:`tbgen.Tablebase.probe_arrays`.
+        Return None if no table contains the states, or as long as the code is not loaded (:attr:`ready`). The
+        parameters are those of :meth:`tbgen.Tablebase.probe_arrays`.
         """
         white = "".join(man for man in men if man.isupper())
         black = "".join(man.upper() for man in men if man.islower())
-        if not is_ready(self._kernels.get(asking.ensure_compiled)):
+        if not is_ready(self._kernels.get(packed.ensure_compiled)):
             return None
-        with self._reading(Material.of_sides(white, black)[0]) as readable, self._background:
+        with self._reading(Material.of_sides(white, black)[0]) as readable, self._read_lock:
             return self._base.probe_arrays(men, squares, side, accrued) if readable else None
         return None
 
@@ -174,7 +176,7 @@ class EngineTables:
             code = self._needed_code(game) if readable else None
             if readable and (code is None or is_ready(code)):
                 found = self._base.probe(board, game.accrued)
-                return (found.value, found.depth) if _in_time(game, found.value, found.depth) else None
+                return (found.value, found.depth) if _is_in_time(game, found.value, found.depth) else None
         return None
 
     def advice(
@@ -188,13 +190,13 @@ class EngineTables:
         - the longest way, if he prefers the accrued score;
         - the most tempting move (:func:`most_tempting`), if both are equal.
 
-        Depths that the tables do not store are computed in at most half of the time. If that does not
-        suffice, the advice consists of the moves that keep the value and lead to the positions met least
-        often in this game.
+        Depths that the tables do not store are computed in at most half of the time. If that is not enough,
+        the advice consists of all moves that keep the value and lead to the positions with the fewest
+        occurrences in this game; under a 50-move rule, there is no advice then.
 
         :param allowed: the moves to choose from.
-        :param tempting: whether to prefer the most tempting move to the longest way too, unless that way ends
-            in mate.
+        :param tempting: whether to prefer the most tempting move also to the longest way, unless the value is
+            a mate.
         """
         board = game.live
         if board.occupied.bit_count() > (_MAX_CASTLING_MEN if board.castling_rights else MAX_MEN):
@@ -205,7 +207,7 @@ class EngineTables:
             return None
         code = self._needed_code(game)
         while code and not is_ready(code):
-            if timer.half_over() or (code.done() and not is_ready(code)):
+            if timer.is_half_over() or (code.done() and not is_ready(code)):
                 self._say("the code that reads this table is not ready: searching instead")
                 return None
             time.sleep(_POLL_SECONDS)
@@ -216,7 +218,7 @@ class EngineTables:
             return None
 
     def ranked(self, game: SearchGame, allowed: Sequence[chess.Move]) -> Sequence[Advice]:
-        """Return an advice for each allowed move, best first; empty if tables do not contain all moves."""
+        """Return advice on each allowed move, best first; empty if tables do not contain all moves."""
         ranked = (move for move in self._moves(game) if move.move in allowed)
         return [Advice.of(move.move, move.value, _depth(game, move.value, move.depth)) for move in ranked]
 
@@ -258,21 +260,21 @@ class EngineTables:
             chosen = None
             if len(ranked) == len(moves):
                 chosen = self._base.next_move(
-                    board, accrued, patience=lambda: not timer.half_over() and timer.elapsed < deadline
+                    board, accrued, patience=lambda: not timer.is_half_over() and timer.elapsed < deadline
                 )
             if chosen is None and game.settings.fifty_move_rule is FiftyMoveRule.NONE:
-                return Advice(_least_met(game, [move.move for move in kept]), value, value)
+                return Advice(_least_repeated(game, [move.move for move in kept]), value, value)
         if chosen is None:
             return None
-        worse = value < accrued if board.turn else value > accrued
+        is_worse = value < accrued if board.turn else value > accrued
         has_time = timer.target is None or timer.target >= _MIN_TEMPTING_SECONDS
-        if has_time and (value == accrued or (worse and tempting and value.rank)):
+        if has_time and (value == accrued or (is_worse and tempting and value.rank)):
             chosen = self._most_tempting(game, [move for move in kept if move.depth is not None]) or chosen
         depth = _depth(game, value, chosen.depth or 0)
-        return Advice.of(chosen.move, value, depth) if _in_time(game, value, depth) else None
+        return Advice.of(chosen.move, value, depth) if _is_in_time(game, value, depth) else None
 
     def _most_tempting(self, game: SearchGame, kept: Sequence[RankedMove]) -> RankedMove | None:
-        """Return the most tempting of some moves, None if the moves are empty."""
+        """Return the most tempting of some moves, None without moves."""
         after, states = [], []
         for move in kept:
             game.play(move.move)
@@ -294,30 +296,30 @@ class EngineTables:
             self._say_once(error)
 
     def _needed_code(self, game: SearchGame) -> Future[None] | None:
-        """Start loading the code that the current position needs, and return its future; None if none."""
+        """Start loading the code that the current position needs, if any, and return its future."""
         board = game.live
         if board.castling_rights:
             compiler = _compile_cells
         elif self._is_packed(Material.of_board(board)[0]):
-            compiler = asking.ensure_compiled
+            compiler = packed.ensure_compiled
         else:
             return None
         return self._load_kernels(compiler, [(board.copy(stack=False), game.accrued)])
 
-    def _load_kernels(self, compiler: _Compile, states: Iterable[tuple[chess.Board, GScore]]) -> Future[None]:
-        """Start loading or compiling kernels, and one lookup, which loads the rest; return the future.
+    def _load_kernels(self, compiler: _Warmup, states: Iterable[tuple[chess.Board, GScore]]) -> Future[None]:
+        """Start loading or compiling kernels and a first look-up, which loads the rest; return the future.
 
-        :param states: positions and accrued scores to look up, until one of them is found.
+        :param states: positions with accrued scores, which are looked up until one look-up succeeds.
         """
-        arrays = compiler is asking.ensure_compiled
+        for_arrays = compiler is packed.ensure_compiled
 
         def work() -> None:
             compiler(self._say)
             for board, accrued in states:
                 try:
-                    with self._background:
+                    with self._read_lock:
                         self._base.get(board, accrued)
-                        if arrays:
+                        if for_arrays:
                             men, side = board.piece_map(), [int(not board.turn)]
                             letters = "".join(man.symbol() for man in men.values())
                             self._base.probe_arrays(letters, [list(men)], side, [position_score(board).code])
@@ -327,7 +329,7 @@ class EngineTables:
                     break
 
         if compiler not in self._kernels:
-            name = "that looks positions up in tables" if arrays else "for castling rights"
+            name = "that looks positions up in tables" if for_arrays else "for castling rights"
             self._kernels[compiler] = load_in_thread(f"the code {name}", work, self._say)
         return self._kernels[compiler]
 
@@ -340,15 +342,15 @@ class EngineTables:
 
     def _say_once(self, error: TbgenError) -> None:
         sentence = str(error)
-        if sentence not in self._said:
-            self._said.add(sentence)
+        if sentence not in self._reported:
+            self._reported.add(sentence)
             self._say(sentence)
 
 
 def _sample_board(material: Material) -> chess.Board:
     """Return a fixed legal position of a material of men of chess.
 
-    White has a move in it, and its position score has a code.
+    In this position White has a legal move, and the position score has a code.
     """
     pieces = [
         chess.Piece.from_symbol(man.upper() if white else man.lower())
@@ -378,18 +380,18 @@ def _depth(game: SearchGame, value: GScore, after: int | None) -> int | None:
     return None if after is None else 1 + after
 
 
-def _in_time(game: SearchGame, value: GScore, depth: int | None) -> bool:
+def _is_in_time(game: SearchGame, value: GScore, depth: int | None) -> bool:
     """Return whether a value can be reached before a 50-move rule ends the game."""
     if game.settings.fifty_move_rule is FiftyMoveRule.NONE or value == game.accrued:
         return True
     return depth is not None and game.clock + depth < FIFTY_MOVE_PLIES
 
 
-def _least_met(game: SearchGame, moves: Sequence[chess.Move]) -> tuple[chess.Move, ...]:
+def _least_repeated(game: SearchGame, moves: Sequence[chess.Move]) -> tuple[chess.Move, ...]:
     """Return the moves to the positions with the fewest occurrences in this game."""
-    met = []
+    occurrences = []
     for move in moves:
         game.play(move)
-        met.append(game.occurrences)
+        occurrences.append(game.occurrences)
         game.pop()
-    return tuple(move for move, times in zip(moves, met, strict=True) if times == min(met))
+    return tuple(move for move, times in zip(moves, occurrences, strict=True) if times == min(occurrences))

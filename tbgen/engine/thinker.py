@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tbgen.engine.workspace import SearchWorkspace
 
 AUTO_SECONDS: Final = 30.0
-"""Minimum thinking time for ``auto`` to solve: compiling the kernels alone may take that long at first."""
+"""Minimum thinking time for ``auto`` to solve. The first compilation of the kernels may take that long."""
 _MIN_LINE_SECONDS: Final = 0.5
 """Minimum thinking time to compute the whole line of best play, for display."""
 _MAX_PARTNER_QUERIES: Final = 3
@@ -63,7 +63,7 @@ class Thinker:
     def choose(self, game: SearchGame, timer: Timer) -> MoveChoice | None:
         """Return the move to make, None if no move is legal.
 
-        The move is one of those that the command ``go`` names, or any move if none of these is legal. The
+        The move is one of the moves that the command ``go`` names, or any move if none of these is legal. The
         game is unchanged afterwards.
         """
         legal = list(game.live.legal_moves)
@@ -81,9 +81,9 @@ class Thinker:
         return self._choose_by_thinking(game, allowed, timer)
 
     def _named_moves(self, board: chess.Board, words: Sequence[str]) -> list[chess.Move]:
-        """Return the legal moves among some words, in either notation of castling; report the other words."""
+        """Return the legal moves among some words, and report other words. Castling has either notation."""
         notations = (False, True)
-        legal = {board.uci(move, chess960=each): move for move in board.legal_moves for each in notations}
+        legal = {board.uci(move, chess960=style): move for move in board.legal_moves for style in notations}
         for word in words:
             if word not in legal:
                 self.say(f"info string {printable(word)} is not a legal move here and is ignored")
@@ -99,7 +99,7 @@ class Thinker:
         allowed: Sequence[chess.Move],
         timer: Timer,
     ) -> MoveChoice:
-        """Return the move of the tables' advice; if it has several moves, search among them."""
+        """Return the move of the tables' advice. If the advice has several moves, search among them."""
         single = len(advice.moves) == 1
         if single and (timer.target is None or timer.target >= _MIN_LINE_SECONDS):
             advice = replace(advice, line=tables.line(game, advice, timer))
@@ -114,10 +114,10 @@ class Thinker:
     def _choose_by_thinking(
         self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer
     ) -> MoveChoice:
-        """Search, alone or with a partner; if a proof succeeds meanwhile, follow it."""
+        """Search, alone or with a partner. If a proof succeeds meanwhile, follow the proof."""
         solving = self._start_proof(game, timer)
         with nullcontext() if solving is None else closing(solving):
-            partners = chosen = self._choose_by_partner(game, allowed, timer)
+            partner_choice = chosen = self._choose_by_partner(game, allowed, timer)
             if chosen is None:
                 chosen = self._choose_by_search(game, allowed, timer, solving.done if solving else _never)
             if solving is None or not solving.done():
@@ -126,13 +126,13 @@ class Thinker:
                 advice = solving.advice(allowed)
             except SolvingError as error:
                 self.say(f"info string {error}")
-                final = partners or timer.stop_deepening()
-                return chosen if final else self._choose_by_search(game, allowed, timer)
+                is_final = partner_choice or timer.stop_deepening()
+                return chosen if is_final else self._choose_by_search(game, allowed, timer)
         self._report(report.of_advice(game, advice, "proof", timer.elapsed))
         if len(advice.moves) == 1:
             return MoveChoice(*(advice.line or advice.moves)[:2])
-        if partners and partners.move in advice.moves:
-            return partners
+        if partner_choice and partner_choice.move in advice.moves:
+            return partner_choice
         return self._choose_by_search(
             game, advice.moves, timer, proof=advice if advice.value is None else None
         )
@@ -156,15 +156,15 @@ class Thinker:
             )
             self._report(report.of_partner(game, judged, timer.elapsed))
             for _ in range(_MAX_PARTNER_QUERIES):
-                if len(judged.kept) == 1 or timer.over() or (workspace := self.workspace()) is None:
+                if len(judged.candidates) == 1 or timer.is_over() or (workspace := self.workspace()) is None:
                     break
                 chosen = self._search_among_kept(game, judged, timer, workspace)
-                if chosen.move == judged.best[0] or partner.keeps_draw(game, chosen.move, judged, timer):
+                if chosen.move == judged.best_line[0] or partner.keeps_draw(game, chosen.move, judged, timer):
                     return chosen
                 judged = judged.without(chosen.move)
         except TbgenError as error:
             self.say(f"info string {error}")
-        return None if judged is None else MoveChoice(*judged.best[:2])
+        return None if judged is None else MoveChoice(*judged.best_line[:2])
 
     def _choose_by_search(
         self,
@@ -176,17 +176,17 @@ class Thinker:
     ) -> MoveChoice:
         """Search until time runs out or the search is interrupted.
 
-        :param interrupted: returns whether to stop before the time is over.
+        :param interrupted: function that returns whether to stop before the time is over.
         :param proof: proved advice, whose first move is made if the search finds less than it guarantees.
         """
 
-        def over(nodes: int) -> bool:
-            return timer.over(nodes) or interrupted()
+        def is_over(nodes: int) -> bool:
+            return timer.is_over(nodes) or interrupted()
 
         def report_line(best: RootLine, counts: SearchCounts) -> None:
             self._report(report.of_search(game, best, counts, timer.elapsed, self._place(best.place)))
 
-        most_nodes, lines = timer.go.numbers.get("nodes"), self.options.best
+        max_nodes, lines = timer.go.numbers.get("nodes"), self.options.best
         if (workspace := self.workspace()) is None:
             look_up = self.tables.look_up if self.tables else lambda _: None
             (found, *others), counts = first_moves(game, allowed, look_up, lines)
@@ -195,7 +195,7 @@ class Thinker:
         else:
             from tbgen.engine.compiled_search import CompiledSearch  # imports numba
 
-            search = CompiledSearch(game, allowed, workspace, self.tables, over, lines, most_nodes)
+            search = CompiledSearch(game, allowed, workspace, self.tables, is_over, lines, max_nodes)
             found = search.run(
                 timer.go.depth,
                 lambda: timer.stop_deepening() or interrupted(),
@@ -212,20 +212,20 @@ class Thinker:
         self, game: SearchGame, judged: "Judgement", timer: Timer, workspace: "SearchWorkspace"
     ) -> MoveChoice:
         """Search among the moves that keep a draw in chess, for the time that the judgement allows."""
-        from tbgen.engine.compiled_search import PATIENCE, CompiledSearch  # imports numba
+        from tbgen.engine.compiled_search import PATIENCE_SECONDS, CompiledSearch  # imports numba
 
         deadline = min(timer.elapsed + judged.search_seconds, timer.target or math.inf)
 
-        def over(_nodes: int = 0) -> bool:
+        def is_over(_nodes: int = 0) -> bool:
             return timer.stopped or timer.elapsed >= deadline
 
         def report_line(best: RootLine) -> None:
             self._report(report.of_search(game, best, search.counts, timer.elapsed))
 
-        moves, patience = list(judged.kept), min(PATIENCE, judged.search_seconds / 8)
-        nodes, candidates = judged.search_nodes, judged.kept
-        search = CompiledSearch(game, moves, workspace, self.tables, over, 1, nodes, patience, candidates)
-        return MoveChoice(*search.run(timer.go.depth, over, report_line).line[:2])
+        moves, patience = list(judged.candidates), min(PATIENCE_SECONDS, judged.search_seconds / 8)
+        nodes, candidates = judged.search_nodes, judged.candidates
+        search = CompiledSearch(game, moves, workspace, self.tables, is_over, 1, nodes, patience, candidates)
+        return MoveChoice(*search.run(timer.go.depth, is_over, report_line).line[:2])
 
     def _start_proof(self, game: SearchGame, timer: Timer) -> BackgroundProof | None:
         """Start an attempt to solve the state, if options and time permit.

@@ -50,7 +50,7 @@ class UciEngine:
         self._options = Options(directories, partner)
         self._partnership = Partnership(self._note)
         self._search: Future[None] | None = None
-        """Loading of the compiled search, started when it is first needed."""
+        """Future of the compiled search, which is loaded when it is first needed."""
         self._tables: EngineTables | None = None
         self._tables_open = False
         self._game: SearchGame | None = None
@@ -87,7 +87,7 @@ class UciEngine:
         """Answer one command.
 
         Unknown words before the command are ignored, as the protocol requires. Return whether to read further
-        commands: not after ``quit``, or once the output is closed.
+        commands, which is not so after ``quit`` or once the output is closed.
         """
         for word in _WORD.finditer(line):
             if word[0] == "quit":
@@ -119,20 +119,20 @@ class UciEngine:
         self._say("readyok")
 
     def _set_option(self, rest: str) -> None:
-        """Handle ``setoption name NAME [value VALUE]``; both may contain spaces, which a value keeps."""
+        """Handle ``setoption name NAME [value VALUE]``. Both may contain spaces; a value keeps its spaces."""
         words = rest.split()
         if words[:1] != ["name"]:
             raise UsageError("an option is set by: setoption name NAME value VALUE")
-        cut = words.index("value") if "value" in words else len(words)
-        name, value = " ".join(words[1:cut]), "".join(rest.split(None, cut + 1)[cut + 1 :]).rstrip()
-        self._game = None  # the option may change how it is read
+        split = words.index("value") if "value" in words else len(words)
+        name, value = " ".join(words[1:split]), "".join(rest.split(None, split + 1)[split + 1 :]).rstrip()
+        self._game = None  # the option may change how the position is read
         match self._options.set(name, value):
             case "Hash":
                 self._kept_workspace = None
             case "Directory":
                 self._tables_open = False
             case "Partner" | "PartnerOptions":
-                self._partnership.try_again()
+                self._partnership.allow_restart()
 
     def _new_game(self, _rest: str) -> None:
         self._kept_workspace = None
@@ -141,7 +141,7 @@ class UciEngine:
         self._partnership.new_game()
 
     def _set_position(self, rest: str) -> None:
-        """Set the position, or report what is wrong with it; ``go`` has no move in a wrong position."""
+        """Set the position, or raise the error to report. After an error, ``go`` finds no move."""
         words = rest.split()
         before, game = self._position, self._game
         self._position, self._game = words, None
@@ -251,7 +251,7 @@ class UciEngine:
         with self._lock:
             try:
                 self._write(line)
-            except OSError:  # nobody reads the output any more
+            except OSError:  # nobody reads the output any longer
                 self._output_closed = True
 
 

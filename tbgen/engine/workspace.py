@@ -14,34 +14,36 @@ from tbgen.engine.scale import MATE, MAX_POSITION_RANK, worth
 PLIES: Final = 128
 """Maximum number of plies that the search looks ahead."""
 HISTORY: Final = 640
-"""Maximum number of positions of the game that the search keeps, for repetition."""
+"""Maximum number of positions of the game that the search stores to detect repetition."""
 _MAX_MOVES: Final = 256
 _MAX_REQUESTS: Final = 4096
-_TABLE_VALUES: Final = 1 << 20
-CLOCK_TOLD: Final = 70
+_TABLE_VALUE_SLOTS: Final = 1 << 20
+MAX_UNKEYED_CLOCK: Final = 70
 """Value of the 50-move counter above which states with different counters have different keys."""
 ENTRY_BYTES: Final = 16
-"""Size of a state in the transposition table in bytes."""
-STOP, NODES, MOST_NODES, ROOT, ITERATION, DEEPEST, ASKED, ANSWERED, HITS, ABORTED = range(10)
-GENERATION, PLAIN, RULE, LIMIT, LAST, BARE_KINGS, TABLE_MEN, DRAWN, EVEN, HOPE, FORGOTTEN = range(10, 21)
+"""Bytes of a state in the transposition table."""
+STOP, NODES, MAX_NODES, ROOT, ITERATION, MAX_PLY, REQUESTS, ANSWERS, HITS, ABORTED, GENERATION = range(11)
+PLAIN, RULE, RESET_RANK, LATE_SCORES, BARE_KINGS, MAX_MEN, DRAWN, ROOT_LEAD, HOPE, DISCARDS = range(11, 21)
 _CONTROL_WORDS: Final = 21
 """Number of control words. Their indices are:
 
 - ``STOP``: request to stop the search; ``ABORTED``: whether the search has stopped;
-- ``NODES``: number of searched nodes; ``MOST_NODES``: its limit;
+- ``NODES``: number of searched nodes; ``MAX_NODES``: maximum number of nodes;
 - ``ROOT``: row of the current position;
-- ``ITERATION``: depth of the iteration; ``DEEPEST``: greatest number of plies searched ahead;
-- ``ASKED``: number of requests to tables; ``ANSWERED``: number of answered requests; ``HITS``: number of
-  nodes whose value came from tables;
+- ``ITERATION``: depth of the iteration; ``MAX_PLY``: greatest number of plies searched ahead;
+- ``REQUESTS``: number of requests to tables; ``ANSWERS``: number of answered requests; ``HITS``: number of
+  nodes with a value from tables;
 - ``GENERATION``: number of the search;
 - ``PLAIN``: whether to search without extensions, reductions and pruning;
-- ``RULE``: whether a 50-move rule applies; ``LIMIT``: rank below which an improvement resets its counter;
-  ``LAST``: the scores that count once the counter has run out (0 all, 1 mate and stalemate, 2 none);
+- ``RULE``: whether a 50-move rule applies; ``RESET_RANK``: rank below which an improvement resets its
+  counter; ``LATE_SCORES``: the scores that count once the counter has run out (0 all, 1 mate and stalemate,
+  2 none);
 - ``BARE_KINGS``: whether bare kings end the game;
-- ``TABLE_MEN``: largest number of men of positions to request;
+- ``MAX_MEN``: largest number of men in positions to request;
 - ``DRAWN``: whether the game is drawn in chess (0 no, 1 with White to move, 2 with Black to move);
-- ``EVEN``: White's lead in centipawns at the root; ``HOPE``: value of the score that a drawn game may reach;
-- ``FORGOTTEN``: number of times that the transposition table has been invalidated.
+- ``ROOT_LEAD``: White's lead in centipawns at the root; ``HOPE``: value of the score that a drawn game may
+  reach;
+- ``DISCARDS``: number of times that the content of the transposition table has been discarded.
 """
 
 
@@ -50,8 +52,8 @@ PLAIN_WORTH: Final = np.array([worth(GScore(rank, True)) for rank in range(MAX_P
 DRAWN_WORTH: Final = PLAIN_WORTH // 5 + (4 * MATE // 5 * 0.5 ** np.arange(len(PLAIN_WORTH))).astype(np.int64)
 """Values of scores by rank in a game that is drawn in chess, on the scale of the search.
 
-It is close to exponential scoring (``Scheme.EXPONENTIAL`` of :mod:`tbgen.board.scoring`), so that a chance of
-a low score outweighs an improvement among high scores.
+They are close to exponential scoring (``Scheme.EXPONENTIAL`` of :mod:`tbgen.board.scoring`), so that a chance
+of a low score outweighs an improvement among high scores.
 """
 
 
@@ -96,7 +98,10 @@ class SearchWorkspace(Struct):
 
     @classmethod
     def of(cls, mebibytes: int) -> Self:
-        """Return a workspace whose transposition table has at most a number of mebibytes."""
+        """Return a workspace.
+
+        :param mebibytes: maximum size of the transposition table.
+        """
         entries = 1 << (max((mebibytes << 20) // ENTRY_BYTES, 1).bit_length() - 1)
         return cls(
             np.zeros((HISTORY + PLIES + 1, WORDS), np.uint64),
@@ -110,8 +115,8 @@ class SearchWorkspace(Struct):
             np.zeros((2, 64, 64), np.int32),
             np.zeros(entries, np.uint64),
             np.zeros(entries, np.int64),
-            np.zeros(_TABLE_VALUES, np.uint64),
-            np.zeros(_TABLE_VALUES, np.int64),
+            np.zeros(_TABLE_VALUE_SLOTS, np.uint64),
+            np.zeros(_TABLE_VALUE_SLOTS, np.int64),
             np.zeros((_MAX_REQUESTS, WORDS), np.uint64),
             PLAIN_WORTH.copy(),
             np.zeros(_CONTROL_WORDS, np.int64),

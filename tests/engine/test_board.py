@@ -16,7 +16,7 @@ from tbgen.engine.kernels.board import (
     RANK,
     TURN,
     WORDS,
-    enter,
+    complete_row,
     key_of,
     make,
 )
@@ -74,7 +74,7 @@ def test_moves_and_what_they_lead_to_are_those_of_python_chess() -> None:
     met = castled = passed = checks = 0
     for board in positions(39, 8):
         set_up(board)
-        moves = [int(move) for move in MOVES[0, : enter(ROWS, 0, MOVES, 0)]]
+        moves = [int(move) for move in MOVES[0, : complete_row(ROWS, 0, MOVES, 0)]]
         check = int(ROWS[0, RANK]) % 2 == 0
         assert check == board.is_check()
         assert len(moves) == len(set(moves))
@@ -96,7 +96,7 @@ def test_position_score_and_accrued_score() -> None:
     for board in positions(7, 6):
         set_up(board)
         ROWS[0, ACCRUED] = 8 << 1
-        enter(ROWS, 0, MOVES, 0)
+        complete_row(ROWS, 0, MOVES, 0)
         rank = 2 * board.legal_moves.count() + (not board.is_check())
         assert ROWS[0, RANK] == rank
         assert ROWS[0, ACCRUED] == (rank << 1 | int(board.turn) if rank < 8 else 8 << 1)

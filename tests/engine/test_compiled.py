@@ -9,20 +9,20 @@ import pytest
 
 from tbgen.engine.compiled_search import CompiledSearch
 from tbgen.engine.game import Candidate, RootLine, SearchGame, read_game
-from tbgen.engine.kernels.board import NOISY, enter, make
+from tbgen.engine.kernels.board import NOISY, complete_row, make
 from tbgen.engine.kernels.estimate import estimate, estimate_drawn
 from tbgen.engine.kernels.search import search_root
-from tbgen.engine.scale import MATE, REACH, mate_plies, worth
+from tbgen.engine.scale import MATE, SCALE_PLIES, mate_plies, worth
 from tbgen.engine.workspace import (
+    DISCARDS,
     DRAWN_WORTH,
-    EVEN,
-    FORGOTTEN,
     HOPE,
     ITERATION,
-    MOST_NODES,
+    MAX_NODES,
     PLAIN,
     PLIES,
     ROOT,
+    ROOT_LEAD,
     SearchWorkspace,
 )
 from tbgen.games.settings import FiftyMoveRule
@@ -66,7 +66,7 @@ class FullSearch:
         self.begun = arbiter.length
         self.first = 0 if drawn else self.begun - 1
         search_of(arbiter, candidates={} if drawn else None)
-        self.even, self.hope = int(WORK.control[EVEN]), int(WORK.control[HOPE])
+        self.even, self.hope = int(WORK.control[ROOT_LEAD]), int(WORK.control[HOPE])
         self.rows, self.at = WORK.rows.copy(), int(WORK.control[ROOT])
         self.moves = np.zeros((1, 256), np.int32)
         self.ends = 0
@@ -74,12 +74,12 @@ class FullSearch:
     def value(self, depth: int) -> int:
         """Return the value of the current state for the side to move."""
         game = self.game
-        enter(self.rows, self.at, self.moves, 0)
+        complete_row(self.rows, self.at, self.moves, 0)
         legal = list(game.live.legal_moves)
         sign = 1 if game.live.turn else -1
         if not legal:
             self.ends += 1
-            return -(MATE + REACH) if game.live.is_check() else sign * self.held
+            return -(MATE + SCALE_PLIES) if game.live.is_check() else sign * self.held
         if game.length > self.begun and (game.basis is not None or game.repeats_since(self.first)):
             self.ends += 1
             return sign * self.held
@@ -113,7 +113,7 @@ class FullSearch:
         """Make a move on both boards."""
         make(self.rows, self.at, move)
         self.at += 1
-        self.game.play(CompiledSearch._move(self.game.live, move))
+        self.game.play(CompiledSearch._decode(self.game.live, move))
 
     def unmake(self) -> None:
         """Undo the last move on both boards."""
@@ -122,18 +122,18 @@ class FullSearch:
 
     def expecting(self, depth: int, candidates: Mapping[chess.Move, Candidate]) -> int:
         """Return the value for the side to move if the other side may give the expected answer."""
-        enter(self.rows, self.at, self.moves, 0)
+        complete_row(self.rows, self.at, self.moves, 0)
         sign = 1 if self.game.live.turn else -1
         best, held = -2 * MATE, sign * self.held
         for move in self.moves[0, : self.game.live.legal_moves.count()].copy():
-            candidate = candidates[CompiledSearch._move(self.game.live, int(move))]
+            candidate = candidates[CompiledSearch._decode(self.game.live, int(move))]
             self.make(int(move))
             value = -self.value(depth - 1)
             value = value - 1 if value > held else value + 1 if value < held else value
             over = self.game.basis is not None or self.game.repeats_since(self.first)
-            replies = 0 if over else enter(self.rows, self.at, self.moves, 0)
+            replies = 0 if over else complete_row(self.rows, self.at, self.moves, 0)
             for reply in self.moves[0, :replies].copy():
-                if CompiledSearch._move(self.game.live, int(reply)) == candidate.answer:
+                if CompiledSearch._decode(self.game.live, int(reply)) == candidate.answer:
                     self.make(int(reply))
                     value = (value + self.value(depth - 1)) // 2
                     self.unmake()
@@ -208,7 +208,7 @@ def test_the_best_lines_descend_and_begin_with_different_moves() -> None:
 def test_the_deepest_search_stays_within_its_workspace() -> None:
     """Two plies before the end of its workspace it estimates, whatever the depth of the search."""
     search = search_of(game("7k/8/8/8/8/8/8/K6R b - - 0 1"), plain=True)
-    WORK.control[MOST_NODES] = 100_000
+    WORK.control[MAX_NODES] = 100_000
     search_root(WORK, 2 * PLIES, 0, 3)
     assert search.counts.deepest == PLIES - 2
 
@@ -233,7 +233,7 @@ def test_the_search_stops_at_its_limit_of_nodes() -> None:
     for nodes in (1, 100, 5000):
         arbiter = game(chess.STARTING_FEN)
         moves = list(arbiter.live.legal_moves)
-        search = CompiledSearch(arbiter, moves, WORK, None, lambda _: False, most_nodes=nodes)
+        search = CompiledSearch(arbiter, moves, WORK, None, lambda _: False, max_nodes=nodes)
         best = search.run(None, lambda: False, lambda _: None)
         assert arbiter.live.is_legal(best.line[0])
         assert nodes < search.nodes < nodes + 3 or best.depth == 1
@@ -245,7 +245,7 @@ def test_the_transposition_table_is_used_until_it_is_invalidated() -> None:
     WORK.keys[:] = 0
     for forgotten in (0, 0, 1):
         search = CompiledSearch(arbiter, list(arbiter.live.legal_moves), WORK, None, lambda _: False)
-        WORK.control[FORGOTTEN] += forgotten
+        WORK.control[DISCARDS] += forgotten
         search.run(4, lambda: False, lambda _: None)
         nodes.append(search.nodes)
     assert nodes[1] < min(nodes[0], nodes[2]) / 2

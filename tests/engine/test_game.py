@@ -44,12 +44,12 @@ def test_an_extended_game_is_as_if_read_afresh() -> None:
     for length in (0, 1, 3, 20, 20, 60):
         words = [*start, "moves", *moves[:length]]
         assert extend(arbiter, before, words)
-        assert arbiter.played == read_game(words).played
+        assert arbiter.played_positions == read_game(words).played_positions
         before = words
     fen = ["fen", *chess.STARTING_FEN.split(), "moves", *moves]
     for others in (start, before[:-1], fen, [*before[:-1], "0000"], [*before[:-1], "a1a1"]):
         assert not extend(arbiter, before, others)
-        assert arbiter.played == read_game(before).played
+        assert arbiter.played_positions == read_game(before).played_positions
     with pytest.raises(UsageError, match="is not a legal move"):
         extend(arbiter, before, [*before, "a1a1"])
     arbiter.pop()  # it is not as the command left it
@@ -141,7 +141,7 @@ def test_an_engine_for_chess_sees_the_clock_of_the_game(
     arbiter = read_game(["fen", *f"7k/8/5K2/8/8/8/8/R7 w - - {clock} 150 G3.5".split()], rule=rule)
     for number, move in enumerate(moves, 1):
         arbiter.push_uci(move)
-        told = arbiter.for_chess()
+        told = arbiter.board_for_chess()
         found.append(told.halfmove_clock)
         assert told.epd() == arbiter.live.epd()
         made = min(number, told.halfmove_clock)
@@ -161,6 +161,6 @@ def test_an_engine_for_chess_sees_forty_plies() -> None:
     moves += ["e5g5", "h8h7"]
     words = ["fen", *["7k/8/5K2/8/8/8/8/R7", "w", "-", "-", "0", "1"], "moves", *moves]
     for rule, plies in ((FiftyMoveRule.NONE, 40), (FiftyMoveRule.IMPROVING, 40), (FiftyMoveRule.LEGACY, 50)):
-        told = read_game(words, rule=rule).for_chess()
+        told = read_game(words, rule=rule).board_for_chess()
         assert told.halfmove_clock == len(told.move_stack) == plies
         assert [each.uci() for each in told.move_stack] == moves[-plies:]

@@ -56,13 +56,13 @@ def test_words() -> None:
 
 def test_the_clock_stops_by_nodes_by_time_and_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     nodes = timer("nodes 100")
-    assert (nodes.over(99), nodes.over(100)) == (False, True)
+    assert (nodes.is_over(99), nodes.is_over(100)) == (False, True)
     asked, late = timer("infinite"), timer("wtime -5")
     began = time.perf_counter()
     monkeypatch.setattr(time, "perf_counter", lambda: began + 0.01)
-    assert (late.over(), late.stop_deepening(), asked.over(10**9)) == (True, True, False)
+    assert (late.is_over(), late.stop_deepening(), asked.is_over(10**9)) == (True, True, False)
     asked.stop()
-    assert (asked.over(), asked.stop_deepening()) == (True, True)
+    assert (asked.is_over(), asked.stop_deepening()) == (True, True)
     asked.wait()
 
 
@@ -74,16 +74,16 @@ def test_iterations_start_until_a_fixed_time_is_used_up(monkeypatch: pytest.Monk
         now[0] = 0
         limits = timer(words, 0.1)
         now[0] = 0.9 * 54
-        assert (limits.stop_deepening(), limits.over(), limits.remaining > 0) == (enough, False, True)
+        assert (limits.stop_deepening(), limits.is_over(), limits.remaining > 0) == (enough, False, True)
         now[0] = 60
-        assert (limits.stop_deepening(), limits.over(), limits.remaining > 0) == (True, True, False)
+        assert (limits.stop_deepening(), limits.is_over(), limits.remaining > 0) == (True, True, False)
 
 
 def test_pondering_lasts_until_the_hit() -> None:
     pondering = timer("ponder wtime 1 btime 1 nodes 5")
-    assert (pondering.over(10), pondering.limited, pondering.remaining) == (False, False, math.inf)
+    assert (pondering.is_over(10), pondering.limited, pondering.remaining) == (False, False, math.inf)
     pondering.ponder_hit()
-    assert (pondering.over(10), pondering.limited) == (True, True)
+    assert (pondering.is_over(10), pondering.limited) == (True, True)
     pondering.wait()
 
 

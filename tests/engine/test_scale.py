@@ -7,7 +7,7 @@ import pytest
 from tbgen.board.score import GScore
 from tbgen.engine.scale import (
     MAX_POSITION_RANK,
-    REACH,
+    SCALE_PLIES,
     centipawns,
     mate_plies,
     nearest_score,
@@ -22,8 +22,8 @@ SCORES = sorted(GScore(rank, white) for rank in range(MAX_POSITION_RANK + 1) for
 def test_a_better_score_is_worth_more_however_soon_it_is_reached(held: str) -> None:
     first = GScore(held)
     for worse, better in itertools.pairwise(SCORES):
-        worst = min(value_after(better, first, plies) for plies in (0, REACH, None))
-        assert max(value_after(worse, first, plies) for plies in (0, REACH, None)) < worst
+        worst = min(value_after(better, first, plies) for plies in (0, SCALE_PLIES, None))
+        assert max(value_after(worse, first, plies) for plies in (0, SCALE_PLIES, None)) < worst
 
 
 def test_the_gaining_side_hurries_and_the_other_delays() -> None:

@@ -14,7 +14,7 @@ from tbgen.board.material import MAX_MEN, Material, all_materials
 from tbgen.board.rules import position_score
 from tbgen.board.score import NONE, GScore
 from tbgen.board.scoring import points
-from tbgen.engine.compiled_search import _codes
+from tbgen.engine.compiled_search import _accrued_codes
 from tbgen.engine.game import SearchGame, read_game
 from tbgen.engine.table_advice import EngineTables, _sample_board
 from tbgen.games.settings import FiftyMoveRule
@@ -251,4 +251,4 @@ def test_every_material_has_a_state_to_load_code_by() -> None:
 
 def test_accrued_scores_without_a_code_count_as_none() -> None:
     rows = np.array([126 << 1, 126 << 1 | 1, 127 << 1, 127 << 1 | 1, 145 << 1 | 1])
-    assert _codes(rows).tolist() == [126, 255 - 126, NONE, NONE, NONE]
+    assert _accrued_codes(rows).tolist() == [126, 255 - 126, NONE, NONE, NONE]

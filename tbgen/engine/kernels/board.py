@@ -1,8 +1,9 @@
 """Boards as rows of numbers: attacks, legal moves, and positions after moves.
 
-A row consists of the words named below. The first six are the sets of squares of the men of each kind, of
-both sides together. A move is an int32: its start square, 64 times its target square (in castling that of the
-rook), and the bit fields ``PROMOTED``, ``MAN``, ``CAPTURE`` and following.
+A row consists of the words named below. The first six words are sets of squares: the men of each kind, both
+sides together. A move is an int32. Its lowest six bits are the start square, the next six bits the target
+square, which for castling is the rook's square. Above them are the bit fields ``PROMOTED``, ``MAN``,
+``CAPTURE``, ``PASSING``, ``CASTLES`` and ``DOUBLE``.
 
 Attacks of sliding men are computed by obstruction difference [1].
 
@@ -20,11 +21,11 @@ from tbgen.compiler.jit import inlined, int64, intrinsic, kernel
 from tbgen.engine.squares import (
     BETWEEN,
     HALF_LINES,
-    KING,
-    KNIGHT,
+    KING_ATTACKS,
+    KNIGHT_ATTACKS,
     LINE,
     MAN_KEYS,
-    PAWN,
+    PAWN_ATTACKS,
     RIGHT_KEYS,
     TURN_KEY,
 )
@@ -34,8 +35,8 @@ Rows = NDArray[np.uint64]
 Moves = NDArray[np.int32]
 
 PAWNS, KNIGHTS, BISHOPS, ROOKS, QUEENS, KINGS = range(6)
-OF_WHITE, OF_BLACK, CASTLING, EN_PASSANT = range(6, 10)
-TURN, KEY, ACCRUED, RANK, CLOCK, QUIET, STEP, KING_MOVES = range(10, 18)
+WHITES, BLACKS, CASTLING, EN_PASSANT = range(6, 10)
+TURN, KEY, ACCRUED, RANK, CLOCK, QUIET_PLIES, STEP, KING_MOVES = range(10, 18)
 """Indices of words: side to move; Zobrist key; accrued score (twice its rank, plus 1 if Black holds it); rank
 of the position score; 50-move counter; plies since a reset; kind of the last move (``RESET``, ``NULL`` or 0);
 number of the king's moves."""
@@ -61,7 +62,7 @@ _FIRST_RANKS = np.array([0xFF00, 0xFF000000000000], np.uint64)
 
 
 @intrinsic
-def highest(typing_context: Any, word: Any) -> Any:
+def highest_bit(typing_context: Any, word: Any) -> Any:
     """Return the index of the highest set bit of a non-zero uint64, as uint64."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -78,72 +79,72 @@ def bit(square: int) -> Word:
 
 
 @inlined
-def _along(line: int, square: int, occupied: Word) -> Word:
-    """Return the squares that a sliding man attacks along one line through its square.
+def _line_attacks(line: int, square: int, occupied: Word) -> Word:
+    """Return the squares that a sliding man attacks on one line through its square.
 
     :param line: index of the line in ``HALF_LINES``.
     """
     below, above = HALF_LINES[line, 0, square], HALF_LINES[line, 1, square]
     first = above & occupied
     first &= ~first + ONE
-    return ((first << ONE) + (ALL << highest((below & occupied) | ONE))) & (below | above)
+    return ((first << ONE) + (ALL << highest_bit((below & occupied) | ONE))) & (below | above)
 
 
 @kernel
-def straight(square: int, occupied: Word) -> Word:
+def rook_attacks(square: int, occupied: Word) -> Word:
     """Return the squares that a rook attacks."""
-    return _along(0, square, occupied) | _along(1, square, occupied)
+    return _line_attacks(0, square, occupied) | _line_attacks(1, square, occupied)
 
 
 @kernel
-def diagonal(square: int, occupied: Word) -> Word:
+def bishop_attacks(square: int, occupied: Word) -> Word:
     """Return the squares that a bishop attacks."""
-    return _along(2, square, occupied) | _along(3, square, occupied)
+    return _line_attacks(2, square, occupied) | _line_attacks(3, square, occupied)
 
 
 @kernel
-def attackers(rows: Rows, at: int, square: int, occupied: Word) -> Word:
+def attackers(rows: Rows, row: int, square: int, occupied: Word) -> Word:
     """Return the men of both sides that attack a square.
 
     :param occupied: the occupied squares; men on other squares are ignored.
     """
-    queens = rows[at, QUEENS]
-    found = KNIGHT[square] & rows[at, KNIGHTS] | KING[square] & rows[at, KINGS]
-    found |= straight(square, occupied) & (rows[at, ROOKS] | queens)
-    found |= diagonal(square, occupied) & (rows[at, BISHOPS] | queens)
-    white = rows[at, OF_WHITE]
-    found |= rows[at, PAWNS] & (PAWN[1, square] & white | PAWN[0, square] & ~white)
-    return found & occupied
+    queens = rows[row, QUEENS]
+    attacking = KNIGHT_ATTACKS[square] & rows[row, KNIGHTS] | KING_ATTACKS[square] & rows[row, KINGS]
+    attacking |= rook_attacks(square, occupied) & (rows[row, ROOKS] | queens)
+    attacking |= bishop_attacks(square, occupied) & (rows[row, BISHOPS] | queens)
+    white = rows[row, WHITES]
+    attacking |= rows[row, PAWNS] & (PAWN_ATTACKS[1, square] & white | PAWN_ATTACKS[0, square] & ~white)
+    return attacking & occupied
 
 
 @kernel
-def _attacked(rows: Rows, at: int, side: int, occupied: Word) -> Word:
+def _attacked_squares(rows: Rows, row: int, side: int, occupied: Word) -> Word:
     """Return the squares that the men of a side attack."""
-    ours = rows[at, OF_WHITE + side]
-    queens = rows[at, QUEENS]
-    found = ZERO
-    for square in bits_of(rows[at, PAWNS] & ours):
-        found |= PAWN[side, square]
-    for square in bits_of(rows[at, KNIGHTS] & ours):
-        found |= KNIGHT[square]
-    for square in bits_of((rows[at, BISHOPS] | queens) & ours):
-        found |= diagonal(square, occupied)
-    for square in bits_of((rows[at, ROOKS] | queens) & ours):
-        found |= straight(square, occupied)
-    return found | KING[lowest(rows[at, KINGS] & ours)]
+    ours = rows[row, WHITES + side]
+    queens = rows[row, QUEENS]
+    squares = ZERO
+    for square in bits_of(rows[row, PAWNS] & ours):
+        squares |= PAWN_ATTACKS[side, square]
+    for square in bits_of(rows[row, KNIGHTS] & ours):
+        squares |= KNIGHT_ATTACKS[square]
+    for square in bits_of((rows[row, BISHOPS] | queens) & ours):
+        squares |= bishop_attacks(square, occupied)
+    for square in bits_of((rows[row, ROOKS] | queens) & ours):
+        squares |= rook_attacks(square, occupied)
+    return squares | KING_ATTACKS[lowest(rows[row, KINGS] & ours)]
 
 
 @inlined
-def kind_at(rows: Rows, at: int, square: int) -> int:
+def kind_at(rows: Rows, row: int, square: int) -> int:
     """Return the kind of the man on a square, 6 for none."""
     for kind in range(6):
-        if rows[at, kind] >> np.uint64(square) & ONE:
+        if rows[row, kind] >> np.uint64(square) & ONE:
             return int64(kind)
     return int64(6)
 
 
 @inlined
-def _add(moves: Moves, ply: int, count: int, start: int, targets: Word, theirs: Word, kind: int) -> int:
+def _append(moves: Moves, ply: int, count: int, start: int, targets: Word, theirs: Word, kind: int) -> int:
     """Append the moves of a man, and return the new number of moves."""
     for target in bits_of(targets):
         move = start | target << 6 | kind << 15
@@ -155,14 +156,14 @@ def _add(moves: Moves, ply: int, count: int, start: int, targets: Word, theirs: 
 
 
 @kernel
-def _pinned(rows: Rows, at: int, side: int, king: int) -> Word:
+def _pinned_men(rows: Rows, row: int, side: int, king: int) -> Word:
     """Return the pinned men of a side.
 
     :param king: square of its king.
     """
-    ours, theirs = rows[at, OF_WHITE + side], rows[at, OF_BLACK - side]
-    pinners = straight(king, theirs) & (rows[at, ROOKS] | rows[at, QUEENS])
-    pinners |= diagonal(king, theirs) & (rows[at, BISHOPS] | rows[at, QUEENS])
+    ours, theirs = rows[row, WHITES + side], rows[row, BLACKS - side]
+    pinners = rook_attacks(king, theirs) & (rows[row, ROOKS] | rows[row, QUEENS])
+    pinners |= bishop_attacks(king, theirs) & (rows[row, BISHOPS] | rows[row, QUEENS])
     pinned = ZERO
     for square in bits_of(pinners & theirs):
         between = BETWEEN[king, square] & ours
@@ -173,20 +174,20 @@ def _pinned(rows: Rows, at: int, side: int, king: int) -> Word:
 
 @kernel
 def _pawn_moves(
-    rows: Rows, at: int, side: int, moves: Moves, ply: int, count: int, masks: tuple[Any, ...]
+    rows: Rows, row: int, side: int, moves: Moves, ply: int, count: int, masks: tuple[Any, ...]
 ) -> int:
     """Append the moves of pawns, and return the new number of moves.
 
     :param masks: the allowed target squares, the pinned men, and the square of the king.
     """
     within, pinned, king = masks
-    ours, theirs = rows[at, OF_WHITE + side], rows[at, OF_BLACK - side]
-    occupied, passing = ours | theirs, rows[at, EN_PASSANT]
+    ours, theirs = rows[row, WHITES + side], rows[row, BLACKS - side]
+    occupied, passing = ours | theirs, rows[row, EN_PASSANT]
     step = 8 - 16 * side
-    for square in bits_of(rows[at, PAWNS] & ours):
+    for square in bits_of(rows[row, PAWNS] & ours):
         start = bit(square)
         allowed = LINE[king, square] if start & pinned else ALL
-        targets = PAWN[side, square] & theirs
+        targets = PAWN_ATTACKS[side, square] & theirs
         once = bit(square + step)
         if not once & occupied:
             targets |= once
@@ -203,10 +204,10 @@ def _pawn_moves(
             else:
                 moves[ply, count] = move
                 count += 1
-        if PAWN[side, square] & passing:
+        if PAWN_ATTACKS[side, square] & passing:
             captured = lowest(passing) - step
             after = occupied & ~start & ~bit(captured) | passing
-            if not attackers(rows, at, king, after) & theirs & after:
+            if not attackers(rows, row, king, after) & theirs & after:
                 moves[ply, count] = square | lowest(passing) << 6 | CAPTURE | PASSING
                 count += 1
     return count
@@ -214,15 +215,15 @@ def _pawn_moves(
 
 @kernel
 def _castling_moves(
-    rows: Rows, at: int, side: int, moves: Moves, ply: int, count: int, attacked: Word
+    rows: Rows, row: int, side: int, moves: Moves, ply: int, count: int, attacked: Word
 ) -> int:
     """Append castling moves of a king that is not in check, and return the new number of moves.
 
     :param attacked: squares that the other side attacks.
     """
-    ours, theirs = rows[at, OF_WHITE + side], rows[at, OF_BLACK - side]
-    king = lowest(rows[at, KINGS] & ours)
-    for rook in bits_of(rows[at, CASTLING] & ours):
+    ours, theirs = rows[row, WHITES + side], rows[row, BLACKS - side]
+    king = lowest(rows[row, KINGS] & ours)
+    for rook in bits_of(rows[row, CASTLING] & ours):
         first = king & 56
         king_to, rook_to = (first + 6, first + 5) if rook > king else (first + 2, first + 3)
         others = (ours | theirs) & ~bit(king) & ~bit(rook)
@@ -231,154 +232,155 @@ def _castling_moves(
         if path & others or king_path & attacked:
             continue
         after = others | bit(king_to) | bit(rook_to)
-        if not attackers(rows, at, king_to, after) & theirs:
+        if not attackers(rows, row, king_to, after) & theirs:
             moves[ply, count] = king | rook << 6 | KINGS << 15 | CASTLES
             count += 1
     return count
 
 
 @kernel
-def generate(rows: Rows, at: int, moves: Moves, ply: int) -> tuple[int, bool]:
-    """Write the legal moves of a position, and the number of its king's moves into its row.
+def generate(rows: Rows, row: int, moves: Moves, ply: int) -> tuple[int, bool]:
+    """Write the legal moves of a position, and write the number of moves of the king into its row.
 
-    Return the number of moves, and whether the position is check.
+    Return the number of moves, and whether the side to move is in check.
     """
-    side = int64(rows[at, TURN])
-    ours, theirs = rows[at, OF_WHITE + side], rows[at, OF_BLACK - side]
+    side = int64(rows[row, TURN])
+    ours, theirs = rows[row, WHITES + side], rows[row, BLACKS - side]
     occupied = ours | theirs
-    king = lowest(rows[at, KINGS] & ours)
-    attacked = _attacked(rows, at, 1 - side, occupied & ~bit(king))
-    checkers = attackers(rows, at, king, occupied) & theirs
-    count = _add(moves, ply, int64(0), king, KING[king] & ~ours & ~attacked, theirs, KINGS)
-    rows[at, KING_MOVES] = count
+    king = lowest(rows[row, KINGS] & ours)
+    attacked = _attacked_squares(rows, row, 1 - side, occupied & ~bit(king))
+    checkers = attackers(rows, row, king, occupied) & theirs
+    count = _append(moves, ply, int64(0), king, KING_ATTACKS[king] & ~ours & ~attacked, theirs, KINGS)
+    rows[row, KING_MOVES] = count
     if checkers & (checkers - ONE):
         return count, True
     within = ~ours
     if checkers:
         within &= BETWEEN[king, lowest(checkers)] | checkers
-    elif rows[at, CASTLING] & ours:
-        count = _castling_moves(rows, at, side, moves, ply, count, attacked)
-    pinned = _pinned(rows, at, side, king)
-    count = _pawn_moves(rows, at, side, moves, ply, count, (within, pinned, king))
+    elif rows[row, CASTLING] & ours:
+        count = _castling_moves(rows, row, side, moves, ply, count, attacked)
+    pinned = _pinned_men(rows, row, side, king)
+    count = _pawn_moves(rows, row, side, moves, ply, count, (within, pinned, king))
     for kind in range(KNIGHTS, KINGS):
-        for square in bits_of(rows[at, kind] & ours):
-            targets = KNIGHT[square] if kind == KNIGHTS else ZERO
+        for square in bits_of(rows[row, kind] & ours):
+            targets = KNIGHT_ATTACKS[square] if kind == KNIGHTS else ZERO
             if kind in (BISHOPS, QUEENS):
-                targets |= diagonal(square, occupied)
+                targets |= bishop_attacks(square, occupied)
             if kind >= ROOKS:
-                targets |= straight(square, occupied)
+                targets |= rook_attacks(square, occupied)
             if bit(square) & pinned:
                 targets &= LINE[king, square]
-            count = _add(moves, ply, count, square, targets & within, theirs, kind)
+            count = _append(moves, ply, count, square, targets & within, theirs, kind)
     return count, checkers != ZERO
 
 
 @kernel
-def key_of(rows: Rows, at: int) -> Word:
+def key_of(rows: Rows, row: int) -> Word:
     """Return the Zobrist key of a position."""
-    key = TURN_KEY if rows[at, TURN] else ZERO
+    key = TURN_KEY if rows[row, TURN] else ZERO
     for kind in range(6):
-        for square in bits_of(rows[at, kind]):
-            key ^= MAN_KEYS[0 if rows[at, OF_WHITE] >> np.uint64(square) & ONE else 1, kind, square]
-    for square in bits_of(rows[at, CASTLING]):
+        for square in bits_of(rows[row, kind]):
+            key ^= MAN_KEYS[0 if rows[row, WHITES] >> np.uint64(square) & ONE else 1, kind, square]
+    for square in bits_of(rows[row, CASTLING]):
         key ^= RIGHT_KEYS[0, square]
-    for square in bits_of(rows[at, EN_PASSANT]):
+    for square in bits_of(rows[row, EN_PASSANT]):
         key ^= RIGHT_KEYS[1, square]
     return key
 
 
 @inlined
-def _toggle(rows: Rows, at: int, side: int, kind: int, square: int) -> None:
-    """Put a man on a square, or remove it from there."""
-    rows[at, kind] ^= bit(square)
-    rows[at, OF_WHITE + side] ^= bit(square)
-    rows[at, KEY] ^= MAN_KEYS[side, kind, square]
+def _toggle(rows: Rows, row: int, side: int, kind: int, square: int) -> None:
+    """Put a man on a square, or remove him from it."""
+    rows[row, kind] ^= bit(square)
+    rows[row, WHITES + side] ^= bit(square)
+    rows[row, KEY] ^= MAN_KEYS[side, kind, square]
 
 
 @inlined
-def _forget_en_passant(rows: Rows, at: int) -> None:
+def _forget_en_passant(rows: Rows, row: int) -> None:
     """Remove the right to capture en passant."""
-    if rows[at, EN_PASSANT]:
-        rows[at, KEY] ^= RIGHT_KEYS[1, lowest(rows[at, EN_PASSANT])]
-        rows[at, EN_PASSANT] = ZERO
+    if rows[row, EN_PASSANT]:
+        rows[row, KEY] ^= RIGHT_KEYS[1, lowest(rows[row, EN_PASSANT])]
+        rows[row, EN_PASSANT] = ZERO
 
 
 @inlined
-def _copy(rows: Rows, at: int) -> None:
+def _copy(rows: Rows, row: int) -> None:
     """Copy a row to the next one."""
     for word in range(WORDS):
-        rows[at + 1, word] = rows[at, word]
+        rows[row + 1, word] = rows[row, word]
 
 
 @kernel
-def make_nothing(rows: Rows, at: int) -> None:
+def make_null_move(rows: Rows, row: int) -> None:
     """Write the position after a null move into the next row."""
-    _copy(rows, at)
-    at += 1
-    _forget_en_passant(rows, at)
-    rows[at, TURN] ^= ONE
-    rows[at, KEY] ^= TURN_KEY
-    rows[at, STEP], rows[at, QUIET] = NULL, ZERO
+    _copy(rows, row)
+    row += 1
+    _forget_en_passant(rows, row)
+    rows[row, TURN] ^= ONE
+    rows[row, KEY] ^= TURN_KEY
+    rows[row, STEP], rows[row, QUIET_PLIES] = NULL, ZERO
 
 
 @kernel
-def make(rows: Rows, at: int, move: int) -> None:
+def make(rows: Rows, row: int, move: int) -> None:
     """Write the position after a move into the next row.
 
-    Its position score and its accrued score are still those before the move; :func:`enter` updates them.
+    The row still has the position score and the accrued score before the move until :func:`complete_row` is
+    called.
     """
-    _copy(rows, at)
-    at += 1
-    _forget_en_passant(rows, at)
-    side = int64(rows[at, TURN])
+    _copy(rows, row)
+    row += 1
+    _forget_en_passant(rows, row)
+    side = int64(rows[row, TURN])
     start, target, kind = move & FROM, move >> 6 & 63, move >> 15 & 7
     reset = kind == PAWNS or move & CAPTURE
     if move & CASTLES:
         first = start & 56
-        _toggle(rows, at, side, KINGS, start)
-        _toggle(rows, at, side, ROOKS, target)
-        _toggle(rows, at, side, KINGS, first + (6 if target > start else 2))
-        _toggle(rows, at, side, ROOKS, first + (5 if target > start else 3))
+        _toggle(rows, row, side, KINGS, start)
+        _toggle(rows, row, side, ROOKS, target)
+        _toggle(rows, row, side, KINGS, first + (6 if target > start else 2))
+        _toggle(rows, row, side, ROOKS, first + (5 if target > start else 3))
     else:
         if move & CAPTURE:
             captured = target - 8 + 16 * side if move & PASSING else target
-            _toggle(rows, at, 1 - side, kind_at(rows, at, captured), captured)
-        _toggle(rows, at, side, kind, start)
+            _toggle(rows, row, 1 - side, kind_at(rows, row, captured), captured)
+        _toggle(rows, row, side, kind, start)
         promoted = move >> 12 & 7
-        _toggle(rows, at, side, promoted if promoted else kind, target)
-    lost = rows[at, CASTLING] & (bit(start) | bit(target))
+        _toggle(rows, row, side, promoted if promoted else kind, target)
+    lost = rows[row, CASTLING] & (bit(start) | bit(target))
     if kind == KINGS:
-        lost |= rows[at, CASTLING] & (np.uint64(0xFF) << np.uint64(56 * side))
+        lost |= rows[row, CASTLING] & (np.uint64(0xFF) << np.uint64(56 * side))
     for square in bits_of(lost):
-        rows[at, KEY] ^= RIGHT_KEYS[0, square]
-    rows[at, CASTLING] ^= lost
+        rows[row, KEY] ^= RIGHT_KEYS[0, square]
+    rows[row, CASTLING] ^= lost
     if move & DOUBLE:
         middle = (start + target) >> 1
-        if PAWN[side, middle] & rows[at, PAWNS] & rows[at, OF_BLACK - side]:
-            rows[at, EN_PASSANT] = bit(middle)
-            rows[at, KEY] ^= RIGHT_KEYS[1, middle]
-    rows[at, TURN] ^= ONE
-    rows[at, KEY] ^= TURN_KEY
-    rows[at, STEP] = RESET if reset else ZERO
-    rows[at, QUIET] = ZERO if reset else rows[at, QUIET] + ONE
-    rows[at, CLOCK] = ZERO if reset else rows[at, CLOCK] + ONE
+        if PAWN_ATTACKS[side, middle] & rows[row, PAWNS] & rows[row, BLACKS - side]:
+            rows[row, EN_PASSANT] = bit(middle)
+            rows[row, KEY] ^= RIGHT_KEYS[1, middle]
+    rows[row, TURN] ^= ONE
+    rows[row, KEY] ^= TURN_KEY
+    rows[row, STEP] = RESET if reset else ZERO
+    rows[row, QUIET_PLIES] = ZERO if reset else rows[row, QUIET_PLIES] + ONE
+    rows[row, CLOCK] = ZERO if reset else rows[row, CLOCK] + ONE
 
 
 @kernel
-def enter(rows: Rows, at: int, moves: Moves, ply: int) -> int:
+def complete_row(rows: Rows, row: int, moves: Moves, ply: int) -> int:
     """Write the moves, the position score and the accrued score of a position; return the number of moves.
 
-    A right to capture en passant that no legal move uses is removed.
+    If no legal move captures en passant, the right to do so is removed.
     """
-    count, check = generate(rows, at, moves, ply)
-    if rows[at, EN_PASSANT]:
+    count, check = generate(rows, row, moves, ply)
+    if rows[row, EN_PASSANT]:
         used = False
         for number in range(count):
             used |= moves[ply, number] & PASSING != 0
         if not used:
-            _forget_en_passant(rows, at)
+            _forget_en_passant(rows, row)
     rank = 2 * count + (0 if check else 1)
-    rows[at, RANK] = rank
-    if rows[at, STEP] != NULL and (rows[at, STEP] == RESET or rank < int64(rows[at, ACCRUED]) >> 1):
-        rows[at, ACCRUED] = rank << 1 | (1 - int64(rows[at, TURN]))
+    rows[row, RANK] = rank
+    if rows[row, STEP] != NULL and (rows[row, STEP] == RESET or rank < int64(rows[row, ACCRUED]) >> 1):
+        rows[row, ACCRUED] = rank << 1 | (1 - int64(rows[row, TURN]))
     return count

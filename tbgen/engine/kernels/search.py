@@ -1,13 +1,13 @@
 """Alpha-beta search for the accrued score with which the game ends.
 
 This is a principal variation search with a transposition table, null moves, late move reductions [1] and a
-quiescence search of captures. The accrued score is a part of every state, so the same position with another
-score has another key. A state that tables may contain is requested from them when it is first visited; once
-the answer has arrived, the state is a leaf with its true value.
+quiescence search of captures and promotions. The accrued score is a part of every state, so the same position
+with another score has another key. If tables may contain a state, its value is requested at the first visit.
+Once the answer has arrived, the state is a leaf with its true value.
 
-Values are those for the side to move, on the scale of :mod:`tbgen.engine.scale`. With each ply towards the
-root, a value moves by 1 towards the accrued score. So the side that gains by a value hurries, the other side
-delays, and values do not depend on the ply at which a state is visited.
+Values are for the side to move, on the scale of :mod:`tbgen.engine.scale`. With each ply towards the root, a
+value moves by 1 towards the accrued score. So the side that gains by a value hurries, and the other side
+delays. Values do not depend on the ply at which a state is visited.
 
 Moves are ordered as follows: the best move of an earlier search, captures by MVV-LVA, killer moves [2], and
 other quiet moves by their history [3].
@@ -23,6 +23,7 @@ from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.engine.kernels.board import (
     ACCRUED,
     BISHOPS,
+    BLACKS,
     CAPTURE,
     CASTLING,
     CLOCK,
@@ -32,203 +33,203 @@ from tbgen.engine.kernels.board import (
     KNIGHTS,
     NOISY,
     NULL,
-    OF_BLACK,
-    OF_WHITE,
     PAWNS,
     QUEENS,
-    QUIET,
+    QUIET_PLIES,
     RANK,
     RESET,
     ROOKS,
     STEP,
     TURN,
+    WHITES,
     WORDS,
     Rows,
-    enter,
+    complete_row,
     key_of,
     kind_at,
     make,
-    make_nothing,
+    make_null_move,
 )
-from tbgen.engine.kernels.estimate import estimate, estimate_drawn, lasting, lead, worth_of
-from tbgen.engine.scale import MATE, REACH
-from tbgen.engine.squares import PAWN
+from tbgen.engine.kernels.estimate import estimate, estimate_drawn, lead, weight, worth_of
+from tbgen.engine.scale import MATE, SCALE_PLIES
+from tbgen.engine.squares import PAWN_ATTACKS
 from tbgen.engine.workspace import (
     ABORTED,
-    ANSWERED,
-    ASKED,
+    ANSWERS,
     BARE_KINGS,
-    CLOCK_TOLD,
-    DEEPEST,
+    DISCARDS,
     DRAWN,
-    EVEN,
-    FORGOTTEN,
     GENERATION,
     HITS,
     HOPE,
     ITERATION,
-    LAST,
-    LIMIT,
-    MOST_NODES,
+    LATE_SCORES,
+    MAX_MEN,
+    MAX_NODES,
+    MAX_PLY,
+    MAX_UNKEYED_CLOCK,
     NODES,
     PLAIN,
     PLIES,
+    REQUESTS,
+    RESET_RANK,
     ROOT,
+    ROOT_LEAD,
     RULE,
     STOP,
-    TABLE_MEN,
     SearchWorkspace,
 )
 from tbgen.retro.kernels.words import ONE, ZERO, Word, popcount
 
-NOTHING = 4 * MATE
+NO_VALUE = 4 * MATE
 """Marks a state without a value."""
-_SCORE_KEY, _DRAW_KEY = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03)
+_RANK_KEY, _DRAW_KEY = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03)
 _FREE_KING_RANK = 17
 """Rank of G8.5, the position score of a bare king with all his moves."""
 
 
 @inlined
-def state_key(work: SearchWorkspace, at: int) -> Word:
+def state_key(work: SearchWorkspace, row: int) -> Word:
     """Return the key of a state, which also depends on whether the game is drawn in chess."""
     rows = work.rows
-    key = rows[at, KEY] ^ (rows[at, ACCRUED] + ONE) * _SCORE_KEY ^ np.uint64(work.control[DRAWN]) * _DRAW_KEY
-    if work.control[RULE] and int64(rows[at, CLOCK]) > CLOCK_TOLD:
-        key ^= rows[at, CLOCK] * ~_SCORE_KEY
+    key = rows[row, KEY] ^ (rows[row, ACCRUED] + ONE) * _RANK_KEY ^ np.uint64(work.control[DRAWN]) * _DRAW_KEY
+    if work.control[RULE] and int64(rows[row, CLOCK]) > MAX_UNKEYED_CLOCK:
+        key ^= rows[row, CLOCK] * ~_RANK_KEY
     return key
 
 
 @inlined
-def held_by_mover(work: SearchWorkspace, at: int) -> int:
+def accrued_for_mover(work: SearchWorkspace, row: int) -> int:
     """Return the value of the accrued score for the side to move."""
-    value = worth_of(work.worth, int64(work.rows[at, ACCRUED]))
-    return -value if work.rows[at, TURN] else value
+    value = worth_of(work.worth, int64(work.rows[row, ACCRUED]))
+    return -value if work.rows[row, TURN] else value
 
 
 @kernel
-def _repeated(work: SearchWorkspace, at: int) -> bool:
+def _is_repeated(work: SearchWorkspace, row: int) -> bool:
     """Return whether a position counts as repeated.
 
-    This is so if it has occurred twice before, or if its state has occurred since the root. In a game drawn
-    in chess, it suffices that the state has occurred at any time, so that the engine tries something else.
+    A position is repeated if it has occurred twice before, or if its state has occurred since the root. In a
+    game drawn in chess, any earlier occurrence of the state suffices, so that the engine tries another way.
     """
-    rows, met = work.rows, 0
+    rows, occurrences = work.rows, 0
     first = 0 if work.control[DRAWN] else work.control[ROOT]
-    for before in range(at - 2, max(at - int64(rows[at, QUIET]), 0) - 1, -2):
-        if rows[before, KEY] == rows[at, KEY]:
-            met += 1
-            if met == 2 or (before >= first and rows[before, ACCRUED] == rows[at, ACCRUED]):
+    for before in range(row - 2, max(row - int64(rows[row, QUIET_PLIES]), 0) - 1, -2):
+        if rows[before, KEY] == rows[row, KEY]:
+            occurrences += 1
+            if occurrences == 2 or (before >= first and rows[before, ACCRUED] == rows[row, ACCRUED]):
                 return True
     return False
 
 
 @kernel
-def _ended(work: SearchWorkspace, at: int, count: int) -> int:
-    """Return the value of a position in which the game is over, else NOTHING.
+def _final_value(work: SearchWorkspace, row: int, count: int) -> int:
+    """Return the value of a position in which the game is over, else ``NO_VALUE``.
 
     :param count: number of its legal moves.
     """
     rows, control = work.rows, work.control
     if count == 0:
-        return -(MATE + REACH) if rows[at, RANK] == ZERO else -work.worth[1]
-    if rows[at, STEP] == NULL:
-        return NOTHING
-    over = control[RULE] != 0 and int64(rows[at, CLOCK]) >= 100
-    if control[BARE_KINGS] and not (rows[at, OF_WHITE] | rows[at, OF_BLACK]) & ~rows[at, KINGS]:
-        over |= rows[at, RANK] == _FREE_KING_RANK and rows[at - 1, RANK] == _FREE_KING_RANK
-    return held_by_mover(work, at) if over or _repeated(work, at) else NOTHING
+        return -(MATE + SCALE_PLIES) if rows[row, RANK] == ZERO else -work.worth[1]
+    if rows[row, STEP] == NULL:
+        return NO_VALUE
+    is_over = control[RULE] != 0 and int64(rows[row, CLOCK]) >= 100
+    if control[BARE_KINGS] and not (rows[row, WHITES] | rows[row, BLACKS]) & ~rows[row, KINGS]:
+        is_over |= rows[row, RANK] == _FREE_KING_RANK and rows[row - 1, RANK] == _FREE_KING_RANK
+    return accrued_for_mover(work, row) if is_over or _is_repeated(work, row) else NO_VALUE
 
 
 @kernel
-def _table_value(work: SearchWorkspace, at: int) -> int:
-    """Return the value of a state from tables; if none has arrived yet, request it and return NOTHING."""
+def _table_value(work: SearchWorkspace, row: int) -> int:
+    """Return the value of a state from tables; ``NO_VALUE`` until a value that this requests has arrived."""
     rows, control = work.rows, work.control
-    key = state_key(work, at)
+    key = state_key(work, row)
     place = int64(key & np.uint64(len(work.table_keys) - 1))
     if work.table_keys[place] == key:
         value = work.table_values[place]
-        if value == NOTHING:
+        if value == NO_VALUE:
             return value
         control[HITS] += 1
-        return -value if rows[at, TURN] else value
-    if control[ASKED] - control[ANSWERED] < len(work.requests):
-        to = control[ASKED] % len(work.requests)
+        return -value if rows[row, TURN] else value
+    if control[REQUESTS] - control[ANSWERS] < len(work.requests):
+        to = control[REQUESTS] % len(work.requests)
         for word in range(WORDS):
-            work.requests[to, word] = rows[at, word]
+            work.requests[to, word] = rows[row, word]
         work.requests[to, KEY] = key
-        control[ASKED] += 1
-    return NOTHING
+        control[REQUESTS] += 1
+    return NO_VALUE
 
 
 @kernel
-def _progress(work: SearchWorkspace, at: int, accrued: int) -> None:
+def _apply_fifty_move_rule(work: SearchWorkspace, row: int, accrued: int) -> None:
     """Apply a 50-move rule to an accrued score that has just improved.
 
-    If the counter has run out, the improvement may not count. Otherwise, if it is progress, the counter is
-    reset.
+    If the counter has run out, the improvement may not count. Otherwise, an improvement to a rank below
+    ``RESET_RANK`` resets the counter.
 
     :param accrued: the accrued score before the position.
     """
     rows, control = work.rows, work.control
-    if rows[at, STEP] == RESET or int64(rows[at, ACCRUED]) == accrued:
+    if rows[row, STEP] == RESET or int64(rows[row, ACCRUED]) == accrued:
         return
-    if int64(rows[at, CLOCK]) >= 100 and (
-        control[LAST] == 2 or (control[LAST] == 1 and rows[at, RANK] > ONE)
+    if int64(rows[row, CLOCK]) >= 100 and (
+        control[LATE_SCORES] == 2 or (control[LATE_SCORES] == 1 and rows[row, RANK] > ONE)
     ):
-        rows[at, ACCRUED] = accrued
-    elif int64(rows[at, RANK]) < control[LIMIT]:
-        rows[at, CLOCK] = 0
+        rows[row, ACCRUED] = accrued
+    elif int64(rows[row, RANK]) < control[RESET_RANK]:
+        rows[row, CLOCK] = 0
 
 
 @kernel
-def arrive(work: SearchWorkspace, at: int, ply: int) -> tuple[int, int]:
+def visit(work: SearchWorkspace, row: int, ply: int) -> tuple[int, int]:
     """Count a node and generate its moves.
 
-    Return the number of moves, and the value if the game is over or tables contain the state, else NOTHING.
+    Return the number of moves, and the value if the game is over or tables contain the state; else
+    ``NO_VALUE``.
     """
-    rows, control = work.rows, work.control
-    control[NODES] += 1
-    control[DEEPEST] = max(control[DEEPEST], ply)
-    if control[STOP] or control[NODES] > control[MOST_NODES]:
-        control[ABORTED] = 1
+    rows, words = work.rows, work.control
+    words[NODES] += 1
+    words[MAX_PLY] = max(words[MAX_PLY], ply)
+    if words[STOP] or words[NODES] > words[MAX_NODES]:
+        words[ABORTED] = 1
     work.length[ply] = 0
-    accrued = int64(rows[at, ACCRUED])
-    count = enter(rows, at, work.moves, ply)
-    if control[RULE]:
-        _progress(work, at, accrued)
-    value = _ended(work, at, count)
-    men = popcount(rows[at, OF_WHITE] | rows[at, OF_BLACK])
-    held = (
-        men <= control[TABLE_MEN] and rows[at, STEP] != NULL and not rows[at, CASTLING] | rows[at, EN_PASSANT]
+    accrued = int64(rows[row, ACCRUED])
+    count = complete_row(rows, row, work.moves, ply)
+    if words[RULE]:
+        _apply_fifty_move_rule(work, row, accrued)
+    value = _final_value(work, row, count)
+    men = popcount(rows[row, WHITES] | rows[row, BLACKS])
+    may_be_in_tables = (
+        men <= words[MAX_MEN] and rows[row, STEP] != NULL and not rows[row, CASTLING] | rows[row, EN_PASSANT]
     )
-    return count, _table_value(work, at) if value == NOTHING and held else value
+    return count, _table_value(work, row) if value == NO_VALUE and may_be_in_tables else value
 
 
-HINT = 0x7FFF
+HINT_BITS = 0x7FFF
 """Bits of a move that the transposition table stores: squares and promotion."""
-_VALUES = np.array([100, 320, 330, 500, 950, 0, 0])
+_MAN_VALUES = np.array([100, 320, 330, 500, 950, 0, 0])
 """Values of men in centipawns, for MVV-LVA."""
 
 
 @kernel
-def rank_moves(work: SearchWorkspace, at: int, ply: int, count: int, hint: int) -> None:
+def rank_moves(work: SearchWorkspace, row: int, ply: int, count: int, hint: int) -> None:
     """Compute the priorities of moves: the hint, captures by MVV-LVA, killer moves, history.
 
     :param hint: best move of an earlier search, 0 for none.
     """
-    rows, turn = work.rows, int64(work.rows[at, TURN])
+    rows, turn = work.rows, int64(work.rows[row, TURN])
     for number in range(count):
         move = int64(work.moves[ply, number])
         order = int64(work.history[turn, move & 63, move >> 6 & 63])
-        if hint and move & HINT == hint:
+        if hint and move & HINT_BITS == hint:
             order = 1 << 30
         elif move & NOISY:
-            victim = kind_at(rows, at, move >> 6 & 63) if move & CAPTURE else 6
-            gain = _VALUES[0 if move & CAPTURE and victim == 6 else victim] + _VALUES[move >> 12 & 7]
-            order = (1 << 28) + 16 * gain - _VALUES[move >> 15 & 7]
-            if not (move >> 12 & 7 or work.control[PLAIN]) and gain < _VALUES[move >> 15 & 7]:
-                theirs = rows[at, OF_BLACK - turn] & rows[at, PAWNS]
-                if PAWN[turn, move >> 6 & 63] & theirs:
+            victim = kind_at(rows, row, move >> 6 & 63) if move & CAPTURE else 6
+            gain = _MAN_VALUES[0 if move & CAPTURE and victim == 6 else victim] + _MAN_VALUES[move >> 12 & 7]
+            order = (1 << 28) + 16 * gain - _MAN_VALUES[move >> 15 & 7]
+            if not (move >> 12 & 7 or work.control[PLAIN]) and gain < _MAN_VALUES[move >> 15 & 7]:
+                theirs = rows[row, BLACKS - turn] & rows[row, PAWNS]
+                if PAWN_ATTACKS[turn, move >> 6 & 63] & theirs:
                     order = -(1 << 20)
         elif move == work.killers[ply, 0]:
             order = 1 << 27
@@ -239,7 +240,7 @@ def rank_moves(work: SearchWorkspace, at: int, ply: int, count: int, hint: int) 
 
 @inlined
 def next_move(work: SearchWorkspace, ply: int, number: int, count: int) -> int:
-    """Return the move with the highest priority from a place on, and swap it to this place.
+    """Return the move with the highest priority from a place on, and swap this move to the place.
 
     :param number: the place.
     """
@@ -255,21 +256,21 @@ def next_move(work: SearchWorkspace, ply: int, number: int, count: int) -> int:
 
 
 @kernel
-def remember(work: SearchWorkspace, at: int, ply: int, move: int, depth: int) -> None:
+def record_cutoff(work: SearchWorkspace, row: int, ply: int, move: int, depth: int) -> None:
     """Record that a quiet move caused a beta cutoff: as a killer move, and in the history."""
     if work.killers[ply, 0] != move:
         work.killers[ply, 1] = work.killers[ply, 0]
         work.killers[ply, 0] = move
-    turn, start, target = int64(work.rows[at, TURN]), move & 63, move >> 6 & 63
-    now = int64(work.history[turn, start, target])
-    work.history[turn, start, target] = now + depth * depth - now * depth * depth // 65536
+    turn, start, target = int64(work.rows[row, TURN]), move & 63, move >> 6 & 63
+    old_score = int64(work.history[turn, start, target])
+    work.history[turn, start, target] = old_score + depth * depth - old_score * depth * depth // 65536
 
 
 INFINITE = 2 * MATE
-_MAX_FORCED = 2
-"""Greatest number of moves of positions that are searched a ply deeper, because low counts decide games."""
+_MAX_FORCED_MOVES = 2
+"""Positions with at most this number of moves are searched a ply deeper, because low counts decide games."""
 _MAX_CAPTURES = 10
-"""Maximum number of successive captures in the quiescence search."""
+"""Maximum number of successive captures and promotions in the quiescence search."""
 _LOWER, _UPPER = 1, 2
 """Bits of a bound in the transposition table; an exact value has both."""
 _MARGIN = MATE // 12
@@ -281,19 +282,19 @@ _LOW_WEIGHT = 12
 
 
 @inlined
-def wider(bound: int, held: int) -> int:
-    """Return the least value that :func:`nearer` maps to a bound or more."""
-    return bound + 1 if bound > held else bound - 1
+def unstep(bound: int, accrued: int) -> int:
+    """Return the least value that :func:`step` maps to a bound or more."""
+    return bound + 1 if bound > accrued else bound - 1
 
 
 @inlined
-def nearer(value: int, held: int) -> int:
+def step(value: int, accrued: int) -> int:
     """Return a value moved by 1 towards the accrued score, as with each ply towards the root."""
-    return value - 1 if value > held else value + 1 if value < held else value
+    return value - 1 if value > accrued else value + 1 if value < accrued else value
 
 
 @inlined
-def keep_line(work: SearchWorkspace, ply: int, move: int) -> None:
+def store_line(work: SearchWorkspace, ply: int, move: int) -> None:
     """Set the best line from a ply to a move followed by the best line from the next ply."""
     work.line[ply, 0] = move
     for number in range(min(work.length[ply + 1], PLIES - 1)):
@@ -303,30 +304,30 @@ def keep_line(work: SearchWorkspace, ply: int, move: int) -> None:
 
 @kernel
 def _store(work: SearchWorkspace, key: Word, depth: int, value: int, bound: int, move: int) -> None:
-    """Store a result in the transposition table, but replace no much deeper one of the same search."""
+    """Store a result in the transposition table, but keep a much deeper one of the same search."""
     place = int64(key & np.uint64(len(work.keys) - 1))
     old, generation = work.entries[place], work.control[GENERATION] & 63
     if work.keys[place] != key and old >> 57 & 63 == generation and old >> 32 & 255 > depth + 3:
         return
     if not move and work.keys[place] == key:
-        move = old >> 42 & HINT
+        move = old >> 42 & HINT_BITS
     work.keys[place] = key
     kept = (value + (1 << 31)) | max(depth, 0) << 32 | bound << 40
-    work.entries[place] = kept | (move & HINT) << 42 | generation << 57
+    work.entries[place] = kept | (move & HINT_BITS) << 42 | generation << 57
 
 
 @inlined
-def _entry_key(work: SearchWorkspace, at: int) -> Word:
+def _entry_key(work: SearchWorkspace, row: int) -> Word:
     """Return the key of a state in the transposition table, which changes when the table is invalidated."""
-    return state_key(work, at) ^ np.uint64(work.control[FORGOTTEN]) * _FORGOTTEN_KEY
+    return state_key(work, row) ^ np.uint64(work.control[DISCARDS]) * _FORGOTTEN_KEY
 
 
 @inlined
-def _can_pass(rows: Rows, at: int) -> bool:
+def _can_pass(rows: Rows, row: int) -> bool:
     """Return whether a null move is safe: the side to move has two pieces, and four pawns remain."""
-    ours = rows[at, OF_WHITE + int64(rows[at, TURN])]
-    men = rows[at, KNIGHTS] | rows[at, BISHOPS] | rows[at, ROOKS] | rows[at, QUEENS]
-    return popcount(men & ours) >= 2 and popcount(rows[at, PAWNS]) >= 4
+    ours = rows[row, WHITES + int64(rows[row, TURN])]
+    men = rows[row, KNIGHTS] | rows[row, BISHOPS] | rows[row, ROOKS] | rows[row, QUEENS]
+    return popcount(men & ours) >= 2 and popcount(rows[row, PAWNS]) >= 4
 
 
 @inlined
@@ -343,28 +344,29 @@ def _reduction(number: int, depth: int) -> int:
 def _node(work: SearchWorkspace, depth: int, alpha: int, beta: int, ply: int) -> int:
     """Return the value of the position at a ply if it lies between alpha and beta, else a bound of it.
 
-    :param depth: number of plies to search. Below 1 only captures are searched, and each lowers it by 1.
+    :param depth: number of plies to search. Below 1, only captures and promotions are
+        searched.
     """
     rows, control = work.rows, work.control
-    at = control[ROOT] + ply
-    count, value = arrive(work, at, ply)
+    row = control[ROOT] + ply
+    count, value = visit(work, row, ply)
     if control[ABORTED]:
         return int64(0)
-    if value != NOTHING:
+    if value != NO_VALUE:
         return value
-    turn, plain = int64(rows[at, TURN]), control[PLAIN] != 0
-    held, rank = held_by_mover(work, at), int64(rows[at, RANK])
+    turn, plain = int64(rows[row, TURN]), control[PLAIN] != 0
+    accrued, rank = accrued_for_mover(work, row), int64(rows[row, RANK])
     check = rank & 1 == 0
-    if depth >= 0 and (check or count <= _MAX_FORCED) and ply < 2 * control[ITERATION] and not plain:
+    if depth >= 0 and (check or count <= _MAX_FORCED_MOVES) and ply < 2 * control[ITERATION] and not plain:
         depth += 1
     quiet = depth <= 0 or ply >= PLIES - 2
-    key = _entry_key(work, at)
+    key = _entry_key(work, row)
     hint = int64(0)
     if not quiet:
         place = int64(key & np.uint64(len(work.keys) - 1))
         if work.keys[place] == key:
             entry = work.entries[place]
-            hint = entry >> 42 & HINT
+            hint = entry >> 42 & HINT_BITS
             if entry >> 32 & 255 >= depth:
                 value, bound = (entry & 0xFFFFFFFF) - (1 << 31), entry >> 40 & 3
                 exact = bound == _LOWER | _UPPER
@@ -374,50 +376,50 @@ def _node(work: SearchWorkspace, depth: int, alpha: int, beta: int, ply: int) ->
     narrow = beta - alpha == 1 and not check and not plain
     if quiet or (narrow and depth <= _MAX_FUTILITY_DEPTH):
         if control[DRAWN]:
-            value = estimate_drawn(rows, at, work.worth, control[EVEN], control[HOPE])
+            value = estimate_drawn(rows, row, work.worth, control[ROOT_LEAD], control[HOPE])
         else:
-            value = estimate(rows, at, work.worth)
+            value = estimate(rows, row, work.worth)
         value = -value if turn else value
         if quiet:
             best = value
             if best >= beta or depth <= -_MAX_CAPTURES or ply >= PLIES - 2:
                 return best
-        elif abs(beta) < MATE // 2 and lasting(rows, at) < _LOW_WEIGHT and value - depth * _MARGIN >= beta:
+        elif abs(beta) < MATE // 2 and weight(rows, row) < _LOW_WEIGHT and value - depth * _MARGIN >= beta:
             return value
-    if narrow and depth >= 3 and rows[at, STEP] != NULL and _can_pass(rows, at) and abs(beta) < MATE // 2:
-        make_nothing(rows, at)
+    if narrow and depth >= 3 and rows[row, STEP] != NULL and _can_pass(rows, row) and abs(beta) < MATE // 2:
+        make_null_move(rows, row)
         value = -_node(work, depth - 3 - depth // 4, -beta, -beta + 1, ply + 1)
         if control[ABORTED]:
             return int64(0)
         if value >= beta:
             return beta
-    rank_moves(work, at, ply, count, hint)
+    rank_moves(work, row, ply, count, hint)
     chosen, low = int64(0), max(alpha, best)
     for number in range(count):
         move = next_move(work, ply, number, count)
         noisy = move & NOISY != 0
         if quiet and not noisy:
             break
-        make(rows, at, move)
-        a, b = wider(low + 1, held) - 1, wider(beta, held)
+        make(rows, row, move)
+        a, b = unstep(low + 1, accrued) - 1, unstep(beta, accrued)
         value = low + 1
         if number and not quiet:
             reduction = 0 if noisy or check or plain else _reduction(number, depth)
-            value = nearer(-_node(work, depth - 1 - reduction, -a - 1, -a, ply + 1), held)
+            value = step(-_node(work, depth - 1 - reduction, -a - 1, -a, ply + 1), accrued)
             if value > low and reduction and not control[ABORTED]:
-                value = nearer(-_node(work, depth - 1, -a - 1, -a, ply + 1), held)
+                value = step(-_node(work, depth - 1, -a - 1, -a, ply + 1), accrued)
         if value > low and (number == 0 or quiet or value < beta) and not control[ABORTED]:
-            value = nearer(-_node(work, depth - 1, -b, -a, ply + 1), held)
+            value = step(-_node(work, depth - 1, -b, -a, ply + 1), accrued)
         if control[ABORTED]:
             return int64(0)
         if value > best:
             best = value
             if value > low:
                 low, chosen = value, move
-                keep_line(work, ply, move)
+                store_line(work, ply, move)
         if low >= beta:
             if not noisy:
-                remember(work, at, ply, move, depth)
+                record_cutoff(work, row, ply, move, depth)
             break
     if not quiet:
         bound = _LOWER if best >= beta else _UPPER if best <= alpha else _LOWER | _UPPER
@@ -426,7 +428,7 @@ def _node(work: SearchWorkspace, depth: int, alpha: int, beta: int, ply: int) ->
 
 
 @kernel
-def begin(work: SearchWorkspace, root: int) -> int:
+def begin_search(work: SearchWorkspace, root: int) -> int:
     """Prepare a search from a position, and return the number of its moves.
 
     This computes the keys of all positions of the game and sorts the moves by priority.
@@ -434,10 +436,10 @@ def begin(work: SearchWorkspace, root: int) -> int:
     :param root: row of the position.
     """
     rows = work.rows
-    for at in range(root + 1):
-        rows[at, KEY] = key_of(rows, at)
-    count = enter(rows, root, work.moves, int64(0))
-    work.control[EVEN] = lead(rows, root)
+    for row in range(root + 1):
+        rows[row, KEY] = key_of(rows, row)
+    count = complete_row(rows, root, work.moves, int64(0))
+    work.control[ROOT_LEAD] = lead(rows, root)
     for ply in range(PLIES):
         work.killers[ply, 0] = work.killers[ply, 1] = 0
     for turn in range(2):
@@ -446,7 +448,7 @@ def begin(work: SearchWorkspace, root: int) -> int:
                 work.history[turn, start, target] >>= 1
     key = _entry_key(work, root)
     place = int64(key & np.uint64(len(work.keys) - 1))
-    hint = work.entries[place] >> 42 & HINT if work.keys[place] == key else int64(0)
+    hint = work.entries[place] >> 42 & HINT_BITS if work.keys[place] == key else int64(0)
     rank_moves(work, root, int64(0), count, hint)
     for number in range(count):
         next_move(work, int64(0), number, count)
@@ -454,56 +456,56 @@ def begin(work: SearchWorkspace, root: int) -> int:
 
 
 @kernel
-def _hoped(work: SearchWorkspace, depth: int, answer: int) -> int:
+def _value_if_expected(work: SearchWorkspace, depth: int, answer: int) -> int:
     """Return the value, for the mover, after a move at ply 0 and the expected answer.
 
-    Without an expected answer, the other side passes. Return NOTHING if the value after the move is
-    determined without a search, or if the other side is in check and cannot pass.
+    Without an expected answer, the other side passes. Return ``NO_VALUE`` if the value after the move is
+    known without a search, or if the other side would have to pass in check.
 
     :param answer: squares and promotion of the expected answer, 0 for none.
     """
-    rows, at = work.rows, work.control[ROOT] + 1
-    count, value = arrive(work, at, int64(1))
-    if value != NOTHING:
-        return NOTHING
+    rows, row = work.rows, work.control[ROOT] + 1
+    count, value = visit(work, row, int64(1))
+    if value != NO_VALUE:
+        return NO_VALUE
     expected = int64(0)
     for number in range(count):
-        if int64(work.moves[1, number]) & HINT == answer:
+        if int64(work.moves[1, number]) & HINT_BITS == answer:
             expected = int64(work.moves[1, number])
     if expected:
-        make(rows, at, expected)
-    elif int64(rows[at, RANK]) & 1:
-        make_nothing(rows, at)
+        make(rows, row, expected)
+    elif int64(rows[row, RANK]) & 1:
+        make_null_move(rows, row)
     else:
-        return NOTHING
+        return NO_VALUE
     return _node(work, depth - 1, -INFINITE, int64(INFINITE), int64(2))
 
 
 @kernel
-def _search_expecting(work: SearchWorkspace, depth: int, first: int, count: int) -> int:
-    """Search the moves of the root like :func:`search_root`, against a side that plays chess only.
+def _search_against_chess(work: SearchWorkspace, depth: int, first: int, count: int) -> int:
+    """Search the moves of the root like :func:`search_root`, against a side that plays only chess.
 
     The value of a move is the mean of its values against the best answer and against the expected answer,
     less its cost in chess.
     """
     rows, control = work.rows, work.control
-    at = control[ROOT]
-    held, best, place = held_by_mover(work, at), -INFINITE, first
+    row = control[ROOT]
+    accrued, best, place = accrued_for_mover(work, row), -INFINITE, first
     work.length[0] = 0
     for number in range(first, count):
         move = int64(work.moves[0, number])
-        make(rows, at, move)
-        hoped = _hoped(work, depth, int64(work.answers[number]))
+        make(rows, row, move)
+        expected = _value_if_expected(work, depth, int64(work.answers[number]))
         bound = best + work.costs[number]
-        bound = max(bound if hoped == NOTHING else 2 * bound - hoped, -INFINITE)
-        make(rows, at, move)
-        value = nearer(-_node(work, depth - 1, -INFINITE, 1 - wider(bound + 1, held), int64(1)), held)
+        bound = max(bound if expected == NO_VALUE else 2 * bound - expected, -INFINITE)
+        make(rows, row, move)
+        value = step(-_node(work, depth - 1, -INFINITE, 1 - unstep(bound + 1, accrued), int64(1)), accrued)
         if control[ABORTED]:
             break
-        value = (value if hoped == NOTHING else (value + hoped) >> 1) - work.costs[number]
+        value = (value if expected == NO_VALUE else (value + expected) >> 1) - work.costs[number]
         if value > best:
             best, place = value, number
-            keep_line(work, int64(0), move)
+            store_line(work, int64(0), move)
     chosen, answer, cost = work.moves[0, place], work.answers[place], work.costs[place]
     for number in range(place, first, -1):
         work.moves[0, number], work.answers[number] = work.moves[0, number - 1], work.answers[number - 1]
@@ -516,35 +518,35 @@ def _search_expecting(work: SearchWorkspace, depth: int, first: int, count: int)
 def search_root(work: SearchWorkspace, depth: int, first: int, count: int) -> int:
     """Search the moves of the root from a place on, and return the value of the best move for its mover.
 
-    The best move is moved to this place, and its line is that of ply 0. If the search is stopped, the result
-    is that of the moves searched so far. In a game drawn in chess, the other side is assumed to play chess
-    only.
+    The best move is moved to this place, and its line is stored as that of ply 0. If the search is stopped,
+    only the moves searched so far count. In a game drawn in chess, the other side is assumed to play only
+    chess.
 
     :param first: the place; the better moves before it are skipped.
     :param count: number of all moves to choose from.
     """
     rows, control = work.rows, work.control
-    at = control[ROOT]
+    row = control[ROOT]
     if control[DRAWN]:
-        return _search_expecting(work, depth, first, count)
-    held, best = held_by_mover(work, at), -INFINITE
+        return _search_against_chess(work, depth, first, count)
+    accrued, best = accrued_for_mover(work, row), -INFINITE
     work.length[0] = 0
     for number in range(first, count):
         move = int64(work.moves[0, number])
-        make(rows, at, move)
-        a = wider(best + 1, held) - 1
+        make(rows, row, move)
+        a = unstep(best + 1, accrued) - 1
         value = best + 1
         if number > first:
-            value = nearer(-_node(work, depth - 1, -a - 1, -a, int64(1)), held)
+            value = step(-_node(work, depth - 1, -a - 1, -a, int64(1)), accrued)
         if value > best and not control[ABORTED]:
-            value = nearer(-_node(work, depth - 1, -INFINITE, -a, int64(1)), held)
+            value = step(-_node(work, depth - 1, -INFINITE, -a, int64(1)), accrued)
         if control[ABORTED]:
             return best
         if value > best:
             best = value
-            keep_line(work, int64(0), move)
+            store_line(work, int64(0), move)
             for place in range(number, first, -1):
                 work.moves[0, place] = work.moves[0, place - 1]
             work.moves[0, first] = move
-    _store(work, _entry_key(work, at), depth, best, _LOWER | _UPPER, int64(work.moves[0, first]))
+    _store(work, _entry_key(work, row), depth, best, _LOWER | _UPPER, int64(work.moves[0, first]))
     return best
