@@ -87,11 +87,11 @@ class LeafValues:
         for letters, rows, squares in _group_by_men(requests):
             side = requests[rows, columns.TURN].astype(np.int64)
             accrued = _accrued_codes(requests[rows, columns.ACCRUED].astype(np.int64))
-            found = None if self._closed.is_set() else tables.values(letters, squares, side, accrued)
+            result = None if self._closed.is_set() else tables.values(letters, squares, side, accrued)
             value = (
                 np.full(len(rows), _NO_VALUE)
-                if found is None
-                else _search_values(*found, requests[rows], work.worth, self._rule)
+                if result is None
+                else _search_values(*result, requests[rows], work.worth, self._rule)
             )
             if self._closed.is_set():
                 return
@@ -137,9 +137,9 @@ def _search_values(
 
     :param worth: values of scores by rank, on that scale.
     """
-    white, accrued = codes < NONE, _accrued_codes(requests[:, columns.ACCRUED].astype(np.int64))
-    rank = np.where(white, codes, 255 - codes).astype(np.int64)
-    lead = np.where(rank == 0, MATE + SCALE_PLIES, worth[rank]) * np.where(white, 1, -1)
+    is_white, accrued = codes < NONE, _accrued_codes(requests[:, columns.ACCRUED].astype(np.int64))
+    rank = np.where(is_white, codes, 255 - codes).astype(np.int64)
+    lead = np.where(rank == 0, MATE + SCALE_PLIES, worth[rank]) * np.where(is_white, 1, -1)
     # Codes are in the order of scores, White's best one first.
     plies = np.where(depths < 0, _ASSUMED_DEPTH, depths)
     value = lead + np.where(codes < accrued, -plies, np.where(codes > accrued, plies, 0))
@@ -288,8 +288,8 @@ class CompiledSearch:
             )
         control[control_index.MAX_MEN] = self._leaves.max_men
         count = begin_search(work, last)
-        wanted = set(moves)
-        kept = [move for move in map(int, work.moves[0, :count]) if self._decode(game.live, move) in wanted]
+        allowed = set(moves)
+        kept = [move for move in map(int, work.moves[0, :count]) if self._decode(game.live, move) in allowed]
         work.moves[0, : len(kept)] = kept
         self._count = len(kept)
         candidates = self._candidates or {}

@@ -121,7 +121,7 @@ class Timer:
         self.stopped = False
         """Whether the move must be made at once."""
         self._changed = threading.Condition()
-        self._began = self._first = time.perf_counter()
+        self._clock_start = self._go_start = time.perf_counter()
 
     @property
     def limited(self) -> bool:
@@ -138,12 +138,12 @@ class Timer:
         """Remaining seconds of the maximum time; infinite without a time limit and while pondering."""
         if self._maximum is None or self._pondering:
             return math.inf
-        return self._maximum - (time.perf_counter() - self._began)
+        return self._maximum - (time.perf_counter() - self._clock_start)
 
     @property
     def elapsed(self) -> float:
         """Seconds since the command ``go``."""
-        return time.perf_counter() - self._first
+        return time.perf_counter() - self._go_start
 
     def stop(self) -> None:
         """Request the move at once."""
@@ -154,7 +154,7 @@ class Timer:
     def ponder_hit(self) -> None:
         """Start the clock: the opponent has made the expected move."""
         with self._changed:
-            self._pondering, self._began = False, time.perf_counter()
+            self._pondering, self._clock_start = False, time.perf_counter()
             self._changed.notify_all()
 
     def is_over(self, nodes: int = 0) -> bool:
@@ -195,7 +195,7 @@ class Timer:
         """Return whether the move has been stopped or a share of a time limit in seconds has passed."""
         if self._pondering or seconds is None:
             return self.stopped
-        return self.stopped or time.perf_counter() - self._began >= share * seconds
+        return self.stopped or time.perf_counter() - self._clock_start >= share * seconds
 
 
 def _usable(increment: float, overhead: float) -> float:

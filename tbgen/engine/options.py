@@ -102,7 +102,7 @@ class Options:
     """Options of the partner, by name."""
     blunder_rate: Annotated[float, _number("Strength", 100, 0, 100, lambda strength: 1 - strength / 100)]
     """Probability that a move is chosen at random."""
-    best: Annotated[int, _number("MultiPV", 1, 1, 256)]
+    best_count: Annotated[int, _number("MultiPV", 1, 1, 256)]
     """Number of best moves to report."""
     overhead: Annotated[float, _number("Move Overhead", 100, 0, 10_000, lambda ms: ms / 1000)]
     """Seconds that each move loses between engine and clock."""

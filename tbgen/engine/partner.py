@@ -225,15 +225,15 @@ class Partner:
         judges_lines = self._drawn and by_mobility and timer.clock_seconds > _MIN_CLOCK_SECONDS
         lines: tuple[InfoDict, ...] = ()
         with self._marked_as_failed():
-            first = _limit(timer, _PARTNER_SHARE if judges_lines else 1)
-            (best,) = self._analyse(game, allowed, timer, first, 1, show)
+            first_limit = _limit(timer, _PARTNER_SHARE if judges_lines else 1)
+            (best,) = self._analyse(game, allowed, timer, first_limit, 1, show)
             seconds = timer.elapsed - began
             self._drawn = "score" in best and _wdl(best, board).draws >= _DRAW_PERMILLE
             self._low = self._drawn and not few_men and game.accrued_after(best["pv"]).rank <= _LOW_SCORE.rank
             if judges_lines and self._drawn and not timer.is_over():
-                second = _later_limit(timer, _LINES_TIME_RATIO, seconds)
-                found = self._analyse(game, allowed, timer, second, self._lines)
-                lines = tuple(line for line in found if "score" in line)
+                second_limit = _later_limit(timer, _LINES_TIME_RATIO, seconds)
+                results = self._analyse(game, allowed, timer, second_limit, self._lines)
+                lines = tuple(line for line in results if "score" in line)
         costs = [_cost(line, lines[0], board) for line in lines]
         max_cost = _MAX_COST if few_men else _MAX_COST_MANY_MEN
         cheap = [(line["pv"], cost) for line, cost in zip(lines, costs, strict=True) if cost <= max_cost]
@@ -280,7 +280,7 @@ class Partner:
         allowed: Sequence[chess.Move],
         timer: Timer,
         limit: chess.engine.Limit,
-        lines: int,
+        line_count: int,
         show: Callable[[InfoDict], None] = lambda line: None,
     ) -> tuple[InfoDict, ...]:
         """Return the partner's results for the best moves, at least one.
@@ -299,7 +299,7 @@ class Partner:
             analysis = self._engine.analysis(
                 game.board_for_chess(),
                 limit,
-                multipv=min(lines, len(allowed)),
+                multipv=min(line_count, len(allowed)),
                 root_moves=root_moves,
                 game=(self._games, board.root().fen()),
             )
@@ -322,15 +322,15 @@ class Partner:
             chosen = searching.result()
         except CancelledError:
             raise chess.engine.EngineError("it has ended") from None
-        found = tuple(line for line in analyses[0].multipv if line.get("pv") and "score" in line)
+        results = tuple(line for line in analyses[0].multipv if line.get("pv") and "score" in line)
         best = chosen.move
         if best is None or best not in allowed:
             raise chess.engine.EngineError(f"it names no move in {board.fen()}")
-        if not found:
+        if not results:
             return (InfoDict(pv=[best]),)
-        if lines == 1 and best != found[0]["pv"][0]:  # for example, an engine set to play weakly
-            found[0]["pv"] = [best]
-        return found[:lines]
+        if line_count == 1 and best != results[0]["pv"][0]:  # for example, an engine set to play weakly
+            results[0]["pv"] = [best]
+        return results[:line_count]
 
 
 def _because(error: Exception) -> str:

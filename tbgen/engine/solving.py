@@ -93,17 +93,17 @@ class BackgroundProof:
         for move in document["moves"]:
             interval = GScore(move["lower"]), GScore(move["upper"])
             bounds[self._board.parse_uci(move["uci"])] = interval if white else (-interval[1], -interval[0])
-        proved = {move: bounds[move] for move in allowed if move in bounds}
-        if not proved:
+        proved_bounds = {move: bounds[move] for move in allowed if move in bounds}
+        if not proved_bounds:
             raise SolvingError("the position is not solved: nothing is proved about its moves")
-        guaranteed = max(least for least, _ in proved.values())
-        kept = [move for move, (_, most) in proved.items() if most >= guaranteed]
+        guaranteed = max(least for least, _ in proved_bounds.values())
+        kept_moves = [move for move, (_, most) in proved_bounds.items() if most >= guaranteed]
         if lower == upper:
-            kept = [move for move in kept if proved[move][0] == guaranteed]
-        kept.sort(key=lambda move: proved[move][0] != guaranteed)
+            kept_moves = [move for move in kept_moves if proved_bounds[move][0] == guaranteed]
+        kept_moves.sort(key=lambda move: proved_bounds[move][0] != guaranteed)
         board = self._board.copy()
         line = [board.push_uci(ply["uci"]) for ply in document.get("line", [])]
-        if line and line[0] in kept:
+        if line and line[0] in kept_moves:
             return Advice((line[0],), lower, upper, document["depth"], tuple(line))
-        most = max(most for _, most in proved.values())
-        return Advice(tuple(kept), *((guaranteed, most) if white else (-most, -guaranteed)))
+        most = max(most for _, most in proved_bounds.values())
+        return Advice(tuple(kept_moves), *((guaranteed, most) if white else (-most, -guaranteed)))

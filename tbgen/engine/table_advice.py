@@ -275,14 +275,14 @@ class EngineTables:
 
     def _most_tempting(self, game: SearchGame, kept: Sequence[RankedMove]) -> RankedMove | None:
         """Return the most tempting of some moves, None without moves."""
-        after, states = [], []
+        boards, scores = [], []
         for move in kept:
             game.play(move.move)
-            after.append(game.live.copy(stack=False))
+            boards.append(game.live.copy(stack=False))
             game.pop()
-            states.append(move.accrued)
+            scores.append(move.accrued)
         answers = [
-            [] if isinstance(found, TbgenError) else found for found in self._base.moves_many(after, states)
+            [] if isinstance(found, TbgenError) else found for found in self._base.moves_many(boards, scores)
         ]
         return most_tempting(game, kept, answers) if kept else None
 

@@ -104,10 +104,10 @@ class Thinker:
         if single and (timer.target is None or timer.target >= _MIN_LINE_SECONDS):
             advice = replace(advice, line=tables.line(game, advice, timer))
         reported = [advice]
-        if self.options.best > 1:
+        if self.options.best_count > 1:
             others = tables.ranked(game, allowed)
             reported += [other for other in others if other.moves[0] != advice.moves[0]]
-        for place, each in enumerate(reported[: self.options.best], 1):
+        for place, each in enumerate(reported[: self.options.best_count], 1):
             self._report(report.of_advice(game, each, "tables", timer.elapsed, self._place(place)))
         return MoveChoice(*advice.line[:2]) if single else self._choose_by_search(game, advice.moves, timer)
 
@@ -186,17 +186,17 @@ class Thinker:
         def report_line(best: RootLine, counts: SearchCounts) -> None:
             self._report(report.of_search(game, best, counts, timer.elapsed, self._place(best.place)))
 
-        max_nodes, lines = timer.go.numbers.get("nodes"), self.options.best
+        max_nodes, lines = timer.go.numbers.get("nodes"), self.options.best_count
         if (workspace := self.workspace()) is None:
             look_up = self.tables.look_up if self.tables else lambda _: None
-            (found, *others), counts = first_moves(game, allowed, look_up, lines)
-            for each in (found, *others):
+            (best_line, *others), counts = first_moves(game, allowed, look_up, lines)
+            for each in (best_line, *others):
                 report_line(each, counts)
         else:
             from tbgen.engine.compiled_search import CompiledSearch  # imports numba
 
             search = CompiledSearch(game, allowed, workspace, self.tables, is_over, lines, max_nodes)
-            found = search.run(
+            best_line = search.run(
                 timer.go.depth,
                 lambda: timer.stop_deepening() or interrupted(),
                 lambda best: report_line(best, search.counts),
@@ -204,9 +204,9 @@ class Thinker:
         if proof is not None:
             white = game.live.turn
             guaranteed = worth(proof.lower if white else proof.upper)
-            if found.value < guaranteed if white else found.value > guaranteed:
+            if best_line.value < guaranteed if white else best_line.value > guaranteed:
                 return MoveChoice(proof.moves[0])
-        return MoveChoice(*found.line[:2])
+        return MoveChoice(*best_line.line[:2])
 
     def _search_among_kept(
         self, game: SearchGame, judged: "Judgement", timer: Timer, workspace: "SearchWorkspace"
@@ -245,7 +245,7 @@ class Thinker:
 
     def _place(self, place: int) -> int | None:
         """Return the place of a move to report, None if only one move is reported."""
-        return place if self.options.best > 1 else None
+        return place if self.options.best_count > 1 else None
 
     def _report(self, lines: Iterable[str]) -> None:
         for line in lines:

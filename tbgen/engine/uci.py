@@ -40,7 +40,7 @@ class UciEngine:
     :param partner: default of the option Partner.
     """
 
-    _kept_workspace: "SearchWorkspace | None"
+    _search_workspace: "SearchWorkspace | None"
     """Workspace of the compiled search, made when it is first needed."""
 
     def __init__(
@@ -49,7 +49,7 @@ class UciEngine:
         self._write, self._lock = write, threading.Lock()
         self._options = Options(directories, partner)
         self._partnership = Partnership(self._note)
-        self._search: Future[None] | None = None
+        self._search_future: Future[None] | None = None
         """Future of the compiled search, which is loaded when it is first needed."""
         self._tables: EngineTables | None = None
         self._tables_open = False
@@ -57,7 +57,7 @@ class UciEngine:
         self._new_game("")
         self._output_closed = False
         self._thinking: tuple[threading.Thread, Timer] | None = None
-        self._moved = threading.Event()
+        self._move_due = threading.Event()
         """Set when the latest move is about to be printed."""
         self._commands: dict[str, Callable[[str], None]] = {
             "uci": self._uci,
@@ -128,14 +128,14 @@ class UciEngine:
         self._game = None  # the option may change how the position is read
         match self._options.set(name, value):
             case "Hash":
-                self._kept_workspace = None
+                self._search_workspace = None
             case "Directory":
                 self._tables_open = False
             case "Partner" | "PartnerOptions":
                 self._partnership.allow_restart()
 
     def _new_game(self, _rest: str) -> None:
-        self._kept_workspace = None
+        self._search_workspace = None
         self._position: Sequence[str] = ["startpos"]
         self._game = None
         self._partnership.new_game()
@@ -176,7 +176,7 @@ class UciEngine:
             self._note(f"go {word} needs a whole number and is ignored")
         timer = Timer(go, game.live.turn, self._options.overhead)
         thread = threading.Thread(target=self._think, args=(thinker, game, timer), daemon=True)
-        self._moved.clear()
+        self._move_due.clear()
         self._thinking = thread, timer
         thread.start()
 
@@ -191,12 +191,12 @@ class UciEngine:
             if self._game is game:  # its board may be at a node of the search
                 self._game = None
         timer.wait()
-        self._moved.set()  # the next command may follow at once
+        self._move_due.set()  # the next command may follow at once
         self._say(_NO_MOVE if chosen is None else _best_move(board, chosen))
 
     @property
     def _is_thinking(self) -> bool:
-        return self._thinking is not None and not self._moved.is_set()
+        return self._thinking is not None and not self._move_due.is_set()
 
     def _stop(self) -> None:
         """Stop thinking, and wait until the move is printed."""
@@ -218,16 +218,16 @@ class UciEngine:
 
             ensure_compiled(self._note)
 
-        self._search = self._search or load_in_thread("the compiled search", load, self._note)
-        return self._search
+        self._search_future = self._search_future or load_in_thread("the compiled search", load, self._note)
+        return self._search_future
 
     def _workspace(self) -> "SearchWorkspace | None":
         """Return the workspace of the compiled search, None while the search is being loaded."""
-        if is_ready(self._loaded_search()) and self._kept_workspace is None:
+        if is_ready(self._loaded_search()) and self._search_workspace is None:
             from tbgen.engine.workspace import SearchWorkspace  # imports numba
 
-            self._kept_workspace = SearchWorkspace.of(self._options.hash)
-        return self._kept_workspace
+            self._search_workspace = SearchWorkspace.of(self._options.hash)
+        return self._search_workspace
 
     def _partner(self) -> "Partner | None":
         """Return the partner, None without one or while it starts."""

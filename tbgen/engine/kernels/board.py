@@ -180,7 +180,7 @@ def _pawn_moves(
 
     :param masks: the allowed target squares, the pinned men, and the square of the king.
     """
-    within, pinned, king = masks
+    target_mask, pinned, king = masks
     ours, theirs = rows[row, WHITES + side], rows[row, BLACKS - side]
     occupied, passing = ours | theirs, rows[row, EN_PASSANT]
     step = 8 - 16 * side
@@ -188,14 +188,14 @@ def _pawn_moves(
         start = bit(square)
         allowed = LINE[king, square] if start & pinned else ALL
         targets = PAWN_ATTACKS[side, square] & theirs
-        once = bit(square + step)
-        if not once & occupied:
-            targets |= once
-            twice = bit(square + 2 * step) if start & _FIRST_RANKS[side] else ZERO
-            if twice & ~occupied & within & allowed:
+        single_step = bit(square + step)
+        if not single_step & occupied:
+            targets |= single_step
+            double_step = bit(square + 2 * step) if start & _FIRST_RANKS[side] else ZERO
+            if double_step & ~occupied & target_mask & allowed:
                 moves[ply, count] = square | (square + 2 * step) << 6 | DOUBLE
                 count += 1
-        for target in bits_of(targets & within & allowed):
+        for target in bits_of(targets & target_mask & allowed):
             move = square | target << 6 | (CAPTURE if bit(target) & theirs else 0)
             if bit(target) & _LAST_RANKS:
                 for kind in range(QUEENS, PAWNS, -1):
@@ -206,8 +206,8 @@ def _pawn_moves(
                 count += 1
         if PAWN_ATTACKS[side, square] & passing:
             captured = lowest(passing) - step
-            after = occupied & ~start & ~bit(captured) | passing
-            if not attackers(rows, row, king, after) & theirs & after:
+            occupied_after = occupied & ~start & ~bit(captured) | passing
+            if not attackers(rows, row, king, occupied_after) & theirs & occupied_after:
                 moves[ply, count] = square | lowest(passing) << 6 | CAPTURE | PASSING
                 count += 1
     return count
@@ -224,15 +224,15 @@ def _castling_moves(
     ours, theirs = rows[row, WHITES + side], rows[row, BLACKS - side]
     king = lowest(rows[row, KINGS] & ours)
     for rook in bits_of(rows[row, CASTLING] & ours):
-        first = king & 56
-        king_to, rook_to = (first + 6, first + 5) if rook > king else (first + 2, first + 3)
+        file_a = king & 56
+        king_to, rook_to = (file_a + 6, file_a + 5) if rook > king else (file_a + 2, file_a + 3)
         others = (ours | theirs) & ~bit(king) & ~bit(rook)
         king_path = BETWEEN[king, king_to] | bit(king_to)
         path = king_path | BETWEEN[rook, rook_to] | bit(rook_to)
         if path & others or king_path & attacked:
             continue
-        after = others | bit(king_to) | bit(rook_to)
-        if not attackers(rows, row, king_to, after) & theirs:
+        occupied_after = others | bit(king_to) | bit(rook_to)
+        if not attackers(rows, row, king_to, occupied_after) & theirs:
             moves[ply, count] = king | rook << 6 | KINGS << 15 | CASTLES
             count += 1
     return count
@@ -254,13 +254,13 @@ def generate(rows: Rows, row: int, moves: Moves, ply: int) -> tuple[int, bool]:
     rows[row, KING_MOVES] = count
     if checkers & (checkers - ONE):
         return count, True
-    within = ~ours
+    target_mask = ~ours
     if checkers:
-        within &= BETWEEN[king, lowest(checkers)] | checkers
+        target_mask &= BETWEEN[king, lowest(checkers)] | checkers
     elif rows[row, CASTLING] & ours:
         count = _castling_moves(rows, row, side, moves, ply, count, attacked)
     pinned = _pinned_men(rows, row, side, king)
-    count = _pawn_moves(rows, row, side, moves, ply, count, (within, pinned, king))
+    count = _pawn_moves(rows, row, side, moves, ply, count, (target_mask, pinned, king))
     for kind in range(KNIGHTS, KINGS):
         for square in bits_of(rows[row, kind] & ours):
             targets = KNIGHT_ATTACKS[square] if kind == KNIGHTS else ZERO
@@ -270,7 +270,7 @@ def generate(rows: Rows, row: int, moves: Moves, ply: int) -> tuple[int, bool]:
                 targets |= rook_attacks(square, occupied)
             if bit(square) & pinned:
                 targets &= LINE[king, square]
-            count = _append(moves, ply, count, square, targets & within, theirs, kind)
+            count = _append(moves, ply, count, square, targets & target_mask, theirs, kind)
     return count, checkers != ZERO
 
 
@@ -336,11 +336,11 @@ def make(rows: Rows, row: int, move: int) -> None:
     start, target, kind = move & FROM, move >> 6 & 63, move >> 15 & 7
     reset = kind == PAWNS or move & CAPTURE
     if move & CASTLES:
-        first = start & 56
+        file_a = start & 56
         _toggle(rows, row, side, KINGS, start)
         _toggle(rows, row, side, ROOKS, target)
-        _toggle(rows, row, side, KINGS, first + (6 if target > start else 2))
-        _toggle(rows, row, side, ROOKS, first + (5 if target > start else 3))
+        _toggle(rows, row, side, KINGS, file_a + (6 if target > start else 2))
+        _toggle(rows, row, side, ROOKS, file_a + (5 if target > start else 3))
     else:
         if move & CAPTURE:
             captured = target - 8 + 16 * side if move & PASSING else target
@@ -348,12 +348,12 @@ def make(rows: Rows, row: int, move: int) -> None:
         _toggle(rows, row, side, kind, start)
         promoted = move >> 12 & 7
         _toggle(rows, row, side, promoted if promoted else kind, target)
-    lost = rows[row, CASTLING] & (bit(start) | bit(target))
+    lost_rights = rows[row, CASTLING] & (bit(start) | bit(target))
     if kind == KINGS:
-        lost |= rows[row, CASTLING] & (np.uint64(0xFF) << np.uint64(56 * side))
-    for square in bits_of(lost):
+        lost_rights |= rows[row, CASTLING] & (np.uint64(0xFF) << np.uint64(56 * side))
+    for square in bits_of(lost_rights):
         rows[row, KEY] ^= RIGHT_KEYS[0, square]
-    rows[row, CASTLING] ^= lost
+    rows[row, CASTLING] ^= lost_rights
     if move & DOUBLE:
         middle = (start + target) >> 1
         if PAWN_ATTACKS[side, middle] & rows[row, PAWNS] & rows[row, BLACKS - side]:
@@ -372,14 +372,14 @@ def complete_row(rows: Rows, row: int, moves: Moves, ply: int) -> int:
 
     If no legal move captures en passant, the right to do so is removed.
     """
-    count, check = generate(rows, row, moves, ply)
+    count, in_check = generate(rows, row, moves, ply)
     if rows[row, EN_PASSANT]:
-        used = False
+        is_used = False
         for number in range(count):
-            used |= moves[ply, number] & PASSING != 0
-        if not used:
+            is_used |= moves[ply, number] & PASSING != 0
+        if not is_used:
             _forget_en_passant(rows, row)
-    rank = 2 * count + (0 if check else 1)
+    rank = 2 * count + (0 if in_check else 1)
     rows[row, RANK] = rank
     if rows[row, STEP] != NULL and (rows[row, STEP] == RESET or rank < int64(rows[row, ACCRUED]) >> 1):
         rows[row, ACCRUED] = rank << 1 | (1 - int64(rows[row, TURN]))

@@ -111,12 +111,12 @@ def lead(rows: Rows, row: int) -> int:
     if row and not rows[row, STEP] & np.uint64(2):
         moves, prev_moves = int64(rows[row, RANK] >> np.uint64(1)), int64(rows[row - 1, RANK] >> np.uint64(1))
         total += sign * _MOVE_CENTIPAWNS * (moves - prev_moves)
-    ahead = white if total > 0 else black
-    if not pawns & ahead and abs(pieces) < _WINNING_LEAD:
+    leading_men = white if total > 0 else black
+    if not pawns & leading_men and abs(pieces) < _WINNING_LEAD:
         return total // 4
     if abs(total) > _DRIVING_LEAD:
-        ours = lowest(rows[row, KINGS] & ahead)
-        theirs = lowest(rows[row, KINGS] & ~ahead)
+        ours = lowest(rows[row, KINGS] & leading_men)
+        theirs = lowest(rows[row, KINGS] & ~leading_men)
         bonus = _EDGE_BONUS * MIDDLE_DISTANCE[theirs] + _APPROACH_BONUS * (7 - KING_DISTANCE[ours, theirs])
         total += bonus if total > 0 else -bonus
     return total
@@ -128,10 +128,10 @@ def estimate(rows: Rows, row: int, worth: Ints) -> int:
 
     :param worth: values of scores by rank.
     """
-    ahead = lead(rows, row)
-    guess = _MAX_ESTIMATE * ahead // (abs(ahead) + _HALF_LEAD)
+    centipawns = lead(rows, row)
+    guess = _MAX_ESTIMATE * centipawns // (abs(centipawns) + _HALF_LEAD)
     percent = weight(rows, row)
-    if not rows[row, PAWNS] and abs(ahead) < _DRIVING_LEAD:
+    if not rows[row, PAWNS] and abs(centipawns) < _DRIVING_LEAD:
         percent = min(2 * percent, _MAX_ACCRUED_PERCENT)
     return (percent * worth_of(worth, int64(rows[row, ACCRUED])) + (100 - percent) * guess) // 100
 
@@ -139,8 +139,8 @@ def estimate(rows: Rows, row: int, worth: Ints) -> int:
 @inlined
 def _restriction(rows: Rows, row: int) -> int:
     """Return the value for the other side of restricting the side to move."""
-    moves, of_king = int64(rows[row, RANK]) >> 1, int64(rows[row, KING_MOVES])
-    return _RESTRICTION_FACTOR // (2 + of_king) + _RESTRICTION_FACTOR // (2 + moves // 2)
+    moves, king_moves = int64(rows[row, RANK]) >> 1, int64(rows[row, KING_MOVES])
+    return _RESTRICTION_FACTOR // (2 + king_moves) + _RESTRICTION_FACTOR // (2 + moves // 2)
 
 
 @kernel

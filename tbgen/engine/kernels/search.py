@@ -152,10 +152,10 @@ def _table_value(work: SearchWorkspace, row: int) -> int:
         control[HITS] += 1
         return -value if rows[row, TURN] else value
     if control[REQUESTS] - control[ANSWERS] < len(work.requests):
-        to = control[REQUESTS] % len(work.requests)
+        slot = control[REQUESTS] % len(work.requests)
         for word in range(WORDS):
-            work.requests[to, word] = rows[row, word]
-        work.requests[to, KEY] = key
+            work.requests[slot, word] = rows[row, word]
+        work.requests[slot, KEY] = key
         control[REQUESTS] += 1
     return NO_VALUE
 
@@ -312,8 +312,8 @@ def _store(work: SearchWorkspace, key: Word, depth: int, value: int, bound: int,
     if not move and work.keys[place] == key:
         move = old >> 42 & HINT_BITS
     work.keys[place] = key
-    kept = (value + (1 << 31)) | max(depth, 0) << 32 | bound << 40
-    work.entries[place] = kept | (move & HINT_BITS) << 42 | generation << 57
+    entry = (value + (1 << 31)) | max(depth, 0) << 32 | bound << 40
+    work.entries[place] = entry | (move & HINT_BITS) << 42 | generation << 57
 
 
 @inlined
