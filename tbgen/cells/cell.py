@@ -45,7 +45,7 @@ class Man(NamedTuple):
 
 
 class Frozen(NamedTuple):
-    """A king or piece that stands still."""
+    """A king or piece that stands still in a cell, with its square."""
 
     square: int
     man: Man

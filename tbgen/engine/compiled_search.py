@@ -334,7 +334,7 @@ class CompiledSearch:
 
     @contextmanager
     def _stopped_in_time(self) -> Iterator[None]:
-        """Stop the search in the block, from another thread, when it is over and has a best move.
+        """Stop the search in the block from another thread, once its time is over and a best move is known.
 
         The kernels do not call Python to ask whether to stop, because on a busy machine every switch of
         threads is slow.

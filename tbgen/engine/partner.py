@@ -79,10 +79,12 @@ class LastLines(UciProtocol):
 
 
 _START_SECONDS: Final = 30.0
+"""Time within which the partner must start."""
 _STOP_SECONDS: Final = 5.0
 """Time within which the partner must stop a search; half of the clock if that is less."""
 _MULTI_PV: Final = "MultiPV"
 _OVERHEAD: Final = "Move Overhead"
+"""Name of the option for the time that a move loses between engine and clock."""
 _POLL_SECONDS: Final = 0.01
 """Interval at which the timer is checked."""
 _SHOW_SECONDS: Final = 1.0
@@ -138,7 +140,7 @@ class Judgement:
     :ivar candidates: the moves that keep the draw, best first; only the best move if the game is not drawn.
     :ivar seconds: time that the partner took to find the best move.
     :ivar search_seconds: time limit of the search among the kept moves; infinite if nodes are limited.
-    :ivar search_nodes: node limit of the search among the kept moves; None without one.
+    :ivar search_nodes: node limit of the search among the kept moves; None without a limit.
     """
 
     result: InfoDict
@@ -163,8 +165,8 @@ class Partner:
     """A running UCI engine.
 
     :param command: the program with its arguments, quoted as for a shell.
-    :param hash_mebibytes: size of its transposition table.
-    :param options: its other options, without those that python-chess manages.
+    :param hash_mebibytes: size of the engine's transposition table.
+    :param options: other options of the engine, without those that python-chess manages.
     :raises PartnerError: if the partner does not start, or rejects an option.
     """
 
@@ -182,7 +184,7 @@ class Partner:
         offered = self._engine.options
         self._lines = min(_MAX_LINES, (offered[_MULTI_PV].max or 1) if _MULTI_PV in offered else 1)
         own = {"Hash": str(hash_mebibytes), "UCI_ShowWDL": "true"}
-        if _OVERHEAD in offered:  # tbgen has already deducted its own
+        if _OVERHEAD in offered:  # tbgen has already deducted its own overhead
             own[_OVERHEAD] = str(offered[_OVERHEAD].min or 0)
         wanted = {name: value for name, value in own.items() if name in offered}
         try:

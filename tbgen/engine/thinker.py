@@ -48,23 +48,23 @@ class Thinker:
     """The part of the engine that chooses moves.
 
     :ivar say: prints a line of the protocol before the move.
-    :ivar workspace: returns the workspace of the compiled search, None as long as the search is not loaded.
-    :ivar partner: returns the partner, None without one or while it starts.
+    :ivar get_workspace: returns the workspace of the compiled search, None until the search is loaded.
+    :ivar get_partner: returns the partner, None without one or while it starts.
     :ivar start_solving: starts an attempt to solve a state, with the arguments of :class:`BackgroundProof`.
     """
 
     say: Callable[[str], None]
     tables: EngineTables | None
     options: Options
-    workspace: Callable[[], "SearchWorkspace | None"] = lambda: None
-    partner: Callable[[], "Partner | None"] = lambda: None
+    get_workspace: Callable[[], "SearchWorkspace | None"] = lambda: None
+    get_partner: Callable[[], "Partner | None"] = lambda: None
     start_solving: Callable[..., BackgroundProof] = BackgroundProof
 
     def choose(self, game: SearchGame, timer: Timer) -> MoveChoice | None:
         """Return the move to make, None if no move is legal.
 
-        The move is one of the moves that the command ``go`` names, or any move if none of these is legal. The
-        game is unchanged afterwards.
+        The move is one of the moves that the command ``go`` names, or any legal move if it names no legal
+        move. The game is unchanged afterwards.
         """
         legal = list(game.live.legal_moves)
         if not legal:
@@ -81,7 +81,7 @@ class Thinker:
         return self._choose_by_thinking(game, allowed, timer)
 
     def _named_moves(self, board: chess.Board, words: Sequence[str]) -> list[chess.Move]:
-        """Return the legal moves among some words, and report other words. Castling has either notation."""
+        """Return the legal moves among some words, in either notation of castling, and report other words."""
         notations = (False, True)
         legal = {board.uci(move, chess960=style): move for move in board.legal_moves for style in notations}
         for word in words:
@@ -115,15 +115,15 @@ class Thinker:
         self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer
     ) -> MoveChoice:
         """Search, alone or with a partner. If a proof succeeds meanwhile, follow the proof."""
-        solving = self._start_proof(game, timer)
-        with nullcontext() if solving is None else closing(solving):
+        attempt = self._start_proof(game, timer)
+        with nullcontext() if attempt is None else closing(attempt):
             partner_choice = chosen = self._choose_by_partner(game, allowed, timer)
             if chosen is None:
-                chosen = self._choose_by_search(game, allowed, timer, solving.done if solving else _never)
-            if solving is None or not solving.done():
+                chosen = self._choose_by_search(game, allowed, timer, attempt.done if attempt else _never)
+            if attempt is None or not attempt.done():
                 return chosen
             try:
-                advice = solving.advice(allowed)
+                advice = attempt.advice(allowed)
             except SolvingError as error:
                 self.say(f"info string {error}")
                 is_final = partner_choice or timer.stop_deepening()
@@ -144,7 +144,7 @@ class Thinker:
 
         Return None without a partner, or if the partner fails before it has chosen a move.
         """
-        partner, judged = self.partner(), None
+        partner, judged = self.get_partner(), None
         if partner is None:
             return None
         try:
@@ -156,9 +156,9 @@ class Thinker:
             )
             self._report(report.of_partner(game, judged, timer.elapsed))
             for _ in range(_MAX_PARTNER_QUERIES):
-                if len(judged.candidates) == 1 or timer.is_over() or (workspace := self.workspace()) is None:
+                if len(judged.candidates) == 1 or timer.is_over() or (work := self.get_workspace()) is None:
                     break
-                chosen = self._search_among_kept(game, judged, timer, workspace)
+                chosen = self._search_among_kept(game, judged, timer, work)
                 if chosen.move == judged.best_line[0] or partner.keeps_draw(game, chosen.move, judged, timer):
                     return chosen
                 judged = judged.without(chosen.move)
@@ -187,7 +187,7 @@ class Thinker:
             self._report(report.of_search(game, best, counts, timer.elapsed, self._place(best.place)))
 
         max_nodes, lines = timer.go.numbers.get("nodes"), self.options.best_count
-        if (workspace := self.workspace()) is None:
+        if (workspace := self.get_workspace()) is None:
             look_up = self.tables.look_up if self.tables else lambda _: None
             (best_line, *others), counts = first_moves(game, allowed, look_up, lines)
             for each in (best_line, *others):

@@ -87,7 +87,7 @@ class UciEngine:
         """Answer one command.
 
         Unknown words before the command are ignored, as the protocol requires. Return whether to read further
-        commands, which is not so after ``quit`` or once the output is closed.
+        commands: False after ``quit`` and once the output is closed.
         """
         for word in _WORD.finditer(line):
             if word[0] == "quit":
@@ -101,8 +101,8 @@ class UciEngine:
         return not self._output_closed
 
     def _uci(self, _rest: str) -> None:
-        about = f"id name tbgen {tbgen.__version__}", "id author the tbgen developers"
-        for line in (*about, *self._options.lines(), "uciok"):
+        id_lines = f"id name tbgen {tbgen.__version__}", "id author the tbgen developers"
+        for line in (*id_lines, *self._options.lines(), "uciok"):
             self._say(line)
 
     def _is_ready(self, _rest: str) -> None:

@@ -336,7 +336,7 @@ def test_until_its_own_search_is_loaded_the_partner_moves() -> None:
     """The search that is used until then ignores the cost of moves in chess."""
     with partnered("plain", *DRAWS) as engine:
         partner = engine.engine._partner()
-        choosing = Thinker(engine.said.append, None, Options(), partner=lambda: partner)
+        choosing = Thinker(engine.said.append, None, Options(), get_partner=lambda: partner)
         for _ in range(2):
             chosen = choosing.choose(game(STALEMATE), timer("nodes 4000"))
             assert chosen is not None

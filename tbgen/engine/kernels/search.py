@@ -84,6 +84,7 @@ from tbgen.retro.kernels.words import ONE, ZERO, Word, popcount
 NO_VALUE = 4 * MATE
 """Marks a state without a value."""
 _RANK_KEY, _DRAW_KEY = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03)
+"""Multipliers that mix accrued scores and drawn games into keys."""
 _FREE_KING_RANK = 17
 """Rank of G8.5, the position score of a bare king with all his moves."""
 
@@ -126,7 +127,7 @@ def _is_repeated(work: SearchWorkspace, row: int) -> bool:
 def _final_value(work: SearchWorkspace, row: int, count: int) -> int:
     """Return the value of a position in which the game is over, else ``NO_VALUE``.
 
-    :param count: number of its legal moves.
+    :param count: number of legal moves in the position.
     """
     rows, control = work.rows, work.control
     if count == 0:
@@ -141,7 +142,7 @@ def _final_value(work: SearchWorkspace, row: int, count: int) -> int:
 
 @kernel
 def _table_value(work: SearchWorkspace, row: int) -> int:
-    """Return the value of a state from tables; ``NO_VALUE`` until a value that this requests has arrived."""
+    """Return the value of a state from tables. If it has not arrived, request it and return ``NO_VALUE``."""
     rows, control = work.rows, work.control
     key = state_key(work, row)
     place = int64(key & np.uint64(len(work.table_keys) - 1))
@@ -276,7 +277,7 @@ _LOWER, _UPPER = 1, 2
 _MARGIN = MATE // 12
 """Margin per ply of reverse futility pruning: the change of a value that a ply may bring."""
 _MAX_FUTILITY_DEPTH = 4
-_FORGOTTEN_KEY = np.uint64(0xC2B2AE3D27D4EB4F)
+_DISCARD_KEY = np.uint64(0xC2B2AE3D27D4EB4F)
 _LOW_WEIGHT = 12
 """Weight of the accrued score in per cent below which estimates change little from ply to ply."""
 
@@ -318,8 +319,8 @@ def _store(work: SearchWorkspace, key: Word, depth: int, value: int, bound: int,
 
 @inlined
 def _entry_key(work: SearchWorkspace, row: int) -> Word:
-    """Return the key of a state in the transposition table, which changes when the table is invalidated."""
-    return state_key(work, row) ^ np.uint64(work.control[DISCARDS]) * _FORGOTTEN_KEY
+    """Return the key of a state in the transposition table, which changes when the table is discarded."""
+    return state_key(work, row) ^ np.uint64(work.control[DISCARDS]) * _DISCARD_KEY
 
 
 @inlined
