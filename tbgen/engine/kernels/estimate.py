@@ -151,14 +151,8 @@ def estimate_drawn(rows: Rows, row: int, worth: Ints, root_lead: int, hope: int)
     :param root_lead: White's lead in centipawns at the root of the search.
     :param hope: value of the score that the game may still reach.
     """
-    gained = lead(rows, row) - root_lead
-    gained = (
-        gained - _DRAW_LEAD
-        if gained > _DRAW_LEAD
-        else gained + _DRAW_LEAD
-        if gained < -_DRAW_LEAD
-        else int64(0)
-    )
+    gain = lead(rows, row) - root_lead
+    gain = gain - _DRAW_LEAD if gain > _DRAW_LEAD else gain + _DRAW_LEAD if gain < -_DRAW_LEAD else int64(0)
     accrued_value = worth_of(worth, int64(rows[row, ACCRUED]))
     percent = int64(_POOR_PERCENT)
     if abs(accrued_value) >= abs(hope):
@@ -166,4 +160,4 @@ def estimate_drawn(rows: Rows, row: int, worth: Ints, root_lead: int, hope: int)
     restriction = _restriction(rows, row - 1) - _restriction(rows, row)
     drawn = (percent * accrued_value + (100 - percent) * hope) // 100
     drawn += -restriction if rows[row, TURN] else restriction
-    return (_HALF_LEAD * drawn + _MAX_ESTIMATE * gained) // (abs(gained) + _HALF_LEAD)
+    return (_HALF_LEAD * drawn + _MAX_ESTIMATE * gain) // (abs(gain) + _HALF_LEAD)
