@@ -16,7 +16,7 @@ from tbgen.cells.routes import Route
 from tbgen.cells.window import FAR, Interval
 from tbgen.index.layout import Side
 from tbgen.probe.syzygy import Syzygy, Winner
-from tbgen.store.cache import Recent
+from tbgen.store.cache import LruCache
 
 
 class Answer(NamedTuple):
@@ -133,7 +133,7 @@ class SyzygyExits(ExitSource):
 
     def __init__(self, files: Syzygy) -> None:
         self._files = files
-        self._winners = Recent[NDArray[np.uint8]](sys.maxsize, attrgetter("nbytes"))
+        self._winners = LruCache[NDArray[np.uint8]](sys.maxsize, attrgetter("nbytes"))
         """Winners of all slots, by cell, side to move and en passant square; none of them is dropped."""
 
     @property
@@ -169,7 +169,7 @@ class SyzygyExits(ExitSource):
         :raises DamagedTableError: if a file cannot be used.
         """
         key = route.destination, side_after(route), route.passed
-        winners = self._winners.made(key, partial(self._find_winners, *key))
+        winners = self._winners.get_or_make(key, partial(self._find_winners, *key))
         value = np.array([bounds[end] for bounds in _BOUNDS], np.uint8)
         depth = np.zeros(len(_BOUNDS), np.uint16)
         for winner, depths in _DEPTHS.items():

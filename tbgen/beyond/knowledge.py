@@ -38,7 +38,7 @@ from tbgen.cells.games import Games
 from tbgen.cells.routes import Route, home_of_route, routes_of
 from tbgen.cells.window import Interval
 from tbgen.index.layout import MIRROR_RANKS
-from tbgen.store.cache import Recent
+from tbgen.store.cache import LruCache
 from tbgen.system.memory import give_back, held
 
 _Sources: TypeAlias = tuple[tuple[int, int], ...]
@@ -61,7 +61,7 @@ class Known:
         self.tables, self.cells, self.won = tables, cells, WonCells() if won is None else won
         self.promoted = PromotedCells(tables, self.won)
         self._sources = (tables, cells, self.won, *others)
-        self._plies = Recent[tuple[_Sources, Block]](_MAX_PLY_BYTES, lambda ply: ply[1].nbytes)
+        self._plies = LruCache[tuple[_Sources, Block]](_MAX_PLY_BYTES, lambda ply: ply[1].nbytes)
 
     @property
     def nbytes(self) -> int:

@@ -21,7 +21,7 @@ from tbgen.cells.packing import pack, unpack
 from tbgen.cells.routes import Route, home_of_route
 from tbgen.cells.window import ALL_SCORES, Interval
 from tbgen.index.layout import MIRROR_RANKS, SIDES, Side
-from tbgen.store.cache import Recent
+from tbgen.store.cache import LruCache
 
 _PACKING_BYTES: Final = 16
 """Memory for each slot while a cell is packed."""
@@ -55,9 +55,9 @@ class SolvedCells(ExitSource):
 
     def __init__(self, kept: KeptCells | None = None, open_bytes: int = OPEN_BYTES) -> None:
         self._kept = kept
-        self._packed = Recent[PackedBounds](sys.maxsize, attrgetter("nbytes"))
+        self._packed = LruCache[PackedBounds](sys.maxsize, attrgetter("nbytes"))
         """Packed cells that are not on disk; none of them is dropped."""
-        self._open = Recent[Bounds](open_bytes, attrgetter("nbytes"), least=1)
+        self._open = LruCache[Bounds](open_bytes, attrgetter("nbytes"), min_items=1)
         self._opening = Lock()
         self._packer = ThreadPoolExecutor(1)
         self._unpacked: set[Cell] = set()
@@ -81,7 +81,7 @@ class SolvedCells(ExitSource):
 
     def close_one(self) -> bool:
         """Close the least recently used cell and wait until it is packed; return whether any was open."""
-        closed = self._open.drop_one()
+        closed = self._open.drop_oldest()
         self._close(closed)
         self.wait_for_packing()
         return bool(closed)

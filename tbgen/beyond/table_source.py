@@ -33,7 +33,7 @@ from tbgen.packed.unpack import promotions
 from tbgen.probe.tablebase import Tablebase
 from tbgen.retro.kernels.words import Codes, Plies
 from tbgen.retro.workspace import expand
-from tbgen.store.cache import Recent
+from tbgen.store.cache import LruCache
 from tbgen.store.table_file import TableFile
 
 MAX_PROBED_SLOTS: Final = 64**3
@@ -64,7 +64,7 @@ class Tables(ExitSource):
         """Whether positions of a material are looked up one by one."""
         self._opened: set[Cell] = set()
         """Canonical cells whose positions are looked up after promotions."""
-        self._phases = Recent[Block](_MAX_PHASE_BYTES, attrgetter("nbytes"))
+        self._phases = LruCache[Block](_MAX_PHASE_BYTES, attrgetter("nbytes"))
         """Blocks. Decoding a phase may need blocks of plain tables and of tables after promotions; these
         never need the phase itself, so threads never wait for each other in a circle."""
         self._large_phase_lock = RLock()
@@ -218,7 +218,7 @@ class Tables(ExitSource):
             return block
         large = layout.phase_size > MAX_PROBED_SLOTS and isinstance(self._file(material), PackedFile)
         with self._large_phase_lock if large else nullcontext():
-            return self._phases.made(key, read_all)
+            return self._phases.get_or_make(key, read_all)
 
     def _has(self, material: Material, phase: int, side: Side) -> bool:
         """Return whether a phase with a side to move is in memory."""
@@ -246,7 +246,7 @@ class Tables(ExitSource):
                 value, depth = self.tablebase.probe_arrays(*_positions_of(cell), np.full(cell.size, side))
             return Block(value, np.maximum(depth, 0).astype(np.uint16))
 
-        return self._phases.made((cell, side), read)
+        return self._phases.get_or_make((cell, side), read)
 
     def _file(self, material: Material) -> "AnyTable | None":
         # Only the tablebase keeps open files, so that it can close them.

@@ -172,7 +172,7 @@ class BoundsGame:
                 ranks += 1
                 if stopped is not None and stopped.is_set():
                     raise CancelledError
-            deepest = max(attacker.scratch.deepest[0] for attacker in workspace.attackers)
+            deepest = max(attacker.scratch.max_depth[0] for attacker in workspace.attackers)
             if ranks > MAX_CODED_RANK + 1 or deepest > MAX_DEPTH:
                 raise NoCodeError(self._frame.cell)
         return self._cell_block(buffer, into)

@@ -260,7 +260,7 @@ class PackedFile(StoredFile):
 
     def _forget_blocks(self) -> None:
         """Release the memory of mapped blocks; they stay in the page cache of the system."""
-        for mapped in self._maps:
+        for mapped in self._mappings:
             forget(mapped)
 
     @cached_property

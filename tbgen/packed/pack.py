@@ -204,7 +204,7 @@ class NeedFinder:
             list(run(lambda part: kernel(*arguments, *part), edges))
 
         # The ranks overwrite the counts of quiet moves, which are not needed after the solution.
-        start, rank = pool.targets.begin[phase].copy(), workspace.phase.quiet
+        start, rank = pool.targets.begin[phase].copy(), workspace.phase.quiet_counts
         usable, exits = np.zeros((2, frame.words), np.uint64), workspace.exits
         ply = PhasePlies(frame, workspace.phase, exits, pool.value, pool.depth, start, rank, *usable)
         stored = slice(int(ply.start[side]), int(ply.start[side]) + size)

@@ -27,7 +27,7 @@ from tbgen.packed.file import PackedFile
 from tbgen.packed.tables import open_table
 from tbgen.packed.unpack import unpack, unpack_side
 from tbgen.progress import Progress, silent
-from tbgen.store.cache import Recent
+from tbgen.store.cache import LruCache
 from tbgen.store.format import find_table, table_path
 from tbgen.store.table_file import TableFile
 
@@ -87,7 +87,7 @@ class Sources:
     ) -> None:
         self._directories, self._variant, self._threads = (directory, *others), variant, threads
         self.copies = PlainCopies(directory, variant)
-        self._small_tables = Recent[ArraySource](KEPT, lambda source: source.nbytes)
+        self._small_tables = LruCache[ArraySource](KEPT, lambda source: source.nbytes)
         self._files: dict[Material, TableFile | PackedSource] = {}
         self._lock = Lock()
         self._opening: defaultdict[Material, Lock] = defaultdict(Lock)

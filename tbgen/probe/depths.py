@@ -16,7 +16,7 @@ from tbgen.packed.copies import PlainCopies, tables_to_unpack, temporary_copies
 from tbgen.probe.moves import DepthSearch
 from tbgen.probe.states import Goal, State
 from tbgen.probe.values import Values
-from tbgen.store.cache import ChunkCache, Recent
+from tbgen.store.cache import ChunkCache, LruCache
 from tbgen.store.layer import LayerFile, layer_path, write_layer
 from tbgen.store.table_file import Entry, StoredFile
 from tbgen.system.memory import free_memory, processors
@@ -45,7 +45,7 @@ class Layers:
 
     def __init__(self, path_of: Callable[[Material], Path], cache: ChunkCache) -> None:
         self._path_of, self._cache = path_of, cache
-        self._open = Recent[LayerFile](_MAX_OPEN_LAYERS, lambda _: 1)
+        self._open = LruCache[LayerFile](_MAX_OPEN_LAYERS, lambda _: 1)
         self._fallbacks: dict[_Key, Path] = {}
         """Paths in temporary directories of layers that could not be written beside their tables."""
         self._temporary_files = ExitStack()
@@ -53,7 +53,7 @@ class Layers:
 
     def close(self) -> None:
         """Close all layers, and remove plain copies and the layers in temporary directories."""
-        self._open = Recent(_MAX_OPEN_LAYERS, lambda _: 1)
+        self._open = LruCache(_MAX_OPEN_LAYERS, lambda _: 1)
         self._temporary_files.close()
 
     def has(self, table: StoredFile, slot: Slot, accrued: GScore) -> bool:

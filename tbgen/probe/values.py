@@ -20,7 +20,7 @@ from tbgen.index.layout import Layout, Side, Slot
 from tbgen.index.table import NO_SCORE
 from tbgen.packed.tables import AnyTable, open_table
 from tbgen.probe.states import Goal, State
-from tbgen.store.cache import ChunkCache, Recent
+from tbgen.store.cache import ChunkCache, LruCache
 from tbgen.store.format import directories_of, find_table
 from tbgen.store.table_file import Entry, TableFile
 
@@ -88,8 +88,8 @@ class Values:
         self._has_layers: Final = variant.layered
         self._cache = ChunkCache(cache_bytes)
         # A file dropped from here closes with its last reference, because another thread may be reading it.
-        self._files = Recent[AnyTable](max_open, lambda _: 1)
-        self._loaded = Recent["LoadedTable"](_MAX_LOADED_BYTES, lambda table: table.bytes)
+        self._files = LruCache[AnyTable](max_open, lambda _: 1)
+        self._loaded = LruCache["LoadedTable"](_MAX_LOADED_BYTES, lambda table: table.bytes)
         self._lock = Lock()
         self._closed = False
         self._copies = ExitStack()
@@ -100,7 +100,7 @@ class Values:
     def close(self) -> None:
         """Close all files, each as soon as no other thread reads it, and remove copies of packed tables."""
         with self._lock:
-            self._files = Recent(0, lambda _: 1)
+            self._files = LruCache(0, lambda _: 1)
             self._closed = True
         with self._rights_lock:
             self._rights_goal = None
@@ -193,7 +193,7 @@ class Values:
         """Return a plain table loaded into memory, where the most recently used tables stay."""
         from tbgen.store.table_file import LoadedTable
 
-        return self._loaded.made(table.layout, lambda: LoadedTable(table))
+        return self._loaded.get_or_make(table.layout, lambda: LoadedTable(table))
 
     def fresh_after(
         self, targets: Sequence["Target"], moves: "Moves"

@@ -334,7 +334,7 @@ def count_layers(
                     fresh = source.table.value[side, slots]
                     facts = [each.reshape(-1, 64) for each in (fresh, ranks[side, slots], symmetric[slots])]
                     count = partial(_count_words, layer, facts, (holder, rank), side)
-                    for numbers in pool.map(count, range(0, layer.there.shape[1], _WORDS_PER_TASK)):
+                    for numbers in pool.map(count, range(0, layer.present.shape[1], _WORDS_PER_TASK)):
                         found.states[:, side, holder, _LAYER_COLUMNS] += numbers
                 progress("accrued scores", number * top + min(rank, top), top * len(windows))
 
@@ -350,8 +350,9 @@ def _count_words(
     :param start: the first word.
     """
     holder, rank = accrued
-    words = start + np.flatnonzero(layer.there[side, start : start + _WORDS_PER_TASK])  # most words are empty
-    bits = np.unpackbits(layer.there[side, words].view(np.uint8), bitorder="little")
+    # Most words are empty.
+    words = start + np.flatnonzero(layer.present[side, start : start + _WORDS_PER_TASK])
+    bits = np.unpackbits(layer.present[side, words].view(np.uint8), bitorder="little")
     code = layer.value[side].reshape(-1, 64)[words]
     fresh, ranks, symmetric = (each[words] for each in facts)
     # The side that has moved holds g(P); A = g(P) is the fresh state, which is not counted.

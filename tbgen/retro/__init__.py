@@ -1,1 +1,1 @@
-"""Layered retrograde analysis on bit-parallel sets of positions (docs/architecture.md)."""
+"""The solver: layered retrograde analysis on bit-parallel sets of positions (docs/architecture.md)."""

@@ -1,4 +1,7 @@
-"""Compiling the solver kernels for described men, whose moves are arguments rather than constants."""
+"""Compiling the solver kernels for described men (docs/described.md).
+
+The moves of described men are arguments of the kernels; those of chess men are constants.
+"""
 
 from collections.abc import Callable
 from typing import Final
@@ -16,8 +19,10 @@ _SMALLEST: Final = Material.parse("K[W]vK")
 
 
 def ensure_compiled(note: Callable[[str], object]) -> None:
-    """Compile the kernels for men of chess, then these, if they are not in the cache, after calling ``note``
-    with a message about it."""
+    """Compile the kernels for chess men, then those for described men, unless they are in the cache.
+
+    ``note`` is called with a message before each compilation.
+    """
     solver_warmup.ensure_compiled(note)
     with compiling(FAMILY, "of the solver for described men", "about half a minute", note) as needed:
         if needed:
@@ -27,7 +32,7 @@ def ensure_compiled(note: Callable[[str], object]) -> None:
 
 
 def compile_single_thread_kernels() -> None:
-    """Compile those kernels that solve narrow phases, unless they are in the cache."""
+    """Compile the kernels that solve a phase on one thread, unless they are in the cache."""
     solver_warmup.compile_single_thread_kernels(_SMALLEST, _sources())
 
 
@@ -36,6 +41,6 @@ def _compile_other_kernels() -> None:
 
 
 def _sources() -> dict[Material, Source]:
-    """Return the sub-tables of the smallest material."""
+    """Return the sub-tables of ``_SMALLEST``."""
     table = solve(solver_warmup.SMALLEST_MATERIAL, {}, Variant.R_MOBILITY)
     return {table.material: ArrayTable(table.value, table.depth, table.ep_value, table.ep_depth)}

@@ -1,7 +1,7 @@
-"""Board geometry and the moves of men as constant arrays for the kernels; squares a1 = 0 to h8 = 63.
+"""Arrays of board geometry and of the moves of men, for the kernels. Squares are a1 = 0 to h8 = 63.
 
-The arrays of chess men are constants in the compiled kernels. For described men the kernels are compiled
-again, with arrays as arguments.
+The arrays of chess men are constants in the compiled kernels. For described men (docs/described.md) the
+kernels are compiled again, with the arrays as arguments.
 """
 
 from collections.abc import Sequence
@@ -23,6 +23,7 @@ KIND_COUNT: Final = len(KINDS)
 """Number of kinds of chess men without pawns: the four that pawns promote to, and the king."""
 
 BIT: Final = np.array([1 << square for square in range(64)], np.uint64)
+"""uint64 (64,): the set that contains only one square, by square."""
 
 PAWN_ATTACKS: Final = np.array([chess.BB_PAWN_ATTACKS[colour] for colour in chess.COLORS], np.uint64)
 """uint64 (2, 64): squares that a pawn of each colour attacks."""
@@ -30,62 +31,66 @@ PAWN_ATTACKS: Final = np.array([chess.BB_PAWN_ATTACKS[colour] for colour in ches
 BETWEEN: Final = np.array(
     [[between(KINDS[1], start, stop) for stop in range(64)] for start in range(64)], np.uint64
 )
-"""uint64 (64, 64): squares strictly between two squares on a line of a queen."""
+"""uint64 (64, 64): squares strictly between two squares that a queen's move connects."""
 
 IMAGES: Final = np.array(IMAGE, np.int64)
+"""int64 (8, 64): image of a square under a symmetry of the board."""
 INVERSES: Final = np.array(INVERSE, np.int64)
+"""int64 (8,): inverse of a symmetry."""
 TRIANGLE_SQUARE: Final = np.array(TRIANGLE, np.int64)
+"""int64 (10,): square at each coordinate of the triangle (``tbgen.index.layout.TRIANGLE``)."""
 SYMMETRY_OF: Final = np.array([symmetries[0] for symmetries in INTO_TRIANGLE], np.int64)
 """int64 (64,): a symmetry that maps a square into the triangle."""
 TRIANGLE_OF: Final = np.array([TRIANGLE_COORD[IMAGE[INTO_TRIANGLE[q][0]][q]] for q in range(64)], np.int64)
-"""int64 (64,): coordinate 0 to 9 of the image of a square in the triangle."""
+"""int64 (64,): coordinate, 0 to 9, of the image of a square in the triangle."""
 
 
-def _king_tables() -> tuple[np.ndarray, np.ndarray]:
-    rows: list[list[tuple[int, int, int]]] = [[], []]
+def _make_king_tables() -> tuple[np.ndarray, np.ndarray]:
+    listed_moves: list[list[tuple[int, int, int]]] = [[], []]
     for coord, square in enumerate(TRIANGLE):
         for (target,) in filter(None, ways(KINDS[KING], square)):
-            symmetry, other = int(SYMMETRY_OF[target]), int(TRIANGLE_OF[target])
-            rows[0].append((coord, other, symmetry))
-            rows[1].append((other, coord, INVERSE[symmetry]))
+            symmetry, new_coord = int(SYMMETRY_OF[target]), int(TRIANGLE_OF[target])
+            listed_moves[0].append((coord, new_coord, symmetry))
+            listed_moves[1].append((new_coord, coord, INVERSE[symmetry]))
     tables = np.zeros((2, 10, 16, 2), np.int64)
-    for table, moves in zip(tables, rows, strict=True):
+    for table, moves in zip(tables, listed_moves, strict=True):
         for coord, *move in moves:
             table[coord, 0, 0] += 1
             table[coord, table[coord, 0, 0]] = move
     return tables[0], tables[1]
 
 
-KING_FORWARD, KING_BACKWARD = _king_tables()
-"""Moves of White's king between triangle coordinates, int64 (10, 16, 2).
+KING_TARGETS, KING_ORIGINS = _make_king_tables()
+"""Moves of White's king from, and to, each coordinate of the triangle: int64 (10, 16, 2).
 
-``[coord, 0, 0]`` is the number of moves; each further row is (other coordinate, symmetry by which the other
-men are mapped). The backward rows list every triangle square from which a king can have moved to ``coord``,
-so both slots of a position with both kings on the long diagonal are reached."""
+``[coord, 0, 0]`` is the number of moves. Each further row is one move: the coordinate of the target or
+origin, and the symmetry that maps the other men. ``KING_ORIGINS`` lists every square of the triangle from
+which a king can have moved to ``coord``, so both slots of a position with both kings on the long diagonal are
+reached."""
 
 
 @dataclass(frozen=True, eq=False)
 class Movement(Struct):
-    """The moves of some kinds; the first axis of an array is the number of the kind."""
+    """The moves of some kinds of men; the first axis of each array is the kind."""
 
-    ways: Ints
-    """int64 (kinds,): number of *ways* of a man: its directions of leaps and rides."""
-    leaps: Ints
-    """int64 (kinds,): number of ways of one step (leaps), which come first."""
-    way: NDArray[np.int8]
-    """int8 (kinds, 64, max ways, 8): ``way[k, s, w, 0]`` is the number of squares on way ``w`` of a man on
-    ``s``, followed by these squares, nearest first."""
+    way_count: Ints
+    """int64 (kinds,): number of *ways* of a man. A way is a direction in which it leaps or rides."""
+    leap_count: Ints
+    """int64 (kinds,): number of ways that are leaps, of one step; they come before the rides."""
+    way_squares: NDArray[np.int8]
+    """int8 (kinds, 64, max ways, 8): squares on a way of a man, by kind, square of the man and way. The first
+    element is their number; the squares follow, nearest first."""
     length: Ints
-    """int64 (kinds, max ways): greatest number of steps."""
+    """int64 (kinds, max ways): greatest number of steps on a way."""
     distance: Words
     """uint64 (kinds, max ways): number of bits by which a step rotates a word."""
     landing: Words
     """uint64 (kinds, max ways): squares on which a step can end."""
-    shared: Ints
-    """int64 (kinds, max ways): bit n is set if another way reaches the square after n steps of a ride
-    whenever this ride does. The move then counts only as one of the other way."""
-    shares: bool
-    """Whether any bit of ``shared`` is set."""
+    shared_steps: Ints
+    """int64 (kinds, max ways): bit n is set if another way reaches the square after n steps of this ride
+    whenever the ride reaches it. The move is then counted only on the other way."""
+    has_shared_steps: bool
+    """Whether any bit of ``shared_steps`` is set."""
     leap_targets: Ints
     """int64 (kinds, 64, 1 + max leaps): number of squares to which a man leaps, followed by these squares."""
     attacks: Words
@@ -95,9 +100,9 @@ class Movement(Struct):
 
 
 MAX_TARGETS: Final = 63
-"""Greatest number of squares to which a man moves."""
+"""Greatest number of squares to which one man can move."""
 MAX_STEPS: Final = sum(EVERY_MOVE.lengths)
-"""Greatest total number of steps of the ways of a man."""
+"""Greatest number of steps of a man, added up over its ways."""
 
 
 class _Orthodox(Movement):
@@ -106,29 +111,29 @@ class _Orthodox(Movement):
 
 @cache
 def movement_of(men: tuple[Kind, ...]) -> Movement:
-    """Return the moves of some kinds, numbered by their position in ``men``."""
+    """Return the moves of some kinds; kinds are numbered by their index in ``men``."""
     return Movement(*_arrays(men))
 
 
 def _arrays(men: Sequence[Kind]) -> tuple[Any, ...]:
     """Return the fields of :class:`Movement` for some kinds."""
     counts = np.array([(len(kind.steps), len(kind.leaps)) for kind in men], np.int64).T.copy()
-    most = counts.max(axis=1)
-    way = np.zeros((len(men), 64, most[0], 8), np.int8)
-    length, shared = np.zeros((2, len(men), most[0]), np.int64)
-    distance, landing = np.zeros((2, len(men), most[0]), np.uint64)
-    leap_targets = np.zeros((len(men), 64, 1 + most[1]), np.int64)
+    max_counts = counts.max(axis=1)
+    way = np.zeros((len(men), 64, max_counts[0], 8), np.int8)
+    length, shared = np.zeros((2, len(men), max_counts[0]), np.int64)
+    distance, landing = np.zeros((2, len(men), max_counts[0]), np.uint64)
+    leap_targets = np.zeros((len(men), 64, 1 + max_counts[1]), np.int64)
     for number, kind in enumerate(men):
-        for at, (step, steps) in enumerate(zip(kind.steps, kind.lengths, strict=True)):
-            length[number, at], distance[number, at] = steps, (8 * step[1] + step[0]) % 64
-            shared[number, at] = sum(1 << n for n in range(1, steps + 1) if _is_shared(kind, step, n))
+        for index, (step, steps) in enumerate(zip(kind.steps, kind.lengths, strict=True)):
+            length[number, index], distance[number, index] = steps, (8 * step[1] + step[0]) % 64
+            shared[number, index] = sum(1 << n for n in range(1, steps + 1) if _is_shared(kind, step, n))
         for square in range(64):
             lines = kinds.ways(kind, square)
-            leaps = [target for each in lines[: len(kind.leaps)] for target in each]
+            leaps = [target for way_line in lines[: len(kind.leaps)] for target in way_line]
             leap_targets[number, square, : len(leaps) + 1] = len(leaps), *leaps
-            for at, line in enumerate(lines):
-                way[number, square, at, : len(line) + 1] = len(line), *line
-                landing[number, at] |= BIT[line[0]] if line else ZERO
+            for index, line in enumerate(lines):
+                way[number, square, index, : len(line) + 1] = len(line), *line
+                landing[number, index] |= BIT[line[0]] if line else ZERO
     squares = range(64)
     attacks = np.array([kinds.reach(kind) for kind in men], np.uint64)
     passed = [[[kinds.between(kind, start, stop) for stop in squares] for start in squares] for kind in men]
@@ -137,15 +142,17 @@ def _arrays(men: Sequence[Kind]) -> tuple[Any, ...]:
 
 
 def _is_shared(kind: Kind, step: Step, steps: int) -> bool:
-    """Whether a leap or a ride with longer steps reaches the square after ``steps`` steps of a ride; it
-    passes fewer squares."""
-    goal = steps * step[0], steps * step[1]
-    longer = [tuple(step) for step in kind.rides]
+    """Whether a leap, or a ride with longer steps, reaches the square after ``steps`` steps of a ride.
+
+    Such a move passes over fewer squares.
+    """
+    offset = steps * step[0], steps * step[1]
+    rides = [tuple(step) for step in kind.rides]
     return step in kind.rides and (
-        goal in kind.leaps
-        or any((n * step[0], n * step[1]) in longer for n in range(2, steps + 1) if steps % n == 0)
+        offset in kind.leaps
+        or any((n * step[0], n * step[1]) in rides for n in range(2, steps + 1) if steps % n == 0)
     )
 
 
 ORTHODOX: Final = _Orthodox(*_arrays(KINDS))
-"""The moves of the kinds of chess."""
+"""The moves of chess men."""

@@ -1,11 +1,11 @@
 """Making layers from fresh values: a single layer, or all layers of a table in order.
 
-A table may be built without accrued scores, because all its layers together would be large. Any single layer
-follows from the fresh values (section 4 of docs/theory.md). Positions that are decided, or whose position
-rank is below that of A, are not in the layer and count with their fresh values. One sweep of one attacker
-assigns the values of the others.
+A table may be built without the values of accrued scores A, because all its layers together would be large.
+Any single layer follows from the fresh values (section 4 of docs/theory.md). Positions that are decided, or
+whose position rank is below that of A, are not in the layer and have their fresh values. One sweep of one
+attacker assigns the values of the other positions.
 
-Making all layers takes much less time if each is derived from the one before, as the solver does.
+If all layers are needed, it is much faster to derive each layer from the one before, as the solver does.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,31 +37,31 @@ from tbgen.retro.workspace import (
 )
 
 Window = tuple[int, int]
-"""A half-open range of phases."""
+"""A half-open range of phases, which are solved at the same time."""
 
 Layer: TypeAlias = WindowLayer
 """A layer of a window.
 
-``there``, uint64 (2, slots / 64), is the set of canonical positions in the layer: position score and fresh
-value both have at least the rank of A. At these, ``value`` uint8 (2, slots) and ``depth`` uint16 (2, slots)
-contain codes of V(P, A) and depths D(P, A); other elements are meaningless."""
+``present``, uint64 (2, slots / 64), is the set of canonical positions in the layer: their position score and
+fresh value both have at least the rank of A. For these positions, ``value``, uint8 (2, slots), contains codes
+of V(P, A), and ``depth``, uint16 (2, slots), contains D(P, A) in plies. Other elements are meaningless."""
 
 _LAYER_PAIRS: Final = 2
-"""Number of pairs of layers in memory: one that the caller reads, and one that is solved meanwhile."""
+"""Number of pairs of layers in memory: the caller reads one pair while the other is solved."""
 
 
 class EveryLayer:
-    """Solves a table again, window by window, and yields all its layers; a context manager.
+    """Solves a table again, window by window, and yields all its layers. It is a context manager.
 
-    :param table: the table as solved before; only its en passant positions are read.
+    :param table: the solved table; only its en passant positions are read.
     :param sources: the tables of all successors.
     """
 
     def __init__(self, table: Table, sources: Mapping[Material, Source], *, threads: int = 2) -> None:
         self._layout = layout = table.layout
         self._loader = PoolLoader(layout, sources)
-        solved = ArrayTable(table.value, table.depth, table.ep_value, table.ep_depth)
-        self._loader.recall_en_passant(solved, range(len(layout.placements)))
+        stored = ArrayTable(table.value, table.depth, table.ep_value, table.ep_depth)
+        self._loader.recall_en_passant(stored, range(len(layout.placements)))
         self._phases_per_window = phases_of_window(layout)
         self._groups = phase_groups(layout)
         self._crew = Crew(threads, Stages())
@@ -80,7 +80,7 @@ class EveryLayer:
 
     @property
     def windows(self) -> list[Window]:
-        """The windows of all phases, in the order in which they must be solved."""
+        """The windows that cover all phases, in the order in which they must be solved."""
         return [
             (first, min(first + self._phases_per_window, group[-1] + 1))
             for group in self._groups
@@ -88,11 +88,11 @@ class EveryLayer:
         ]
 
     def layers(self, window: Window) -> Iterator[tuple[Layer, Layer]]:
-        """Yield the layers of White's and of Black's accrued score of rank 2, then 3 and so on, until no
-        position is in them.
+        """Yield pairs of layers, of White's and of Black's accrued score of rank 2, then 3 and so on, until
+        the layers are empty.
 
         A pair remains unchanged until the second pair after it is requested. The iterator must be exhausted,
-        because later windows depend on this one.
+        because later windows depend on this window.
         """
         first, last = window
         for group in self._groups:
@@ -112,41 +112,43 @@ class EveryLayer:
     def _solve_phase(
         self, phase: int, number: int, crew: Crew | None, pairs: Sequence[tuple[Layer, Layer]]
     ) -> Iterator[bool]:
-        """Solve phase ``number`` of its window rank by rank, copying its layers to ``pairs``; yield whether
-        any position is in them."""
+        """Solve a phase rank by rank and copy its layers to ``pairs``; yield whether any position is in them.
+
+        :param number: index of the phase in its window.
+        """
         layout, pool, workspace = self._layout, self._loader.pool, self._workspaces[number]
         place_pawns(workspace.frame, layout, phase)
         self._loader.clear(phase)
         parts, run = (4 * crew.width, crew.threads.map) if crew else (1, map)
         find_moves(workspace, pool, mirrors_itself(layout, phase), parts, run)
-        none = empty_record(NOTHING, layout.phase_size, slot_numbers(0), 0)
-        arguments = workspace, pool, self._loader.fresh(phase), (none, none)
+        no_record = empty_record(NOTHING, layout.phase_size, slot_numbers(0), 0)
+        arguments = workspace, pool, self._loader.fresh(phase), (no_record, no_record)
         ranks = (WidePhaseSolver(*arguments, crew) if crew else PhaseSolver(*arguments)).ranks()
         empty = 0
         for rank in count():
             any_alive = next(ranks, None) is not None
             # Once no position is in the layers, each pair is overwritten once with empty layers.
             if rank >= FIRST_LAYER and empty < _LAYER_PAIRS:
-                for holder, shown in zip(SIDES, pairs[rank % _LAYER_PAIRS], strict=True):
+                for holder, layer in zip(SIDES, pairs[rank % _LAYER_PAIRS], strict=True):
                     attacker = workspace.attackers[1 - holder]
-                    copy_layer(attacker, rank, number * layout.phase_size, shown)
+                    copy_layer(attacker, rank, number * layout.phase_size, layer)
                 empty += not any_alive
             yield any_alive
 
 
 def _flat_layer(slots: int) -> WindowLayer:
-    """Return arrays for a layer of ``slots`` slots, not yet divided by side to move."""
+    """Return one-dimensional arrays for a layer of ``slots`` slots; :func:`_first_slots` shapes them."""
     return WindowLayer(
         zeros(2 * slots, np.uint8), zeros(2 * slots, np.uint16), zeros(2 * slots // 64, np.uint64)
     )
 
 
 def _first_slots(layer: WindowLayer, slots: int) -> WindowLayer:
-    """Return the beginning of the arrays of :func:`_flat_layer` as a layer of ``slots`` slots."""
+    """Return the beginning of the arrays of a flat layer, shaped as a layer of ``slots`` slots."""
     return WindowLayer(
         layer.value[: 2 * slots].reshape(2, -1),
         layer.depth[: 2 * slots].reshape(2, -1),
-        layer.there[: slots // 32].reshape(2, -1),
+        layer.present[: slots // 32].reshape(2, -1),
     )
 
 
@@ -167,7 +169,7 @@ class LayerSolver:
         self._phase_size = layout.phase_size
         pool = loader.pool
         self._fresh = loader.fresh(phase)
-        # The exits are needed again for the next layer, so they must not share arrays with the results.
+        # Each layer needs the exits again, so they must not share arrays with the results.
         exits = exit_buffers(2 * layout.phase_size)
         self._workspace = replace(make_workspace(layout, Variant.R_MOBILITY), exits=exits)
         place_pawns(self._workspace.frame, layout, phase)
@@ -176,10 +178,10 @@ class LayerSolver:
             find_moves(self._workspace, pool, mirrored, 4 * threads, executor.map)
 
     def solve(self, accrued: GScore) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
-        """Return codes of V(P, A) and depths D(P, A), shape (2, phase size) each.
+        """Return codes of V(P, A) and depths D(P, A) in plies, shape (2, phase size) each.
 
-        They are stored at the canonical slots of the positions in the layer: position score and fresh value
-        both have at least the rank of A. Elsewhere the code is ``NONE``.
+        Only the canonical slots of the positions in the layer have values. Their position score and fresh
+        value both have at least the rank of A. Elsewhere the code is ``NONE``.
         """
         value = np.full((2, self._phase_size), NONE, np.uint8)
         depth = np.zeros((2, self._phase_size), np.uint16)

@@ -1,4 +1,7 @@
-"""Making the pool and loading into it the blocks of sub-tables that a group of phases needs."""
+"""Making the pool of a table, and loading the blocks of sub-tables that a group of phases needs into it.
+
+The pool and its blocks are explained in ``tbgen.retro.kernels.targets``.
+"""
 
 import functools
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
@@ -58,36 +61,37 @@ def _placement_rows(layout: Layout) -> NDArray[np.int32]:
 def make_directory(
     layout: Layout, block_at: Mapping[Material, int], blocks: int, configs: Iterable[Sequence[int]]
 ) -> Targets:
-    """Return the directory of a table's targets, its own blocks and en passant positions in place.
+    """Return the directory of a table's targets. Only the blocks of the table itself have places in the pool.
 
-    ``block_at`` says where the blocks of every material begin among all ``blocks``; ``configs`` are the en
-    passant configurations in the pool.
+    :param block_at: number of the first block of each material.
+    :param blocks: number of blocks of all materials.
+    :param configs: the en passant configurations of the table: phase and square.
     """
-    found = targets_of(layout)
+    targets = targets_of(layout)
     number = np.full((2, CAPTURED_PAWN + 1, len(KINDS)), -1, np.int64)
-    for place, move in enumerate(found):
+    for place, move in enumerate(targets):
         number[move] = place
-    source = np.zeros((len(found), MAX_MEN), np.int64)
-    for row, target in zip(source, found.values(), strict=True):
+    source = np.zeros((len(targets), MAX_MEN), np.int64)
+    for row, target in zip(source, targets.values(), strict=True):
         row[: len(target.source)] = target.source
-    layouts = [layout_of(target.material) for target in found.values()]
+    layouts = [layout_of(target.material) for target in targets.values()]
     pawns = [(each.white_pawns, each.black_pawns) for each in layouts]
     rows = {key: _placement_rows(each) for key, each in zip(pawns, layouts, strict=True) if each.pawns}
     rows_at = dict(zip(rows, np.cumsum([1, *map(len, rows.values())]).tolist(), strict=False))
     begin = np.full((blocks, 2), -1, np.int64)
-    own = np.arange(len(layout.placements)) * layout.phase_size
-    begin[: len(own)] = np.column_stack([own, layout.size + own])
+    own_begins = np.arange(len(layout.placements)) * layout.phase_size
+    begin[: len(own_begins)] = np.column_stack([own_begins, layout.size + own_begins])
     ep_row = np.full((len(layout.placements), 16), -1, np.int32)
     for config, (phase, square) in enumerate(configs):
         ep_row[phase, square % 8 + (8 if square > 31 else 0)] = config
     return Targets(
         number,
-        _ints(target.swapped for target in found.values()),
-        _ints(len(target.source) for target in found.values()),
+        _ints(target.swapped for target in targets.values()),
+        _ints(len(target.source) for target in targets.values()),
         source,
         _ints(each.pawns for each in layouts),
         _ints(each.phase_size for each in layouts),
-        _ints(block_at[target.material] for target in found.values()),
+        _ints(block_at[target.material] for target in targets.values()),
         begin,
         _ints(rows_at.get(key, 0) for key in pawns),
         np.concatenate([np.zeros(1, np.int32), *rows.values()]),
@@ -101,7 +105,7 @@ def _ints(values: Iterable[int]) -> NDArray[np.int64]:
 
 
 def no_routes() -> Routes:
-    """Return the empty routes of a table: only cells have routes."""
+    """Return empty routes, for the pool of a table: only cells have routes."""
     return Routes(
         np.empty(0, np.int16), np.empty(0, np.int64), np.empty(0, np.int64), np.zeros(2, np.uint64), 0
     )
@@ -110,12 +114,12 @@ def no_routes() -> Routes:
 class PoolLoader:
     """Makes the pool of a table and fills it from the sub-tables.
 
-    Sub-tables with fewer men are small and stay in the pool. Those with equally many men, which promotions
-    reach, would be too large together: the pool contains only their phases that can be reached from the ones
-    being solved. Where possible these occupy the slots of phases of the table that are solved later.
+    Sub-tables with fewer men are small and stay in the pool. Sub-tables with equally many men, which
+    promotions lead to, would together be too large. The pool contains only their phases that the phases being
+    solved can reach. Where possible, these occupy the slots of phases of the table that are solved later.
 
     :param table: the table itself, if it has been solved before.
-    :param only: the needed blocks with fewer men; None for all such blocks.
+    :param only: the needed blocks of sub-tables with fewer men; None for all their blocks.
     """
 
     def __init__(
@@ -136,10 +140,10 @@ class PoolLoader:
                 self._number[material, phase] = blocks
                 blocks += 1
         smaller = [block for block in self._number if block[0].men < layout.material.men]
-        kept = [block for block in smaller if only is None or block in only]
-        own = 2 * layout.size + len(en_passant_configs(layout)) * layout.phase_size
-        places, end = {}, own
-        for block, side in product(kept, SIDES):
+        kept_blocks = [block for block in smaller if only is None or block in only]
+        own_slots = 2 * layout.size + len(en_passant_configs(layout)) * layout.phase_size
+        places, end = {}, own_slots
+        for block, side in product(kept_blocks, SIDES):
             places[block, side] = end
             end += block_slots(block)
         self._promoted_at, slots = end, end + most_promoted_slots(layout)
@@ -151,7 +155,7 @@ class PoolLoader:
         )
         self._table = table
         if table is None:
-            self._clear(2 * layout.size, own)
+            self._clear(2 * layout.size, own_slots)
         self._load(places, map)
 
     def fresh(self, phase: int) -> SweepResults:
@@ -159,8 +163,8 @@ class PoolLoader:
         return SweepResults(self.pool.value, self.pool.depth, self.pool.targets.begin[phase].copy())
 
     def recall(self, phase: int) -> None:
-        """Load a phase, and the phases and en passant positions that its pawn steps reach, from the table
-        solved before."""
+        """Load from the solved table a phase, with the phases and en passant positions after its pawn
+        steps."""
         assert self._table is not None
         phases = {phase, *reached_by_pawn_steps(self._layout, phase)}
         for reached, side in product(phases, SIDES):
@@ -177,10 +181,10 @@ class PoolLoader:
                 table.read_en_passant(row, self.pool.value[part], self.pool.depth[part])
 
     def prepare(self, phases: Sequence[int], run: Map = map) -> None:
-        """Load the blocks that zeroing moves from a group of phases reach into the pool.
+        """Load into the pool the blocks that zeroing moves from a group of phases lead to.
 
-        The phases of the group have equally many remaining pawn steps. ``run`` is called like ``map`` and may
-        distribute the work over threads.
+        :param phases: the group, whose phases have equally many remaining pawn steps.
+        :param run: called like ``map``; may distribute the work over threads.
         """
         for block in self._number:
             if block[0].men == self._layout.material.men:
@@ -211,7 +215,10 @@ class PoolLoader:
             pass
 
     def _copy(self, source: Source, layout: Layout, phase: int, side: Side, begin: int) -> None:
-        """Fill the pool from ``begin`` on with one side to move of a phase of a table, in all slots."""
+        """Copy one phase of a table, with one side to move, to the pool from index ``begin`` on.
+
+        Slots that are not canonical are filled, too.
+        """
         part = slice(begin, begin + layout.phase_size)
         value, depth = self.pool.value[part], self.pool.depth[part]
         source.read_side(phase, side, value, depth)

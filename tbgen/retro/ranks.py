@@ -1,16 +1,16 @@
-"""Solving phases rank by rank, narrow ones on one thread, wide ones on several, with or without depths.
+"""Solving phases rank by rank, with or without depths: small phases on one thread, wide phases on several.
 
 Large levels of wide phases are divided among the threads.
 
-Without depths a phase needs a third of the memory. The value of a position follows from sweeps key by key, in
-any order of the positions of one key. Best exits, results of inner sweeps and fresh values then share one
-byte for each position. This works for two reasons:
+Without depths, a phase needs a third of the memory. Its values follow from sweeps key by key, which may
+assign the positions of one key in any order. Best exits, results of inner sweeps and fresh values then share
+one byte for each position. This works for two reasons:
 
-- most exits become events only after the outer sweeps have decided most positions;
-- an inner sweep writes only to positions with its attacker to move, and in the layer of such a position's own
-  score the value written is its fresh value.
+- Most exits become events only after the outer sweeps have decided most positions.
+- An inner sweep writes only to positions with its attacker to move. If the score of the layer is the position
+  score of such a position, the value written is its fresh value.
 
-Both attackers use the same counters and scratch memory, one after the other, each with all threads.
+Both attackers then use the same counters and scratch memory, one after the other, each with all threads.
 """
 
 import threading
@@ -28,8 +28,8 @@ import numpy as np
 from tbgen.compiler.jit import int64, python_of, with_fixed_types
 from tbgen.index.layout import SIDES, Side
 from tbgen.retro.kernels.best_exits import Exits
-from tbgen.retro.kernels.en_passant import prepare, resolve, side_with_right
-from tbgen.retro.kernels.events import NEVER, Agenda
+from tbgen.retro.kernels.en_passant import find_right_positions, side_with_right, solve_right_positions
+from tbgen.retro.kernels.events import NO_LEVEL, Agenda
 from tbgen.retro.kernels.frame import Frame, legal_words
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER, Workspace, inner_sweep, outer_sweep, retire, settle
 from tbgen.retro.kernels.phase import (
@@ -40,9 +40,9 @@ from tbgen.retro.kernels.phase import (
     empty_record,
     first_events,
     later_events,
-    leave_rank,
     record_inner,
     renew_inner,
+    settle_rank,
     solve_rank,
     update_inner,
 )
@@ -71,23 +71,24 @@ class Stages:
     seconds: dict[str, float] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     layers: int = 0
-    """Number of accrued scores solved, of both holders."""
+    """Number of accrued scores, of both holders, whose layers have been solved."""
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
-        """Add the time that the block takes to a stage."""
-        begun = time.perf_counter()
+        """Add the duration of the ``with`` block to a stage."""
+        start = time.perf_counter()
         yield
         with self._lock:
-            self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - begun
+            self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start
 
 
 _MIN_SHARED_WORDS: Final = int64(1 << 12)
-"""Number of words on the front from which the next level is divided among threads: one or two milliseconds of
-work."""
+"""Minimum number of words on the front for which the next level is divided among threads. They take one or
+two milliseconds."""
 
 MAX_PARTS: Final = 16
-"""Greatest number of parts of a sweep: every part examines the crossing moves of all others."""
+"""Greatest number of parts of a sweep. It is limited because every part examines the crossing moves of all
+other parts."""
 
 
 def find_moves(workspace: Workspace, pool: Pool, mirrored: bool, parts: int = 1, run: Map = map) -> None:
@@ -105,7 +106,7 @@ def find_moves(workspace: Workspace, pool: Pool, mirrored: bool, parts: int = 1,
 
 
 def _ranges(workspace: Workspace, parts: int) -> list[tuple[int, int]]:
-    """Return half-open ranges of about equally many words."""
+    """Return ``parts`` half-open ranges of about equally many words."""
     return list(pairwise(workspace.frame.words * part // parts for part in range(parts + 1)))
 
 
@@ -113,7 +114,7 @@ class EnPassant(NamedTuple):
     """An en passant configuration of a phase."""
 
     row: int
-    """Its row among the configurations of the table."""
+    """Row of the configuration among those of the table."""
     square: int
     """The en passant square."""
 
@@ -121,8 +122,8 @@ class EnPassant(NamedTuple):
 class Crew:
     """Two thread pools: threads that solve phases, and helpers that process the parts of a level.
 
-    The pools are separate because a thread that waits for the parts of a level must not block one that
-    processes them.
+    The pools are separate, so that threads that wait for the parts of a level cannot keep the helpers from
+    processing these parts.
 
     :param width: number of threads in each pool.
     :param stages: accumulates the time of each stage.
@@ -148,7 +149,7 @@ class Crew:
 class PhaseSolver:
     """Solves one phase rank by rank after ``find_moves``, on one thread, with two kernel calls for each rank.
 
-    :param fresh: receives the fresh values and depths.
+    :param fresh: output: the fresh values and depths.
     :param records: empty records.
     :param run: called like ``map``; may distribute work over threads.
     """
@@ -157,20 +158,22 @@ class PhaseSolver:
         self, workspace: Workspace, pool: Pool, fresh: SweepResults, records: Records, run: Map = map
     ) -> None:
         self._workspace, self._pool, self._fresh = workspace, pool, fresh
-        self._solve_rank, self._leave_rank = with_fixed_types(solve_rank), with_fixed_types(leave_rank)
-        # Before the first layer, sweeps look only for the best value, and many positions leave.
+        self._solve_rank, self._settle_rank = with_fixed_types(solve_rank), with_fixed_types(settle_rank)
+        # At first, only events of the best value are needed. Before the first layer, later_events adds
+        # others.
         white, black = run(lambda side: first_events(workspace, side, int64(1)), SIDES)
         self._agendas = white, black
         self.records = records
-        """Changes by the sweeps so far. They may be replaced by empty records, which store later changes."""
+        """Changes by the sweeps so far. A caller may replace them by empty records, which then store later
+        changes."""
         self.rank = 0
-        """The rank that is solved next or was solved last; at the end, the first rank without a layer."""
+        """The rank that is being solved; at the end, the first rank without a layer."""
 
     def ranks(self, en_passant: Sequence[EnPassant] = ()) -> Iterator[int]:
-        """Solve rank after rank, and the positions with en passant rights; yield each rank that has positions
-        in its layers.
+        """Solve rank after rank, with the positions that have en passant rights.
 
-        The workspace keeps the results of the sweeps of a rank until the next rank is requested.
+        Yield each rank whose layers contain positions. The workspace keeps the results of the sweeps of a
+        rank until the next rank is requested.
         """
         resolvers = [self._resolver(config) for config in en_passant]
         any_alive = True
@@ -181,33 +184,33 @@ class PhaseSolver:
                 resolve_ranks(ranks)
             if any_alive:
                 yield self.rank
-                self._leave()
+                self._settle()
                 self.rank += 1
 
     def _sweep(self) -> bool:
-        """Run the sweeps of the rank; return whether any position is in its layers."""
+        """Run the sweeps of the current rank; return whether any position is in its layers."""
         arguments = self._workspace, self._pool, self._fresh, self.rank, self._agendas, self.records
         any_alive, self.records = self._solve_rank(*arguments)
         return bool(any_alive)
 
-    def _leave(self) -> None:
-        """Settle the positions of the rank, and find the events of the next one."""
-        self._agendas = self._leave_rank(self._workspace, self._fresh, self.rank, self._agendas)
+    def _settle(self) -> None:
+        """Settle the positions of the current rank, and find the events of the next rank."""
+        self._agendas = self._settle_rank(self._workspace, self._fresh, self.rank, self._agendas)
 
     def _resolver(self, config: EnPassant) -> Callable[[tuple[int, int]], None]:
-        """Return a function that solves the positions with an en passant right whose ranks are in a range."""
+        """Return a function that solves the positions with this right whose ranks are in a range."""
         workspace, nodes = self._workspace, self._workspace.frame.words * 64
         right, start = right_buffers(nodes), self._pool.targets.ep_offset + config.row * nodes
-        prepare(workspace, self._pool, config.square, right)
+        find_right_positions(workspace, self._pool, config.square, right)
         attacker = workspace.attackers[python_of(side_with_right)(config.square)]
-        return lambda ranks: resolve(attacker, self._fresh, right, ranks, start)
+        return lambda ranks: solve_right_positions(attacker, self._fresh, right, ranks, start)
 
 
 class WidePhaseSolver(PhaseSolver):
     """Solves one phase on all threads of a crew, running the sweeps of both attackers concurrently.
 
-    A sweep that outlasts the other one gets all helpers. The division of a sweep into parts does not change
-    its results (``tbgen.retro.kernels.sweep``).
+    When one of two sweeps has ended, the other gets all helpers. The division of a sweep into parts does not
+    change its results (``tbgen.retro.kernels.sweep``).
     """
 
     def __init__(
@@ -224,15 +227,15 @@ class WidePhaseSolver(PhaseSolver):
     def _sweep(self) -> bool:
         run = self._crew.threads.map
         with self._stages.timed("outer sweeps"):
-            list(run(self._outer, SIDES))
+            list(run(self._run_outer, SIDES))
             any_alive = any(list(run(lambda part: retire(self._workspace, *part), self._ranges)))
         if any_alive and self.rank >= FIRST_LAYER and self._workspace.phase.score_resets:
             with self._stages.timed("inner sweeps"):
-                white, black = run(self._inner, SIDES)
+                white, black = run(self._update_inner, SIDES)
                 self.records = white, black
         return any_alive
 
-    def _leave(self) -> None:
+    def _settle(self) -> None:
         run = self._crew.threads.map
         with self._stages.timed("settling"):
             list(run(lambda part: settle(self._workspace, self._fresh, self.rank, *part), self._ranges))
@@ -242,13 +245,13 @@ class WidePhaseSolver(PhaseSolver):
     def _next_events(self, side: Side) -> Agenda:
         return later_events(self._workspace, side, self.rank, self._agendas[side], self._fresh)
 
-    def _outer(self, side: Side) -> None:
+    def _run_outer(self, side: Side) -> None:
         """Run the outer sweep of an attacker."""
         attacker = self._workspace.attackers[side]
         sweep = python_of(outer_sweep)(attacker, self.rank, self._agendas[side], self._fresh)
         self._run_sweep(sweep, self.rank - 1)
 
-    def _inner(self, side: Side) -> SweepRecord:
+    def _update_inner(self, side: Side) -> SweepRecord:
         """Update the last inner sweep of an attacker or run a new one; return the extended record."""
         attacker, rank = self._workspace.attackers[side], self.rank
         updated = update_inner(attacker, self._pool, self._fresh, rank)
@@ -267,8 +270,8 @@ class WidePhaseSolver(PhaseSolver):
             state = begin_sweep(sweep, low)
             while True:
                 state = self._run_levels(sweep, state, limit)
-                if state.level >= NEVER:
-                    return state.last
+                if state.level >= NO_LEVEL:
+                    return state.last_key
                 self._run_parts(partial(self._find_part, sweep), parts)
                 self._run_parts(partial(self._assign_part, sweep, state), parts)
                 state = self._next_level(sweep, state)
@@ -285,47 +288,50 @@ class WidePhaseSolver(PhaseSolver):
 _NO_SETS: Final = np.zeros((2, 0), np.uint64)
 _NO_DEPTHS: Final = np.zeros(0, np.uint16)
 _NEIGHBOUR_BITS: Final = 6
-"""Number of low bits in which the numbers of 64 neighbouring words differ."""
+"""Number of low bits in which the numbers of 64 neighbouring words may differ."""
 
 
 def values_workspace(frame: Frame, parts: int) -> Workspace:
-    """Return the workspace in which a cell is solved for values; sweeps have at most ``parts`` parts.
+    """Return the workspace in which a cell is solved for values without depths.
 
-    At the end ``exits.value`` contains the values, ``NONE`` for slots without a position.
+    After solving, ``exits.value`` contains the values, ``NONE`` for slots without a position.
+
+    :param parts: greatest number of parts of a sweep.
     """
     words = frame.words
     phase = make_phase(words, True)
     results = SweepResults(zeros(2 * 64 * words, np.uint8), _NO_DEPTHS, np.array([0, 64 * words], np.int64))
-    # Black's king on a square determines the part, and 64 neighbouring words must belong to one part.
+    # The square of Black's king determines the part, and 64 neighbouring words must belong to one part.
     scratch = make_scratch(words, parts if frame.scalars > 1 and frame.shifts[1] >= _NEIGHBOUR_BITS else 1)
-    remaining = zeros(64 * words, np.uint8)
+    inner_counts = zeros(64 * words, np.uint8)
 
-    def attacker(side: Side) -> Attacker:
+    def make_attacker(side: Side) -> Attacker:
         caught: Words = zeros(words, np.uint64)
 
-        def sets(counts: Codes) -> Sets:
+        def make_sets(counts: Codes) -> Sets:
             return Sets(zeros(words, np.uint64), counts, zeros(words, np.uint64), caught, _NO_SETS)
 
-        outer, inner = sets(phase.quiet[1 - side]), sets(remaining)
+        outer, inner = make_sets(phase.quiet_counts[1 - side]), make_sets(inner_counts)
         key = np.zeros(1, np.int64)
         return Attacker(side, frame, phase, outer, inner, scratch, results, _NO_SETS, _NO_SETS, key)
 
-    white, black = map(attacker, SIDES)
+    white, black = map(make_attacker, SIDES)
     exits = Exits(results.value, _NO_DEPTHS, _NO_DEPTHS)
     return Workspace(frame, phase, (white, black), exits, np.zeros((0, 2), np.int64))
 
 
 class ValuesSolver(WidePhaseSolver):
-    """Solves one phase for values after ``find_moves``, in the workspace of :func:`values_workspace`."""
+    """Solves one phase for values without depths after ``find_moves``, in the workspace of
+    :func:`values_workspace`."""
 
     def __init__(self, workspace: Workspace, pool: Pool, crew: Crew) -> None:
-        none = empty_record(NOTHING, workspace.frame.words, slot_numbers(0), 0)
+        no_record = empty_record(NOTHING, workspace.frame.words, slot_numbers(0), 0)
         self._renew_inner = with_fixed_types(renew_inner)
-        super().__init__(workspace, pool, workspace.attackers[0].results, (none, none), crew)
+        super().__init__(workspace, pool, workspace.attackers[0].results, (no_record, no_record), crew)
 
     def _sweep(self) -> bool:
         for side in SIDES:
-            self._outer(side)
+            self._run_outer(side)
         ranges = self._ranges
         any_alive = any(list(self._crew.threads.map(lambda part: retire(self._workspace, *part), ranges)))
         if any_alive and self.rank >= FIRST_LAYER:

@@ -1,4 +1,7 @@
-"""Solving a table: its phases in order, on several threads, and its functions of the accrued score."""
+"""Solving a table: its phases in order, on several threads, with the values of accrued scores.
+
+Values of accrued scores are stored as runs or as functions (``tbgen.retro.kernels.functions``).
+"""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -31,8 +34,8 @@ from tbgen.retro.kernels.functions import (
     functions_of,
     number_path_pairs,
     renumber,
-    renumbered,
     runs_of_entries,
+    write_renumbered,
 )
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER, Workspace
 from tbgen.retro.kernels.numbering import numbering
@@ -52,91 +55,92 @@ from tbgen.retro.workspace import (
 )
 
 _INITIAL_CAPACITY: Final = 1024
-"""Initial capacity, in entries of functions."""
+"""Initial capacity of the numbering of functions, in entries."""
 _SLOTS_PER_PART: Final = 1 << 22
 """Number of slots that one task counts or renumbers."""
 
 
 class FunctionNumbering:
-    """The functions of a table, and the number of the function of each slot."""
+    """The functions of a table for one side to move, and the number of the function of each slot."""
 
     def __init__(self, layout: Layout, side: Side) -> None:
         self.side = side
         self._phase_size = layout.phase_size
-        self._of_slot = slot_numbers(layout.size)
+        self._slot_numbers = slot_numbers(layout.size)
         self._functions = numbering(_INITIAL_CAPACITY, NO_STEP)
         self._lock = threading.Lock()
 
     def numbers_of_phase(self, phase: int) -> SlotNumbers:
-        """Return the numbers of a phase's slots.
+        """Return the numbers of a phase's slots, as a view.
 
-        They are zero initially, then numbers of the paths of White's accrued scores, and finally numbers of
-        functions.
+        The numbers are zero initially. The solver stores the numbers of the paths for White's accrued scores
+        in them; :meth:`add` replaces these by numbers of functions.
         """
-        return _part_of(self._of_slot, phase * self._phase_size, (phase + 1) * self._phase_size)
+        return _part_of(self._slot_numbers, phase * self._phase_size, (phase + 1) * self._phase_size)
 
     def add(self, phase: Phase, by_holder: tuple[Paths, Paths], fresh: Codes, parts: int, run: Map) -> None:
         """Convert the paths of a phase to functions.
 
-        :param by_holder: the paths of White's accrued scores, stored in ``numbers_of_phase``, and of Black's.
+        :param by_holder: the paths for White's accrued scores, whose numbers are in :meth:`numbers_of_phase`,
+            and for Black's.
         :param fresh: uint8 (phase size,): the fresh values.
         :param parts: number of parts into which the words are divided. The numbering after :meth:`finish`
-            does not depend on the parts, nor on the number of threads.
+            depends neither on the parts nor on the number of threads.
         :param run: called like ``map``; may distribute the parts over threads.
         """
 
-        def finish(part: tuple[int, int]) -> None:
+        def convert(part: tuple[int, int]) -> None:
             path_pairs = number_path_pairs(phase, by_holder, fresh, *part)
             with self._lock:
                 self._functions, numbers = functions_of(path_pairs, by_holder, self._functions)
                 highest = max(by_holder[0].steps.length[0], len(numbers), self._functions.length[0])
-            renumber(_part_of(by_holder[0].of_slot, 64 * part[0], 64 * part[1]), numbers, highest)
+            renumber(_part_of(by_holder[0].slot_numbers, 64 * part[0], 64 * part[1]), numbers, highest)
 
         edges = np.linspace(0, len(phase.canonical), parts + 1).astype(int).tolist()
-        for _ in run(finish, pairwise(edges)):
+        for _ in run(convert, pairwise(edges)):
             pass
 
     def finish(self, run: Map) -> Functions:
-        """Return the functions of the table, numbered by falling frequency; no phase can be added afterwards.
+        """Return the functions of the table, numbered by falling frequency. No phase can be added afterwards.
 
-        ``run`` may distribute parts of the slots over threads.
+        :param run: called like ``map``; may distribute parts of the slots over threads.
         """
         keys = self._functions.key[: self._functions.length[0]]
-        number = zeros(len(self._of_slot.low), np.uint32)
-        parts = list(pairwise([*range(0, len(number), _SLOTS_PER_PART), len(number)]))
+        number_of_slot = zeros(len(self._slot_numbers.low), np.uint32)
+        parts = list(pairwise([*range(0, len(number_of_slot), _SLOTS_PER_PART), len(number_of_slot)]))
         count = np.zeros(len(keys), np.int64)
-        for counted in run(lambda part: _counts(_part_of(self._of_slot, *part), len(keys)), parts):
+        for counted in run(lambda part: _counts(_part_of(self._slot_numbers, *part), len(keys)), parts):
             count += counted
-        used = [0, *(np.flatnonzero(count[1:]) + 1).tolist()]
-        entries = {function: _entries(keys, function) for function in used}
-        order = [0, *sorted(used[1:], key=lambda function: (-count[function], entries[function]))]
+        used_functions = [0, *(np.flatnonzero(count[1:]) + 1).tolist()]
+        entries = {function: _entries(keys, function) for function in used_functions}
+        order = [0, *sorted(used_functions[1:], key=lambda function: (-count[function], entries[function]))]
         numbers = np.zeros(len(keys), np.uint32)
         numbers[order] = np.arange(len(order))
 
-        def finish(part: tuple[int, int]) -> None:
-            renumbered(_part_of(self._of_slot, *part), numbers, number[slice(*part)])
+        def write_numbers(part: tuple[int, int]) -> None:
+            write_renumbered(_part_of(self._slot_numbers, *part), numbers, number_of_slot[slice(*part)])
 
-        for _ in run(finish, parts):
+        for _ in run(write_numbers, parts):
             pass
-        joined = np.frombuffer(b"".join(entries[function] for function in order), np.uint8)
+        entry_bytes = np.frombuffer(b"".join(entries[function] for function in order), np.uint8)
         start = np.cumsum([0, *(len(entries[function]) // 2 for function in order)])
-        return Functions(self.side, number, start, joined[::2].copy(), joined[1::2].copy())
+        return Functions(self.side, number_of_slot, start, entry_bytes[::2].copy(), entry_bytes[1::2].copy())
 
 
-def _part_of(of_slot: SlotNumbers, first: int, stop: int) -> SlotNumbers:
+def _part_of(slot_numbers: SlotNumbers, first: int, stop: int) -> SlotNumbers:
     """Return the numbers of the slots ``first`` to ``stop`` - 1."""
-    return SlotNumbers(of_slot.low[first:stop], of_slot.high[first:stop])
+    return SlotNumbers(slot_numbers.low[first:stop], slot_numbers.high[first:stop])
 
 
-def _counts(of_slot: SlotNumbers, numbers: int) -> Ints:
-    """Return how often each number below ``numbers`` occurs in ``of_slot``."""
+def _counts(slot_numbers: SlotNumbers, numbers: int) -> Ints:
+    """Return the frequency in ``slot_numbers`` of each number below ``numbers``."""
     count = np.zeros(numbers, np.int64)
-    count_numbers(of_slot, count)
+    count_numbers(slot_numbers, count)
     return count
 
 
 def _entries(keys: Words, function: int) -> bytes:
-    """Return the entries of a function, two bytes each: A and V(P, A)."""
+    """Return the entries of a function, each as two bytes: the codes of A and V(P, A)."""
     entries = []
     while function:
         function, entry = divmod(int(keys[function]), 1 << 16)
@@ -145,9 +149,10 @@ def _entries(keys: Words, function: int) -> bytes:
 
 
 AfterPhase = Callable[[int, Workspace, Pool, int, Map], None]
-"""A function called after each phase is solved, while the workspace still contains its positions and ranks.
+"""A function to call after each phase has been solved, while the workspace contains its positions and ranks.
 
-Arguments: phase, workspace, pool with the values, recommended number of parts, and a ``map`` for them."""
+The arguments are the phase, the workspace, the pool with the values, a number of parts into which to divide
+the work, and a function like ``map`` that may distribute the parts over threads."""
 
 
 def solve(
@@ -166,16 +171,17 @@ def solve(
 ) -> Table:
     """Solve the table of a material.
 
-    :param sources: every successor material with its table of the same variant.
-    :param wide: whether all threads work on one phase at a time rather than one thread on each phase; by
-        default this depends on the size of the phases.
+    :param sources: the tables of all successors, of the same variant.
+    :param wide: whether all threads work on one phase at a time, rather than one thread on each phase; None
+        to decide by the size of the phases.
     :param accrued: form in which the values of accrued scores are stored; ignored in whole-game mobility.
-    :param max_runs: number of runs above which the table is made without any.
+    :param max_runs: greatest number of runs; a table that would have more is made without runs.
     :param side: side to move for which functions are stored.
     :param after_phase: called after each phase.
     :raises UsageError: if the solver does not support the variant.
-    :raises ValueError: if ``wide`` is specified for a table with en passant positions.
-    :raises OverflowError: if a value has no code or a depth is too large; no material of five men comes near.
+    :raises ValueError: if ``wide`` is true for a table with en passant positions.
+    :raises OverflowError: if a value has no code or a depth is too large. Materials of up to five men are far
+        from these limits.
     """
     layout, stages = layout_of(material), stages or Stages()
     if wide and len(en_passant_configs(layout)):
@@ -187,7 +193,7 @@ def solve(
         loader = PoolLoader(layout, sources)
     solver = _TableSolver(layout, loader, variant, threads, wide, progress, stages, after_phase)
     if score_resets(variant) and max_runs != 0:
-        solver.keep_accrued(accrued, max_runs, side)
+        solver.set_accrued_form(accrued, max_runs, side)
     solver.run()
     with stages.timed("assemble"):
         return solver.table()
@@ -209,34 +215,34 @@ class _TableSolver:
     functions: FunctionNumbering | None = None
 
     def __post_init__(self) -> None:
-        self.form_number, self.kept_runs = NOTHING, 0
+        self.form_number, self.run_count = NOTHING, 0
         self.runs_by_phase: dict[int, list[Runs]] = {}
         self.pool, self.configs = self.loader.pool, en_passant_configs(self.layout)
         self.canonical = np.empty((len(self.layout.placements), self.layout.phase_size // 64), np.uint64)
         self.crew = Crew(self.threads, self.stages)
-        # The ``map`` for the parts of one phase, and their number.
+        # The function like ``map`` for the parts of one phase, and the number of parts.
         self.phase_map: Map = self.crew.threads.map if self.wide else map
         self.parts = 4 * self.threads if self.wide else 1
         self._lock = threading.Lock()
 
-    def keep_accrued(self, form: AccruedForm, max_runs: int | None, side: Side) -> None:
-        """Set the form in which the values of accrued scores are stored."""
+    def set_accrued_form(self, form: AccruedForm, max_runs: int | None, side: Side) -> None:
+        """Set the form in which the values of accrued scores are stored; see :func:`solve`."""
         self.form_number, self.max_runs = list(AccruedForm).index(form), max_runs
         if form is AccruedForm.FUNCTIONS:
             self.functions = FunctionNumbering(self.layout, side)
 
     def run(self) -> None:
-        """Solve all phases; those with equally many remaining pawn steps are independent of each other."""
+        """Solve all phases. Phases with equally many remaining pawn steps are independent of each other."""
         idle: SimpleQueue[Workspace] = SimpleQueue()
         phases, done, width = len(self.layout.placements), 0, self.crew.width
         for _ in range(1 if self.wide else min(width, phases)):
             idle.put(make_workspace(self.layout, self.variant, min(width, MAX_PARTS) if self.wide else 1))
-        each: Map = map if self.wide else self.crew.threads.map
+        map_phases: Map = map if self.wide else self.crew.threads.map
         try:
             for group in phase_groups(self.layout):
                 with self.stages.timed("sub-tables"):
                     self.loader.prepare(group, self.crew.threads.map)
-                for _ in each(partial(self.solve_phase, idle), group):
+                for _ in map_phases(partial(self.solve_phase, idle), group):
                     done += 1
                     self.progress("phases", done, phases)
         finally:
@@ -261,7 +267,7 @@ class _TableSolver:
             idle.put(workspace)
 
     def _solve_ranks(self, phase: int, workspace: Workspace) -> None:
-        """Solve all ranks of a phase, and store the runs or functions."""
+        """Solve all ranks of a phase, and store its runs or functions."""
         arguments = workspace, self.pool, self.loader.fresh(phase), self._records(phase)
         rows = np.flatnonzero(self.configs[:, 0] == phase).tolist()
         # The stages of a wide phase are timed one by one.
@@ -274,11 +280,11 @@ class _TableSolver:
                         solver.records = self._records(phase)
             self._check(workspace, solver.rank)
         with self.stages.timed("accrued scores"):
-            self._keep(phase, workspace, solver.records)
+            self._store_accrued(phase, workspace, solver.records)
 
     def _check(self, workspace: Workspace, rank: int) -> None:
         """Check the depths and ranks of a phase and count its layers; ``rank`` - 1 is its last rank."""
-        if max(attacker.scratch.deepest[0] for attacker in workspace.attackers) > MAX_DEPTH:
+        if max(attacker.scratch.max_depth[0] for attacker in workspace.attackers) > MAX_DEPTH:
             raise OverflowError(f"{self.layout.material}: depths beyond {MAX_DEPTH} plies cannot be stored")
         if rank > MAX_CODED_RANK + 1:
             raise OverflowError(f"{self.layout.material}: scores of rank {rank - 1} have no code in a table")
@@ -287,7 +293,7 @@ class _TableSolver:
                 self.stages.layers = max(self.stages.layers, 2 * (rank - FIRST_LAYER))
 
     def _records(self, phase: int) -> Records:
-        """Return empty records of both attackers' inner sweeps."""
+        """Return empty records for the inner sweeps of White and of Black as attackers."""
         size = self.layout.phase_size
         by_black, by_white, side = slot_numbers(0), slot_numbers(0), 0
         if self.functions is not None:
@@ -297,14 +303,14 @@ class _TableSolver:
             self.form_number, size, by_white, side
         )
 
-    def _admit_runs(self, more: int) -> bool:
-        """Return whether ``more`` additional runs may be stored; if not, discard all runs."""
-        if self.form_number == RUNS and self.max_runs is not None and self.kept_runs + more > self.max_runs:
+    def _admit_runs(self, added: int) -> bool:
+        """Return whether ``added`` more runs may be stored; if not, discard all runs."""
+        if self.form_number == RUNS and self.max_runs is not None and self.run_count + added > self.max_runs:
             self.form_number = NOTHING
             self.runs_by_phase.clear()
         return self.form_number != NOTHING
 
-    def _keep(self, phase: int, workspace: Workspace, records: Records) -> None:
+    def _store_accrued(self, phase: int, workspace: Workspace, records: Records) -> None:
         """Store the runs or functions of a solved phase."""
         (of_black, of_white), words = records, workspace.frame.words
         if self.functions is not None:
@@ -313,30 +319,30 @@ class _TableSolver:
             both, parts = (of_white.paths, of_black.paths), self.threads if self.wide else 1
             self.functions.add(workspace.phase, both, fresh, parts, self.phase_map)
         elif self.form_number == RUNS:
-            solved = self.loader.fresh(phase)
-            runs = list(self.phase_map(lambda each: runs_of(each.log, words, solved), (of_white, of_black)))
+            results = self.loader.fresh(phase)
+            runs = list(self.phase_map(lambda each: runs_of(each.log, words, results), (of_white, of_black)))
             with self._lock:
-                more = sum(len(each.rank) for each in runs)
-                if self._admit_runs(more):
-                    self.kept_runs += more
+                added = sum(len(each.rank) for each in runs)
+                if self._admit_runs(added):
+                    self.run_count += added
                     self.runs_by_phase[phase] = runs
 
     def table(self) -> Table:
-        """Assemble the table from the results at canonical slots."""
+        """Return the table, assembled from the results at the canonical slots."""
         layout, pool = self.layout, self.pool
-        size, phases, rights = layout.size, len(layout.placements), len(self.configs)
-        ep = slice(pool.targets.ep_offset, pool.targets.ep_offset + rights * layout.phase_size)
-        ep_value = pool.value[ep].reshape(rights, layout.phase_size).copy()
-        ep_depth = pool.depth[ep].reshape(rights, layout.phase_size).copy()
-        # The slots of the table itself come first in the pool; the memory after them is released.
+        size, phases, configs = layout.size, len(layout.placements), len(self.configs)
+        ep = slice(pool.targets.ep_offset, pool.targets.ep_offset + configs * layout.phase_size)
+        ep_value = pool.value[ep].reshape(configs, layout.phase_size).copy()
+        ep_depth = pool.depth[ep].reshape(configs, layout.phase_size).copy()
+        # The slots of the table itself are first in the pool; the memory after them is released.
         pool.value.resize(2 * size, refcheck=False)
         pool.depth.resize(2 * size, refcheck=False)
         value, depth = pool.value.reshape(2, size), pool.depth.reshape(2, size)
-        others = np.unpackbits(~self.canonical.view(np.uint8), axis=1, bitorder="little").view(bool)
+        non_canonical = np.unpackbits(~self.canonical.view(np.uint8), axis=1, bitorder="little").view(bool)
         for array, filler in ((value, NONE), (depth, 0)):
-            np.copyto(array, filler, where=others.reshape(-1))
+            np.copyto(array, filler, where=non_canonical.reshape(-1))
         for array, filler in ((ep_value, NONE), (ep_depth, 0)):
-            np.copyto(array, filler, where=others[self.configs[:, 0]])
+            np.copyto(array, filler, where=non_canonical[self.configs[:, 0]])
         mask = np.zeros((2, 2, phases, layout.phase_size // 64 if self.form_number == RUNS else 0), np.uint64)
         runs: list[tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint16]]] = []
         for holder, side, phase in product((0, 1), (0, 1), sorted(self.runs_by_phase)):
@@ -344,8 +350,8 @@ class _TableSolver:
             mask[holder, side, phase] = of_phase.mask[side]
             part = slice(of_phase.white, None) if side else slice(of_phase.white)
             runs.append((of_phase.rank[part], of_phase.value[part], of_phase.depth[part]))
-        none = np.empty(0, np.uint8), np.empty(0, np.uint8), np.empty(0, np.uint16)
-        rank, run_value, run_depth = map(np.concatenate, zip(none, *runs, strict=True))
+        no_runs = np.empty(0, np.uint8), np.empty(0, np.uint8), np.empty(0, np.uint16)
+        rank, run_value, run_depth = map(np.concatenate, zip(no_runs, *runs, strict=True))
         functions = None
         if self.functions is not None:
             with ThreadPoolExecutor(self.threads) as executor:
@@ -357,11 +363,11 @@ class _TableSolver:
 
 
 def runs_of(log: Log, words: int, fresh: SweepResults) -> Runs:
-    """Return the changes of a log as runs.
+    """Sort a log in place, and return its changes as runs.
 
-    :param words: number of words of the phase.
+    :param words: number of words of the phase for one side to move.
     :param fresh: fresh values and depths of the phase.
     """
     entries = log.entry[: log.length[0]]
-    entries.sort(kind="stable")  # by node and rank; the entries of each layer are in order already
+    entries.sort(kind="stable")  # fast, because the entries of each layer are in order already
     return runs_of_entries(entries, words, fresh)

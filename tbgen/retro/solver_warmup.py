@@ -15,10 +15,10 @@ from tbgen.compiler.cache import compile_side_by_side, compiling, mark_compiled
 from tbgen.compiler.jit import compile_for, python_of
 from tbgen.index.layout import layout_of
 from tbgen.index.table import AccruedForm, Source
-from tbgen.retro.kernels.en_passant import prepare, resolve
+from tbgen.retro.kernels.en_passant import find_right_positions, solve_right_positions
 from tbgen.retro.kernels.events import Agenda, no_events
 from tbgen.retro.kernels.layer_sweeps import Workspace, inner_sweep
-from tbgen.retro.kernels.phase import NOTHING, empty_record, leave_rank, solve_rank
+from tbgen.retro.kernels.phase import NOTHING, empty_record, settle_rank, solve_rank
 from tbgen.retro.kernels.sweep import SweepResults, SweepState, assign_part, find_part, next_level
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.layer_solvers import EveryLayer
@@ -32,14 +32,14 @@ SMALLEST_MATERIAL: Final = Material.parse("KvK")
 
 
 def ensure_compiled(note: Callable[[str], object]) -> None:
-    """Compile the kernels if they are not in the cache, after calling ``note`` with a message about it."""
+    """Compile the kernels unless they are in the cache; ``note`` is called with a message before."""
     with compiling(FAMILY, "of the solver", "about half a minute", note) as needed:
         if needed:
             compile_kernels()
 
 
 def compile_kernels() -> None:
-    """Compile every kernel, in two processes, and mark them as compiled in the cache."""
+    """Compile all kernels, in two processes, and mark them as compiled in the cache."""
     compile_side_by_side(
         _compile_single_thread_kernels, partial(compile_other_kernels, SMALLEST_MATERIAL, {})
     )
@@ -54,13 +54,13 @@ def _compile_single_thread_kernels() -> None:
 def compile_single_thread_kernels(material: Material, sources: Mapping[Material, Source]) -> None:
     """Compile the kernels that solve a phase on one thread, unless they are in the cache.
 
-    The example arguments are those of ``material``, whose sub-tables are ``sources``.
+    The types of arguments are those for ``material``, whose sub-tables are ``sources``.
     """
     workspace, pool, fresh, agenda = _examples(material, sources)
     record = empty_record(NOTHING, 64 * workspace.frame.words, slot_numbers(0), 0)
     agendas = agenda, agenda
     compile_for(solve_rank, workspace, pool, fresh, 0, agendas, (record, record))
-    compile_for(leave_rank, workspace, fresh, 0, agendas)
+    compile_for(settle_rank, workspace, fresh, 0, agendas)
 
 
 def compile_other_kernels(material: Material, sources: Mapping[Material, Source]) -> None:
@@ -72,26 +72,26 @@ def compile_other_kernels(material: Material, sources: Mapping[Material, Source]
     compile_for(assign_part, sweep, state, 0)
     compile_for(next_level, sweep, state)
     right = right_buffers(64)
-    compile_for(prepare, workspace, pool, 0, right)
-    compile_for(resolve, attacker, fresh, right, (0, 0), 0)
+    compile_for(find_right_positions, workspace, pool, 0, right)
+    compile_for(solve_right_positions, attacker, fresh, right, (0, 0), 0)
     table = solve(material, sources, Variant.R_MOBILITY, wide=True)
     expand(table.layout, 0, table.value[0], table.depth[0])
 
 
 def solve_in_all_ways(material: Material, sources: Mapping[Material, Source]) -> None:
-    """Solve a small material in all ways, so that no kernel remains to be compiled."""
+    """Solve a small material in all ways, so that all remaining kernels are compiled."""
     for wide in (False, True):
         table = solve(material, sources, Variant.R_MOBILITY, wide=wide, accrued=AccruedForm.FUNCTIONS)
-    with EveryLayer(table, sources) as every:
-        for window in every.windows:
-            for _ in every.layers(window):
+    with EveryLayer(table, sources) as layer_maker:
+        for window in layer_maker.windows:
+            for _ in layer_maker.layers(window):
                 pass
 
 
 def _examples(
     material: Material, sources: Mapping[Material, Source]
 ) -> tuple[Workspace, Pool, SweepResults, Agenda]:
-    """Return example arguments of kernels, of the types that the solver passes."""
+    """Return example arguments for kernels, with the types that the solver passes."""
     layout = layout_of(material)
     pool = PoolLoader(layout, sources).pool
     fresh = SweepResults(pool.value, pool.depth, np.zeros(2, np.int64))

@@ -1,7 +1,7 @@
 """Generating LLVM code for vectors of 64 lanes and for loops over the bits of a word.
 
-``tbgen.retro.kernels.words`` is built on these functions, which run while a kernel is compiled, with builders
-and values of llvmlite.
+These functions run while a kernel is compiled. They operate on builders and values of llvmlite.
+``tbgen.retro.kernels.words`` is built on them.
 """
 
 from collections.abc import Callable
@@ -14,21 +14,21 @@ from numba.core.imputils import RefType, iternext_impl, lower_builtin
 from numba.extending import register_model
 
 LANES: Final = 64
-WORD, _BYTE, _PLACE = ir.IntType(64), ir.IntType(8), ir.IntType(32)
+WORD, _BYTE, _INDEX = ir.IntType(64), ir.IntType(8), ir.IntType(32)
 
 
-def plain(kind: Any) -> Any:
-    """Return the type of a number, without the value if it is a constant."""
+def number_type(kind: Any) -> Any:
+    """Return numba's type of a number; for a constant, the type without the value."""
     return cast(Any, types).unliteral(kind)
 
 
 class LaneCall:
-    """A call of an intrinsic whose code is being generated; methods refer to its arguments by index."""
+    """A call of an intrinsic whose code is being generated. Methods refer to its arguments by index."""
 
     def __init__(self, context: Any, builder: Any, signature: Any, args: Any) -> None:
         self._context, self.builder, self._kinds, self.args = context, builder, signature.args, args
 
-    def place(self, array: int, first: Any) -> Any:
+    def pointer(self, array: int, first: Any) -> Any:
         """Return a pointer to the 64 elements of a contiguous array from ``first`` on, as one vector."""
         data = self._context.make_array(self._kinds[array])(
             self._context, self.builder, self.args[array]
@@ -37,46 +37,49 @@ class LaneCall:
         return self.builder.bitcast(pointer, ir.VectorType(pointer.type.pointee, LANES).as_pointer())
 
     def load(self, array: int, first: int | None = None) -> Any:
-        """Load 64 elements of an array. The argument ``first`` is their offset; by default it is the argument
-        after the array."""
-        return self._load(self.place(array, self.args[array + 1 if first is None else first]))
+        """Load 64 elements of an array as one vector.
+
+        :param first: index of the argument that contains the offset of the elements; None for the argument
+            after the array.
+        """
+        return self._load(self.pointer(array, self.args[array + 1 if first is None else first]))
 
     def _load(self, pointer: Any) -> Any:
         return self.builder.load(pointer, align=1)
 
     def update(self, array: int, first: Any, change: Callable[[Any], Any]) -> None:
         """Replace the 64 elements of an array from ``first`` on by the result of ``change``."""
-        pointer = self.place(array, first)
+        pointer = self.pointer(array, first)
         self.builder.store(change(self._load(pointer)), pointer, align=1)
 
-    def repeated(self, value: int, array: int) -> Any:
-        """Return a vector with a number in all lanes, converted to the element type of an array."""
+    def broadcast(self, value: int, array: int) -> Any:
+        """Return a vector with the number ``value`` in all lanes, converted to the type of ``array``."""
         dtype = self._kinds[array].dtype
-        element = self._context.cast(self.builder, self.args[value], plain(self._kinds[value]), dtype)
+        element = self._context.cast(self.builder, self.args[value], number_type(self._kinds[value]), dtype)
         one = ir.Constant(ir.VectorType(element.type, 1), ir.Undefined)
-        first = self.builder.insert_element(one, element, _PLACE(0))
-        return self.builder.shuffle_vector(first, one, ir.Constant(ir.VectorType(_PLACE, LANES), [0] * LANES))
+        first = self.builder.insert_element(one, element, _INDEX(0))
+        return self.builder.shuffle_vector(first, one, ir.Constant(ir.VectorType(_INDEX, LANES), [0] * LANES))
 
-    def chosen(self, word: int) -> Any:
-        """Return a vector of truth values from the bits of a word.
+    def lane_mask(self, word: int) -> Any:
+        """Return a vector of 64 truth values from the bits of a word.
 
-        The bytes of the word are repeated and tested, since not every machine has mask registers.
+        The bytes of the word are repeated and tested, because not every machine has mask registers.
         """
         builder = self.builder
         of_bytes = builder.bitcast(self.args[word], ir.VectorType(_BYTE, 8))
-        places = ir.Constant(ir.VectorType(_PLACE, LANES), [lane // 8 for lane in range(LANES)])
+        places = ir.Constant(ir.VectorType(_INDEX, LANES), [lane // 8 for lane in range(LANES)])
         lanes = ir.VectorType(_BYTE, LANES)
         each = builder.shuffle_vector(of_bytes, of_bytes, places)
         tested = builder.and_(each, ir.Constant(lanes, [1 << lane % 8 for lane in range(LANES)]))
         return builder.icmp_unsigned("!=", tested, ir.Constant(lanes, [0] * LANES))
 
-    def where(self, sign: str, one: Any, other: Any) -> Any:
-        """Return the word of the lanes in which two vectors of unsigned elements satisfy a comparison."""
+    def compare(self, sign: str, one: Any, other: Any) -> Any:
+        """Return the lanes, as a word, in which two vectors of unsigned elements satisfy a comparison."""
         return self.builder.bitcast(self.builder.icmp_unsigned(sign, one, other), WORD)
 
 
-def coded(write: Callable[[LaneCall], Any]) -> Callable[..., Any]:
-    """Return numba's code generator for a function that writes code; its result is the value of the call."""
+def code_generator(write: Callable[[LaneCall], Any]) -> Callable[..., Any]:
+    """Return a code generator for numba. The result of ``write`` is the value of the intrinsic's call."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         value = write(LaneCall(context, builder, signature, args))
@@ -85,14 +88,13 @@ def coded(write: Callable[[LaneCall], Any]) -> Callable[..., Any]:
     return codegen
 
 
-def comparison(sign: str) -> Callable[..., Any]:
-    """Return numba's code generator for the comparison of two arrays of unsigned elements, arguments 0 and
-    2."""
-    return coded(lambda call: call.where(sign, call.load(0), call.load(2)))
+def comparison_generator(sign: str) -> Callable[..., Any]:
+    """Return a code generator for numba that compares two arrays of unsigned elements, arguments 0 and 2."""
+    return code_generator(lambda call: call.compare(sign, call.load(0), call.load(2)))
 
 
 class BitsType(cast(Any, types).SimpleIteratorType):  # type: ignore[misc]
-    """numba's type of an iterator over the set bits of a word: a pointer to the remaining bits."""
+    """The numba type of an iterator over the set bits of a word: a pointer to the remaining bits."""
 
     def __init__(self) -> None:
         super().__init__("bits", types.int64)

@@ -1,6 +1,6 @@
-"""Allocating the workspace of the kernels for one phase of a table, with the frame that describes its men.
+"""Allocating workspaces, the arrays in which the kernels solve one phase at a time.
 
-Also the expansion of a table from its canonical slots to all slots.
+This module also expands tables from their canonical slots to all slots.
 """
 
 import mmap
@@ -27,20 +27,21 @@ from tbgen.retro.kernels.targets import men_buffer
 from tbgen.retro.kernels.words import ALL, Codes, Ints, Words
 from tbgen.system.memory import use_large_pages
 
-# Allocators align to 16 bytes. A record of 64 bytes then usually lies in two cache lines: every access needs
-# both, and a prefetch loads only one. Large arrays are mapped from the system in large pages, which the
-# system allocates when threads first write to them, in parallel.
+# Allocators align arrays to 16 bytes only. A record of 64 bytes would then usually extend over two cache
+# lines, of which a prefetch loads only one. Large arrays have their own memory mappings with large pages. The
+# system allocates these pages in parallel, when threads first write to them.
 CACHE_LINE: Final = 64
 """Size of a cache line in bytes."""
 _MIN_LARGE_BYTES: Final = 4 << 20
-"""Size in bytes from which an array has a memory mapping of its own."""
+"""Minimum size in bytes of an array that has its own memory mapping."""
 _MAX_NODES: Final = 1 << 32
-"""Number of nodes that can be numbered: events store nodes in four bytes."""
+"""Maximum number of nodes of a phase, because events store nodes in four bytes."""
 
 
 def zeros(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-    """Return an array of zeros that is aligned to a cache line; the system allocates memory only for the
-    pages that are written to.
+    """Return an array of zeros that is aligned to a cache line.
+
+    The system allocates memory only for pages that are written to.
 
     :raises MemoryError: if the system has too little memory.
     """
@@ -53,8 +54,7 @@ def zeros(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
 
 
 def _mapped_memory(size: int) -> mmap.mmap:
-    """Return ``size`` bytes of private memory, which the system gets back when the last array in it is
-    deleted."""
+    """Return ``size`` bytes of private memory, which are freed when the last array in them is deleted."""
     try:
         memory = mmap.mmap(-1, size, access=mmap.ACCESS_COPY)
     except OSError as error:
@@ -64,7 +64,7 @@ def _mapped_memory(size: int) -> mmap.mmap:
 
 
 def frame_of(layout: Layout) -> Frame:
-    """Return the frame of a layout without pawns; ``place_pawns`` sets those of one phase."""
+    """Return the frame of a layout, still without pawns; ``place_pawns`` sets the pawns of a phase."""
     scalars = layout.free - 1
     colours = np.array(layout.colours, np.int64)
     kinds = layout.material.kinds
@@ -86,12 +86,13 @@ def frame_of(layout: Layout) -> Frame:
 
 
 def _like_scalars(layout: Layout) -> Ints:
-    """Return the ranges of like scalars as int64 (n, 2).
+    """Return the half-open ranges of like scalars as int64 (n, 2).
 
-    A layout with pawns has none: moves of pawns lead to slots with like men in any order.
+    For a layout with pawns there are no ranges: all words must be solved, because pawn moves lead to slots
+    with like men in any order.
     """
     ranges = [(first, min(stop, layout.free - 1)) for first, stop in layout.like_men if not layout.pawns]
-    return np.array([each for each in ranges if each[1] - each[0] > 1], np.int64).reshape(-1, 2)
+    return np.array([group for group in ranges if group[1] - group[0] > 1], np.int64).reshape(-1, 2)
 
 
 def place_pawns(frame: Frame, layout: Layout, phase: int) -> None:
@@ -102,28 +103,28 @@ def place_pawns(frame: Frame, layout: Layout, phase: int) -> None:
 
 
 def like_men(layout: Layout) -> Ints:
-    """Return the ranges of like free men as int64 (n, 2)."""
+    """Return the half-open ranges of like free men as int64 (n, 2)."""
     return np.array(layout.like_men, np.int64).reshape(-1, 2)
 
 
 def mirrors_itself(layout: Layout, phase: int) -> bool:
-    """Whether a pawn placement is its own mirror image."""
+    """Whether the pawn placement of a phase is its own mirror image; False without pawns."""
     placement = layout.placements[phase]
     return bool(placement) and layout.placement_of(placement, MIRROR_FILES) == placement
 
 
-def make_sets(words: int, remaining: Codes, changed: Words) -> Sets:
-    """Return empty sets for one attacker, with these arrays of counters and changes."""
+def make_sets(words: int, quiet_counts: Codes, changed: Words) -> Sets:
+    """Return empty sets for one attacker, with the given arrays ``quiet_counts`` and ``changed``."""
     wanted, ready, caught = zeros((3, words), np.uint64)
-    return Sets(wanted, remaining, ready, caught, changed)
+    return Sets(wanted, quiet_counts, ready, caught, changed)
 
 
 def make_scratch(words: int, parts: int) -> Scratch:
-    """Return scratch memory for one attacker whose sweeps are divided into ``parts``."""
+    """Return scratch memory for one attacker whose sweeps are divided into ``parts`` parts."""
     marks, moves_shape = words // 64 + 1, (parts, BATCH + MAX_WORD_MOVES)
     # Neighbouring squares belong to different parts, so that the parts have about equally much work.
     part_of = np.array([(square + square // 8) % parts for square in range(64)], np.int64)
-    squares = np.bincount(part_of, minlength=parts)
+    part_sizes = np.bincount(part_of, minlength=parts)
     return Scratch(
         zeros((2, words), np.uint64),
         np.zeros((2, marks), np.uint64),
@@ -131,7 +132,7 @@ def make_scratch(words: int, parts: int) -> Scratch:
         np.empty((2, 2 * words), np.int32),
         np.empty((2, 2 * words), np.uint64),
         np.zeros((parts, 2), np.int64),
-        2 * words * np.concatenate([[0], np.cumsum(squares)]) // 64,
+        2 * words * np.concatenate([[0], np.cumsum(part_sizes)]) // 64,
         part_of,
         np.zeros(parts, np.int64),
         np.zeros((parts, 2, marks), np.uint64),
@@ -166,21 +167,23 @@ def make_phase(words: int, score_resets: bool) -> Phase:
 
 
 def make_attacker(side: int, frame: Frame, phase: Phase, parts: int) -> Attacker:
-    """Return the workspace of the attacker ``side`` (0 White, 1 Black) in one phase; its sweeps are divided
-    into ``parts``."""
+    """Return the sets, results and scratch memory of the attacker ``side`` (0 White, 1 Black).
+
+    The sweeps are divided into ``parts`` parts.
+    """
     words = frame.words
-    layered, changed = words if phase.score_resets else 0, zeros((2, words), np.uint64)
-    values, depths = zeros(128 * layered, np.uint8), zeros(128 * layered, np.uint16)
+    inner_words, changed = words if phase.score_resets else 0, zeros((2, words), np.uint64)
+    values, depths = zeros(128 * inner_words, np.uint8), zeros(128 * inner_words, np.uint16)
     return Attacker(
         side,
         frame,
         phase,
-        make_sets(words, phase.quiet[1 - side], changed),
-        make_sets(layered, zeros(64 * layered, np.uint8), changed),
+        make_sets(words, phase.quiet_counts[1 - side], changed),
+        make_sets(inner_words, zeros(64 * inner_words, np.uint8), changed),
         make_scratch(words, parts),
         SweepResults(values, depths, np.array([0, 64 * words], np.int64)),
-        zeros((2, layered), np.uint64),
-        zeros((2, layered), np.uint64),
+        zeros((2, inner_words), np.uint64),
+        zeros((2, inner_words), np.uint64),
         np.zeros(1, np.int64),
     )
 
@@ -202,7 +205,9 @@ def right_buffers(size: int) -> Right:
 
 def score_resets(variant: Variant) -> bool:
     """Return whether captures and pawn moves reset the accrued score in a variant
-    (:attr:`Phase.score_resets`); in the other variant that the kernels solve, nothing does.
+    (:attr:`Phase.score_resets`).
+
+    If not, nothing resets it.
 
     :raises UsageError: if the kernels do not solve the variant.
     """
@@ -218,8 +223,8 @@ def score_resets(variant: Variant) -> bool:
 def make_workspace(layout: Layout, variant: Variant, parts: int = 1) -> Workspace:
     """Return the workspace in which any phase of a layout can be solved.
 
-    :param parts: greatest number of parts of a sweep, 1 to 64. There is only one part if 64 neighbouring
-        words have Black's king on different squares.
+    :param parts: greatest number of parts of a sweep, 1 to 64. Sweeps are not divided if Black's king is on
+        different squares in 64 neighbouring words.
     """
     frame = frame_of(layout)
     return workspace_of(frame, score_resets(variant), like_men(layout), parts if frame.scalars > 2 else 1)
@@ -242,8 +247,8 @@ def workspace_of(frame: Frame, resets: bool, like: Ints, parts: int = 1) -> Work
 def expand(layout: Layout, phase: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
     """Copy value and depth of each canonical slot of a phase to all slots that stand for the same position.
 
-    :param value: uint8 (phase size,), with one side to move.
-    :param depth: uint16 (phase size,), likewise.
+    :param value: uint8 (phase size,): codes of the values with one side to move.
+    :param depth: uint16 (phase size,): depths in plies with this side to move.
     """
     like, mirrored = like_men(layout), mirrors_itself(layout, phase)
     if len(like) or mirrored or not layout.pawns:

@@ -1,7 +1,7 @@
-"""Checksums of stored bytes: that of HDF5's fletcher32 filter, and the CRC-16 of packed blocks.
+"""Checksums of stored bytes: the checksum of HDF5's fletcher32 filter, and the CRC-16 of packed blocks.
 
-The Adler-32 of gzip is not enough: of 200 random bit flips in a real table, one decoded to other data without
-an error.
+The Adler-32 checksum of gzip does not suffice: of 200 random bit flips in a real table, one decoded to other
+data without an error.
 """
 
 from typing import Final
@@ -13,7 +13,7 @@ CHECKSUM_BYTES: Final = 4
 
 
 def fletcher32(data: bytes) -> bytes:
-    """Return the checksum of a chunk, as the filter appends it."""
+    """Return the checksum of a chunk, as HDF5's fletcher32 filter appends it."""
     if len(data) & 1:
         data += b"\0"
     words = np.frombuffer(data, ">u2").astype(np.int64)
@@ -23,7 +23,7 @@ def fletcher32(data: bytes) -> bytes:
 
 
 def _fold(total: int) -> int:
-    """Reduce modulo 65535 by end-around carry: a positive multiple becomes 65535, not 0."""
+    """Reduce modulo 65535 as end-around carry does: a positive multiple of 65535 becomes 65535, not 0."""
     return (total - 1) % 65535 + 1 if total else 0
 
 
@@ -37,4 +37,4 @@ def _byte_crc(byte: int, zeros: int) -> int:
 CRC_OF_BYTE: Final[NDArray[np.int64]] = np.array(
     [[_byte_crc(byte, zeros) for byte in range(256)] for zeros in range(8)], np.int64
 )
-"""int64 (8, 256): by a number of zero bytes n and a byte, the CRC of the byte followed by n zero bytes."""
+"""int64 (8, 256): element [n, b] is the CRC of the byte b followed by n zero bytes."""

@@ -19,21 +19,21 @@ Corner = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """The content of one dataset, which is divided into chunks along its last axis only."""
+    """The content of one dataset. It is divided into chunks along its last axis only."""
 
     schema: DatasetSchema
     dtype: np.dtype[Any]
     data: AnyArray
-    """Contiguous array of the dataset's shape; its values fit ``dtype``."""
+    """The elements: a contiguous array of the shape of the dataset, whose values fit ``dtype``."""
 
     @property
     def name(self) -> str:
-        """Name in the file."""
+        """Name of the dataset in the file."""
         return self.schema.name
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape in the file."""
+        """Shape of the dataset in the file."""
         return self.data.shape
 
     @property
@@ -44,7 +44,10 @@ class Dataset:
         return (*(1 for _ in self.shape[1:]), min(self.shape[-1], CHUNK_BYTES // self.dtype.itemsize))
 
     def pieces(self) -> Iterator[tuple[Corner, AnyArray]]:
-        """Yield the corner and the elements of each chunk, in order; the last chunk of a row may be short."""
+        """Yield the index of the first element, and the elements, of each chunk, in order.
+
+        The last chunk of a row may be short.
+        """
         if 0 in self.shape:
             return
         if self.schema.single_chunk or self.schema.raw:
@@ -62,29 +65,29 @@ class Dataset:
 
 
 def datasets(wanted: Sequence[DatasetSchema], arrays: Mapping[DatasetSchema, AnyArray]) -> list[Dataset]:
-    """Return the datasets of a file in the order of ``wanted``, each with the narrowest suitable type.
+    """Return the datasets of a file in the order of ``wanted``, each with the narrowest type that fits.
 
-    :param arrays: the data of each dataset, as in :attr:`Dataset.data`.
+    :param arrays: the elements of each dataset, as in :attr:`Dataset.data`.
     """
 
-    def dtype(one: DatasetSchema) -> np.dtype[Any]:
-        *narrow, widest = one.types
-        alike = [arrays[other] for other in wanted if other is one or one.type_group == other.type_group]
+    def dtype_of(item: DatasetSchema) -> np.dtype[Any]:
+        *narrow, widest = item.types
+        group = [arrays[other] for other in wanted if other is item or item.type_group == other.type_group]
         for candidate in narrow:
-            if all(data.max(initial=0) <= np.iinfo(candidate).max for data in alike):
+            if all(data.max(initial=0) <= np.iinfo(candidate).max for data in group):
                 return candidate
         return widest
 
-    return [Dataset(each, dtype(each), arrays[each]) for each in wanted]
+    return [Dataset(each, dtype_of(each), arrays[each]) for each in wanted]
 
 
 def placements_of(layout: Layout) -> NDArray[np.uint8]:
-    """Return the pawn squares of every placement: shape (placements, pawns)."""
+    """Return the pawn squares of all placements, shape (placements, pawns)."""
     return np.array(layout.placements, np.uint8).reshape(len(layout.placements), layout.pawns)
 
 
 def shared_arrays(table: Table) -> dict[DatasetSchema, AnyArray]:
-    """Return the arrays of a table that datasets contain unchanged."""
+    """Return the arrays of a table that serve unchanged as data of datasets."""
     return {
         schema.PLACEMENTS: placements_of(table.layout),
         schema.VALUE: table.value,
@@ -115,12 +118,15 @@ def table_datasets(table: Table) -> list[Dataset]:
 
 
 def _starts(mask: NDArray[np.uint64], ranks: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """Return the number of runs before each block of all masks in C order: shape (2, 2, blocks)."""
+    """Return the number of runs before each block of a mask, shape (2, 2, blocks).
+
+    The rows of the mask count in C order: all runs of earlier rows are before a block.
+    """
     words = mask.shape[-1]
     if not words:
         return np.zeros((2, 2, 0), np.uint64)
     edges = np.arange(0, words, BLOCK_SLOTS // 64)
-    slots = np.add.reduceat(np.bitwise_count(mask), edges, axis=-1, dtype=np.int64).reshape(-1)
-    before = np.cumsum(slots) - slots
-    firsts = np.concatenate([np.zeros(1, np.int64), np.flatnonzero(ranks & LAST_RUN) + 1])
-    return np.asarray(firsts[before].reshape(2, 2, -1), np.uint64)
+    slot_counts = np.add.reduceat(np.bitwise_count(mask), edges, axis=-1, dtype=np.int64).reshape(-1)
+    before = np.cumsum(slot_counts) - slot_counts
+    first_runs = np.concatenate([np.zeros(1, np.int64), np.flatnonzero(ranks & LAST_RUN) + 1])
+    return np.asarray(first_runs[before].reshape(2, 2, -1), np.uint64)

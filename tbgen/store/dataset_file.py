@@ -1,4 +1,4 @@
-"""Reading files of datasets: validation against a schema, comparison with digests, and decoding of chunks."""
+"""Reading HDF5 files: validation against a schema, comparison with digests, and decoding of chunks."""
 
 import weakref
 from collections.abc import Callable, Iterator, Mapping
@@ -23,7 +23,7 @@ _serials: Final = count()
 
 
 class ChunkPlace(NamedTuple):
-    """Offset and length of a chunk in its file, in bytes; both are 0 if the file does not contain it."""
+    """Offset and length of a chunk in its file, in bytes. Both are 0 if the chunk is absent."""
 
     offset: int
     bytes: int
@@ -32,11 +32,12 @@ class ChunkPlace(NamedTuple):
 class ChunkedArray:
     """Random and sequential access to a dataset compressed by gzip, with fletcher32 checksums.
 
-    The dataset is either cut along its last axis, with rows numbered in C order of the leading axes, or it is
-    one chunk, which counts as one row. The look-ups of h5py are ten times slower than this class with its
-    cache of decoded chunks, and hold one lock for all files during decompression.
+    A *row* is the data along the last axis; rows are numbered in C order of the leading axes. Chunks divide
+    rows, or the whole dataset is one chunk, which counts as one row. Look-ups with the cache of decoded
+    chunks are ten times faster than with h5py, which also holds one lock for all files during decompression.
 
-    :param damaged: returns the error that methods raise if a chunk is missing or does not decode.
+    :param cache: cache of decoded chunks.
+    :param damaged: returns the error to raise if a chunk is missing or does not decode.
     :param optional: whether chunks may be absent from the file; their elements are 0.
     :raises ValueError: if the dataset is stored differently.
     """
@@ -55,40 +56,40 @@ class ChunkedArray:
         self._cache, self._damaged = cache, damaged
         self._optional = optional
         self._serial = next(_serials)
-        self._width = self.dtype.itemsize
+        self._item_bytes = self.dtype.itemsize
         chunk: tuple[int, ...] = self.shape if 0 in self.shape else dataset.chunks
-        self._lead = () if chunk == self.shape else self.shape[:-1]
-        self._length = prod(self.shape[len(self._lead) :])
-        self._step = max(prod(chunk), 1)
+        self._leading_shape = () if chunk == self.shape else self.shape[:-1]
+        self._row_length = prod(self.shape[len(self._leading_shape) :])
+        self._chunk_size = max(prod(chunk), 1)
         if 0 in self.shape:
             return
         if dataset.compression != "gzip" or not dataset.fletcher32 or dataset.shuffle or dataset.scaleoffset:
             raise ValueError(f"{self.name} has other filters")
-        if chunk != self.shape and chunk[-1] != self._step:
+        if chunk != self.shape and chunk[-1] != self._chunk_size:
             raise ValueError(f"{self.name} has chunks of another shape")
 
     def item(self, row: int, index: int) -> Any:
-        """Return one element as an int. The return type lets callers assign it to their own integer types."""
+        """Return one element of a row, an int. Its type is Any, so that callers can use their own types."""
         chunk, at = self.chunk_of(row, index)
-        if self._width == 1:
+        if self._item_bytes == 1:
             return chunk[at]
-        return int.from_bytes(chunk[at * self._width : (at + 1) * self._width], "little")
+        return int.from_bytes(chunk[at * self._item_bytes : (at + 1) * self._item_bytes], "little")
 
     def chunk_of(self, row: int, index: int) -> tuple[bytes, int]:
-        """Return the decoded chunk that contains an element, and the index of the element in the chunk."""
-        number = index // self._step
+        """Return the decoded chunk of an element of a row, and the index of the element in this chunk."""
+        number = index // self._chunk_size
         key = (self._serial, row, number)
         chunk = self._cache.get(key)
         if chunk is None:
-            chunk = self._decode(row, number * self._step)
+            chunk = self._decode(row, number * self._chunk_size)
             self._cache.put(key, chunk)
-        return chunk, index - number * self._step
+        return chunk, index - number * self._chunk_size
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield all data in order, little-endian, without using the cache."""
-        for row in range(prod(self._lead)):
-            for start in range(0, self._length, self._step):
-                yield self._decode(row, start)[: (self._length - start) * self._width]
+        """Yield all data in C order, little-endian, without using the cache."""
+        for row in range(prod(self._leading_shape)):
+            for start in range(0, self._row_length, self._chunk_size):
+                yield self._decode(row, start)[: (self._row_length - start) * self._item_bytes]
 
     def read(self) -> NDArray[Any]:
         """Return all data as an array."""
@@ -102,87 +103,87 @@ class ChunkedArray:
     def read_part(self, row: int, start: int, out: NDArray[Any]) -> None:
         """Fill a one-dimensional array with elements of a row from ``start`` on, without using the cache."""
         stop = start + len(out)
-        for first in range(start - start % self._step, stop, self._step):
+        for first in range(start - start % self._chunk_size, stop, self._chunk_size):
             elements = np.frombuffer(self._decode(row, first), self.dtype)
             at = max(start, first)
             part = elements[at - first : stop - first]
             out[at - start : at - start + len(part)] = part
 
     def places(self) -> list[ChunkPlace]:
-        """Return the places of the chunks in the file, row by row; elements of absent chunks are 0.
+        """Return the places of the chunks in the file, row by row.
 
-        The bytes of a chunk are compressed data, followed by the checksum.
+        The bytes at a place are the compressed data, followed by the checksum.
 
         :raises DamagedTableError: if the places cannot be read.
         """
         per_row = self.chunks_of_row
-        found = [ChunkPlace(0, 0)] * (prod(self._lead) * per_row)
+        places = [ChunkPlace(0, 0)] * (prod(self._leading_shape) * per_row)
 
-        def note(chunk: Any) -> None:
-            *lead, start = chunk.chunk_offset[: len(self._lead) + 1]
-            row = int(np.ravel_multi_index(lead, self._lead)) if lead else 0
-            found[row * per_row + start // self._step] = ChunkPlace(chunk.byte_offset, chunk.size)
+        def add_place(chunk: Any) -> None:
+            *lead, start = chunk.chunk_offset[: len(self._leading_shape) + 1]
+            row = int(np.ravel_multi_index(lead, self._leading_shape)) if lead else 0
+            places[row * per_row + start // self._chunk_size] = ChunkPlace(chunk.byte_offset, chunk.size)
 
         try:
-            if found:
-                self._id.chunk_iter(note)
+            if places:
+                self._id.chunk_iter(add_place)
         except (OSError, RuntimeError, ValueError, IndexError) as error:
             raise self._damaged(f"{self.name} has an unreadable list of chunks") from error
-        return found
+        return places
 
     @property
     def step(self) -> int:
         """Number of elements of a full chunk."""
-        return self._step
+        return self._chunk_size
 
     @property
     def chunks_of_row(self) -> int:
-        """Number of chunks of a row, absent ones included."""
-        return int(-(-self._length // self._step))
+        """Number of chunks of a row, including absent chunks."""
+        return int(-(-self._row_length // self._chunk_size))
 
     def manifest_line(self) -> str:
-        """Return the line of the manifest, computed from the data (docs/format.md)."""
+        """Return the line of the dataset in the manifest (docs/format.md), computed from the data."""
         return manifest_line(self.name, self.dtype, self.shape, self.pieces())
 
     @cached_property
     def _present(self) -> set[tuple[int, ...]] | None:
-        """The corners of the chunks that the file contains; None if it contains all.
+        """The indices of the first elements of the chunks in the file; None if no chunk is absent.
 
-        They are cached because asking HDF5 for one chunk takes time proportional to the number of chunks.
+        They are cached because HDF5 takes time proportional to the number of chunks to find a single chunk.
         """
-        if self._id.get_num_chunks() == prod(self._lead) * self.chunks_of_row:
+        if self._id.get_num_chunks() == prod(self._leading_shape) * self.chunks_of_row:
             return None
-        found: set[tuple[int, ...]] = set()
-        self._id.chunk_iter(lambda chunk: found.add(chunk.chunk_offset))
-        return found
+        corners: set[tuple[int, ...]] = set()
+        self._id.chunk_iter(lambda chunk: corners.add(chunk.chunk_offset))
+        return corners
 
     def _corner(self, row: int, start: int) -> tuple[int, ...]:
-        corner = [start, *(0 for _ in self.shape[len(self._lead) + 1 :])]
-        for length in reversed(self._lead):
+        corner = [start, *(0 for _ in self.shape[len(self._leading_shape) + 1 :])]
+        for length in reversed(self._leading_shape):
             row, at = divmod(row, length)
             corner.insert(0, at)
         return tuple(corner)
 
     def _decode(self, row: int, start: int) -> bytes:
         """Return the chunk of a row that begins at ``start``."""
-        full, corner = self._step * self._width, self._corner(row, start)
+        chunk_bytes, corner = self._chunk_size * self._item_bytes, self._corner(row, start)
         try:
-            # This is checked first because reading an absent chunk interprets garbage as its size.
+            # Presence is checked first, because HDF5 would interpret garbage as the size of an absent chunk.
             is_present = self._present is None or corner in self._present
-            packed = self._id.read_direct_chunk(corner)[1] if is_present else b""
+            stored = self._id.read_direct_chunk(corner)[1] if is_present else b""
         except (OSError, RuntimeError, ValueError) as error:
             raise self._damaged(f"{self.name} has an unreadable chunk at {corner}") from error
         if not is_present:
             if self._optional:
-                return bytes(full)
+                return bytes(chunk_bytes)
             raise self._damaged(f"{self.name} has no chunk at {corner}")
-        if fletcher32(packed[:-CHECKSUM_BYTES]) != packed[-CHECKSUM_BYTES:]:
+        if fletcher32(stored[:-CHECKSUM_BYTES]) != stored[-CHECKSUM_BYTES:]:
             raise self._damaged(f"{self.name} has flipped bits in the chunk at {corner}")
         try:
-            chunk = zlib_ng.decompress(packed[:-CHECKSUM_BYTES])
+            chunk = zlib_ng.decompress(stored[:-CHECKSUM_BYTES])
         except zlib_ng.error as error:  # type: ignore[misc]  # its stub says instance, not class
             raise self._damaged(f"{self.name} does not decode at {corner}") from error
-        if len(chunk) != full:
+        if len(chunk) != chunk_bytes:
             raise self._damaged(f"{self.name} has a chunk of the wrong size at {corner}")
         return chunk
 
@@ -190,13 +191,13 @@ class ChunkedArray:
 _T = TypeVar("_T")
 
 CACHE_BYTES: Final = 32 << 20
-"""Size limit of the cache of decoded chunks of a file that has its own cache."""
+"""Size limit, in bytes, of the cache of a file that does not share one."""
 
 
 class DatasetFile:
-    """An open file; a context manager, which closes it.
+    """An open HDF5 file that follows a schema. As a context manager it is closed at the end.
 
-    :param cache: cache of decoded chunks, which files may share; None for a cache of its own.
+    :param cache: cache of decoded chunks, which files may share; None for a separate cache.
     :raises DamagedTableError: if the file cannot be used.
     """
 
@@ -226,18 +227,18 @@ class DatasetFile:
         self._file.close()
 
     def check(self, threads: int = 2) -> None:
-        """Read the whole file and compare it with the digest.
+        """Read the whole file and compare it with its digest.
 
-        :raises DamagedTableError: if it differs; the message names the first dataset or fact that does.
+        :raises DamagedTableError: if they differ; the message names the first dataset or fact that is wrong.
         """
         with ThreadPoolExecutor(threads) as pool:
-            lines = self._guard(lambda: list(pool.map(self._line, self.schema.datasets)))
-        found, stated = manifest_of(self.schema, self._facts(), lines), self._guard(self._stated)
-        if found.text != stated.text:
-            raise self.damaged(f"its {found.difference(stated)} does not match its digest")
+            lines = self._guard(lambda: list(pool.map(self._manifest_line_of, self.schema.datasets)))
+        computed, stated = manifest_of(self.schema, self._facts(), lines), self._guard(self._stated)
+        if computed.text != stated.text:
+            raise self.damaged(f"its {computed.difference(stated)} does not match its digest")
 
     def data(self, wanted: DatasetSchema) -> NDArray[Any]:
-        """Return all data of a dataset that is not raw.
+        """Return all elements of a dataset that is not raw.
 
         :raises DamagedTableError: if a chunk does not decode.
         """
@@ -254,11 +255,11 @@ class DatasetFile:
         self._guard(lambda: self._arrays[wanted].read_part(row, start, out))
 
     def array(self, wanted: DatasetSchema) -> ChunkedArray:
-        """Return a dataset that is not raw."""
+        """Return the reader of a dataset that is not raw."""
         return self._arrays[wanted]
 
     def damaged(self, problem: str) -> DamagedTableError:
-        """Return an error that states the problem of the file and the remedy."""
+        """Return the error that states the problem of the file and the remedy."""
         raise NotImplementedError
 
     def _open(self) -> h5py.File:
@@ -273,36 +274,39 @@ class DatasetFile:
         raise NotImplementedError
 
     def _stated(self) -> Manifest:
-        """Return the manifest of the datasets as this file stores them, with the digests that it states."""
+        """Return the manifest of the datasets in this file, with the digests that the file states.
+
+        In a packed table it differs from ``manifest``, which describes the unpacked content.
+        """
         return self.manifest
 
     def _load_arrays(self, sizes: dict[str, int]) -> None:
-        """Open the datasets, and reject those that would be misread or read out of bounds.
+        """Open the datasets, and reject the file if they would be misread or read out of bounds.
 
-        :param sizes: lengths of the named axes; an axis of another name has the length of the first axis with
-            this name.
+        :param sizes: lengths of the named axes. Other names are added when an axis of this name is first
+            found.
         """
         self._arrays: dict[DatasetSchema, ChunkedArray] = {}
-        # A reference cycle would keep datasets of closed files until garbage collection and slow HDF5 down.
+        # With a reference cycle, datasets of closed files would exist until garbage collection and slow HDF5.
         file = weakref.proxy(self)
         for wanted in self.schema.datasets:
-            found = self._file[wanted.name]
-            if found.file.id != self._file.id or found.external or found.is_virtual:
+            dataset = self._file[wanted.name]
+            if dataset.file.id != self._file.id or dataset.external or dataset.is_virtual:
                 raise self.damaged(f"its {wanted.name} is stored in another file")
-            if found.dtype not in wanted.types:
+            if dataset.dtype not in wanted.types:
                 raise self.damaged(f"its {wanted.name} is of another type")
             shape = [
                 sizes.setdefault(axis, length) if isinstance(axis, str) else axis
-                for axis, length in zip(wanted.shape, found.shape, strict=False)
+                for axis, length in zip(wanted.shape, dataset.shape, strict=False)
             ]
-            if tuple(shape) != found.shape or len(shape) != len(wanted.shape):
+            if tuple(shape) != dataset.shape or len(shape) != len(wanted.shape):
                 raise self.damaged(f"its {wanted.name} has another shape")
             if not wanted.raw:
                 self._arrays[wanted] = ChunkedArray(
-                    found, self._cache, lambda problem: file.damaged(problem), wanted.sparse
+                    dataset, self._cache, lambda problem: file.damaged(problem), wanted.sparse
                 )
 
-    def _line(self, wanted: DatasetSchema) -> str:
+    def _manifest_line_of(self, wanted: DatasetSchema) -> str:
         """Return the line of a dataset in a manifest, computed from its data."""
         if not wanted.raw:
             return self._arrays[wanted].manifest_line()
@@ -310,7 +314,7 @@ class DatasetFile:
         return manifest_line(wanted.name, data.dtype, data.shape, pieces_of(data, data.dtype))
 
     def _guard(self, read: Callable[[], _T]) -> _T:
-        """Call ``read``, and convert any exception that a damaged file can cause to one error."""
+        """Call ``read``, and convert any exception that a damaged file can cause to DamagedTableError."""
         try:
             return read()
         except DamagedTableError:
@@ -320,12 +324,12 @@ class DatasetFile:
 
 
 def open_file(path: Path) -> h5py.File:
-    """Open an HDF5 file for reading, together with other readers."""
+    """Open an HDF5 file for reading, without locking it against other readers."""
     try:
         return h5py.File(path, "r", locking=False)
     except OSError as error:
-        # HDF5 requires the same locking flag whenever a process opens a file, and this process has the file
-        # open with the default flag.
+        # HDF5 requires the same locking flag whenever a process opens a file, and this process already has
+        # the file open with the default flag.
         if "locking flag" not in str(error):
             raise
         return h5py.File(path, "r")

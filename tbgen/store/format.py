@@ -1,4 +1,7 @@
-"""Table files: their names and forms, sizes chosen by measurement (docs/format.md), and their facts."""
+"""Table files: their names, their forms (plain or packed), their facts, and sizes of chunks and blocks.
+
+The sizes were chosen by measurement (docs/format.md).
+"""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -15,9 +18,9 @@ from tbgen.index.table import AccruedForm
 from tbgen.store.schema import PACKED, TABLE, Manifest
 
 CHUNK_BYTES: Final = 16384
-"""Decoded size of a full chunk, the unit of compression and of random access.
+"""Decoded size of a full chunk in bytes. A chunk is the unit of compression and of random access.
 
-It is a multiple of ``BLOCK_SLOTS // 8``, so each block of a mask is within one chunk."""
+The size is a multiple of ``BLOCK_SLOTS // 8``, so each block of a mask is within one chunk."""
 
 GZIP_LEVEL: Final = 4
 """Level of the gzip filter."""
@@ -37,10 +40,8 @@ def directories_of(directories: Directories) -> tuple[Path, ...]:
     >>> [path.as_posix() for path in directories_of(["mine", "yours"])]
     ['mine', 'yours']
     """
-    several = (
-        [directories] if isinstance(directories, str | PathLike) else directories or [default_directory()]
-    )
-    return tuple(map(Path, several))
+    names = [directories] if isinstance(directories, str | PathLike) else directories or [default_directory()]
+    return tuple(map(Path, names))
 
 
 def table_path(directory: Path, material: str, variant: Variant) -> Path:
@@ -53,13 +54,16 @@ def table_path(directory: Path, material: str, variant: Variant) -> Path:
 
 
 def find_table(directories: Sequence[Path], material: str, variant: Variant) -> Path:
-    """Return the path of a table in the first directory that has it, else its path in the first directory."""
+    """Return the path of a table in the first directory that contains it.
+
+    If no directory contains the table, return its path in the first directory.
+    """
     paths = [table_path(directory, material, variant) for directory in directories]
     return next((path for path in paths if len(paths) > 1 and path.exists()), paths[0])
 
 
 def rules_of_name(path: Path) -> str | None:
-    """Return the rules in the name of a table, finished or being written; None if it is not the name of one.
+    """Return the rules in the name of a table file, finished or temporary; None for other names.
 
     >>> rules_of_name(Path("data/KBvK.r.h5"))
     'r'
@@ -71,25 +75,25 @@ def rules_of_name(path: Path) -> str | None:
 
 
 def tables_in(directory: Path, variant: Variant, *others: Path) -> list[Material]:
-    """Return the materials whose tables are in one or more of the directories, in build order."""
+    """Return, in build order, the materials whose tables are in at least one of the directories."""
     found = (materials_in(each, f".{variant}{SUFFIX}") for each in (directory, *others))
     return sorted(set().union(*found))
 
 
 def materials_in(directory: Path, ending: str) -> list[Material]:
-    """Return, in build order, the materials for which a directory has a file of their name and ``ending``."""
-    found = []
+    """Return, in build order, the materials for which a directory has a file named material + ``ending``."""
+    materials = []
     for path in directory.glob(f"*{ending}"):
         name = path.name.removesuffix(ending)
         with suppress(UsageError):
             material = Material.parse(name)
             if material.name == name:
-                found.append(material)
-    return sorted(found)
+                materials.append(material)
+    return sorted(materials)
 
 
 def layers_beside(table: Path) -> list[Path]:
-    """Return the layer files kept beside a table (docs/format.md), including those of an older table.
+    """Return the layer files beside a table (docs/format.md), including layers of an older table.
 
     >>> layers_beside(Path("nowhere/KBvK.r.h5"))
     []
@@ -100,20 +104,22 @@ def layers_beside(table: Path) -> list[Path]:
 _MIN_PACKED_MEN: Final = 5
 """Minimum number of men of packed tables.
 
-Smaller tables stay plain: all of them take 110 MiB, other tables depend on them, and plain tables are read
-without compiled code."""
+Smaller tables stay plain. Together they take up only 110 MiB, other tables depend on them, and plain tables
+can be read without compiled code."""
 _MIN_PACKABLE_MEN: Final = 3
-"""Minimum number of men of tables that can be packed: that of two kings is smaller than a packed block."""
+"""Minimum number of men of tables that can be packed. The table of two kings is smaller than a packed
+block."""
 
 
 _PLAIN: Final = AccruedForm.RUNS
+"""The form of accrued scores in plain tables."""
 
 
 def form_of(material: Material) -> AccruedForm:
-    """Return the form in which a table stores accrued scores.
+    """Return the form in which a table stores the values of accrued scores.
 
-    Tables of five men or more store functions, and so are packed. A table with described men is always plain,
-    and from five men on without accrued scores.
+    Tables of five or more men store functions, and so are packed. Tables with described men are always plain;
+    those of five or more men store no values of accrued scores.
     """
     if material.is_described:
         return AccruedForm.NOTHING if material.men >= _MIN_PACKED_MEN else _PLAIN
@@ -121,7 +127,7 @@ def form_of(material: Material) -> AccruedForm:
 
 
 def is_packed(material: Material) -> bool:
-    """Return whether a table is packed."""
+    """Return whether the table of a material is packed."""
     return form_of(material) is AccruedForm.FUNCTIONS
 
 
@@ -141,13 +147,13 @@ class TableInfo:
     phase_size: int
     """Number of slots per side to move and pawn placement."""
     positions: tuple[int, int]
-    """Number of legal positions up to symmetry, White and Black to move, without en passant rights."""
+    """Number of legal positions up to symmetry without en passant rights, for White and for Black to move."""
     ep_positions: int
     """Number of positions with an en passant right up to symmetry."""
     stores_accrued: bool
-    """Whether the table stores values for accrued scores."""
+    """Whether the table stores values of accrued scores."""
     runs: int
-    """Number of runs; in a packed table, of entries of functions."""
+    """Number of runs of a plain table, or of entries of functions of a packed table."""
     max_depth: int
     """Greatest depth in plies."""
     digest: str
@@ -161,11 +167,11 @@ class TableInfo:
     bytes: int
     """Size of the file."""
     packed: bool
-    """Whether the table is packed, else plain."""
+    """Whether the table is packed rather than plain."""
 
     @classmethod
     def of_attributes(cls, path: Path, stored: Mapping[str, Any], size: int) -> "TableInfo":
-        """Return the facts from the attributes of a file of ``size`` bytes.
+        """Return the facts that the attributes of a file of ``size`` bytes state.
 
         :raises KeyError, ValueError, TypeError: if an attribute is missing or malformed.
         """
@@ -186,15 +192,16 @@ class TableInfo:
     def stores_runs(self) -> bool:
         """Whether the values and depths of accrued scores are stored as runs, as in plain tables.
 
-        Packed tables have functions instead, without depths.
+        Packed tables store functions instead, without depths.
         """
         return self.stores_accrued and not self.packed
 
     @property
     def has_layers(self) -> bool:
-        """Whether layers have to be solved again for the depths of accrued scores and one side's values.
+        """Whether layers have to be solved again for values and depths of accrued scores that are not stored.
 
-        This is so for packed tables of a variant with layers.
+        This is so for packed tables of a variant with layers. They lack all depths, and the values of one
+        side.
         """
         return self.stores_accrued and self.packed and self.variant.layered
 
@@ -212,7 +219,7 @@ class TableInfo:
         }
 
     def sizes(self) -> dict[str, int]:
-        """Return the lengths of the named axes of datasets that the facts determine."""
+        """Return the lengths of those named axes of datasets that the facts determine."""
         masked = self.size if self.stores_runs else 0
         return {
             "size": self.size,

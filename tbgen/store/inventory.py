@@ -1,4 +1,7 @@
-"""The inventory of a directory: its tables and layers, with counts, longest states and digests to compare."""
+"""The inventory of a directory: its tables and layers, with counts, longest states, and digests to compare.
+
+A longest state of a table is a state of the greatest depth.
+"""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,7 +38,7 @@ class LongestState(Document):
 
 
 def longest_state(file: StoredFile) -> LongestState | None:
-    """Return a state of the greatest depth in a plain table, preferably a fresh one.
+    """Return a state of the greatest depth in a plain table, if possible a fresh state.
 
     The result is None for a packed table, which stores no depths of accrued scores.
 
@@ -43,47 +46,47 @@ def longest_state(file: StoredFile) -> LongestState | None:
     """
     if file.info.packed:
         return None
-    longest = file.info.max_depth
+    max_depth = file.info.max_depth
     depth = file.data(schema.DEPTH)
     for side in Side(0), Side(1):
-        if (slot := _first(depth[side], longest)) is not None:
+        if (slot := _first_index(depth[side], max_depth)) is not None:
             return LongestState(position_of(file.layout, side, Slot(slot)).fen(), None)
-    if (run := _first(file.data(schema.RUN_DEPTH), longest)) is not None:
+    if (run := _first_index(file.data(schema.RUN_DEPTH), max_depth)) is not None:
         return _state_of_run(file, run)
     configurations, _, ep_depth = file.en_passant_arrays()
     for (phase, square), depths in zip(configurations.tolist(), ep_depth, strict=True):
-        if (within := _first(depths, longest)) is not None:
-            slot, side = phase * file.info.phase_size + within, Side(square < 32)
+        if (slot_in_phase := _first_index(depths, max_depth)) is not None:
+            slot, side = phase * file.info.phase_size + slot_in_phase, Side(square < 32)
             return LongestState(position_of(file.layout, side, Slot(slot), square).fen(), None)
-    raise file.damaged(f"no state has its greatest depth, {longest} plies")
+    raise file.damaged(f"no state has its greatest depth, {max_depth} plies")
 
 
-def _first(depths: NDArray[Any], wanted: int) -> int | None:
-    places = np.flatnonzero(depths == wanted)
-    return int(places[0]) if places.size else None
+def _first_index(depths: NDArray[Any], depth: int) -> int | None:
+    indices = np.flatnonzero(depths == depth)
+    return int(indices[0]) if indices.size else None
 
 
 def _state_of_run(file: StoredFile, run: int) -> LongestState:
     """Return the state at the beginning of a run.
 
-    The block's entry in ``start`` is the index of its first run. Each slot with a bit in the mask has one or
-    more runs; the last one is marked by ``LAST_RUN``.
+    ``start`` contains the index of the first run of each block of slots. Each slot with a bit in the mask has
+    one or more runs, of which the last is marked by ``LAST_RUN``.
     """
     start, ranks = file.data(schema.RUN_START), file.data(schema.RUN_RANK)
     row, block = divmod(int(np.searchsorted(start.reshape(-1), run, "right")) - 1, start.shape[-1])
     holder, side = divmod(row, 2)
-    before = int(np.count_nonzero(ranks[int(start[holder, side, block]) : run] & LAST_RUN))
+    slots_before = int(np.count_nonzero(ranks[int(start[holder, side, block]) : run] & LAST_RUN))
     mask = file.data(schema.RUN_MASK)[holder, side, block * _BLOCK_BYTES : (block + 1) * _BLOCK_BYTES]
-    within = int(np.flatnonzero(np.unpackbits(mask, bitorder="little"))[before])
-    board = position_of(file.layout, Side(side), Slot(block * BLOCK_SLOTS + within))
+    slot_in_block = int(np.flatnonzero(np.unpackbits(mask, bitorder="little"))[slots_before])
+    board = position_of(file.layout, Side(side), Slot(block * BLOCK_SLOTS + slot_in_block))
     return LongestState(board.fen(), str(GScore(int(ranks[run] % LAST_RUN), holder == 0)))
 
 
 EXPECTED_MEN: Final = 4
-"""Number of men up to which all tables are expected."""
+"""Number of men up to which a directory is expected to contain all tables."""
 
 
-_FACTS: Final = (
+_COPIED_FIELDS: Final = (
     *("material", "form", "runs", "max_depth", "bytes", "format_version"),
     *("tbgen_version", "build_seconds", "parameters", "digest"),
 )
@@ -97,15 +100,16 @@ class Entry:
     material: Material
     info: TableInfo | None = None
     counts: tuple[Mapping[GScore, int], ...] | None = None
-    """Number of positions up to symmetry with each value, White and Black to move; None if not requested."""
+    """Number of positions up to symmetry with each value, for White and for Black to move; None if not
+    requested."""
     longest: LongestState | None = None
-    """A state of the greatest depth; None for a packed table, and if counts were not requested."""
+    """A state of the greatest depth; None for a packed table or if counts were not requested."""
     error: TbgenError | None = None
     """The reason why there is no ``info``."""
     layers: int = 0
     """Number of layers kept beside the table."""
     layer_bytes: int = 0
-    """Total size of these layers."""
+    """Total size of these layers in bytes."""
 
     @property
     def missing(self) -> bool:
@@ -113,15 +117,15 @@ class Entry:
         return isinstance(self.error, MissingTableError)
 
     def document(self) -> "TableDocument":
-        """Return the document about a table, with counts if there are any.
+        """Return the document about the table, with counts if the entry has counts.
 
         :raises ValueError: if there is no ``info``.
         """
         info = self.info
         if info is None:
             raise ValueError(f"there is no table of {self.material}")
-        found: dict[str, Any] = {name: getattr(info, name) for name in _FACTS}
-        found |= {
+        fields: dict[str, Any] = {name: getattr(info, name) for name in _COPIED_FIELDS}
+        fields |= {
             "rules": info.variant,
             "positions": PositionCounts(*info.positions, info.ep_positions),
             "accrued": info.stores_accrued,
@@ -130,19 +134,19 @@ class Entry:
             "fresh_digest": info.manifest.fresh,
         }
         if self.counts is None:
-            return TableDocument(**found)
+            return TableDocument(**fields)
         white, black = (
             {str(score): count for score, count in sorted(values.items(), reverse=True)}
             for values in self.counts
         )
-        return CountedTableDocument(**found, values=ValueCounts(white, black), longest=self.longest)
+        return CountedTableDocument(**fields, values=ValueCounts(white, black), longest=self.longest)
 
 
 Digest: TypeAlias = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 
 
 class PositionCounts(Document):
-    """Number of legal positions up to symmetry, by side to move, and of those with an en passant right."""
+    """Number of legal positions up to symmetry: by side to move, and with an en passant right."""
 
     white: Count
     black: Count
@@ -178,7 +182,7 @@ class ValueCounts(Document):
 
 
 class CountedTableDocument(TableDocument):
-    """The facts of a table, and the number of positions with each value."""
+    """The facts of a table, with the number of positions of each value and a longest state."""
 
     values: ValueCounts
     longest: LongestState | None
@@ -190,9 +194,9 @@ def inventory(
 ) -> list[Entry]:
     """Return the entries of materials in a directory.
 
-    :param materials: the materials; None for all of up to four men, or up to the greatest number of men among
-        the tables of the directory.
-    :param counts: whether to count the positions with each value and find a longest state, which reads the
+    :param materials: the materials; None for all of up to four men, or of up to as many men as the largest
+        table of the directory has.
+    :param counts: whether to count the positions with each value and to find a longest state. This reads the
         tables.
     """
     wanted = _expected(directory, variant) if materials is None else materials
@@ -219,12 +223,12 @@ def _entry(material: Material, directory: Path, variant: Variant, counted: bool)
 
 def _sizes(paths: Iterable[Path]) -> Iterator[int]:
     for path in paths:
-        with suppress(FileNotFoundError):  # another process has removed it meanwhile
+        with suppress(FileNotFoundError):  # another process may have removed the layer meanwhile
             yield path.stat().st_size
 
 
 def digest_line(entry: Entry, variant: Variant) -> str:
-    """Return a line with the digests that a table's file states, for comparison."""
+    """Return a line with the digests that the file of a table states, to compare two directories."""
     info = entry.info
     if info is None:
         return f"{entry.material} {variant} {'missing' if entry.missing else 'damaged'}"
@@ -235,9 +239,10 @@ def digest_line(entry: Entry, variant: Variant) -> str:
 
 
 def set_digests(entries: Sequence[Entry]) -> tuple[str, str] | None:
-    """Return the SHA-256 of the lines ``material rules fresh`` and of the lines ``material rules digest``.
+    """Return two digests of all tables together, of their fresh digests and of their digests.
 
-    The result is None if a table is missing or damaged.
+    They are the SHA-256 of the lines ``material rules fresh`` and of the lines ``material rules digest``. The
+    result is None if a table is missing or damaged.
     """
     fresh, digest = hashlib.sha256(), hashlib.sha256()
     for entry in entries:

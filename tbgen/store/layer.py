@@ -1,4 +1,4 @@
-"""Layer files: the values of one accrued score in one phase of a table that does not store them."""
+"""Layer files: values and depths for one accrued score in one phase of a table that does not store them."""
 
 from pathlib import Path
 
@@ -21,8 +21,8 @@ from tbgen.store.writer import FileContent, write_datasets
 def layer_path(table: StoredFile, accrued: GScore, phase: int) -> Path:
     """Return the path of a layer, beside its table.
 
-    An example is ``KBNvKR.r.-G3.5.layer.h5``. If there are several phases, the name includes the number of
-    the phase: ``KRPvKR.r.G2.0.17.layer.h5``.
+    An example is ``KBNvKR.r.-G3.5.layer.h5``. If the table has several phases, the name includes the number
+    of the phase, as in ``KRPvKR.r.G2.0.17.layer.h5``.
     """
     phases = len(table.layout.placements)
     part = f".{phase}" if phases > 1 else ""
@@ -38,9 +38,11 @@ def write_layer(
     depth: NDArray[np.uint16],
     threads: int = 2,
 ) -> None:
-    """Write a layer of a table; ``value`` (codes) and ``depth`` (plies) have shape (2, phase size).
+    """Write a layer of a table.
 
-    :raises TbgenError: if it cannot be written; no temporary file remains.
+    :param value: shape (2, phase size): codes of the values.
+    :param depth: shape (2, phase size): depths in plies.
+    :raises TbgenError: if the file cannot be written; no temporary file remains.
     """
     stored = datasets(LAYER.datasets, {LAYER_VALUE: value, LAYER_DEPTH: depth})
     content = FileContent(LAYER, _facts(table, accrued, phase), stored, stored)
@@ -53,10 +55,10 @@ def _facts(table: StoredFile, accrued: GScore, phase: int) -> dict[str, str | in
 
 
 class LayerFile(DatasetFile):
-    """An open layer file, which has to contain the specified accrued score and phase of ``table``.
+    """An open layer file, which has to contain the layer of ``accrued`` in phase ``phase`` of ``table``.
 
     :raises FileNotFoundError: if the file does not exist.
-    :raises DamagedTableError: if it cannot be used, or contains another layer.
+    :raises DamagedTableError: if the file cannot be used, or contains another layer.
     """
 
     def __init__(
@@ -66,12 +68,13 @@ class LayerFile(DatasetFile):
         self._phase_size = table.info.phase_size
         super().__init__(path, cache)
 
-    def get(self, side: Side, within: int) -> Entry:
-        """Return the code of V(P, A), and D(P, A), of a slot within the phase.
+    def get(self, side: Side, slot: int) -> Entry:
+        """Return the code of V(P, A), and D(P, A) in plies.
 
+        :param slot: slot within the phase.
         :raises DamagedTableError: if the chunk of the slot does not decode.
         """
-        return self._arrays[LAYER_VALUE].item(side, within), self._arrays[LAYER_DEPTH].item(side, within)
+        return self._arrays[LAYER_VALUE].item(side, slot), self._arrays[LAYER_DEPTH].item(side, slot)
 
     def damaged(self, problem: str) -> DamagedTableError:
         """Return the error for an unusable layer file."""

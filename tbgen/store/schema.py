@@ -1,4 +1,4 @@
-"""The schemas of files: name, type and shape of all attributes and datasets; and the text of the manifest.
+"""The schemas of files (name, type and shape of all attributes and datasets), and the text of the manifest.
 
 Writers and readers follow these schemas. docs/format.md explains each entry, and tests compare its tables
 with the schemas. :mod:`tbgen.store.dataset` collects the data to write.
@@ -39,8 +39,8 @@ def _text(stored: Any) -> str:
 
 
 def _pair(stored: Any) -> tuple[int, int]:
-    one, other = stored
-    return operator.index(one), operator.index(other)
+    white, black = stored
+    return operator.index(white), operator.index(black)
 
 
 def _json(stored: Any) -> dict[str, Any]:
@@ -57,7 +57,7 @@ _DECODERS: Final[Mapping[AttributeType, Callable[[Any], Any]]] = {
     AttributeType.REAL: float,
     AttributeType.JSON: _json,
 }
-"""Functions that convert what h5py returns for an attribute to its value."""
+"""Functions that convert the object that h5py returns for an attribute to the attribute's value."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,33 +66,35 @@ class DatasetSchema:
 
     name: str
     types: tuple[np.dtype[Any], ...]
-    """Types, little-endian, narrowest first; a file uses the first one that fits the ``type_group``."""
+    """The possible types, little-endian, narrowest first. A file uses the first type that fits all datasets
+    of the ``type_group``."""
     shape: tuple[int | str, ...]
-    """Length of each axis, as a number or a name; axes of the same name have the same length in a file."""
+    """Length of each axis, as a number or a name. Axes of the same name have the same length in a file."""
     type_group: str = ""
-    """Name of the group of datasets of a file that have the same type, if there is a choice of types."""
+    """Name of a group of datasets that have the same type in a file; empty if there is only one type."""
     single_chunk: bool = False
-    """Whether it is small, and so stored as one chunk."""
+    """Whether the dataset is stored as one chunk, because it is small."""
     sparse: bool = False
     """Whether chunks that contain only zeros are omitted from the file."""
     raw: bool = False
-    """Whether it is stored in one piece, without filters."""
+    """Whether the dataset is stored contiguously, without chunks and filters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A kind of file."""
+    """The schema of a kind of file."""
 
     format: str
     """Value of the attribute ``format``."""
     version: int
-    """Version of the format, incremented by every change that an older reader would misread."""
+    """Version of the format. It increases with every change that an older reader would misread."""
     headline: str
-    """First line of the manifest. It does not change if a new version stores the same content differently."""
+    """First line of the manifest. A new version that stores the same content differently does not change
+    it."""
     manifest_attributes: Mapping[str, AttributeType]
-    """The attributes that the manifest repeats, in its order."""
+    """The attributes that the manifest repeats, in the order of the manifest."""
     other_attributes: Mapping[str, AttributeType]
-    """The other attributes that only this kind of file has."""
+    """The other attributes of this kind of file. Attributes that all kinds have are not included."""
     datasets: tuple[DatasetSchema, ...]
 
     @property
@@ -144,7 +146,7 @@ _OTHER_ATTRIBUTES: Final = {
     "build_seconds": AttributeType.REAL,
     "parameters": AttributeType.JSON,
 }
-"""``Schema.other_attributes`` of tables in both forms."""
+"""``Schema.other_attributes`` that tables of both forms have."""
 
 TABLE: Final = Schema(
     "tbgen table",
@@ -202,15 +204,15 @@ PACKED: Final = Schema(
         *(EP_CONFIG, EP_VALUE, EP_DEPTH),
     ),
 )
-"""A table in packed form: the same content as :data:`CONTENT` describes, in other datasets."""
+"""A table in packed form. Its datasets store the content of :data:`CONTENT` in another way."""
 
 CONTENT: Final = (
     *(PLACEMENTS, VALUE, DEPTH),
     *(FUNCTION_NUMBER, FUNCTION_START, FUNCTION_ACCRUED, FUNCTION_VALUE),
     *(EP_CONFIG, EP_VALUE, EP_DEPTH),
 )
-"""The datasets that the manifest of a packed table describes: W and D of both sides as in a plain table, and
-functions."""
+"""The datasets that the manifest of a packed table describes: W and D of both sides, as in a plain table, and
+functions of accrued scores."""
 
 LAYER_VALUE: Final = DatasetSchema("value", (U1,), (2, "phase_size"))
 LAYER_DEPTH: Final = DatasetSchema("depth", _DEPTHS, (2, "phase_size"), type_group="depth")
@@ -223,17 +225,17 @@ LAYER: Final = Schema(
     {},
     (LAYER_VALUE, LAYER_DEPTH),
 )
-"""A layer: the values of one accrued score in one phase of a table that does not store them."""
+"""A layer: the values and depths for one accrued score in one phase of a table that does not store them."""
 
 _ACCRUED_LINE_PREFIXES: Final = ("accrued", "runs ", "max_depth ")
-"""Prefixes of the lines in a table's manifest that depend on stored values of accrued scores."""
+"""Prefixes of the manifest lines that depend on whether a table stores values of accrued scores."""
 _PIECE_ELEMENTS: Final = 1 << 18
-"""Number of elements that are hashed at once."""
+"""Number of elements of a dataset that are hashed at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A text with one line per fact and per dataset; tables with equal manifests have equal contents."""
+    """A text with one line per fact and per dataset. Tables with equal manifests have equal contents."""
 
     text: str
 
@@ -245,8 +247,8 @@ class Manifest:
     @property
     def fresh(self) -> str:
         """SHA-256 of the lines that do not depend on whether values of accrued scores are stored."""
-        kept = [line for line in self.lines if not line.startswith(_ACCRUED_LINE_PREFIXES)]
-        return hashlib.sha256("".join(f"{line}\n" for line in kept).encode()).hexdigest()
+        fresh_lines = [line for line in self.lines if not line.startswith(_ACCRUED_LINE_PREFIXES)]
+        return hashlib.sha256("".join(f"{line}\n" for line in fresh_lines).encode()).hexdigest()
 
     @property
     def lines(self) -> list[str]:
@@ -254,18 +256,22 @@ class Manifest:
         return self.text.splitlines()
 
     def difference(self, other: "Manifest") -> str:
-        """Return the name of the first fact or dataset in which two manifests differ, or an empty string."""
-        mine, others = self.lines, other.lines
-        for line, another in zip(mine, others, strict=False):
-            if line != another:
+        """Return the name of the first fact or dataset in which two manifests differ.
+
+        The result is "manifest" if one manifest only has additional lines, and empty if the manifests are
+        equal.
+        """
+        own_lines, other_lines = self.lines, other.lines
+        for line, other_line in zip(own_lines, other_lines, strict=False):
+            if line != other_line:
                 return line.split(" ")[0]
-        return "" if len(mine) == len(others) else "manifest"
+        return "" if len(own_lines) == len(other_lines) else "manifest"
 
 
 def manifest_of(schema: Schema, facts: Mapping[str, Any], lines: Iterable[str]) -> Manifest:
     """Return the manifest of a file.
 
-    :param facts: values by name of attribute.
+    :param facts: the values of ``schema.manifest_attributes``, by name.
     :param lines: the lines of the datasets.
     """
     head = [schema.headline]
@@ -289,42 +295,44 @@ def manifest_line(
 
 
 def pieces_of(data: Any, dtype: np.dtype[Any]) -> Iterator[memoryview]:
-    """Yield a one-dimensional array, or dataset of a file, in pieces, converted to ``dtype``."""
+    """Yield a one-dimensional array or dataset in pieces, converted to ``dtype``."""
     for start in range(0, len(data), _PIECE_ELEMENTS):
         yield np.ascontiguousarray(data[start : start + _PIECE_ELEMENTS], dtype).data
 
 
 _LONG_STEP: Final = 65535
-"""A step of this value skips that many slots without reaching a listed one; another step follows."""
+"""A step of this size skips as many slots and does not reach a listed slot. Another step follows it."""
 
 
 def slots_in(words: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return the slots in a set; bit ``b`` of word ``w`` stands for slot ``64 * w + b``.
+    """Return the slots in a set, in which bit ``b`` of word ``w`` stands for slot ``64 * w + b``.
 
     >>> slots_in(np.array([5, 0, 1], np.uint64))
     array([  0,   2, 128])
     """
-    filled = np.flatnonzero(words)
-    bits = np.unpackbits(words[filled].view(np.uint8), bitorder="little").reshape(-1, 64)
+    non_empty = np.flatnonzero(words)
+    bits = np.unpackbits(words[non_empty].view(np.uint8), bitorder="little").reshape(-1, 64)
     number, bit = np.nonzero(bits)
-    return filled[number] * 64 + bit
+    return non_empty[number] * 64 + bit
 
 
 def steps_of(slots: NDArray[np.int64]) -> NDArray[np.uint16]:
-    """Return the steps between ascending slots, each the number of slots between one and the next.
+    """Return the steps between ascending slots. A step is the number of slots between two successive slots.
+
+    A gap of 65535 or more slots takes several steps.
 
     >>> steps_of(np.array([0, 1, 5, 70000]))
     array([    0,     0,     3, 65535,  4459], dtype=uint16)
     """
-    between = np.diff(slots, prepend=-1) - 1
-    long = between // _LONG_STEP
-    steps = np.full(len(slots) + int(long.sum()), _LONG_STEP, np.uint16)
-    steps[np.arange(len(slots)) + np.cumsum(long)] = between % _LONG_STEP
+    gaps = np.diff(slots, prepend=-1) - 1
+    long_steps = gaps // _LONG_STEP
+    steps = np.full(len(slots) + int(long_steps.sum()), _LONG_STEP, np.uint16)
+    steps[np.arange(len(slots)) + np.cumsum(long_steps)] = gaps % _LONG_STEP
     return steps
 
 
 def slots_of(steps: NDArray[np.uint16]) -> NDArray[np.int64]:
-    """Return the slots that a list of steps stands for.
+    """Return the slots that have these steps; the inverse of :func:`steps_of`.
 
     >>> slots_of(steps_of(np.array([0, 1, 5, 70000])))
     array([    0,     1,     5, 70000])

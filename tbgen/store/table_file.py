@@ -1,4 +1,4 @@
-"""Table files: opening and validating plain and packed ones, and reading plain ones."""
+"""Table files: opening and validating plain and packed tables, and reading plain tables."""
 
 import mmap
 import operator
@@ -43,14 +43,14 @@ from tbgen.store.schema import (
 Entry: TypeAlias = tuple[Code, int]
 """The stored entry of a position: the code of its value, and its depth in plies.
 
-It is a plain tuple, since creating a named one for each look-up takes several times as long."""
+It is a plain tuple because creating a named tuple for each look-up takes several times as long."""
 
 _PROBLEMS: Final = {
     "truncated file": "it is truncated",
     "already open for write": "its build was interrupted",
     "signature not found": "it is not an HDF5 file",
 }
-"""Parts of the messages of HDF5 when it fails to open a file, and their meanings."""
+"""Parts of HDF5's messages after it has failed to open a file, with their meanings."""
 
 _FORMS: Final = {schema.format.encode(): schema for schema in (TABLE, PACKED)}
 
@@ -58,18 +58,18 @@ _FORMS: Final = {schema.format.encode(): schema for schema in (TABLE, PACKED)}
 class StoredFile(DatasetFile):
     """An open table file, plain or packed: its facts, and the data that both forms store in the same way.
 
-    :param material: the material that the file has to contain; None accepts any.
-    :param cache: cache of decoded chunks, which files may share.
-    :raises MissingTableError: if there is no such file.
-    :raises DamagedTableError: if it is not a complete table that this version of tbgen can read.
-    :raises TbgenError: if the file may not be read.
+    :param material: the material that the file has to contain; None for any material.
+    :param cache: cache of decoded chunks, which files may share; None for a separate cache.
+    :raises MissingTableError: if the file does not exist.
+    :raises DamagedTableError: if the file is not a complete table that this version of tbgen can read.
+    :raises TbgenError: if there is no permission to read the file.
     """
 
     def __init__(
         self, path: Path, *, material: Material | None = None, cache: ChunkCache | None = None
     ) -> None:
         self._name = path.name.split(".")[0] if material is None else material.name
-        self._maps: list[mmap.mmap] = []
+        self._mappings: list[mmap.mmap] = []
         super().__init__(path, cache)
         if material is not None and self.info.material != material.name:
             self.close()
@@ -84,7 +84,7 @@ class StoredFile(DatasetFile):
     def stored_side(self) -> Side:
         """The side to move that a packed table stores.
 
-        :raises DamagedTableError: if the file states none, as a plain table does.
+        :raises DamagedTableError: if the file does not state a side; plain tables do not.
         """
         side = self._guard(lambda: operator.index(self._file.attrs["stored_side"]))
         if side not in SIDES:
@@ -92,7 +92,7 @@ class StoredFile(DatasetFile):
         return SIDES[side]
 
     def data(self, wanted: DatasetSchema) -> NDArray[Any]:
-        """Return all data of a dataset; a raw dataset is memory-mapped.
+        """Return all elements of a dataset. A raw dataset is memory-mapped.
 
         :raises DamagedTableError: if a chunk does not decode.
         """
@@ -105,15 +105,16 @@ class StoredFile(DatasetFile):
         if offset is None or dataset.dtype != np.uint8:
             raise self.damaged(f"its {wanted.name} is stored differently")
         before = offset % mmap.ALLOCATIONGRANULARITY
-        # The open file is mapped, not the path, which may name another file by now.
+        # The open file is mapped, because the path may name another file by now.
         mapped = mmap.mmap(self._handle(), before + size, access=mmap.ACCESS_COPY, offset=offset - before)
-        self._maps.append(mapped)
+        self._mappings.append(mapped)
         return np.frombuffer(mapped, np.uint8, offset=before)
 
     def counts(self) -> list[dict[GScore, int]]:
         """Return the number of positions with each value up to symmetry, for White and for Black to move.
 
-        En passant positions are not counted. A packed table stores the numbers; a plain table is counted.
+        En passant positions are not counted. A packed table stores these numbers; in a plain table, the
+        positions are counted.
 
         :raises DamagedTableError: if the data do not decode.
         """
@@ -129,9 +130,10 @@ class StoredFile(DatasetFile):
         ]
 
     def en_passant(self, phase: int, square: int, slot: int) -> Entry:
-        """Return the code of W, and D, of a position with the right to capture en passant on ``square``.
+        """Return the code of W, and D in plies, of a position with an en passant right on ``square``.
 
-        The result is ``(NONE, 0)`` if there is no such position, as when no such capture is legal.
+        The result is ``(NONE, 0)`` if there is no such position, for example because no such capture is
+        legal.
 
         :param slot: slot within the phase.
         """
@@ -141,12 +143,12 @@ class StoredFile(DatasetFile):
         return self._arrays[EP_VALUE].item(row, slot), self._arrays[EP_DEPTH].item(row, slot)
 
     def en_passant_arrays(self) -> tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.uint16]]:
-        """Return configurations, values and depths of the en passant positions."""
+        """Return configurations (phase and square), values and depths of the en passant positions."""
         config, value, depth = map(self.data, (EP_CONFIG, EP_VALUE, EP_DEPTH))
         return config, value, depth.astype(np.uint16, copy=False)
 
     def read_en_passant(self, row: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
-        """Fill arrays of the size of a phase with the values and depths of one en passant configuration.
+        """Fill arrays of shape (phase size,) with the values and depths of one en passant configuration.
 
         :raises DamagedTableError: if a chunk does not decode.
         """
@@ -154,9 +156,9 @@ class StoredFile(DatasetFile):
         self.read_part(EP_DEPTH, row, 0, depth)
 
     def check(self, threads: int = 2) -> None:
-        """Read the whole file and compare it with the digest; check the order of placements too.
+        """Read the whole file, compare it with its digest, and check the order of placements.
 
-        :raises DamagedTableError: if it differs; the message names the first dataset or fact that does.
+        :raises DamagedTableError: if they differ; the message names the first dataset or fact that is wrong.
         """
         super().check(threads)
         if not np.array_equal(self.data(PLACEMENTS), placements_of(self.layout)):
@@ -165,9 +167,8 @@ class StoredFile(DatasetFile):
     def check_facts(self, table: Table, *, with_accrued: bool = True) -> None:
         """Compare the facts that the file states with the table that was read from it.
 
-        :param with_accrued: whether ``table`` includes accrued scores, which unpacking omits.
-
-        :raises DamagedTableError: if a fact differs; the message names the first one that does.
+        :param with_accrued: whether ``table`` includes the values of accrued scores; unpacked tables do not.
+        :raises DamagedTableError: if a fact differs; the message names the first wrong fact.
         """
         stated = self.info.facts()
         for name, fact in table.facts().items():
@@ -175,7 +176,7 @@ class StoredFile(DatasetFile):
                 raise self.damaged(f"it states that its {name} is {stated[name]}, but it is {fact}")
 
     def damaged(self, problem: str) -> DamagedTableError:
-        """Return an error that states the problem of the file and the command to build it again."""
+        """Return the error that states the problem of the file and the command that builds it again."""
         return DamagedTableError(
             f"{self.path} cannot be used: {problem}; build it again with: {self._command('--force')}"
         )
@@ -202,8 +203,8 @@ class StoredFile(DatasetFile):
         except PermissionError:
             raise TbgenError(f"no permission to read {self.path}") from None
         except (OSError, RuntimeError, ValueError) as error:
-            found = (problem for sign, problem in _PROBLEMS.items() if sign in str(error))
-            raise self.damaged(next(found, "it is damaged")) from error
+            problems = (problem for fragment, problem in _PROBLEMS.items() if fragment in str(error))
+            raise self.damaged(next(problems, "it is damaged")) from error
         kind = "a directory" if stat.S_ISDIR(mode) else "not a regular file"
         raise DamagedTableError(
             f"{self.path} is {kind}, but has the name of a table: remove it, then build the table "
@@ -211,7 +212,7 @@ class StoredFile(DatasetFile):
         )
 
     def _handle(self) -> int:
-        """Return the descriptor of the open file, which HDF5 reads and closes."""
+        """Return the file descriptor of the open file. It belongs to HDF5, which closes it."""
         handle: int = self._file.id.get_vfd_handle()
         return handle
 
@@ -247,7 +248,7 @@ class StoredFile(DatasetFile):
         self._load_arrays(self._sizes())
 
     def _sizes(self) -> dict[str, int]:
-        """Return the lengths of named axes that the attributes determine."""
+        """Return the lengths of those named axes that the attributes determine."""
         return self.info.sizes()
 
     def _facts(self) -> dict[str, Any]:
@@ -272,13 +273,14 @@ class TableFile(StoredFile):
     """
 
     def fresh(self, side: Side, slot: Slot) -> Entry:
-        """Return the code of W, and D in plies; ``(NONE, 0)`` if the slot holds no position."""
+        """Return the code of W, and D in plies, or ``(NONE, 0)`` if the slot has no position."""
         return self._value.item(side, slot), self._depth.item(side, slot)
 
     def accrued(self, side: Side, slot: Slot, code: Code) -> tuple[Code, int | None]:
-        """Return the code of V(P, A), and D(P, A), for the code of an accrued score A.
+        """Return the code of V(P, A), and D(P, A) in plies, for the code of an accrued score A.
 
-        A must result from folding with g(P), must differ from g(P), and its rank must not exceed that of W.
+        A must be the result of folding with g(P) and differ from g(P). Its rank must not exceed the rank of
+        W.
         """
         holder, rank = (0, code) if code < NONE else (1, 255 - code)
         row = 2 * holder + side
@@ -288,21 +290,25 @@ class TableFile(StoredFile):
         block = bits[at - (slot % BLOCK_SLOTS >> 3) : at]
         skipped = int.from_bytes(block, "little").bit_count() + (bits[at] & (1 << (slot & 7)) - 1).bit_count()
         run = self._first_run(self._start.item(row, slot // BLOCK_SLOTS), skipped)
-        found = -1
+        last_run = -1
         while (start := self._run_rank.item(0, run)) % LAST_RUN <= rank:
-            found = run
+            last_run = run
             if start >= LAST_RUN:
                 break
             run += 1
-        if found < 0 or (value := self._run_value.item(0, found)) == NONE:
+        if last_run < 0 or (value := self._run_value.item(0, last_run)) == NONE:
             return code, 0
-        return self.fresh(side, slot) if value == FRESH else (value, self._run_depth.item(0, found))
+        return self.fresh(side, slot) if value == FRESH else (value, self._run_depth.item(0, last_run))
 
-    def learn(self, asked: Iterable[tuple[Side, Slot, int]]) -> None:
+    def learn(self, states: Iterable[tuple[Side, Slot, int]]) -> None:
         """Do nothing: single look-ups are fast; see :meth:`tbgen.packed.file.PackedFile.learn`."""
 
     def _first_run(self, run: int, skipped: int) -> int:
-        """Return the first run of the slot ``skipped`` slots with runs after the slot of ``run``."""
+        """Skip slots with runs, and return the first run of the slot after them.
+
+        :param run: first run of the first slot to skip.
+        :param skipped: number of slots with runs to skip.
+        """
         while skipped:
             chunk, at = self._run_rank.chunk_of(0, run)
             ends = np.flatnonzero(np.frombuffer(chunk, np.uint8)[at:] & LAST_RUN)
@@ -328,9 +334,9 @@ class TableFile(StoredFile):
         )
 
     def read_fresh(self) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
-        """Read the fresh values and depths, both of shape (2, size), and compare them with the digest.
+        """Read the fresh values and depths, both of shape (2, size), and compare them with the manifest.
 
-        :raises DamagedTableError: if they differ, since tables built from them would be wrong.
+        :raises DamagedTableError: if they differ: tables built from them would be wrong.
         """
         value, depth = self._checked(schema.VALUE), self._checked(schema.DEPTH)
         return value, depth.astype(np.uint16, copy=False)
@@ -345,8 +351,9 @@ class TableFile(StoredFile):
         self.read_slots(side, phase * len(value), value, depth)
 
     def read_slots(self, side: int, start: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
-        """Fill arrays of shape (n,) with the fresh values and depths of one side's slots from ``start`` on.
+        """Fill arrays of shape (n,) with the fresh values and depths of the slots from ``start`` on.
 
+        :param side: side to move.
         :raises DamagedTableError: if a chunk does not decode.
         """
         self.read_part(schema.VALUE, side, start, value)
@@ -370,10 +377,10 @@ class TableFile(StoredFile):
 
 
 class LoadedTable:
-    """The values, depths and runs of a plain table.
+    """The values, depths and runs of a plain table, in memory.
 
-    :ivar value: shape (2, size).
-    :ivar depth: shape (2, size).
+    :ivar value: shape (2, size): codes of W.
+    :ivar depth: shape (2, size): D in plies.
     :raises DamagedTableError: if the file does not decode.
     """
 
@@ -383,48 +390,53 @@ class LoadedTable:
         self.run_depth = file.data(schema.RUN_DEPTH)
         self._mask = file.data(schema.RUN_MASK).view("<u8").reshape(4, -1)
         count = np.bitwise_count(self._mask).astype(np.int64)
-        self._before = np.cumsum(count).reshape(count.shape) - count  # slots with runs before each word
-        self._begin = np.concatenate([[0], np.flatnonzero(self.run_rank >= LAST_RUN) + 1])
+        self._slots_before = np.cumsum(count).reshape(count.shape) - count  # slots with runs before each word
+        self._first_runs = np.concatenate([[0], np.flatnonzero(self.run_rank >= LAST_RUN) + 1])
 
     @property
     def bytes(self) -> int:
-        """Size in memory in bytes."""
+        """Size of the arrays in bytes."""
         return sum(each.nbytes for each in vars(self).values())
 
     @property
     def stores_accrued(self) -> bool:
-        """Whether it has values of accrued scores."""
+        """Whether the table stores values of accrued scores."""
         return bool(self._mask.size)
 
     def runs(
         self, holder: NDArray[np.int64] | int, side: NDArray[np.uint8] | int, slots: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the runs of slots for the accrued scores of a holder, shape (n,) each: the place of the slot
-        among the slots, and the number of the run, those of a slot by rising rank."""
+        """Return the runs of slots for the accrued scores of a holder, as two arrays of shape (n,).
+
+        The first array contains, for each run, the index of its slot in ``slots``; the second one contains
+        the index of the run. Runs of a slot are in order of rising rank.
+        """
         row, word, bit = 2 * holder + side, slots >> 6, (slots & 63).astype(np.uint64)
         mask, one = self._mask[row, word], np.uint64(1)
-        place = np.flatnonzero(mask >> bit & one)
-        earlier = np.bitwise_count(mask[place] & (one << bit[place]) - one)
-        number = self._before[row, word][place] + earlier
-        counts = self._begin[number + 1] - self._begin[number]
-        return np.repeat(place, counts), ranges(self._begin[number], counts)
+        index = np.flatnonzero(mask >> bit & one)
+        earlier_in_word = np.bitwise_count(mask[index] & (one << bit[index]) - one)
+        number = self._slots_before[row, word][index] + earlier_in_word
+        counts = self._first_runs[number + 1] - self._first_runs[number]
+        return np.repeat(index, counts), ranges(self._first_runs[number], counts)
 
     def look_up(
         self, side: NDArray[np.uint8], slots: NDArray[np.int64], accrued: NDArray[np.int64]
     ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-        """Return values and depths, as :meth:`tbgen.packed.file.PackedFile.look_up` does; NONE and 0 where
-        there is no position."""
+        """Return values and depths, as :meth:`tbgen.packed.file.PackedFile.look_up` does.
+
+        They are NONE and 0 for slots without a position.
+        """
         value, depth = self.value[side, slots], self.depth[side, slots].astype(np.int32)
         rank = np.minimum(accrued, 255 - accrued)
-        held = np.flatnonzero((accrued >= 0) & (rank <= np.minimum(value, 255 - value)))
-        if not len(held):
+        rows = np.flatnonzero((accrued >= 0) & (rank <= np.minimum(value, 255 - value)))
+        if not len(rows):
             return value, depth
-        code, said, plies = accrued[held], np.full(len(held), NONE, np.uint8), np.zeros(len(held), np.int32)
-        place, run = self.runs((code > NONE).astype(np.int64), side[held], slots[held])
-        counts = self.run_rank[run] % LAST_RUN <= rank[held][place]
-        place, run = place[counts], run[counts]
-        said[place], plies[place] = self.run_value[run], self.run_depth[run]  # the last of a slot stays
-        inherits = said != FRESH
-        held, code, said, plies = held[inherits], code[inherits], said[inherits], plies[inherits]
-        value[held], depth[held] = np.where(said == NONE, code, said), plies
+        code, stored, plies = accrued[rows], np.full(len(rows), NONE, np.uint8), np.zeros(len(rows), np.int32)
+        index, run = self.runs((code > NONE).astype(np.int64), side[rows], slots[rows])
+        counts = self.run_rank[run] % LAST_RUN <= rank[rows][index]
+        index, run = index[counts], run[counts]
+        stored[index], plies[index] = self.run_value[run], self.run_depth[run]  # the last of a slot stays
+        inherits = stored != FRESH
+        rows, code, stored, plies = rows[inherits], code[inherits], stored[inherits], plies[inherits]
+        value[rows], depth[rows] = np.where(stored == NONE, code, stored), plies
         return value, depth

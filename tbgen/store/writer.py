@@ -1,4 +1,4 @@
-"""Writing a table file: compress it on all threads, read it back to check it, then give it its final name."""
+"""Writing a table file: it is compressed on all threads, read back to check it, and given its final name."""
 
 import contextlib
 import json
@@ -23,7 +23,7 @@ from tbgen.store.table_file import StoredFile
 from tbgen.system.files import write_errors, written_aside
 
 _BATCH: Final = 16
-"""Number of chunks per job of a compressing thread, enough to make the cost of a job negligible."""
+"""Number of chunks that a job of a thread compresses, enough to make the overhead of a job negligible."""
 
 
 class FileContent(NamedTuple):
@@ -31,15 +31,16 @@ class FileContent(NamedTuple):
 
     schema: Schema
     attributes: Mapping[str, Any]
-    """The attributes of the schema, except format, version, manifest, digest and completeness."""
+    """The attributes of the schema, except ``format``, ``format_version``, ``manifest``, ``digest`` and
+    ``complete``."""
     stored: Sequence[Dataset]
-    """The datasets of the file."""
+    """The datasets to store in the file."""
     described: Sequence[Dataset]
     """The datasets that the manifest describes."""
 
 
 def plain_content(table: Table) -> FileContent:
-    """Return the content of a plain file of a table, except attributes about the build.
+    """Return the content of a table file in plain form, except attributes about the build.
 
     :raises ValueError: if arrays of the table contradict each other.
     """
@@ -57,12 +58,12 @@ def write_table(
     threads: int = 2,
     content: FileContent | None = None,
 ) -> TableInfo:
-    """Write a table; the file gets its final name once it is complete and checked.
+    """Write a table. The file gets its final name once it is complete and checked.
 
-    Layers kept beside an older table of this name are removed.
+    Layer files beside an older table of this name are removed.
 
     :param version: version of tbgen.
-    :param parameters: parameters of the build, as values of JSON.
+    :param parameters: parameters of the build, as JSON values.
     :param content: content of the file; None for :func:`plain_content`.
     :raises TbgenError: if the directory is not writable or the disk is full; no temporary file remains.
     :raises ValueError: if arrays of the table contradict each other.
@@ -77,7 +78,7 @@ def write_table(
     content = content._replace(attributes=attributes)
     write_datasets(path, content, lambda written: StoredFile(written, material=table.material), threads)
     for layer in layers_beside(path):
-        with contextlib.suppress(OSError):  # remaining layers of another table do no harm: they are not read
+        with contextlib.suppress(OSError):  # layers of another table that remain are never read
             layer.unlink()
     with StoredFile(path) as file:
         return file.info
@@ -86,7 +87,7 @@ def write_table(
 def write_datasets(
     path: Path, content: FileContent, reopen: Callable[[Path], DatasetFile], threads: int
 ) -> None:
-    """Write a file; it gets its final name once it is complete and checked.
+    """Write a file. It gets its final name once it is complete and checked.
 
     :param reopen: opens the file under its temporary name, for the check.
     :raises TbgenError: if the directory is not writable or the disk is full; no temporary file remains.
@@ -105,8 +106,8 @@ def _write(path: Path, content: FileContent, threads: int) -> None:
     schema, attributes, stored, described = content
     with ThreadPoolExecutor(threads) as pool:
         lines = pool.map(Dataset.manifest_line, described)
-        # Only new versions of HDF5's format mark a file as being written, so that readers reject a partial
-        # file. "latest" is unsuitable: with it, HDF5 2 writes files that HDF5 1.14 cannot read.
+        # Only newer versions of HDF5's format mark a file while it is being written, so that readers reject a
+        # partial file. "latest" is unsuitable, because HDF5 2 would write files that HDF5 1.14 cannot read.
         with h5py.File(path, "w", libver=("v114", "v114"), locking=False) as file:
             _set_attributes(file, {"format": schema.format, "format_version": schema.version, **attributes})
             for dataset in stored:
@@ -122,7 +123,7 @@ def _write(path: Path, content: FileContent, threads: int) -> None:
 
 def _set_attributes(file: h5py.File, attributes: Mapping[str, Any]) -> None:
     for name, value in attributes.items():
-        # Variable-length strings are stored in a heap without checksum, where a flipped bit can hang HDF5.
+        # HDF5 stores variable-length strings in a heap without a checksum, where a flipped bit can hang it.
         file.attrs[name] = np.bytes_(value.encode()) if isinstance(value, str) else value
 
 
@@ -135,13 +136,13 @@ def _create(file: h5py.File, dataset: Dataset) -> h5py.Dataset:
 
 def _compressed(pool: ThreadPoolExecutor, threads: int, dataset: Dataset) -> Iterator[tuple[Corner, bytes]]:
     """Yield the chunks of a dataset as the filters store them, compressing a few jobs ahead of the caller."""
-    full = int(np.prod(dataset.chunks)) * dataset.dtype.itemsize
+    chunk_bytes = int(np.prod(dataset.chunks)) * dataset.dtype.itemsize
 
     def compress(batch: list[tuple[Corner, AnyArray]]) -> list[tuple[Corner, bytes]]:
         chunks = []
         for corner, piece in batch:
             if not dataset.schema.sparse or piece.any():
-                data = piece.astype(dataset.dtype, copy=False).tobytes().ljust(full, b"\0")
+                data = piece.astype(dataset.dtype, copy=False).tobytes().ljust(chunk_bytes, b"\0")
                 packed = zlib_ng.compress(data, GZIP_LEVEL)
                 chunks.append((corner, packed + fletcher32(packed)))
         return chunks

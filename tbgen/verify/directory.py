@@ -21,7 +21,7 @@ from tbgen.index.table import AccruedForm, Table, fresh_bytes
 from tbgen.packed.copies import PlainCopies, temporary_copies
 from tbgen.packed.tables import AnyTable, read_table
 from tbgen.progress import Reporter, TimedProgress
-from tbgen.store.cache import Recent
+from tbgen.store.cache import LruCache
 from tbgen.store.format import BLOCK_SLOTS, table_path
 from tbgen.store.schema import RUN_START
 from tbgen.store.table_file import TableFile
@@ -74,7 +74,7 @@ class ProvedTables:
     ) -> None:
         self.tables, self.threads, self.reporter = tables, threads, reporter
         self._remaining = list(order)
-        self._cache = Recent[Fresh](CACHE_BYTES, lambda fresh: sum(array.nbytes for array in fresh))
+        self._cache = LruCache[Fresh](CACHE_BYTES, lambda fresh: sum(array.nbytes for array in fresh))
 
     def begin(self, material: Material) -> None:
         """Remove a table from the list of tables that remain to be proved."""

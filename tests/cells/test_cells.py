@@ -242,5 +242,5 @@ def test_buffers_hold_the_squares_of_a_full_board() -> None:
     assert frame.scalars == 31
     scratches = [attacker.scratch for attacker in workspace_for_cell(frame).attackers]
     squares = [python_of(move_buffer)(1).squares, *(scratch.moves.squares[0] for scratch in scratches)]
-    squares += [scratch.exit.men.squares for scratch in scratches]
+    squares += [scratch.exit_buffer.men.squares for scratch in scratches]
     assert min(map(len, squares)) >= frame.scalars

@@ -47,7 +47,7 @@ def test_layers_are_those_solved_alone(
                 rank += 1
                 assert both is not None
                 for white, layer in zip((True, False), both, strict=True):
-                    bits = np.unpackbits(layer.there.view(np.uint8), axis=1, bitorder="little")
+                    bits = np.unpackbits(layer.present.view(np.uint8), axis=1, bitorder="little")
                     there = bits.view(bool).reshape(2, window[1] - window[0], -1)
                     seen += int(there.sum())
                     value = np.where(there, layer.value.reshape(there.shape), NONE)

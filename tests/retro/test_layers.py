@@ -17,7 +17,7 @@ from tbgen.board.score import NONE, GScore
 from tbgen.board.variant import Variant
 from tbgen.index.layout import Side, layout_of
 from tbgen.probe.depths import DeepValues
-from tbgen.store.cache import Recent
+from tbgen.store.cache import LruCache
 from tbgen.store.format import table_path
 from tbgen.store.layer import LayerFile, layer_path, write_layer
 from tbgen.store.table_file import TableFile
@@ -150,7 +150,7 @@ def test_a_table_built_anew_does_not_use_old_layers(bare: Path, caplog: pytest.L
         layers = values._layers
         ((key, layer),) = layers._open._items.items()
         assert isinstance(key, tuple)
-        layers._open = Recent(8, lambda _: 1)
+        layers._open = LruCache(8, lambda _: 1)
         layers._open.put((key[0], "the digest before"), layer)
         assert tables.probe(BOARD, "G1.5") == expected
         assert layers._open.size == 2

@@ -39,7 +39,7 @@ R = Variant.R_MOBILITY
 def test_parts_share_everything_out(name: str, parts: int) -> None:
     workspace = make_workspace(layout_of(Material.parse(name)), R, parts)
     scratch, words = workspace.attackers[0].scratch, workspace.frame.words
-    assert len(scratch.front) == len(scratch.news) == len(scratch.live) == len(scratch.begin) - 1 == parts
+    assert len(scratch.front) == len(scratch.has_news) == len(scratch.live) == len(scratch.begin) - 1 == parts
     assert scratch.begin[0] == 0
     assert scratch.begin[-1] == 2 * words == scratch.front_word.shape[1]
     owned = np.bincount(scratch.part_of[(np.arange(words) >> int(workspace.frame.shifts[1])) & 63])
@@ -108,7 +108,7 @@ def solve_phase(
         loader.pool.value[part][: layout.phase_size] = rng.integers(0, 10, layout.phase_size)
         loader.pool.depth[part][: layout.phase_size] = rng.integers(0, 30, layout.phase_size)
     found = solver._TableSolver(layout, loader, R, threads, True, lambda *_: None, Stages())
-    found.keep_accrued(AccruedForm.RUNS, None, BLACK_TO_MOVE)
+    found.set_accrued_form(AccruedForm.RUNS, None, BLACK_TO_MOVE)
     idle: SimpleQueue[Workspace] = SimpleQueue()
     idle.put(make_workspace(layout, R, threads))
     found.solve_phase(idle, phase)

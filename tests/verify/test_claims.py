@@ -73,7 +73,7 @@ def test_tables_without_accrued_scores_are_proved_in_full(
 
 def first_open(layer: Layer, accrued: GScore) -> tuple[int, int]:
     """Return a place at which a layer has another value than the accrued score."""
-    there = np.unpackbits(layer.there.view(np.uint8), axis=1, bitorder="little").view(bool)
+    there = np.unpackbits(layer.present.view(np.uint8), axis=1, bitorder="little").view(bool)
     side, slot = np.argwhere(there & (layer.value != accrued.code))[0]
     return int(side), int(slot)
 

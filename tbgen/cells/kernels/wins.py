@@ -12,7 +12,7 @@ from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.retro.geometry import BIT, ORTHODOX, PAWN_ATTACKS
 from tbgen.retro.kernels.frame import Frame, attacks_along, decode, reach
-from tbgen.retro.kernels.moves import MoveBuffer, scalar_moves
+from tbgen.retro.kernels.moves import MoveBuffer, list_moves_of_scalars
 from tbgen.retro.kernels.words import ZERO, Codes, Ints, Word, Words, bits_of
 
 WHITE, BLACK = int64(0), int64(1)
@@ -228,16 +228,16 @@ def _can_reach(search: WinSearch, word: int, squares: Ints, occupied: Word, bits
     for man in range(bit_man):
         if unreachable == ZERO:
             break
-        if frame.movers[man] != BLACK:
+        if frame.mover_colours[man] != BLACK:
             continue
         square, kind, shift = squares[man], frame.kinds[man], frame.shifts[man]
         for number in range(1, moves.leap_targets[kind, square, 0] + 1):
             target = moves.leap_targets[kind, square, number]
             unreachable &= ~after[word + ((target - square) << shift)]
-        for way in range(moves.leaps[kind], moves.ways[kind]):
+        for way in range(moves.leap_count[kind], moves.way_count[kind]):
             free = unreachable
-            for step in range(1, moves.way[kind, square, way, 0] + 1):
-                target = int64(moves.way[kind, square, way, step])
+            for step in range(1, moves.way_squares[kind, square, way, 0] + 1):
+                target = int64(moves.way_squares[kind, square, way, step])
                 free &= ~BIT[target]
                 if occupied & BIT[target] or free == ZERO:
                     break
@@ -290,7 +290,7 @@ def _words_of_part(search: WinSearch) -> tuple[int, int, int]:
 def _mark_predecessors(search: WinSearch, word: int, bits: Word, round_: int) -> None:
     """Mark the words from which Black may have moved to newly won positions."""
     frame, buffer = search.frame, search.earlier_buffer
-    for number in range(scalar_moves(frame, word, bits, BLACK, buffer)):
+    for number in range(list_moves_of_scalars(frame, word, bits, BLACK, buffer)):
         _mark(search, buffer.word[number], round_)
     if frame.colours[frame.scalars] == BLACK:
         _mark(search, word, round_)
@@ -394,5 +394,5 @@ def _record_lost(search: WinSearch, word: int, lost: Word, round_: int) -> None:
     if frame.colours[frame.scalars] == WHITE:
         free = ~decode(frame, word, buffer.squares)
         _record_won(search, word, reach(ORTHODOX, frame.kinds[frame.scalars], lost, free), round_)
-    for number in range(scalar_moves(frame, word, lost, WHITE, buffer)):
+    for number in range(list_moves_of_scalars(frame, word, lost, WHITE, buffer)):
         _record_won(search, buffer.word[number], buffer.bits[number], round_)

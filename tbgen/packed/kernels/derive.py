@@ -26,7 +26,7 @@ from tbgen.retro.geometry import BIT, IMAGES, INVERSES, ORTHODOX
 from tbgen.retro.kernels.best_exits import NO_EXIT, Exits
 from tbgen.retro.kernels.canonical import canonical_slot
 from tbgen.retro.kernels.frame import Frame, Phase, decode, reach
-from tbgen.retro.kernels.moves import SLICES, MoveBuffer, quiet_targets, scalar_moves
+from tbgen.retro.kernels.moves import SLICES, MoveBuffer, list_quiet_targets, list_moves_of_scalars
 from tbgen.retro.kernels.words import (
     ALL,
     ONE,
@@ -103,7 +103,7 @@ def depth_of_half(side: int, code: int, half: int) -> int:
     return 2 * half + int64((code > NONE) == (side == 1))
 
 
-_MAX_WAYS = max(ORTHODOX.ways)
+_MAX_WAYS = max(ORTHODOX.way_count)
 STEP = np.array([[8 * r + f for f, r in kind.steps] + [0] * (_MAX_WAYS - len(kind.steps)) for kind in KINDS])
 """int64 (kinds, directions): difference between the squares of one step. ``Movement.distance`` is this
 difference modulo 64."""
@@ -232,7 +232,7 @@ def _weigh_scalars(ply: PhasePlies, side: int, word: int, bits: Word, buffer: De
     """Weigh the quiet moves of the mover's scalars from the positions ``bits``."""
     other, ranks, start = 1 - side, ply.rank[side], ply.start[1 - side]
     replies = Replies(ply.value, ply.depth, ply.rank[other])
-    for number in range(scalar_moves(ply.frame, word, bits, side, buffer.moves)):
+    for number in range(list_moves_of_scalars(ply.frame, word, bits, side, buffer.moves)):
         target, symmetry = buffer.moves.word[number], buffer.moves.symmetry[number]
         remaining = buffer.moves.bits[number] & image(ply.usable[target], INVERSES[symmetry])
         if symmetry == 0:
@@ -254,7 +254,7 @@ def _weigh_bit_man(ply: PhasePlies, side: int, word: int, bits: Word, buffer: De
     move(around.depth, 64, ply.depth, ply.start[1 - side] + first, ALL)
     move(around.rank, 64, ply.rank[1 - side], first, ALL)
     empty = ~decode(frame, word, buffer.moves.squares)
-    for way in range(ORTHODOX.ways[kind]):
+    for way in range(ORTHODOX.way_count[kind]):
         origins, child = usable, int64(64)
         for _ in range(ORTHODOX.length[kind, way]):
             origins = rotated(origins, ORTHODOX.distance[kind, way]) & ORTHODOX.landing[kind, way] & empty
@@ -385,7 +385,7 @@ def find_needed(
         while remaining:
             bit = lowest(remaining)
             remaining &= remaining - ONE
-            for number in range(quiet_targets(frame, word, bit, side, moves)):
+            for number in range(list_quiet_targets(frame, word, bit, side, moves)):
                 child = moves.word[number]
                 flagged = legal[child >> 6] & ~ply.usable[child >> 6] & BIT[child & 63]
                 if flagged and _explains(ply, side, word << 6 | bit, child):
@@ -406,7 +406,7 @@ def _before_newly_usable(ply: PhasePlies, side: int, word: int, moves: MoveBuffe
     """The positions of a word from which ``side`` can move to a newly usable position."""
     frame, newly = ply.frame, ply.newly_usable
     predecessors = ZERO
-    for number in range(scalar_moves(frame, word, ALL, side, moves)):
+    for number in range(list_moves_of_scalars(frame, word, ALL, side, moves)):
         target, symmetry = moves.word[number], moves.symmetry[number]
         if newly[target]:
             predecessors |= moves.bits[number] & image(newly[target], INVERSES[symmetry])

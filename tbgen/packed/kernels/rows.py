@@ -334,9 +334,9 @@ def _list_moves(rows: Rows, men: Placed, side: int, own: Word, occupied: Word, m
         if rows.colours[man] != side:
             continue
         square, kind = men.squares[man], rows.kinds[man]
-        for way in range(ORTHODOX.ways[kind]):
-            for step in range(1, int64(ORTHODOX.way[kind, square, way, 0]) + 1):
-                target = int64(ORTHODOX.way[kind, square, way, step])
+        for way in range(ORTHODOX.way_count[kind]):
+            for step in range(1, int64(ORTHODOX.way_squares[kind, square, way, 0]) + 1):
+                target = int64(ORTHODOX.way_squares[kind, square, way, step])
                 if own & BIT[target]:
                     break
                 if is_legal(rows, men, side, square, target, occupied):

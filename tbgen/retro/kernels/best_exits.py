@@ -1,10 +1,13 @@
-"""Finding the moves that leave the phase, word by word, and the best exit of each position.
+"""Finding the moves that leave the phase, and the best exit of each position, word by word.
 
-A capture or pawn move resets the accrued score and leads to a position whose fresh value W is in the pool. In
-a cell, quiet moves of frozen men and castling also leave the phase.
+A capture or pawn move resets the accrued score and leads to a position whose fresh value W is in the pool
+(``tbgen.retro.kernels.targets``). In a cell, quiet moves of frozen men and castling also leave the phase.
+
+To *record* a move is to count it and to update the best exit of its position.
 
 An exit consists of the value that is best for the mover, and the smallest and greatest depth among the moves
-to this value. Which depth counts depends on whom the value favours over the accrued score.
+to this value. If the value is better for the mover than the accrued score, the smallest depth counts, else
+the greatest.
 """
 
 from dataclasses import dataclass
@@ -22,12 +25,12 @@ from tbgen.retro.kernels.frame import (
     Frame,
     attacks_along,
     enter_word,
-    king_safe,
+    king_safe_bits,
     place_of,
     reach,
-    safe,
+    safe_bits,
 )
-from tbgen.retro.kernels.moves import ONE_MOVE, add_moves
+from tbgen.retro.kernels.moves import MOVE_SLICE, add_moves
 from tbgen.retro.kernels.targets import (
     CAPTURED_PAWN,
     NO_SQUARE,
@@ -41,19 +44,20 @@ from tbgen.retro.kernels.targets import (
 from tbgen.retro.kernels.words import ALL, ZERO, Codes, Plies, Word, Words, bits_of, equal, lowest, put
 
 NO_EXIT = 65535
-"""Marks a position without an exit, in place of the smallest depth."""
-NOTHING = int64(0)
-"""Stands for no captured man, or no promotion. (A numpy type, since numba compiles a kernel again for every
-plain constant.)"""
-NOWHERE = int64(-1)
-"""Stands for no captured scalar, or no double step."""
+"""Value of ``Exits.nearest`` for a position without an exit."""
+NO_MAN = int64(0)
+"""Number of the captured or promoted man if there is none.
+
+It has a numpy type, because numba compiles a kernel again for every Python constant."""
+NO_INDEX = int64(-1)
+"""Index of the captured scalar, or file of the double step, if there is none."""
 PAWN = int64(-1)
-"""Stands for any pawn in place of the index of a moving man."""
+"""Index of the moving man if it is a pawn."""
 
 
 @dataclass(frozen=True, eq=False)
 class Exits(Struct):
-    """The best exit of each position; the arrays have one element per node."""
+    """The best exit of each position. The arrays have one element per node (docs/glossary.md)."""
 
     value: Codes
     """uint8: codes of the values. If depths are not computed, NONE marks positions without an exit."""
@@ -70,7 +74,7 @@ class ExitSearch(NamedTuple):
     pool: Pool
     """Values and depths of the positions that the moves lead to."""
     exits: Exits
-    """Receives the best exits."""
+    """The best exits found so far, which the search updates."""
     side: int
     """The side to move."""
     first: int
@@ -80,11 +84,11 @@ class ExitSearch(NamedTuple):
     occupied: Word
     """Squares of scalars and pawns."""
     men: Men
-    """The men after the current move; between moves, the men of the word."""
+    """The men after the move being recorded; between moves, the men of the word."""
     slices: Words
     """uint64 (SLICES,): bit-sliced counter of the moves of the word."""
     captures_only: bool
-    """Whether pawn moves other than captures are omitted."""
+    """Whether to omit pawn moves that are not captures."""
 
 
 @inlined
@@ -97,7 +101,7 @@ def reset_exits(exits: Exits, first: int) -> None:
 
 
 @inlined
-def without_exit(exits: Exits, first: int) -> Word:
+def positions_without_exit(exits: Exits, first: int) -> Word:
     """The positions without an exit in the word whose first position has index ``first``."""
     if len(exits.nearest):
         return equal(exits.nearest, first, NO_EXIT)
@@ -125,8 +129,8 @@ def keep_best_exit(exits: Exits, node: int, side: int, value: int, depth: int) -
 
 
 @inlined
-def _fold_in_tables(search: ExitSearch, mask: Word, captured: int, promotion: int, ep_file: int) -> None:
-    """Implement ``fold_moves`` for phases of tables."""
+def _record_in_tables(search: ExitSearch, mask: Word, captured: int, promotion: int, ep_file: int) -> None:
+    """Implement ``record_moves`` for the phases of a table."""
     pool, targets, men, side = search.pool, search.pool.targets, search.men, search.side
     target = targets.number[side, captured, promotion]
     base, step, symmetry, variable = slots_after(targets, target, side, men)
@@ -154,10 +158,13 @@ def _fold_in_tables(search: ExitSearch, mask: Word, captured: int, promotion: in
 
 @inlined
 def _route(search: ExitSearch, mover: int, captured: int, promotion: int) -> tuple[int, int]:
-    """The route of a move, and the mobile man whose square does not matter after the move: the captured
-    mobile man, or the one that captures a pawn or frozen man (-1: none)."""
+    """The number of the route of a move (see ``Routes``), and the mobile man that the route leaves out.
+
+    This is the captured mobile man, or the mobile man that captures a pawn or frozen man; -1 if there is
+    none. Its square does not matter after the move.
+    """
     routes, men, side = search.pool.routes, search.men, search.side
-    origin, target, victim = NO_SQUARE, NO_SQUARE, NOWHERE
+    origin, target, victim = NO_SQUARE, NO_SQUARE, NO_INDEX
     captured_pawn = routes.pawns[1 - side] & ~men.pawns[1 - side]
     if mover == PAWN:
         origin = lowest(routes.pawns[side] & ~men.pawns[side])
@@ -173,20 +180,20 @@ def _route(search: ExitSearch, mover: int, captured: int, promotion: int) -> tup
     elif captured:
         victim = captured - 1
         if routes.frozen[victim] >= 0:
-            target, victim = routes.frozen[victim], NOWHERE
+            target, victim = routes.frozen[victim], NO_INDEX
     if origin == NO_SQUARE and target != NO_SQUARE:
         victim = int64(mover)
-    way = (origin * (NO_SQUARE + 1) + target) * ROUTE_VICTIMS + victim + 1
-    return way * KIND_COUNT + promotion, victim
+    squares_and_victim = (origin * (NO_SQUARE + 1) + target) * ROUTE_VICTIMS + victim + 1
+    return squares_and_victim * KIND_COUNT + promotion, victim
 
 
 @inlined
-def _fold_by_routes(search: ExitSearch, mask: Word, mover: int, captured: int, promotion: int) -> None:
-    """Implement ``fold_moves`` for cells."""
+def _record_by_routes(search: ExitSearch, mask: Word, mover: int, captured: int, promotion: int) -> None:
+    """Implement ``record_moves`` for cells."""
     pool, routes, squares = search.pool, search.pool.routes, search.men.squares
     route, victim = _route(search, mover, captured, promotion)
-    begin = routes.begin[routes.block[route]]
-    slot, step = int64(0), NOWHERE
+    block_start = routes.begin[routes.block[route]]
+    slot, step = int64(0), NO_INDEX
     for man in range(len(routes.frozen)):
         if routes.frozen[man] >= 0 or man == victim:
             continue
@@ -199,47 +206,46 @@ def _fold_by_routes(search: ExitSearch, mask: Word, mover: int, captured: int, p
             slot |= squares[man]
     for bit in bits_of(mask):
         value, depth = routes.unknown, int64(0)
-        at = begin + slot + (bit << step if step >= 0 else 0)
-        if begin < 0:
-            value = -1 - begin
-        elif pool.value[at] != NONE:
-            value, depth = int64(pool.value[at]), int64(pool.depth[at] if len(pool.depth) else 0)
+        place = block_start + slot + (bit << step if step >= 0 else 0)
+        if block_start < 0:
+            value = -1 - block_start
+        elif pool.value[place] != NONE:
+            value, depth = int64(pool.value[place]), int64(pool.depth[place] if len(pool.depth) else 0)
         keep_best_exit(search.exits, search.first + bit, search.side, value, depth)
 
 
 @kernel
-def fold_moves(
+def record_moves(
     search: ExitSearch, mask: Word, mover: int, captured: int, promotion: int, ep_file: int
 ) -> None:
-    """Count one move from each position in ``mask``, which leads to ``search.men``, and update the exits.
+    """Record one move from each position in ``mask``, which leads to ``search.men``.
 
-    ``mover`` is the index of the moving man, or ``PAWN``; ``captured`` and ``promotion`` are as for
-    ``Targets.number``; ``ep_file`` is the file of a pawn that makes a double step, else -1.
+    ``mover`` is the index of the moving man, or ``PAWN``. ``captured`` and ``promotion`` are indices of
+    ``Targets.number``. ``ep_file`` is the file of a pawn that makes a double step, else -1.
     """
-    add_moves(search.slices, ONE_MOVE, mask)
+    add_moves(search.slices, MOVE_SLICE, mask)
     if len(search.pool.routes.block):
-        _fold_by_routes(search, mask, mover, captured, promotion)
+        _record_by_routes(search, mask, mover, captured, promotion)
     else:
-        _fold_in_tables(search, mask, captured, promotion, ep_file)
+        _record_in_tables(search, mask, captured, promotion, ep_file)
 
 
 @kernel
-def _fold_move_to(search: ExitSearch, mask: Word, man: int, square: int, captured: int) -> None:
-    """Fold the move of a free man to ``square`` (VARIABLE: the bit man's) from the positions ``mask``."""
+def _record_move_to(search: ExitSearch, mask: Word, man: int, square: int, captured: int) -> None:
+    """Record the move of a free man to ``square``, or to the bit man's square if VARIABLE, from ``mask``."""
     if mask:
         squares = search.men.squares
         origin = squares[man]
         squares[man] = square
-        fold_moves(search, mask, man, captured, NOTHING, NOWHERE)
+        record_moves(search, mask, man, captured, NO_MAN, NO_INDEX)
         squares[man] = origin
 
 
 @inlined
 def _victim_on(search: ExitSearch, square: int) -> tuple[int, int]:
-    """The man that can be captured on a square in all positions of the word: its number in
-    ``Targets.number``, and its index if it is a scalar."""
+    """The enemy scalar or pawn on a square: its number in ``Targets.number``, and its index if a scalar."""
     frame, enemy = search.frame, 1 - search.side
-    captured, scalar = NOTHING, NOWHERE
+    captured, scalar = NO_MAN, NO_INDEX
     if search.men.pawns[enemy] & BIT[square]:
         captured = CAPTURED_PAWN
     for man in range(2, frame.scalars):
@@ -250,12 +256,12 @@ def _victim_on(search: ExitSearch, square: int) -> tuple[int, int]:
 
 @kernel
 def _positions_with_move(search: ExitSearch, man: int, square: int, captured: int) -> Word:
-    """Positions in which a man can move to ``square``, capturing the scalar ``captured`` if not -1."""
+    """Positions in which a man can move to ``square``; ``captured`` is the index of a scalar there, or -1."""
     frame, men, side, occupied = search.frame, search.men, search.side, search.occupied
     kind = frame.kinds[man]
     if man == frame.scalars:
         mask = search.legal & reach(frame.moves, kind, BIT[square], ~occupied)
-        if mask and king_safe(frame, men, side, occupied, captured, True) & BIT[square]:
+        if mask and king_safe_bits(frame, men, side, occupied, captured, True) & BIT[square]:
             return mask
         return ZERO
     origin = men.squares[man]
@@ -263,14 +269,14 @@ def _positions_with_move(search: ExitSearch, man: int, square: int, captured: in
     if passed & occupied or not attacks_along(frame.moves, kind, origin, square):
         return ZERO
     men.squares[man] = square
-    mask = king_safe(frame, men, side, (occupied & ~BIT[origin]) | BIT[square], captured, True)
+    mask = king_safe_bits(frame, men, side, (occupied & ~BIT[origin]) | BIT[square], captured, True)
     men.squares[man] = origin
     return mask & search.legal & ~passed & ~BIT[square]
 
 
 @kernel
-def _captures(search: ExitSearch) -> None:
-    """Fold the captures of scalars and pawns by free men."""
+def _record_captures(search: ExitSearch) -> None:
+    """Record the captures of scalars and pawns by free men."""
     frame, enemy, pawns = search.frame, 1 - search.side, search.men.pawns
     victims = pawns[enemy]
     for man in range(2, frame.scalars):
@@ -281,15 +287,15 @@ def _captures(search: ExitSearch) -> None:
         pawns[enemy] &= ~BIT[square]
         for man in range(frame.scalars + 1):
             if frame.colours[man] == search.side:
-                _fold_move_to(
+                _record_move_to(
                     search, _positions_with_move(search, man, square, scalar), man, square, captured
                 )
         pawns[enemy] = frame.pawns[enemy]
 
 
 @kernel
-def _captures_of_bit_man(search: ExitSearch, man: int) -> None:
-    """Fold the capture of the bit man by the scalar ``man``, on all squares."""
+def _record_captures_of_bit_man(search: ExitSearch, man: int) -> None:
+    """Record the captures of the bit man by the scalar ``man``, on all squares."""
     frame, side, men, bit_man = search.frame, search.side, search.men, search.frame.scalars
     origin, captured = men.squares[man], bit_man + 1
     mask = search.legal & reach(frame.moves, frame.kinds[man], BIT[origin], ~search.occupied)
@@ -298,133 +304,137 @@ def _captures_of_bit_man(search: ExitSearch, man: int) -> None:
         targets, mask = mask, ZERO
         for square in bits_of(targets):
             men.squares[man] = square
-            mask |= BIT[square] & king_safe(frame, men, side, remaining | BIT[square], NOWHERE, False)
+            mask |= BIT[square] & king_safe_bits(frame, men, side, remaining | BIT[square], NO_INDEX, False)
         men.squares[man] = origin
     elif mask:
-        mask &= king_safe(frame, men, side, remaining, bit_man, True)
-    if frame.movers[man] != FROZEN:
-        _fold_move_to(search, mask, man, VARIABLE, captured)
+        mask &= king_safe_bits(frame, men, side, remaining, bit_man, True)
+    if frame.mover_colours[man] != FROZEN:
+        _record_move_to(search, mask, man, VARIABLE, captured)
         return
-    for square in bits_of(mask):  # each square is a different route
-        _fold_move_to(search, BIT[square], man, square, captured)
+    for square in bits_of(mask):  # the route of a frozen man includes its target
+        _record_move_to(search, BIT[square], man, square, captured)
 
 
 @kernel
-def _fold_pawn_move_to(search: ExitSearch, mask: Word, square: int, captured: int, ep_file: int) -> None:
-    """Fold the move of a pawn that is removed from ``search.men.pawns`` to ``square``, or its promotions."""
+def _record_pawn_move_to(search: ExitSearch, mask: Word, square: int, captured: int, ep_file: int) -> None:
+    """Record the move, or the promotions, of a pawn to ``square``. It must not be in ``search.men.pawns``."""
     if mask == ZERO:
         return
     pawns = search.men.pawns
     if 8 <= square < 56:
         pawns[search.side] |= BIT[square]
-        fold_moves(search, mask, PAWN, captured, NOTHING, ep_file)
+        record_moves(search, mask, PAWN, captured, NO_MAN, ep_file)
         pawns[search.side] &= ~BIT[square]
         return
     search.men.squares[PROMOTED] = square
     for kind in range(1, KIND_COUNT):
-        fold_moves(search, mask, PAWN, captured, kind, NOWHERE)
+        record_moves(search, mask, PAWN, captured, kind, NO_INDEX)
 
 
 @kernel
-def _pawn_steps(search: ExitSearch, pawn: int) -> None:
-    """Fold the steps of one pawn, which is removed from ``search.men.pawns``."""
-    side, occupied, square, ep_file, open_way = search.side, search.occupied, pawn, NOWHERE, search.legal
+def _record_pawn_steps(search: ExitSearch, pawn: int) -> None:
+    """Record the steps of one pawn, which must not be in ``search.men.pawns``."""
+    side, occupied, square, ep_file, open_way = search.side, search.occupied, pawn, NO_INDEX, search.legal
     for _ in range(2 if pawn >> 3 == (1 if side == 0 else 6) else 1):
         square += 8 if side == 0 else -8
         if occupied & BIT[square]:
             return
         open_way &= ~BIT[square]
         remaining = (occupied & ~BIT[pawn]) | BIT[square]
-        mask = open_way & king_safe(search.frame, search.men, side, remaining, NOWHERE, True)
-        _fold_pawn_move_to(search, mask, square, NOTHING, ep_file)
+        mask = open_way & king_safe_bits(search.frame, search.men, side, remaining, NO_INDEX, True)
+        _record_pawn_move_to(search, mask, square, NO_MAN, ep_file)
         ep_file = pawn & 7
 
 
 @kernel
-def _pawn_captures(search: ExitSearch, pawn: int) -> None:
-    """Fold the captures by one pawn, which is removed from ``search.men.pawns``, except en passant: only
-    positions with the right have those."""
+def _record_pawn_captures(search: ExitSearch, pawn: int) -> None:
+    """Record the captures by one pawn, which must not be in ``search.men.pawns``.
+
+    En passant captures are recorded in ``tbgen.retro.kernels.en_passant``.
+    """
     frame, side, men, bit_man = search.frame, search.side, search.men, search.frame.scalars
     enemy, remaining = 1 - side, search.occupied & ~BIT[pawn]
     for square in bits_of(PAWN_ATTACKS[side, pawn]):
         captured, scalar = _victim_on(search, square)
         if captured:
             men.pawns[enemy] &= ~BIT[square]
-            mask = search.legal & king_safe(frame, men, side, remaining, scalar, True)
-            _fold_pawn_move_to(search, mask, square, captured, NOWHERE)
+            mask = search.legal & king_safe_bits(frame, men, side, remaining, scalar, True)
+            _record_pawn_move_to(search, mask, square, captured, NO_INDEX)
             men.pawns[enemy] = frame.pawns[enemy]
         elif bit_man >= 2 and frame.colours[bit_man] == enemy and search.legal & BIT[square]:
-            mask = BIT[square] & king_safe(frame, men, side, remaining | BIT[square], NOWHERE, False)
+            mask = BIT[square] & king_safe_bits(frame, men, side, remaining | BIT[square], NO_INDEX, False)
             men.squares[bit_man] = square
-            _fold_pawn_move_to(search, mask, square, bit_man + 1, NOWHERE)
+            _record_pawn_move_to(search, mask, square, bit_man + 1, NO_INDEX)
             men.squares[bit_man] = VARIABLE
 
 
 @kernel
-def _moves_of_frozen(search: ExitSearch, man: int) -> None:
-    """Fold the quiet moves of one frozen man."""
+def _record_moves_of_frozen(search: ExitSearch, man: int) -> None:
+    """Record the quiet moves of one frozen man."""
     frame = search.frame
-    origin = lowest(frame.places) if man == frame.scalars else search.men.squares[man]
+    origin = lowest(frame.bit_man_squares) if man == frame.scalars else search.men.squares[man]
     for square in bits_of(reach(frame.moves, frame.kinds[man], BIT[origin], ~search.occupied)):
-        _fold_move_to(search, _positions_with_move(search, man, square, NOWHERE), man, square, NOTHING)
+        _record_move_to(search, _positions_with_move(search, man, square, NO_INDEX), man, square, NO_MAN)
 
 
 @kernel
-def _castlings(search: ExitSearch) -> None:
-    """Fold castling, whose route is that of a capture of the rook by its own king; the squares that must be
-    empty are those of Chess960 (FIDE Laws of Chess, guideline II)."""
+def _record_castlings(search: ExitSearch) -> None:
+    """Record castling moves. Their route is encoded like a capture of the rook by its own king.
+
+    The squares that must be empty are those of Chess960 (FIDE Laws of Chess, guideline II).
+    """
     frame, side, men, bit_man = search.frame, search.side, search.men, search.frame.scalars
     enemy, squares = 1 - side, men.squares
     for number in range(len(frame.castlings)):
         king, rook = frame.castlings[number, 0], frame.castlings[number, 1]
         if frame.colours[king] != side:
             continue
-        goal, beside = frame.castlings[number, 2], frame.castlings[number, 3]
+        goal, rook_goal = frame.castlings[number, 2], frame.castlings[number, 3]
         start = squares[king]
-        corner = lowest(frame.places) if rook == bit_man else squares[rook]
-        both = BIT[start] | BIT[corner]
-        empty = (BETWEEN[start, goal] | BIT[goal] | BETWEEN[corner, beside] | BIT[beside]) & ~both
+        corner = lowest(frame.bit_man_squares) if rook == bit_man else squares[rook]
+        pair = BIT[start] | BIT[corner]
+        empty = (BETWEEN[start, goal] | BIT[goal] | BETWEEN[corner, rook_goal] | BIT[rook_goal]) & ~pair
         if empty & search.occupied:
             continue
         mask = search.legal & ~empty
         for square in bits_of(BETWEEN[start, goal] | BIT[start]):
-            mask &= safe(frame, men, square, enemy, search.occupied & ~BIT[start], NOWHERE, True)
-        remaining = (search.occupied & ~both) | BIT[beside]
-        mask &= safe(frame, men, goal, enemy, remaining, NOWHERE, rook != bit_man)
+            mask &= safe_bits(frame, men, square, enemy, search.occupied & ~BIT[start], NO_INDEX, True)
+        remaining = (search.occupied & ~pair) | BIT[rook_goal]
+        mask &= safe_bits(frame, men, goal, enemy, remaining, NO_INDEX, rook != bit_man)
         if mask:
-            before = squares[rook]
-            squares[king], squares[rook] = goal, beside
-            fold_moves(search, mask, king, rook + 1, NOTHING, NOWHERE)
-            squares[king], squares[rook] = start, before
+            rook_entry = squares[rook]
+            squares[king], squares[rook] = goal, rook_goal
+            record_moves(search, mask, king, rook + 1, NO_MAN, NO_INDEX)
+            squares[king], squares[rook] = start, rook_entry
 
 
 @kernel
-def leaving_moves(search: ExitSearch) -> None:
-    """Count all moves of the word that leave the phase, and store the best exits."""
+def record_exits(search: ExitSearch) -> None:
+    """Record all moves of the word that leave the phase."""
     frame, side, pawns, bit_man = search.frame, search.side, search.men.pawns, search.frame.scalars
-    _captures(search)
+    _record_captures(search)
     for man in range(bit_man + 1):
         if frame.colours[man] != side:
             continue
         if bit_man >= 2 and frame.colours[bit_man] != side:
-            _captures_of_bit_man(search, man)
-        if frame.movers[man] == FROZEN:
-            _moves_of_frozen(search, man)
+            _record_captures_of_bit_man(search, man)
+        if frame.mover_colours[man] == FROZEN:
+            _record_moves_of_frozen(search, man)
     for pawn in bits_of(frame.pawns[side]):
         pawns[side] &= ~BIT[pawn]
         if not search.captures_only:
-            _pawn_steps(search, pawn)
-        _pawn_captures(search, pawn)
+            _record_pawn_steps(search, pawn)
+        _record_pawn_captures(search, pawn)
         pawns[side] |= BIT[pawn]
-    _castlings(search)
+    _record_castlings(search)
 
 
 @dataclass(frozen=True, eq=False)
 class ExitBuffer(Struct):
-    """Buffers to find the exit of one position."""
+    """Buffers for finding the exit of one position."""
 
     exits: Exits
-    """The exit, in the only element."""
+    """The exit, as the only element."""
     men: Men
     slices: Words
     """uint64 (SLICES,)."""
@@ -432,10 +442,10 @@ class ExitBuffer(Struct):
 
 @kernel
 def find_exit(frame: Frame, pool: Pool, node: int, buffer: ExitBuffer) -> None:
-    """Find the best exit of one legal position, as ``count_moves`` does for all positions."""
+    """Find the best exit of one legal position and store it in ``buffer.exits``."""
     side, word, bit = place_of(frame, node)
     occupied = enter_word(frame, word, buffer.men)
     buffer.slices[:] = ZERO
     buffer.exits.nearest[0] = NO_EXIT
     exits, men, slices = buffer.exits, buffer.men, buffer.slices
-    leaving_moves(ExitSearch(frame, pool, exits, side, -bit, BIT[bit], occupied, men, slices, False))
+    record_exits(ExitSearch(frame, pool, exits, side, -bit, BIT[bit], occupied, men, slices, False))

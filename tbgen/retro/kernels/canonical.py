@@ -1,4 +1,9 @@
-"""Finding the sets of canonical slots, as bits of words, and expanding a stored table to all its slots."""
+"""Finding the canonical slots, and copying values and depths from them to all other slots.
+
+Several slots can stand for the same position: like men (of the same kind and colour) can be exchanged, and
+some symmetries map the position to another slot. The smallest of these slots is canonical. Sets of slots are
+bits of words (see ``tbgen.retro.kernels.frame``).
+"""
 
 import numpy as np
 
@@ -11,29 +16,31 @@ from tbgen.retro.kernels.words import ALL, ONE, ZERO, Codes, Ints, Plies, Word, 
 
 @inlined
 def sort_like(squares: Ints, like: Ints) -> None:
-    """Sort the squares of like men."""
+    """Sort the squares of like men within each range of ``like``, int64 (n, 2), half-open."""
     for group in range(len(like)):
         start, stop = like[group, 0], like[group, 1]
         for man in range(start + 1, stop):
-            square, place = squares[man], man
-            while place > start and squares[place - 1] > square:
-                squares[place] = squares[place - 1]
-                place -= 1
-            squares[place] = square
+            square, index = squares[man], man
+            while index > start and squares[index - 1] > square:
+                squares[index] = squares[index - 1]
+                index -= 1
+            squares[index] = square
 
 
 @inlined
 def _symmetry(frame: Frame, mirrored: bool, word: int) -> int:
-    """The symmetry, other than the identity, that keeps the pawns in place, or White's king if there are no
-    pawns; 0 if there is none."""
+    """The symmetry, other than the identity, that keeps the pawns, or without pawns White's king, in place.
+
+    0 if there is no such symmetry.
+    """
     if frame.pawnless:
         return TRANSPOSE if TRIANGLE_SQUARE[word >> frame.shifts[0]] % 9 == 0 else 0
     return MIRROR_FILES if mirrored else 0
 
 
 @inlined
-def _slot_in_order(frame: Frame, like: Ints, squares: Ints) -> int:
-    """The slot of the men on ``squares``, after sorting like men by square."""
+def _ordered_slot(frame: Frame, like: Ints, squares: Ints) -> int:
+    """Sort the squares of like men in place, and return the slot of the men on ``squares``."""
     sort_like(squares, like)
     slot = TRIANGLE_OF[squares[0]] if frame.pawnless else squares[0]
     for man in range(1, frame.scalars + 1):
@@ -43,7 +50,7 @@ def _slot_in_order(frame: Frame, like: Ints, squares: Ints) -> int:
 
 @inlined
 def _read_squares(frame: Frame, slot: int, squares: Ints) -> None:
-    """Write the squares of all free men of a slot to ``squares``, even if several men share a square."""
+    """Write the squares of all free men of a slot to ``squares``. Several men may share a square."""
     for man in range(frame.scalars, 0, -1):
         squares[man] = slot & 63
         slot >>= 6
@@ -52,39 +59,39 @@ def _read_squares(frame: Frame, slot: int, squares: Ints) -> None:
 
 @kernel
 def canonical_slot(frame: Frame, slot: int, like: Ints, mirrored: bool, squares: Ints) -> int:
-    """The canonical slot of the position in ``slot``; both are numbered within the phase.
+    """The canonical slot of the position in ``slot``. Both are slots within the phase.
 
-    ``like``, int64 (n, 2), contains the ranges of like men; ``mirrored`` says whether the pawns of the phase
-    are their own mirror image; ``squares``, int64 (free,), is scratch memory.
+    ``like``, int64 (n, 2), contains the half-open ranges of like men. ``mirrored`` is whether the pawns of
+    the phase are their own mirror image. ``squares``, int64 (free,), is scratch memory.
     """
     symmetry = _symmetry(frame, mirrored, slot >> 6)
     _read_squares(frame, slot, squares)
-    best = _slot_in_order(frame, like, squares)
+    best = _ordered_slot(frame, like, squares)
     if symmetry:
         for man in range(frame.scalars + 1):
             squares[man] = IMAGES[symmetry, squares[man]]
-        best = min(best, _slot_in_order(frame, like, squares))
+        best = min(best, _ordered_slot(frame, like, squares))
     return best
 
 
 @inlined
-def _in_order(frame: Frame, like: Ints, word: int) -> Word:
+def _ordered_bits(frame: Frame, like: Ints, word: int) -> Word:
     """The positions of a word in which like men are sorted by square."""
     bits = ALL
     for group in range(len(like)):
         for man in range(like[group, 0] + 1, like[group, 1]):
-            before = (word >> frame.shifts[man - 1]) & 63
+            previous = (word >> frame.shifts[man - 1]) & 63
             if man == frame.scalars:
-                bits &= ~(BIT[before] - ONE)
-            elif (word >> frame.shifts[man]) & 63 < before:
+                bits &= ~(BIT[previous] - ONE)
+            elif (word >> frame.shifts[man]) & 63 < previous:
                 bits = ZERO
     return bits
 
 
 @kernel
-def _canonical(frame: Frame, like: Ints, mirrored: bool, word: int, squares: Ints) -> Word:
+def _canonical_bits(frame: Frame, like: Ints, mirrored: bool, word: int, squares: Ints) -> Word:
     """The canonical slots of a word, legal or not; ``squares``, int64 (free,), is scratch memory."""
-    bits = ZERO if is_image(frame, word) else _in_order(frame, like, word)
+    bits = ZERO if is_image(frame, word) else _ordered_bits(frame, like, word)
     if has_image(frame, word) or _symmetry(frame, mirrored, word) == 0:
         return bits
     for bit in bits_of(bits):
@@ -96,18 +103,18 @@ def _canonical(frame: Frame, like: Ints, mirrored: bool, word: int, squares: Int
 
 @jit
 def canonical_words(frame: Frame, like: Ints, mirrored: bool, words: Words, start: int, stop: int) -> None:
-    """Set ``words[start:stop]`` (uint64) to the phase's canonical slots, legal or not."""
+    """Set ``words[start:stop]``, uint64, to the canonical slots of the phase, legal or not."""
     squares = np.empty(frame.scalars + 1, np.int64)
     for word in range(start, stop):
-        words[word] = _canonical(frame, like, mirrored, word, squares)
+        words[word] = _canonical_bits(frame, like, mirrored, word, squares)
 
 
 @inlined
 def _has_one_canonical_word(frame: Frame, like: Ints, mirrored: bool, word: int) -> bool:
     """Whether the canonical slots of all positions of a word are in one word.
 
-    This is so if the bit man has no like man and, where a symmetry applies to the word, the kings decide
-    which of two images is canonical.
+    This is so if the bit man has no like man, and either no symmetry applies to the word or the squares of
+    the kings decide which of the two images is canonical.
     """
     for group in range(len(like)):
         if like[group, 1] > frame.scalars:
@@ -126,14 +133,14 @@ def _expand_word(
             origin = canonical_slot(frame, first + bit, like, mirrored, squares)
             value[first + bit], depth[first + bit] = value[origin], depth[origin]
         return
-    # The canonical slot with the bit man on square 0; his square is added below.
+    # This is the canonical slot with the bit man on square 0; the square is added below.
     _read_squares(frame, first, squares)
-    turned = is_image(frame, word)
-    if turned:
+    is_in_image = is_image(frame, word)
+    if is_in_image:
         for man in range(frame.scalars):
             squares[man] = IMAGES[TRANSPOSE, squares[man]]
-    origin = _slot_in_order(frame, like, squares)
-    if turned:
+    origin = _ordered_slot(frame, like, squares)
+    if is_in_image:
         for bit in bits_of(bits):
             image = origin + IMAGES[TRANSPOSE, bit]
             value[first + bit], depth[first + bit] = value[image], depth[image]
@@ -154,10 +161,10 @@ def expand_words(
     start: int,
     stop: int,
 ) -> None:
-    """Copy value and depth of the canonical slots to the other slots of ``among``, in the words ``start`` to
-    ``stop`` - 1.
+    """Copy values and depths from the canonical slots to all other slots of the set ``among``.
 
-    ``canonical`` and ``among`` are uint64 (words,); ``value`` and ``depth`` have shape (phase size,).
+    Only the words ``start`` to ``stop`` - 1 are filled. ``canonical`` and ``among`` are uint64 (words,);
+    ``value`` and ``depth`` have shape (phase size,).
     """
     squares = np.empty(frame.scalars + 1, np.int64)
     for word in range(start, stop):

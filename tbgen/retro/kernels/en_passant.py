@@ -1,8 +1,10 @@
 """Solving positions with an en passant right (section 6 of docs/theory.md).
 
-No move within the phase leads to such a position. Once the layer of its position score is solved, its value
-follows from its moves: exits, including the en passant capture, and quiet moves into the layer. Whole-game
-mobility has no layers; a move counts with the position score unless it leads to a score of smaller rank.
+No move within the phase leads to such a position. Once the layer of its position score has been solved, its
+value follows from its moves: exits, including the en passant capture, and quiet moves into the layer.
+
+Whole-game mobility has no layers. There each move has the position score as its value, unless it leads to a
+score of smaller rank.
 """
 
 from typing import NamedTuple
@@ -13,29 +15,29 @@ from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.retro.geometry import BIT, PAWN_ATTACKS
 from tbgen.retro.kernels.best_exits import (
     NO_EXIT,
-    NOTHING,
-    NOWHERE,
+    NO_INDEX,
+    NO_MAN,
     PAWN,
     Exits,
     ExitSearch,
-    fold_moves,
     keep_best_exit,
+    record_moves,
 )
-from tbgen.retro.kernels.frame import enter_word, king_safe
+from tbgen.retro.kernels.frame import enter_word, king_safe_bits
 from tbgen.retro.kernels.layer_sweeps import Workspace
-from tbgen.retro.kernels.moves import MAX_WORD_MOVES, SLICES, move_buffer, quiet_targets, rank_at
+from tbgen.retro.kernels.moves import MAX_WORD_MOVES, SLICES, list_quiet_targets, move_buffer, rank_at
 from tbgen.retro.kernels.sweep import Attacker, SweepResults
 from tbgen.retro.kernels.targets import CAPTURED_PAWN, Pool, men_buffer
 from tbgen.retro.kernels.words import ALL, ZERO, Codes, Word, bits_of, move
 
 
 class Right(NamedTuple):
-    """The positions of a phase that have one en passant right."""
+    """The positions of a phase with a right to capture en passant on one square."""
 
     rank: Codes
     """uint8 (phase size,): position ranks; 0 for slots without such a position."""
     exits: Exits
-    """Best exits of these positions, one per slot."""
+    """Best exits of these positions, one element per slot."""
 
 
 @inlined
@@ -45,26 +47,27 @@ def side_with_right(square: int) -> int:
 
 
 @kernel
-def _capture(search: ExitSearch, square: int, capturer: int) -> Word:
-    """Fold the en passant capture by one pawn; return the positions in which it is legal."""
+def _record_capture(search: ExitSearch, square: int, capturer: int) -> Word:
+    """Record the en passant capture by the pawn on ``capturer``; return the positions in which it is
+    legal."""
     frame, side, pawns = search.frame, search.side, search.men.pawns
     enemy = 1 - side
     victim = BIT[square - 8 if side == 0 else square + 8]
     remaining = (search.occupied & ~BIT[capturer] & ~victim) | BIT[square]
     pawns[enemy] = frame.pawns[enemy] & ~victim
     pawns[side] = (frame.pawns[side] & ~BIT[capturer]) | BIT[square]
-    mask = search.legal & king_safe(frame, search.men, side, remaining, NOWHERE, True)
+    mask = search.legal & king_safe_bits(frame, search.men, side, remaining, NO_INDEX, True)
     if mask:
-        fold_moves(search, mask, PAWN, CAPTURED_PAWN, NOTHING, NOWHERE)
+        record_moves(search, mask, PAWN, CAPTURED_PAWN, NO_MAN, NO_INDEX)
     pawns[0], pawns[1] = frame.pawns[0], frame.pawns[1]
     return mask
 
 
 @jit
-def prepare(workspace: Workspace, pool: Pool, square: int, right: Right) -> None:
-    """Find the positions of the phase with a legal en passant capture on ``square``.
+def find_right_positions(workspace: Workspace, pool: Pool, square: int, right: Right) -> None:
+    """Find the positions of the phase with a legal en passant capture on ``square``, and their exits.
 
-    Their moves without the right must have been counted before.
+    The other moves of the phase must have been counted before.
     """
     frame, phase, exits, best = workspace.frame, workspace.phase, workspace.exits, right.exits
     side = side_with_right(square)
@@ -80,62 +83,64 @@ def prepare(workspace: Workspace, pool: Pool, square: int, right: Right) -> None
         move(best.nearest, first, exits.nearest, node, ALL)
         move(best.farthest, first, exits.farthest, node, ALL)
         slices[:] = phase.slices[side, word]
-        search, able = ExitSearch(frame, pool, best, side, first, legal, occupied, men, slices, False), ZERO
+        search, mask = ExitSearch(frame, pool, best, side, first, legal, occupied, men, slices, False), ZERO
         for capturer in bits_of(PAWN_ATTACKS[1 - side, square] & frame.pawns[side]):
-            able |= _capture(search, square, capturer)
-        for bit in bits_of(able):
+            mask |= _record_capture(search, square, capturer)
+        for bit in bits_of(mask):
             right.rank[first + bit] = rank_at(slices, bit)
 
 
 @kernel
-def _fold_quiet_move(
-    attacker: Attacker, fresh: SweepResults, score: int, slot: int, exits: Exits, at: int
+def _record_quiet_move(
+    attacker: Attacker, fresh: SweepResults, score: int, target_slot: int, exits: Exits, slot: int
 ) -> None:
-    """Fold the quiet move of the attacker to ``slot``, if legal, into element ``at`` of ``exits``; ``score``
-    is the position score."""
+    """Record the attacker's quiet move to ``target_slot``, if legal, in element ``slot`` of ``exits``.
+
+    ``score`` is the position score.
+    """
     phase, results, side = attacker.phase, attacker.results, attacker.side
-    other, word, bit = 1 - side, slot >> 6, BIT[slot & 63]
+    other, word, bit = 1 - side, target_slot >> 6, BIT[target_slot & 63]
     if phase.legal[other, word] & bit == ZERO:
         return
     if phase.alive[other, word] & bit == ZERO:
-        place = fresh.starts[other] + slot
-        keep_best_exit(exits, at, side, fresh.value[place], fresh.depth[place])
+        index = fresh.starts[other] + target_slot
+        keep_best_exit(exits, slot, side, fresh.value[index], fresh.depth[index])
     elif phase.score_resets and attacker.inner_sets.caught[word] & bit:
-        node = other * attacker.frame.words * 64 + slot
-        keep_best_exit(exits, at, side, results.value[node], results.depth[node])
+        node = other * attacker.frame.words * 64 + target_slot
+        keep_best_exit(exits, slot, side, results.value[node], results.depth[node])
     else:
-        keep_best_exit(exits, at, side, score, int64(0))
+        keep_best_exit(exits, slot, side, score, int64(0))
 
 
 @inlined
-def _fold_position_score(exits: Exits, at: int, score: int, rank: int) -> None:
-    """Replace an exit by the position score ``score`` unless the exit has a smaller rank."""
-    value = int64(exits.value[at])
-    if exits.nearest[at] != NO_EXIT and min(value, 255 - value) >= rank:
-        exits.value[at] = score
+def _fold_position_score(exits: Exits, slot: int, score: int, rank: int) -> None:
+    """Replace an exit by the position score unless the exit has a smaller rank than ``rank``."""
+    value = int64(exits.value[slot])
+    if exits.nearest[slot] != NO_EXIT and min(value, 255 - value) >= rank:
+        exits.value[slot] = score
 
 
 @jit
-def resolve(
+def solve_right_positions(
     attacker: Attacker, fresh: SweepResults, right: Right, ranks: tuple[int, int], start: int
 ) -> None:
     """Solve the positions with an en passant right whose position ranks are in the half-open range ``ranks``.
 
-    ``attacker`` is the side to move. Its inner sweep of the layer of the position score has been run, or no
-    position is alive. Values and depths are written to ``fresh`` at ``start`` + slot.
+    ``attacker`` is the side to move. Its inner sweep of the layer of the position score must have been run,
+    unless no position is alive. Values and depths are written to ``fresh`` at ``start`` + slot.
     """
     frame, side, exits = attacker.frame, attacker.side, right.exits
     buffer = move_buffer(MAX_WORD_MOVES)
-    for at in range(64 * frame.words):
-        rank = right.rank[at]
+    for slot in range(64 * frame.words):
+        rank = right.rank[slot]
         if not ranks[0] <= rank < ranks[1]:
             continue
         score = int64(255 - rank if side == 0 else rank)
         if not attacker.phase.score_resets:
-            _fold_position_score(exits, at, score, rank)
-        for number in range(quiet_targets(frame, at >> 6, at & 63, side, buffer)):
-            _fold_quiet_move(attacker, fresh, score, buffer.word[number], exits, at)
-        value, depth = exits.value[at], int64(0)
+            _fold_position_score(exits, slot, score, rank)
+        for number in range(list_quiet_targets(frame, slot >> 6, slot & 63, side, buffer)):
+            _record_quiet_move(attacker, fresh, score, buffer.word[number], exits, slot)
+        value, depth = exits.value[slot], int64(0)
         if value != score:
-            depth = int64(exits.nearest[at] if (value < score) == (side == 0) else exits.farthest[at]) + 1
-        fresh.value[start + at], fresh.depth[start + at] = value, depth
+            depth = int64(exits.nearest[slot] if (value < score) == (side == 0) else exits.farthest[slot]) + 1
+        fresh.value[start + slot], fresh.depth[start + slot] = value, depth

@@ -1,6 +1,7 @@
 """Numbering distinct keys in the order in which they first occur.
 
-A number can also stand for a chain: its key then contains the number of the chain without its last link.
+Sequences can be numbered, too: the key of a sequence contains its last element, and the number of the
+sequence without this element.
 """
 
 from typing import NamedTuple
@@ -11,18 +12,18 @@ from numpy.typing import NDArray
 from tbgen.compiler.jit import int64, jit, kernel
 from tbgen.retro.kernels.words import Ints, Word, Words
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-"""2**64 over the golden ratio. The upper half of the product of a key and this number depends on all bits of
-the key."""
-_HALF = np.uint64(32)
+_HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+"""2**64 divided by the golden ratio, for Fibonacci hashing. The upper half of its product with a key depends
+on all bits of the key."""
+_HALF_BITS = np.uint64(32)
 
 
 class Numbering(NamedTuple):
     """Keys and their numbers."""
 
     key: Words
-    """uint64 (capacity,): key of each number."""
-    place: NDArray[np.int32]
+    """uint64 (capacity,): the key of each number."""
+    hash_table: NDArray[np.int32]
     """int32 (a power of two, at least twice the capacity): hash table of numbers, -1 if empty."""
     length: Ints
     """int64 (1,): number of keys."""
@@ -39,28 +40,28 @@ def numbering(capacity: int, first: Word) -> Numbering:
 
 @kernel
 def number_of(numbered: Numbering, key: Word) -> int:
-    """Return the number of a key, a new one if it has none. The caller ensures that the capacity suffices."""
-    last = len(numbered.place) - 1
-    at = int64(key * _GOLDEN >> _HALF) & last
-    while numbered.place[at] >= 0:
-        if numbered.key[numbered.place[at]] == key:
-            return int64(numbered.place[at])
-        at = (at + 1) & last
+    """Return the number of a key; a new key gets the next number. The caller ensures sufficient capacity."""
+    mask = len(numbered.hash_table) - 1
+    index = int64(key * _HASH_FACTOR >> _HALF_BITS) & mask
+    while numbered.hash_table[index] >= 0:
+        if numbered.key[numbered.hash_table[index]] == key:
+            return int64(numbered.hash_table[index])
+        index = (index + 1) & mask
     number = numbered.length[0]
     numbered.key[number] = key
-    numbered.place[at] = number
+    numbered.hash_table[index] = number
     numbered.length[0] = number + 1
     return int64(number)
 
 
 @jit
-def with_capacity(numbered: Numbering, more: int) -> Numbering:
-    """Return the numbering, copied to larger arrays if it lacks capacity for ``more`` additional keys."""
+def with_capacity(numbered: Numbering, extra: int) -> Numbering:
+    """Return the numbering, copied to larger arrays if it lacks capacity for ``extra`` additional keys."""
     length = numbered.length[0]
-    if length + more <= len(numbered.key):
+    if length + extra <= len(numbered.key):
         return numbered
     capacity = len(numbered.key)
-    while capacity < length + more:
+    while capacity < length + extra:
         capacity *= 2
     larger = numbering(capacity, numbered.key[0])
     for number in range(1, length):

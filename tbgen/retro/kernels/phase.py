@@ -1,7 +1,7 @@
-"""Solving one phase: moves and exits, then rank by rank; also single layers, solved alone or copied.
+"""Solving one phase: first moves and exits, then layers rank by rank.
 
-``solve_layer`` solves one layer without the layers before it. ``copy_layer`` copies a layer while the solver
-has it in its arrays.
+``solve_layer`` solves one layer without the layers before it. ``copy_layer`` copies a layer while it is in
+the arrays of the solver.
 """
 
 from typing import NamedTuple, TypeAlias
@@ -10,25 +10,25 @@ import numpy as np
 
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.index.layout import TRANSPOSE
-from tbgen.retro.kernels.best_exits import ExitSearch, leaving_moves, reset_exits
+from tbgen.retro.kernels.best_exits import ExitSearch, record_exits, reset_exits
 from tbgen.retro.kernels.canonical import canonical_words
-from tbgen.retro.kernels.events import Agenda, count_of, exit_events, no_events, with_exit
+from tbgen.retro.kernels.events import Agenda, exit_events, no_events, position_count, positions_with_exit
 from tbgen.retro.kernels.frame import Phase, decode, enter_word, is_image, place_of, reach
 from tbgen.retro.kernels.functions import (
     Log,
     Paths,
     SlotNumbers,
     empty_log,
+    empty_paths,
     follow_changes,
     log_changes,
-    no_paths,
 )
 from tbgen.retro.kernels.layer_sweeps import (
     FIRST_LAYER,
     Workspace,
-    assigned,
-    begin,
-    begin_inner,
+    assigned_positions,
+    initialize_inner_sets,
+    initialize_sets,
     inner_sweep,
     next_events,
     outer_sweep,
@@ -38,14 +38,14 @@ from tbgen.retro.kernels.layer_sweeps import (
 )
 from tbgen.retro.kernels.moves import (
     MAX_WORD_MOVES,
-    ONE_MOVE,
+    MOVE_SLICE,
     SLICES,
     MoveBuffer,
     count_quiet,
     image_word,
+    list_moves_of_scalars,
     move_buffer,
-    of_rank_at_least,
-    scalar_moves,
+    positions_of_rank_at_least,
 )
 from tbgen.retro.kernels.sweep import Attacker, SweepResults, run_sweep
 from tbgen.retro.kernels.targets import Men, Pool, men_buffer
@@ -53,48 +53,48 @@ from tbgen.retro.kernels.update import Layer, limits, update
 from tbgen.retro.kernels.words import ALL, ZERO, Codes, Plies, Word, Words, add, image, move, put, within
 
 NOTHING, RUNS, FUNCTIONS = range(3)
-"""Forms in which the values of accrued scores are recorded: the members of ``AccruedForm`` in order."""
+"""Forms in which the values of accrued scores are recorded, numbered like the members of ``AccruedForm``."""
 
 
 class SweepRecord(NamedTuple):
-    """The recorded values of the layers of one holder of A."""
+    """The values of the layers of one holder of A, as recorded so far."""
 
-    keep: int
+    form: int
     """``NOTHING``, ``RUNS`` or ``FUNCTIONS``."""
     log: Log
-    """Used for runs."""
+    """The changes so far, if ``form`` is ``RUNS``."""
     paths: Paths
-    """Used for functions."""
+    """The paths so far, if ``form`` is ``FUNCTIONS``."""
 
 
 Records: TypeAlias = tuple[SweepRecord, SweepRecord]
-"""Records of White's and of Black's inner sweeps, which are of Black's and of White's A."""
+"""Records of White's and of Black's inner sweeps. White's inner sweeps solve the layers of Black's A."""
 Agendas: TypeAlias = tuple[Agenda, Agenda]
 """Agendas of White and of Black as attackers."""
 
 
 @inlined
 def _find_exits(
-    workspace: Workspace, pool: Pool, men: Men, first: int, mask: Word, slices: Words, captures: bool
+    workspace: Workspace, pool: Pool, men: Men, first: int, mask: Word, slices: Words, captures_only: bool
 ) -> None:
-    """Store the exits of the positions ``mask`` of a word; add their zeroing moves to the counter ``slices``.
+    """Store the exits of the positions ``mask`` of a word, and add their zeroing moves to ``slices``.
 
-    ``first`` is the first node of the word; ``captures`` says whether only captures count; ``men`` is scratch
-    memory.
+    ``first`` is the first node of the word. ``captures_only`` is whether to omit pawn moves that are not
+    captures. ``men`` is scratch memory.
     """
     frame, exits = workspace.frame, workspace.exits
     reset_exits(exits, first)
     if mask:
         side, word, _ = place_of(frame, first)
         occupied = enter_word(frame, word, men)
-        leaving_moves(ExitSearch(frame, pool, exits, side, first, mask, occupied, men, slices, captures))
+        record_exits(ExitSearch(frame, pool, exits, side, first, mask, occupied, men, slices, captures_only))
 
 
 @kernel
 def _count_words(
     workspace: Workspace, pool: Pool, buffer: MoveBuffer, men: Men, start: int, stop: int
 ) -> None:
-    """Implement ``count_moves`` except for the canonical slots; ``buffer`` and ``men`` are scratch memory."""
+    """Implement ``count_moves`` without the canonical slots; ``buffer`` and ``men`` are scratch memory."""
     frame, phase = workspace.frame, workspace.phase
     for word in range(start, stop):
         for side in range(2):
@@ -103,9 +103,9 @@ def _count_words(
             if legal:
                 slices[0] = legal & other[word]
                 count_quiet(frame, word, side, legal, other, buffer, slices)
-                put(phase.quiet[side], word * 64, ALL, 0)
-                for number in range(ONE_MOVE, SLICES):
-                    add(phase.quiet[side], word * 64, slices[number], 1 << (number - ONE_MOVE))
+                put(phase.quiet_counts[side], word * 64, ALL, 0)
+                for number in range(MOVE_SLICE, SLICES):
+                    add(phase.quiet_counts[side], word * 64, slices[number], 1 << (number - MOVE_SLICE))
             _find_exits(workspace, pool, men, (side * frame.words + word) * 64, legal, slices, False)
             phase.alive[side, word] = ZERO if is_image(frame, word) else legal
 
@@ -114,7 +114,8 @@ def _count_words(
 def count_moves(workspace: Workspace, pool: Pool, mirrored: bool, start: int, stop: int) -> None:
     """Find ranks, numbers of quiet moves, exits and canonical slots of the words ``start`` to ``stop`` - 1.
 
-    ``legal_words`` must have processed all words before.
+    ``mirrored`` is whether the pawns of the phase are their own mirror image. ``legal_words`` must have
+    processed all words before.
     """
     _count_words(workspace, pool, move_buffer(MAX_WORD_MOVES), men_buffer(), start, stop)
     canonical_words(workspace.frame, workspace.like, mirrored, workspace.phase.canonical, start, stop)
@@ -122,78 +123,90 @@ def count_moves(workspace: Workspace, pool: Pool, mirrored: bool, start: int, st
 
 @jit
 def side_exits(
-    workspace: Workspace, pool: Pool, side: int, captures: bool, among: Words, start: int, stop: int
+    workspace: Workspace, pool: Pool, side: int, captures_only: bool, among: Words, start: int, stop: int
 ) -> None:
-    """Replace the exits with ``side`` to move in the words ``start`` to ``stop`` - 1 by the best zeroing
-    moves, or the best captures, of the positions ``among``, uint64 (words,)."""
+    """Find the exits with ``side`` to move again, in the words ``start`` to ``stop`` - 1.
+
+    Positions of ``among``, uint64 (words,), get their best zeroing move, or their best capture if
+    ``captures_only``. Other positions have no exit afterwards.
+    """
     slices, men = np.empty(SLICES, np.uint64), men_buffer()
     words, legal = workspace.frame.words, workspace.phase.legal[side]
     for word in range(start, stop):
         slices[:] = ZERO
         mask = legal[word] & among[word]
-        _find_exits(workspace, pool, men, (side * words + word) * 64, mask, slices, captures)
+        _find_exits(workspace, pool, men, (side * words + word) * 64, mask, slices, captures_only)
 
 
 @jit
-def first_events(workspace: Workspace, attacking: int, high: int) -> Agenda:
-    """Initialize the sets of the attacker ``attacking`` (0 White, 1 Black) and return its events with keys
-    below ``high``, which are all exits."""
-    leaving = with_exit(workspace.exits, workspace.phase.alive)
-    begin(workspace.attackers[attacking], leaving)
-    events = exit_events(attacking, leaving, workspace.exits, high)
+def first_events(workspace: Workspace, attacking_side: int, high: int) -> Agenda:
+    """Initialize the sets of an attacker and return its events with keys below ``high``, which are all exits.
+
+    ``attacking_side`` is 0 for White, 1 for Black.
+    """
+    with_exit = positions_with_exit(workspace.exits, workspace.phase.alive)
+    initialize_sets(workspace.attackers[attacking_side], with_exit)
+    events = exit_events(attacking_side, with_exit, workspace.exits, high)
     return Agenda(events, no_events(), 2 * workspace.frame.words * 64)
 
 
 @jit
 def later_events(
-    workspace: Workspace, attacking: int, rank: int, agenda: Agenda, fresh: SweepResults
+    workspace: Workspace, attacking_side: int, rank: int, agenda: Agenda, fresh: SweepResults
 ) -> Agenda:
-    """Return the events of the next layer after the positions of ``rank`` have been settled.
+    """Return the events of the next layer, after the positions of ``rank`` have been settled.
 
-    They are those of ``next_events``, before the first layer with the exits of all positions in the layers.
+    Before the first layer, the exits of all positions in the layers are added.
     """
     phase, exits = workspace.phase, workspace.exits
     if rank + 1 == FIRST_LAYER:
-        events = exit_events(attacking, with_exit(exits, phase.alive), exits, 255)
-        agenda = Agenda(events, agenda.settled, count_of(phase.alive))
-    return next_events(attacking, rank, phase, agenda, fresh)
+        events = exit_events(attacking_side, positions_with_exit(exits, phase.alive), exits, 255)
+        agenda = Agenda(events, agenda.settled, position_count(phase.alive))
+    return next_events(attacking_side, rank, phase, agenda, fresh)
 
 
 @jit
 def renew_inner(attacker: Attacker) -> None:
     """Initialize the sets of an attacker for a new inner sweep."""
-    begin_inner(attacker)
+    initialize_inner_sets(attacker)
 
 
 @jit
-def empty_record(keep: int, phase_size: int, of_slot: SlotNumbers, side: int) -> SweepRecord:
-    """Return an empty record; ``of_slot``, zeros for the slots of the phase, will store path numbers of one
-    side to move, or is empty."""
+def empty_record(form: int, phase_size: int, numbers: SlotNumbers, side: int) -> SweepRecord:
+    """Return an empty record in a form: ``NOTHING``, ``RUNS`` or ``FUNCTIONS``.
+
+    ``numbers`` will store the path numbers for one side to move. They are zeros for all slots of the phase,
+    or empty unless the form is ``FUNCTIONS``.
+    """
     # The system allocates no memory for pages that are never written to.
-    return SweepRecord(keep, empty_log(phase_size if keep == RUNS else int64(1)), no_paths(of_slot, side))
+    return SweepRecord(form, empty_log(phase_size if form == RUNS else int64(1)), empty_paths(numbers, side))
 
 
 @jit
 def update_inner(attacker: Attacker, pool: Pool, fresh: SweepResults, rank: int) -> int:
-    """Update the last inner sweep of an attacker to the layer of this rank, as ``update`` does; if a new
-    sweep is less work, initialize the sets for one and return a negative number."""
+    """Update the last inner sweep of an attacker to the layer of this rank, as ``update`` does.
+
+    If a new sweep is less work, initialize the sets for it instead, and return a negative number.
+    """
     departed, steps = limits(attacker.phase)
     updated = update(Layer(attacker, pool, fresh, 255 - rank), rank, departed, steps)
     if updated < 0:
-        begin_inner(attacker)
+        initialize_inner_sets(attacker)
     return updated
 
 
 @jit
 def record_inner(attacker: Attacker, rank: int, updated: int, record: SweepRecord) -> SweepRecord:
-    """Return the record extended by the changes of the inner sweep of this rank; ``updated`` is the result of
-    ``update_inner``."""
-    keep, log, paths = record
-    if updated and keep == RUNS:
+    """Return the record, extended by the changes of the inner sweep of this rank.
+
+    ``updated`` is the result of ``update_inner``.
+    """
+    form, log, paths = record
+    if updated and form == RUNS:
         log = log_changes(attacker, rank, updated > 0, log)
-    elif updated and keep == FUNCTIONS:
+    elif updated and form == FUNCTIONS:
         paths = follow_changes(attacker, rank, updated > 0, paths)
-    return SweepRecord(keep, log, paths)
+    return SweepRecord(form, log, paths)
 
 
 @jit
@@ -211,8 +224,10 @@ def _run_inner(
 def solve_rank(
     workspace: Workspace, pool: Pool, fresh: SweepResults, rank: int, events: Agendas, records: Records
 ) -> tuple[bool, Records]:
-    """Run the sweeps of a rank, one attacker after the other; return whether any position is in its layers,
-    and the extended records."""
+    """Run the sweeps of a rank, one attacker after the other.
+
+    Return whether any position is in the layers of the rank, and the extended records.
+    """
     (white, black), (of_white, of_black) = workspace.attackers, records
     run_sweep(outer_sweep(white, rank, events[0], fresh), rank - 1)
     run_sweep(outer_sweep(black, rank, events[1], fresh), rank - 1)
@@ -224,32 +239,33 @@ def solve_rank(
 
 
 @jit
-def leave_rank(workspace: Workspace, fresh: SweepResults, rank: int, events: Agendas) -> Agendas:
-    """Settle the positions of a rank after its sweeps; return the events of the next rank."""
+def settle_rank(workspace: Workspace, fresh: SweepResults, rank: int, events: Agendas) -> Agendas:
+    """Settle the positions of a rank after its sweeps, and return the events of the next rank."""
     settle(workspace, fresh, rank, int64(0), workspace.frame.words)
     of_white = later_events(workspace, int64(0), rank, events[0], fresh)
     return of_white, later_events(workspace, int64(1), rank, events[1], fresh)
 
 
 @kernel
-def _revive(workspace: Workspace, rank: int, fresh: SweepResults, decided: bool) -> None:
-    """Set the positions alive in the layers of a rank: those whose position rank, and if ``decided`` also the
-    rank of their fresh value, is at least this rank."""
+def _revive(workspace: Workspace, rank: int, fresh: SweepResults, has_all_fresh: bool) -> None:
+    """Set ``alive`` to the positions in the layers of a rank: their position rank is at least this rank.
+
+    If ``has_all_fresh``, the rank of their fresh value must be at least this rank, too.
+    """
     phase = workspace.phase
     for side in range(2):
         for word in range(workspace.frame.words):
             alive = ZERO if is_image(workspace.frame, word) else phase.legal[side, word]
             if alive:
-                alive &= of_rank_at_least(phase.slices[side, word], rank)
-                if decided:
+                alive &= positions_of_rank_at_least(phase.slices[side, word], rank)
+                if has_all_fresh:
                     alive &= within(fresh.value, fresh.starts[side] + word * 64, rank, 255 - rank)
             phase.alive[side, word] = alive
 
 
 @kernel
 def _find_settled(workspace: Workspace, buffer: MoveBuffer) -> None:
-    """Set the settled positions: those not alive to which positions alive can move; only these matter in the
-    layer."""
+    """Set ``settled`` to the positions that are not alive, but to which positions alive can move."""
     frame, phase = workspace.frame, workspace.phase
     phase.settled[:] = ZERO
     for side in range(2):
@@ -258,13 +274,13 @@ def _find_settled(workspace: Workspace, buffer: MoveBuffer) -> None:
             alive = phase.alive[side, word]
             if alive == ZERO:
                 continue
-            for number in range(scalar_moves(frame, word, alive, side, buffer)):
+            for number in range(list_moves_of_scalars(frame, word, alive, side, buffer)):
                 target, bits = buffer.word[number], image(buffer.bits[number], buffer.symmetry[number])
                 if is_image(frame, target):
                     decode(frame, target, buffer.squares)
                     target, bits = image_word(frame, target, buffer.squares), image(bits, TRANSPOSE)
                 reached[target] |= bits
-            if frame.movers[frame.scalars] == side:
+            if frame.mover_colours[frame.scalars] == side:
                 empty = ~decode(frame, word, buffer.squares)
                 reached[word] |= reach(frame.moves, frame.kinds[frame.scalars], alive, empty)
     for side in range(2):
@@ -273,43 +289,48 @@ def _find_settled(workspace: Workspace, buffer: MoveBuffer) -> None:
 
 
 @jit
-def _layer_agenda(workspace: Workspace, attacking: int, high: int, fresh: SweepResults) -> Agenda:
-    """Initialize the sets of an attacker and return its events with keys below ``high``: exits of the
-    positions alive, and the settled positions."""
-    exits = first_events(workspace, attacking, high).exits
-    return Agenda(exits, settled_events(attacking, workspace.phase.settled, fresh, high), int64(0))
+def _layer_agenda(workspace: Workspace, attacking_side: int, high: int, fresh: SweepResults) -> Agenda:
+    """Initialize the sets of an attacker and return its events with keys below ``high``.
+
+    These are exits of the positions alive, and the settled positions.
+    """
+    exits = first_events(workspace, attacking_side, high).exits
+    return Agenda(exits, settled_events(attacking_side, workspace.phase.settled, fresh, high), int64(0))
 
 
 @jit
 def _sweep_layer(attacker: Attacker, high: int, agenda: Agenda) -> None:
-    """Assign the values with keys below ``high`` that an attacker can force, among the positions alive."""
-    begin_inner(attacker)
+    """Assign values with keys below ``high`` to the positions alive in which the attacker can force them."""
+    initialize_inner_sets(attacker)
     run_sweep(inner_sweep(attacker, high, agenda), int64(0))
 
 
 @kernel
-def _copy_assigned(attacker: Attacker, at: int, value: Codes, depth: Plies) -> None:
+def _copy_assigned(attacker: Attacker, offset: int, value: Codes, depth: Plies) -> None:
     """Copy the results of an inner sweep at the assigned canonical slots to ``value`` and ``depth``.
 
-    These have shape (2, slots); ``at`` is the index of the first slot of the phase in them.
+    Both arrays have shape (2, slots). ``offset`` is the index in them of the first slot of the phase.
     """
     phase, results, words = attacker.phase, attacker.results, attacker.frame.words
     for side in range(2):
         for word in range(words):
-            bits = phase.alive[side, word] & phase.canonical[word] & assigned(attacker, side, word)
+            bits = phase.alive[side, word] & phase.canonical[word] & assigned_positions(attacker, side, word)
             node = (side * words + word) * 64
-            move(value[side], at + word * 64, results.value, node, bits)
-            move(depth[side], at + word * 64, results.depth, node, bits)
+            move(value[side], offset + word * 64, results.value, node, bits)
+            move(depth[side], offset + word * 64, results.depth, node, bits)
 
 
 @kernel
-def _fill_with_accrued(phase: Phase, code: int, at: int, value: Codes, depth: Plies) -> None:
-    """Set the values of the positions alive to the accrued score; arguments as for ``_copy_assigned``."""
+def _fill_with_accrued(phase: Phase, code: int, offset: int, value: Codes, depth: Plies) -> None:
+    """Set the values of the positions alive to the accrued score with this code, and their depths to 0.
+
+    The other arguments are as for ``_copy_assigned``.
+    """
     for side in range(2):
         for word in range(len(phase.canonical)):
             bits = phase.alive[side, word] & phase.canonical[word]
-            put(value[side], at + word * 64, bits, code)
-            put(depth[side], at + word * 64, bits, 0)
+            put(value[side], offset + word * 64, bits, code)
+            put(depth[side], offset + word * 64, bits, 0)
 
 
 @jit
@@ -317,49 +338,54 @@ def solve_layer(
     workspace: Workspace,
     holder: int,
     rank: int,
-    decided: bool,
+    has_all_fresh: bool,
     fresh: SweepResults,
     value: Codes,
     depth: Plies,
 ) -> None:
     """Solve the layer of the accrued score of this rank that ``holder`` (0 White, 1 Black) holds.
 
-    ``fresh`` contains all fresh values if ``decided``, else only those of positions with a smaller position
-    rank. ``value`` and ``depth``, shape (2, phase size), receive codes and plies at the canonical slots of
-    the positions in the layer. The exits are overwritten if they share arrays with the results.
+    ``fresh`` contains all fresh values if ``has_all_fresh``, else only those of positions with a smaller
+    position rank. Codes and plies are written to ``value`` and ``depth``, shape (2, phase size), at the
+    canonical slots of the positions in the layer. If the exits share arrays with the results, they are
+    overwritten.
     """
-    _revive(workspace, rank, fresh, decided)
+    _revive(workspace, rank, fresh, has_all_fresh)
     _find_settled(workspace, move_buffer(MAX_WORD_MOVES))
     _fill_with_accrued(workspace.phase, rank if holder == 0 else 255 - rank, int64(0), value, depth)
-    opponent, holding = workspace.attackers[1 - holder], workspace.attackers[holder]
+    opponent, holder_attacker = workspace.attackers[1 - holder], workspace.attackers[holder]
     agenda = _layer_agenda(workspace, 1 - holder, 255 - rank, fresh)
-    # Without all fresh values, the holder may be able to force a score that is better than A.
-    better = agenda if decided else _layer_agenda(workspace, int64(holder), int64(rank), fresh)
+    # If fresh values are missing, the holder may be able to force a score better than A.
+    holder_agenda = agenda if has_all_fresh else _layer_agenda(workspace, int64(holder), int64(rank), fresh)
     _sweep_layer(opponent, 255 - rank, agenda)
     _copy_assigned(opponent, int64(0), value, depth)
-    if not decided:
-        _sweep_layer(holding, int64(rank), better)
-        _copy_assigned(holding, int64(0), value, depth)
+    if not has_all_fresh:
+        _sweep_layer(holder_attacker, int64(rank), holder_agenda)
+        _copy_assigned(holder_attacker, int64(0), value, depth)
 
 
 class WindowLayer(NamedTuple):
-    """A layer of a window of phases; see ``tbgen.retro.layer_solvers.Layer``."""
+    """A layer of a window of phases, which are solved at the same time
+    (``tbgen.retro.layer_solvers.Layer``)."""
 
     value: Codes
     """uint8 (2, slots): codes of V(P, A)."""
     depth: Plies
-    """uint16 (2, slots): depths D(P, A)."""
-    there: Words
+    """uint16 (2, slots): depths D(P, A) in plies."""
+    present: Words
     """uint64 (2, slots / 64): canonical positions in the layer."""
 
 
 @kernel
-def copy_layer(attacker: Attacker, rank: int, at: int, layer: WindowLayer) -> None:
-    """Copy the layer of the opponent's accrued score of this rank, which the inner sweep of an attacker has
-    solved, to ``layer``; the phase begins at slot ``at`` of the window."""
-    phase, first = attacker.phase, at >> 6
+def copy_layer(attacker: Attacker, rank: int, offset: int, layer: WindowLayer) -> None:
+    """Copy to ``layer`` the layer that the inner sweep of an attacker has solved.
+
+    This is the layer of the opponent's accrued score of this rank. The phase begins at slot ``offset`` of the
+    window.
+    """
+    phase, first_word = attacker.phase, offset >> 6
     for side in range(2):
         for word in range(attacker.frame.words):
-            layer.there[side, first + word] = phase.alive[side, word] & phase.canonical[word]
-    _fill_with_accrued(phase, 255 - rank if attacker.side == 0 else rank, at, layer.value, layer.depth)
-    _copy_assigned(attacker, at, layer.value, layer.depth)
+            layer.present[side, first_word + word] = phase.alive[side, word] & phase.canonical[word]
+    _fill_with_accrued(phase, 255 - rank if attacker.side == 0 else rank, offset, layer.value, layer.depth)
+    _copy_assigned(attacker, offset, layer.value, layer.depth)

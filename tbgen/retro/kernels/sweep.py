@@ -1,26 +1,27 @@
 """The sweep: retrograde analysis of one side's attractor, value by value and ply by ply.
 
 The *attacker* forces the values that it prefers. *Keys* number the values, the attacker's best first: the key
-is the value code for White, 255 minus the code for Black. A sweep over a range of keys assigns value and
-depth to two kinds of positions:
+is the value code if White attacks, 255 minus the code if Black does. A sweep over a range of keys assigns
+value and depth to two kinds of positions:
 
 - with the attacker to move, as soon as one move leads to an assigned position or one exit has the current
   value;
 - with the *defender* to move, as soon as every quiet move leads to an assigned position and no exit is better
-  for the defender than the current value. A counter for each position stores the number of remaining moves.
+  for the defender than the current value. For each position, a counter stores the number of quiet moves to
+  positions that are not assigned.
 
-Levels are processed in the order (key, depth). So every position gets the attacker's best value with the
-fewest plies that the attacker can force against the longest defence (depth to goal, section 5 of
-docs/theory.md).
+A *level* is a key with a depth. Levels are processed in the order (key, depth). So every position gets the
+attacker's best value, with the fewest plies that the attacker can force against the longest defence (depth to
+goal, section 5 of docs/theory.md).
 
-Exits, and positions settled in earlier layers, enter as *events* at their levels. Positions assigned in the
-last ply are the *front* (the frontier of the search); their predecessors are *candidates* for the next ply.
+Exits, and positions settled in earlier layers, enter as *events* at their levels. The positions assigned in
+the last ply are the *front*, the frontier of the search. Their predecessors are *candidates* for the next
+ply.
 
-Candidates and front are divided into *parts*, so that threads can work concurrently. A part contains the
-words with Black's king on certain squares. Data of a word is written only by the part of the word, so parts
-never conflict, and the results do not depend on the number of parts. Only moves of Black's king, moves of
-White's king out of the triangle, and the kings' moves to images (``is_image``) lead from one part to
-another.
+Candidates and front are divided into *parts*, so that threads can work concurrently. A part consists of the
+words with Black's king on certain squares. Only the part of a word writes data of the word. So parts never
+conflict, and the results do not depend on the number of parts. Only moves of Black's king, moves of White's
+king out of the triangle, and the kings' moves to images (``is_image``) lead from one part to another.
 """
 
 from dataclasses import dataclass
@@ -33,9 +34,9 @@ from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.best_exits import ExitBuffer
-from tbgen.retro.kernels.events import DEPTH_BITS, DEPTH_MASK, NEVER, Agenda, level_at
+from tbgen.retro.kernels.events import DEPTH_BITS, DEPTH_MASK, NO_LEVEL, Agenda, level_at
 from tbgen.retro.kernels.frame import Frame, Phase, place_of
-from tbgen.retro.kernels.moves import ALL_MOVES, CROSSING, MoveBuffer, MoveSearch, all_predecessors
+from tbgen.retro.kernels.moves import ALL_MOVES, CROSSING_MOVES, MoveBuffer, MoveSearch, list_all_predecessors
 from tbgen.retro.kernels.words import (
     ZERO,
     Codes,
@@ -50,7 +51,7 @@ from tbgen.retro.kernels.words import (
 )
 
 ATTACKERS, DEFENDERS = range(2)
-"""Rows of arrays with one row for the positions of each side to move."""
+"""Rows of arrays: the positions with the attacker to move, and those with the defender to move."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +59,7 @@ class Scratch(Struct):
     """Scratch memory of the sweeps of one attacker."""
 
     candidates: Words
-    """uint64 (2, words): candidates of the current ply, in row 0 with the attacker to move, in row 1 with the
-    defender; empty between plies."""
+    """uint64 (2, words), attacker to move first: candidates of the current ply; empty between plies."""
     marks: Words
     """uint64 (2, words // 64 + 1): words of ``candidates`` that may be non-empty."""
     tops: Words
@@ -74,17 +74,18 @@ class Scratch(Struct):
     """int64 (parts + 1,): index of the first word of each part in ``front_word``."""
     part_of: Ints
     """int64 (64,): part for each square of Black's king."""
-    news: Ints
-    """int64 (parts,): 1 if the last ply has assigned a position of the part, else 0."""
+    has_news: Ints
+    """int64 (parts,): 1 if a position of the part was assigned in the last ply, else 0."""
     live: Words
-    """uint64 (parts, 2, words // 64 + 1): words of each part that contain a wanted position (row 0) or a
-    position alive with the defender to move (row 1) when the sweep begins."""
+    """uint64 (parts, 2, words // 64 + 1): words of each part that contained certain positions when the sweep
+    began: in row 0 positions in ``Sets.wanted``, in row 1 positions alive with the defender to move."""
     moves: MoveBuffer
-    """Move buffers of all parts: the arrays have a leading axis for the part."""
-    exit: ExitBuffer
-    """Buffer for the exit of one position, which updates compute."""
-    deepest: Ints
-    """int64 (1,): greatest depth ever assigned; greater than ``MAX_DEPTH`` if depths cannot be stored."""
+    """Move buffers of all parts. The arrays have a leading axis for the part."""
+    exit_buffer: ExitBuffer
+    """Buffer for the exit of one position, used by updates (``tbgen.retro.kernels.update``)."""
+    max_depth: Ints
+    """int64 (1,): greatest depth assigned so far, in plies. If it exceeds ``MAX_DEPTH``, the sweep has
+    stopped, because the depth cannot be stored."""
 
 
 @inlined
@@ -103,8 +104,8 @@ def part_of(frame: Frame, scratch: Scratch, word: int) -> int:
 
 
 @inlined
-def find_candidates(scratch: Scratch, part: int, row: int, word: int, bits: Word) -> None:
-    """Add candidates of the current ply in a word of the part."""
+def add_candidates(scratch: Scratch, part: int, row: int, word: int, bits: Word) -> None:
+    """Add the positions ``bits`` of a word of the part to the candidates of the current ply."""
     scratch.candidates[row, word] |= bits
     mark = word >> 6
     if scratch.marks[row, mark] == ZERO:
@@ -113,7 +114,7 @@ def find_candidates(scratch: Scratch, part: int, row: int, word: int, bits: Word
 
 
 @inlined
-def gather(scratch: Scratch, part: int, row: int, count: int) -> int:
+def gather_front(scratch: Scratch, part: int, row: int, count: int) -> int:
     """Move the candidates of a part and row to its front, from index ``count`` on; return the new count."""
     begin = scratch.begin[part]
     for top in range(scratch.tops.shape[2]):
@@ -145,7 +146,7 @@ def front_size(scratch: Scratch) -> int:
 
 @kernel
 def mark_live(wanted: Words, alive: Words, live: Words) -> None:
-    """Mark the non-empty words of ``wanted`` and ``alive`` in ``live``, uint64 (2, words / 64)."""
+    """Set ``live``, uint64 (2, words / 64), to the non-empty words of ``wanted`` and of ``alive``."""
     live[:] = ZERO
     for word in range(len(alive)):
         if wanted[word]:
@@ -155,10 +156,10 @@ def mark_live(wanted: Words, alive: Words, live: Words) -> None:
 
 
 @kernel
-def share_out(frame: Frame, scratch: Scratch) -> None:
+def distribute_live(frame: Frame, scratch: Scratch) -> None:
     """Distribute the words that ``mark_live`` has marked for the first part among all parts.
 
-    With more than one part, any 64 neighbouring words have Black's king on the same square.
+    If there are several parts, any 64 neighbouring words have Black's king on the same square.
     """
     live, parts = scratch.live, len(scratch.front)
     if parts == 1:
@@ -172,14 +173,14 @@ def share_out(frame: Frame, scratch: Scratch) -> None:
 
 
 MAX_DEPTH = 65000
-"""Greatest depth in plies: it fits into 16 bits and is distinct from NO_EXIT, with a margin."""
+"""Greatest depth in plies that can be stored in 16 bits, with a margin before ``NO_EXIT``."""
 
 BATCH = 384
 """Number of predecessors that are listed and prefetched before they are processed."""
 
 
 NO_LIMIT = int64(1 << 62)
-"""Number of words that no front reaches."""
+"""A number of words greater than that of any front."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,16 +189,16 @@ class Sets(Struct):
 
     wanted: Words
     """uint64 (words,), attacker to move: positions that can still be assigned in this layer."""
-    remaining: Codes
-    """uint8 (64 * words,), defender to move: number of quiet moves to positions that are not assigned; one
-    cache line per word. The numbers are meaningless for positions that can no longer become ready."""
+    quiet_counts: Codes
+    """uint8 (64 * words,), defender to move: number of quiet moves to positions that are not assigned. A word
+    is one cache line. The numbers are meaningless for positions that can no longer become ready."""
     ready: Words
-    """uint64 (words,), defender to move: positions that can still be assigned in this layer, and whose exit,
-    if any, the sweep has reached."""
+    """uint64 (words,), defender to move: positions that can still be assigned in this layer and whose exit,
+    if there is one, the sweep has reached."""
     caught: Words
     """uint64 (words,), defender to move: positions assigned in this sweep."""
     changed: Words
-    """uint64 (2, words), White to move first: positions whose value or depth a sweep has changed."""
+    """uint64 (2, words), White to move first: positions whose value or depth the sweep has changed."""
 
 
 class SweepResults(NamedTuple):
@@ -212,7 +213,7 @@ class SweepResults(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Attacker(Struct):
-    """The sets and results of one attacker."""
+    """The sets and results of the sweeps of one attacker."""
 
     side: int
     """0 White, 1 Black."""
@@ -227,21 +228,23 @@ class Attacker(Struct):
     results: SweepResults
     """Results of the inner sweep: 2 * phase size values and depths, White to move first."""
     logged: Words
-    """uint64 (2, words): positions whose last logged state is not A itself."""
+    """uint64 (2, words): positions whose value was last logged as different from A itself."""
     alive_before: Words
-    """uint64 (2, words): positions alive in the layer that was processed last."""
+    """uint64 (2, words): positions that were alive in the last layer processed."""
     last_key: Ints
-    """int64 (1,): greatest key that the last inner sweep has assigned."""
+    """int64 (1,): greatest key that the last inner sweep assigned."""
 
 
-ALONE, SHARED, OF_ATTACKERS = range(3)
-"""Modes of writing results. ``ALONE``: no other thread writes to them, and changes are recorded in
-``Sets.changed``. ``SHARED``: the opponent's sweep may write to other positions of the same word at the same
-time. ``OF_ATTACKERS``: only values of positions with the attacker to move are written."""
+WRITE_ALONE, WRITE_SHARED, WRITE_ATTACKERS = range(3)
+"""Modes of writing results.
+
+- ``WRITE_ALONE``: no other thread writes to the results; changes are recorded in ``Sets.changed``.
+- ``WRITE_SHARED``: the opponent's sweep may write to other positions of the same word at the same time.
+- ``WRITE_ATTACKERS``: only values are written, and only of positions with the attacker to move."""
 
 
 class Sweep(NamedTuple):
-    """The data of a sweep."""
+    """A sweep: its attacker, events, sets and results."""
 
     attacker: Attacker
     agenda: Agenda
@@ -250,22 +253,22 @@ class Sweep(NamedTuple):
     sets: Sets
     """The outer or the inner sets of the attacker."""
     results: SweepResults
-    """Receives values and depths."""
+    """Output: values and depths."""
     writing: int
-    """``ALONE``, ``SHARED`` or ``OF_ATTACKERS``."""
+    """``WRITE_ALONE``, ``WRITE_SHARED`` or ``WRITE_ATTACKERS``."""
 
 
 class SweepState(NamedTuple):
     """The progress of a sweep."""
 
     level: int
-    """The next level, ``NEVER`` at the end."""
-    exits: int
-    """Index of the next level of exits."""
-    settled: int
-    """Index of the next level of settled positions."""
-    last: int
-    """The last key that was assigned to a position, 0 if none."""
+    """The next level to process, ``NO_LEVEL`` at the end."""
+    next_exits: int
+    """Index of the next level in ``Agenda.exits``."""
+    next_settled: int
+    """Index of the next level in ``Agenda.settled``."""
+    last_key: int
+    """The last key that was assigned to a position, 0 before the first."""
 
 
 @inlined
@@ -278,71 +281,75 @@ def _prefetch_record(results: SweepResults, side: int, word: int) -> None:
 
 
 @inlined
-def _collect(sweep: Sweep, part: int, other: int, row: int, number: int, stop: int) -> tuple[int, int]:
-    """List predecessors, in one part, of the front of another part; return the number of entries, and the
-    index of the next word of the front.
+def _collect(sweep: Sweep, part: int, front_part: int, row: int, index: int, stop: int) -> tuple[int, int]:
+    """List those predecessors of the front of ``front_part`` that belong to ``part``, in a batch.
 
-    ``row`` is the row of the front, and ``number`` its first word to process. The batch ends at word ``stop``
-    or when it is full. The data of the sets that each entry needs is prefetched.
+    ``row`` is the row of the front. The words ``index`` to ``stop`` - 1 of the front are processed until the
+    batch is full. For each entry, the data needed from the sets is prefetched. Return the number of entries,
+    and the index of the next word of the front.
     """
     attacker, scratch, sets = sweep.attacker, sweep.attacker.scratch, sweep.sets
     buffer, mover = buffer_of(scratch, part), attacker.side if row == DEFENDERS else 1 - attacker.side
     search = MoveSearch(attacker.frame, mover, True, scratch.live[part, 1 - row], buffer)
-    which, entries = ALL_MOVES if other == part else CROSSING, int64(0)
-    while number < stop and entries < BATCH:
+    group, entries = ALL_MOVES if front_part == part else CROSSING_MOVES, int64(0)
+    while index < stop and entries < BATCH:
         before = entries
-        word, bits = int64(scratch.front_word[row, number]), scratch.front_bits[row, number]
-        entries = all_predecessors(search, word, bits, row == ATTACKERS, which, entries)
+        word, bits = int64(scratch.front_word[row, index]), scratch.front_bits[row, index]
+        entries = list_all_predecessors(search, word, bits, row == ATTACKERS, group, entries)
         for entry in range(before, entries):
             if row == DEFENDERS:
                 prefetch(sets.wanted, buffer.word[entry])
             else:
-                prefetch(sets.remaining, buffer.word[entry] * 64)
-        number += 1
-    return entries, number
+                prefetch(sets.quiet_counts, buffer.word[entry] * 64)
+        index += 1
+    return entries, index
 
 
 @inlined
-def _reach_back(sweep: Sweep, part: int, other: int, row: int) -> None:
-    """Find the candidates of one part among the predecessors of the front of another part or its own.
+def _find_candidates(sweep: Sweep, part: int, front_part: int, row: int) -> None:
+    """Find the candidates of ``part`` among the predecessors of the front of ``front_part``.
 
-    ``row`` is the row of the front. Candidates before the defenders' front are wanted positions. Moves to the
-    attackers' front are counted down; candidates are ready positions without remaining moves.
+    ``row`` is the row of the front. Predecessors of positions with the defender to move are candidates if
+    they are wanted. Moves to positions with the attacker to move are counted down; a ready position becomes a
+    candidate when its count is 0.
     """
     scratch, buffer, sets = sweep.attacker.scratch, buffer_of(sweep.attacker.scratch, part), sweep.sets
-    number = scratch.begin[other]
-    stop = number + scratch.front[other, row]
-    while number < stop:
-        entries, number = _collect(sweep, part, other, row, number, stop)
+    index = scratch.begin[front_part]
+    stop = index + scratch.front[front_part, row]
+    while index < stop:
+        entries, index = _collect(sweep, part, front_part, row, index, stop)
         for entry in range(entries):
             word, bits = buffer.word[entry], buffer.bits[entry]
             if row == DEFENDERS:
                 bits &= sets.wanted[word]
             else:
-                bits = count_down(sets.remaining, word * 64, bits)
+                bits = count_down(sets.quiet_counts, word * 64, bits)
                 if bits:
                     bits &= sets.ready[word]
             if bits:
-                find_candidates(scratch, part, 1 - row, word, bits)
+                add_candidates(scratch, part, 1 - row, word, bits)
 
 
-# Two kernels, since a single one with both loops is 10 % slower.
+# There are two kernels because a single kernel with both loops is 10 % slower.
 @kernel
-def _find_attackers(sweep: Sweep, part: int, other: int) -> None:
-    """Find the wanted positions of one part with a move to the defenders' front of a part."""
-    _reach_back(sweep, part, other, DEFENDERS)
+def _find_attackers(sweep: Sweep, part: int, front_part: int) -> None:
+    """Find candidates with the attacker to move: moves from ``part`` to the front of ``front_part``."""
+    _find_candidates(sweep, part, front_part, DEFENDERS)
 
 
 @kernel
-def _find_defenders(sweep: Sweep, part: int, other: int) -> None:
-    """Count down the moves in one part to the attackers' front of a part."""
-    _reach_back(sweep, part, other, ATTACKERS)
+def _find_defenders(sweep: Sweep, part: int, front_part: int) -> None:
+    """Find candidates with the defender to move: moves from ``part`` to the front of ``front_part``."""
+    _find_candidates(sweep, part, front_part, ATTACKERS)
 
 
 @kernel
 def _enter_exits(sweep: Sweep, part: int, number: int) -> None:
-    """Enter the exits of a level. Candidates of the part are attackers with such an exit, and defenders with
-    such an exit and no remaining moves."""
+    """Enter the exits of a level in one part.
+
+    Candidates are positions with the attacker to move and such an exit, and positions with the defender to
+    move, such an exit and a move count of 0.
+    """
     attacker, exits, sets = sweep.attacker, sweep.agenda.exits, sweep.sets
     frame, scratch, alive = attacker.frame, attacker.scratch, attacker.phase.alive[1 - attacker.side]
     stop = exits.start[number + 1]
@@ -351,23 +358,26 @@ def _enter_exits(sweep: Sweep, part: int, number: int) -> None:
         if side == attacker.side:
             prefetch(sets.wanted, word)
         else:
-            prefetch(sets.remaining, word * 64)
+            prefetch(sets.quiet_counts, word * 64)
         side, word, bit = place_of(frame, int64(exits.node[event]))
         if part_of(frame, scratch, word) != part:
             continue
         if side == attacker.side:
             if sets.wanted[word] & BIT[bit]:
-                find_candidates(scratch, part, ATTACKERS, word, BIT[bit])
+                add_candidates(scratch, part, ATTACKERS, word, BIT[bit])
         elif alive[word] & BIT[bit]:
             sets.ready[word] |= BIT[bit]
-            if sets.remaining[word * 64 + bit] == 0:
-                find_candidates(scratch, part, DEFENDERS, word, BIT[bit])
+            if sets.quiet_counts[word * 64 + bit] == 0:
+                add_candidates(scratch, part, DEFENDERS, word, BIT[bit])
 
 
 @kernel
 def _enter_settled(sweep: Sweep, part: int, number: int) -> int:
-    """Enter the positions of the part that were settled at a level: attackers as candidates, defenders on the
-    front. Return the number of words of these defenders on the front."""
+    """Enter the positions of one part that were settled at a level.
+
+    Positions with the attacker to move become candidates; those with the defender to move join the front.
+    Return the number of words that joined the front.
+    """
     frame, scratch, settled = sweep.attacker.frame, sweep.attacker.scratch, sweep.agenda.settled
     front_word, front_bits = scratch.front_word[DEFENDERS], scratch.front_bits[DEFENDERS]
     first = front = scratch.begin[part]
@@ -376,7 +386,7 @@ def _enter_settled(sweep: Sweep, part: int, number: int) -> int:
         if part_of(frame, scratch, word) != part:
             continue
         if side == sweep.attacker.side:
-            find_candidates(scratch, part, ATTACKERS, word, BIT[bit])
+            add_candidates(scratch, part, ATTACKERS, word, BIT[bit])
         elif front > first and front_word[front - 1] == word:
             front_bits[front - 1] |= BIT[bit]
         else:
@@ -386,9 +396,11 @@ def _enter_settled(sweep: Sweep, part: int, number: int) -> int:
 
 
 @inlined
-def _write_apart(results: SweepResults, first: int, bits: Word, code: int, ply: int) -> None:
-    """Write one value and depth to the positions ``bits`` of the word that starts at ``first``. Other
-    positions, to which another thread may be writing, are not accessed."""
+def _write_separately(results: SweepResults, first: int, bits: Word, code: int, ply: int) -> None:
+    """Write one value and depth to the positions ``bits`` of the word that starts at index ``first``.
+
+    Other positions are not accessed, because another thread may be writing to them.
+    """
     for bit in bits_of(bits):
         results.value[first + bit] = code
         if len(results.depth):
@@ -397,11 +409,11 @@ def _write_apart(results: SweepResults, first: int, bits: Word, code: int, ply: 
 
 @inlined
 def _record_front(sweep: Sweep, row: int, start: int, stop: int, level: int) -> None:
-    """Write value and depth of a level to the positions on the front, words ``start`` to ``stop`` - 1."""
+    """Write value and depth of a level to the words ``start`` to ``stop`` - 1 of the front."""
     scratch, sets, results = sweep.attacker.scratch, sweep.sets, sweep.results
-    attacking, key = sweep.attacker.side, level >> DEPTH_BITS
-    side = attacking if row == ATTACKERS else 1 - attacking
-    code = key if attacking == 0 else 255 - key
+    attacking_side, key = sweep.attacker.side, level >> DEPTH_BITS
+    side = attacking_side if row == ATTACKERS else 1 - attacking_side
+    code = key if attacking_side == 0 else 255 - key
     for number in range(start, stop):
         _prefetch_record(results, side, scratch.front_word[row, min(number + 8, stop - 1)])
         word, bits = scratch.front_word[row, number], scratch.front_bits[row, number]
@@ -411,9 +423,9 @@ def _record_front(sweep: Sweep, row: int, start: int, stop: int, level: int) -> 
             sets.ready[word] &= ~bits
             sets.caught[word] |= bits
         first = results.starts[side] + word * 64
-        if sweep.writing == SHARED:
-            _write_apart(results, first, bits, code, level & DEPTH_MASK)
-        elif sweep.writing == OF_ATTACKERS:
+        if sweep.writing == WRITE_SHARED:
+            _write_separately(results, first, bits, code, level & DEPTH_MASK)
+        elif sweep.writing == WRITE_ATTACKERS:
             if row == ATTACKERS:
                 put(results.value, first, bits, code)
         else:
@@ -423,68 +435,71 @@ def _record_front(sweep: Sweep, row: int, start: int, stop: int, level: int) -> 
 
 @kernel
 def find_part(sweep: Sweep, part: int) -> None:
-    """Process the first half of a level for one part: find its candidates by moves to the front.
+    """Process the first half of a level for one part: find its candidates among predecessors of the front.
 
     All parts must finish this half before any part begins the second half.
     """
-    for other in range(len(sweep.attacker.scratch.front)):
-        _find_attackers(sweep, part, other)
-        _find_defenders(sweep, part, other)
+    for front_part in range(len(sweep.attacker.scratch.front)):
+        _find_attackers(sweep, part, front_part)
+        _find_defenders(sweep, part, front_part)
 
 
 @kernel
 def assign_part(sweep: Sweep, state: SweepState, part: int) -> None:
     """Process the second half of a level for one part: enter its events and make its candidates its front."""
     scratch, begin = sweep.attacker.scratch, sweep.attacker.scratch.begin[part]
-    defenders = int64(0)
-    if level_at(sweep.agenda.exits, state.exits) == state.level:
-        _enter_exits(sweep, part, state.exits)
-    if level_at(sweep.agenda.settled, state.settled) == state.level:
-        defenders = _enter_settled(sweep, part, state.settled)
-    caught = gather(scratch, part, DEFENDERS, defenders)
-    wanted = gather(scratch, part, ATTACKERS, int64(0))
-    scratch.front[part, DEFENDERS], scratch.front[part, ATTACKERS] = caught, wanted
-    scratch.news[part] = caught + wanted > defenders
-    _record_front(sweep, DEFENDERS, begin + defenders, begin + caught, state.level)
-    _record_front(sweep, ATTACKERS, begin, begin + wanted, state.level)
+    settled_words = int64(0)
+    if level_at(sweep.agenda.exits, state.next_exits) == state.level:
+        _enter_exits(sweep, part, state.next_exits)
+    if level_at(sweep.agenda.settled, state.next_settled) == state.level:
+        settled_words = _enter_settled(sweep, part, state.next_settled)
+    defender_words = gather_front(scratch, part, DEFENDERS, settled_words)
+    attacker_words = gather_front(scratch, part, ATTACKERS, int64(0))
+    scratch.front[part, DEFENDERS], scratch.front[part, ATTACKERS] = defender_words, attacker_words
+    scratch.has_news[part] = defender_words + attacker_words > settled_words
+    _record_front(sweep, DEFENDERS, begin + settled_words, begin + defender_words, state.level)
+    _record_front(sweep, ATTACKERS, begin, begin + attacker_words, state.level)
 
 
 @inlined
 def _state_after(sweep: Sweep, exits: int, settled: int, level: int, last: int) -> SweepState:
-    """The state with the next level. After a non-empty front this is the level after ``level``, or without
-    depths ``level`` again."""
+    """The state of the sweep at the level to process after ``level``.
+
+    If the front is not empty, the depth of this level is one ply more; without depths, ``level`` is processed
+    again. If the front is empty, it is the level of the next event.
+    """
     if front_size(sweep.attacker.scratch) > 0:
         level += 1 if len(sweep.results.depth) else 0
     else:
         level = min(level_at(sweep.agenda.exits, exits), level_at(sweep.agenda.settled, settled))
         if level >= sweep.high << DEPTH_BITS:
-            return SweepState(NEVER, exits, settled, last)
+            return SweepState(NO_LEVEL, exits, settled, last)
     ply = level & DEPTH_MASK
-    sweep.attacker.scratch.deepest[0] = max(sweep.attacker.scratch.deepest[0], ply)
-    return SweepState(level if ply <= MAX_DEPTH else NEVER, exits, settled, last)
+    sweep.attacker.scratch.max_depth[0] = max(sweep.attacker.scratch.max_depth[0], ply)
+    return SweepState(level if ply <= MAX_DEPTH else NO_LEVEL, exits, settled, last)
 
 
 @jit
 def begin_sweep(sweep: Sweep, low: int) -> SweepState:
-    """Begin a sweep over the keys from ``low`` on; return its state."""
+    """Begin a sweep over the keys from ``low`` on, and return its state."""
     attacker, scratch = sweep.attacker, sweep.attacker.scratch
     sweep.sets.caught[:] = ZERO
     scratch.front[:] = 0
     exits = int64(np.searchsorted(sweep.agenda.exits.level, low << DEPTH_BITS))
     settled = int64(np.searchsorted(sweep.agenda.settled.level, low << DEPTH_BITS))
     state = _state_after(sweep, exits, settled, int64(0), int64(0))
-    if state.level < NEVER:
+    if state.level < NO_LEVEL:
         mark_live(sweep.sets.wanted, attacker.phase.alive[1 - attacker.side], scratch.live[0])
-        share_out(attacker.frame, scratch)
+        distribute_live(attacker.frame, scratch)
     return state
 
 
 @jit
 def next_level(sweep: Sweep, state: SweepState) -> SweepState:
-    """Return the state after a level that all parts have finished."""
+    """Return the state of the sweep after all parts have finished a level."""
     level, exits, settled, last = state
     for part in range(len(sweep.attacker.scratch.front)):
-        if sweep.attacker.scratch.news[part]:
+        if sweep.attacker.scratch.has_news[part]:
             last = level >> DEPTH_BITS
     exits += level_at(sweep.agenda.exits, exits) == level
     settled += level_at(sweep.agenda.settled, settled) == level
@@ -495,7 +510,7 @@ def next_level(sweep: Sweep, state: SweepState) -> SweepState:
 def run_levels(sweep: Sweep, state: SweepState, limit: int) -> SweepState:
     """Process levels, one part after the other, until the front has ``limit`` words or the sweep ends."""
     parts = len(sweep.attacker.scratch.front)
-    while state.level < NEVER and front_size(sweep.attacker.scratch) < limit:
+    while state.level < NO_LEVEL and front_size(sweep.attacker.scratch) < limit:
         for part in range(parts):
             find_part(sweep, part)
         for part in range(parts):
@@ -507,4 +522,4 @@ def run_levels(sweep: Sweep, state: SweepState, limit: int) -> SweepState:
 @jit
 def run_sweep(sweep: Sweep, low: int) -> int:
     """Process all levels of a sweep; return the last key that was assigned to a position, 0 if none."""
-    return run_levels(sweep, begin_sweep(sweep, low), NO_LIMIT).last
+    return run_levels(sweep, begin_sweep(sweep, low), NO_LIMIT).last_key

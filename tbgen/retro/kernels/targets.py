@@ -1,8 +1,9 @@
-"""Finding the positions that zeroing moves reach, in the pool of the values of all materials reached.
+"""Finding the positions that zeroing moves reach in the *pool*, the memory that stores their fresh values.
 
-A *block* of the pool is one phase of one material, with White and with Black to move. The pool begins with
-the table that is being solved, since pawn moves may remain in it. Its en passant positions follow, then
-blocks of the successors. All slots of legal positions have values, canonical or not.
+The pool begins with the table that is being solved, because pawn moves may remain in this table. Its en
+passant positions follow, then blocks of the successors, the materials that other zeroing moves lead to. A
+*block* is one phase of one material, with White and with Black to move. All slots of legal positions have
+values, canonical or not.
 """
 
 from dataclasses import dataclass
@@ -18,50 +19,55 @@ from tbgen.retro.geometry import IMAGES, KIND_COUNT, SYMMETRY_OF, TRIANGLE_OF
 from tbgen.retro.kernels.words import Codes, Ints, Plies, Words, bits_of, image
 
 CAPTURED_PAWN = int64(zeroing.CAPTURED_PAWN)
-"""Number of a captured pawn in ``Targets.number``. (A numpy type, since numba compiles a kernel again for
-every plain constant.)"""
+"""Number of a captured pawn in ``Targets.number``.
+
+It has a numpy type, because numba compiles a kernel again for every Python constant."""
 VARIABLE = int64(-1)
-"""Stands for the square of the one man after a move whose square is the bit of the word."""
+"""Placeholder for the square of a man whose square varies with the bit of the word."""
 
 
 @dataclass(frozen=True, eq=False)
 class Targets(Struct):
-    """The directory of the pool. A *target* is the material that one type of move leads to: side, captured
-    man and promotion. Unless stated otherwise, arrays are indexed by target."""
+    """The directory of the pool of a table.
+
+    A *target* is the material that one type of move leads to; side, captured man and promotion determine the
+    type. Unless stated otherwise, arrays are indexed by target.
+    """
 
     number: Ints
-    """int64 (2, 7, 5): target of a move, by side, captured man (0 for none) and kind of the promoted man (0
-    for none)."""
+    """int64 (2, 7, 5): number of the target of a move, by side, captured man and kind of the promoted man; 0
+    stands for no captured or promoted man."""
     swapped: Ints
-    """int64: 1 if colours are swapped in the target, else 0."""
+    """int64: 1 if the target has the colours swapped, else 0."""
     free: Ints
     """int64: number of free men."""
     source: Ints
-    """int64 (targets, 5): index, after the move, of each free man of the target."""
+    """int64 (targets, 5): for each free man of the target, its index in ``Men.squares``."""
     pawns: Ints
     """int64: number of pawns."""
     phase_size: Ints
     """int64: number of slots of a phase."""
     block_at: Ints
-    """int64: index in ``begin`` of the first block of the target, which has one block per phase."""
+    """int64: index in ``begin`` of the first block of the target. Each phase has a block."""
     begin: Ints
     """int64 (blocks, 2): index in the pool of the first slot of a block, by side to move in the target; -1 if
     the block is not in the pool."""
     rows_at: Ints
     """int64: index in ``rows`` of the first pawn placement of the target."""
     rows: NDArray[np.int32]
-    """int32: twice the phase, plus one if mirrored, by the pawn squares as digits in base 64."""
+    """int32: twice the phase, plus one if it is mirrored. The index is the number whose digits in base 64 are
+    the pawn squares."""
     ep_row: NDArray[np.int32]
-    """int32 (phases, 16): row of the en passant configuration, by phase and file of the pawn that can be
-    captured, plus 8 if it is Black's; -1 for none."""
+    """int32 (phases, 16): row of an en passant configuration, -1 if there is none. The second index is the
+    file of the pawn that can be captured, plus 8 if this pawn is Black's."""
     ep_offset: int
     """Index in the pool of the first en passant position."""
 
 
 NO_SQUARE = int64(zeroing.NO_SQUARE)
-"""Stands for no square in a route."""
+"""The value of a square in a route if there is no such square."""
 ROUTE_VICTIMS = zeroing.ROUTE_VICTIMS
-"""Number of values of ``victim`` in a route."""
+"""Number of possible values of ``victim`` in a route."""
 ROUTES = 65 * 65 * ROUTE_VICTIMS * KIND_COUNT
 """Number of possible routes."""
 
@@ -77,22 +83,22 @@ class Routes(Struct):
     - ``target`` is the square to which it moves; if a mobile man moves, the square of the pawn or frozen man
       that it captures; ``NO_SQUARE`` if there is neither;
     - ``victim`` is 1 + the index of the captured mobile man, or of the mobile man that captures a pawn or
-      frozen man; 0 for neither.
+      frozen man; 0 if there is neither.
 
-    The block of a route contains the positions reached, numbered by the squares of the mobile men in their
-    order, without ``victim``.
+    The block of a route contains the positions that the route leads to. They are numbered by the squares of
+    the mobile men except ``victim``, in order.
     """
 
     block: NDArray[np.int16]
     """int16 (ROUTES,): index of the block of each route; empty in pools of tables."""
     begin: Ints
-    """int64: index in the pool of the first slot of each block; -1 - code if one bound replaces a block."""
+    """int64: index in the pool of each block's first slot, or -1 - code if one bound replaces the block."""
     frozen: Ints
     """int64 (free,): square of each frozen man of the frame, -1 for mobile men."""
     pawns: Words
     """uint64 (2,): squares of White's and Black's pawns in the cell."""
     unknown: int
-    """Code that replaces NONE in a block."""
+    """Code that replaces NONE, for an unknown value, in a block."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +117,8 @@ class Men(NamedTuple):
     """The men after a move, for all squares of the bit man at once."""
 
     squares: Ints
-    """int64 (32,): squares of the men, ``VARIABLE`` for at most one remaining man; the last element is for a
-    promoted man."""
+    """int64 (32,): squares of the men. At most one man that remains has the square ``VARIABLE``. The last
+    element is for a promoted man."""
     pawns: Words
     """uint64 (2,): squares of White's and Black's pawns."""
     scratch: Ints
@@ -127,7 +133,7 @@ def men_buffer() -> Men:
 
 @inlined
 def pawn_row(targets: Targets, target: int, pawns: Words) -> int:
-    """Twice the phase, plus one if mirrored, of ``pawns``, uint64 (2,), in a target with pawns."""
+    """The element of ``Targets.rows`` for ``pawns``, uint64 (2,), in a target with pawns."""
     key = 0
     for colour in range(2):
         squares = pawns[colour]
@@ -140,7 +146,7 @@ def pawn_row(targets: Targets, target: int, pawns: Words) -> int:
 
 @inlined
 def _slot(squares: Ints, free: int, symmetry: int, pawnless: bool) -> int:
-    """Slot within a phase; a negative square counts as 0."""
+    """The slot within a phase; negative squares count as 0."""
     slot = 0
     for man in range(free):
         slot <<= 6
@@ -156,10 +162,10 @@ def _slot(squares: Ints, free: int, symmetry: int, pawnless: bool) -> int:
 def slots_after(targets: Targets, target: int, side: int, men: Men) -> tuple[int, int, int, int]:
     """Return (base, step, symmetry, king), which determine the slots in the pool after a move of ``side``.
 
-    With the ``VARIABLE`` man on square ``b``, the slot is ``base + (IMAGES[symmetry, b] << step)``; ``step``
-    is -1 if no man is variable. ``king`` is -1 unless the variable man is the king whose square determines
-    the symmetry. Then it is the index of that man, and the function must be called again for each square of
-    the king.
+    With the ``VARIABLE`` man on square ``b``, the slot is ``base + (IMAGES[symmetry, b] << step)``. If no man
+    is variable, ``step`` is -1. If the variable man is the king whose square determines the symmetry,
+    ``king`` is its index, and this function must be called again for each of its squares. Otherwise ``king``
+    is -1.
     """
     scratch = men.scratch
     pawnless = targets.pawns[target] == 0

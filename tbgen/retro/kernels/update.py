@@ -1,12 +1,12 @@
-"""Updating the inner sweep of a layer to the next layer: only what changes is computed again.
+"""Updating the inner sweep of a layer to the next layer, so that only changed positions are computed again.
 
-The *levels* of a sweep, (key, depth) packed in one number, are the unique solution of its equations: the
-level of a position is the least level of its moves plus one ply if the attacker is to move, and the greatest
-if the defender is. Between two layers the equations change only where positions have left the layers with a
-level different from their last one. From there the changes are propagated backwards in the order of levels,
-by the dynamic fixed point algorithm of Ramalingam and Reps: a position whose moves give a lower level than
-its own gets the lower level. A position whose moves give a higher level is first unassigned, so that no cycle
-of moves can support itself.
+A *level* is (key, depth), packed in one number. The levels of a sweep are the unique solution of its
+equations: the level of a position is one ply more than the least level of its moves if the attacker is to
+move, and one ply more than the greatest if the defender is to move. Between two layers the equations change
+only where positions have left the layers with a level different from their last one. From there the changes
+are propagated backwards, in the order of levels, by the dynamic fixed point algorithm of Ramalingam and Reps.
+A position whose moves give a lower level than its own gets the lower level. A position whose moves give a
+higher level is first unassigned, so that no cycle of moves can support itself.
 """
 
 from typing import NamedTuple
@@ -16,25 +16,33 @@ import numpy as np
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.best_exits import NO_EXIT, find_exit
-from tbgen.retro.kernels.events import DEPTH_BITS, DEPTH_MASK, NEVER, level_of
+from tbgen.retro.kernels.events import DEPTH_BITS, DEPTH_MASK, NO_LEVEL, level_of
 from tbgen.retro.kernels.frame import Phase, place_of
-from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER, assigned
-from tbgen.retro.kernels.moves import ALL_MOVES, MoveSearch, all_predecessors, quiet_targets, solved_slot
+from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER, assigned_positions
+from tbgen.retro.kernels.moves import (
+    ALL_MOVES,
+    MoveSearch,
+    list_all_predecessors,
+    list_quiet_targets,
+    solved_slot,
+)
 from tbgen.retro.kernels.sweep import ATTACKERS, DEFENDERS, Attacker, SweepResults, buffer_of, mark_live
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.words import ZERO, Ints, Word, bits_of, equal, lowest, popcount, prefetch
 
-_DEPARTED_SHARE = 200
-_STEPS_SHARE = 25
-"""Limits of an update: one in this number of the positions alive may have departed with another level, or be
-processed as a step. Beyond them a new sweep is less work (measured: a change takes about twenty times as long
-as a position in a sweep, and there are up to five changes for each such departure)."""
+_DEPARTURES_DIVISOR = 200
+"""An update allows one departure with a changed level for this number of positions alive."""
+_STEPS_DIVISOR = 25
+"""An update allows one step for this number of positions alive.
+
+Beyond these limits a new sweep is less work: a change takes about twenty times as long as a position in a
+sweep, and a departure with a changed level causes up to five changes (measured)."""
 _CHANGES_PER_DEPARTURE = 5
-"""Greatest number of changes, and of entries of the heap, for each departure allowed."""
+"""Capacity for changes, and for entries of the heap, per departure allowed."""
 _NODE_BITS = int64(38)
-"""Number of low bits of a heap entry for the node; the level is above them."""
+"""Number of low bits of a heap entry that contain the node and ``_LOWERED``. The level is above them."""
 _LOWERED = int64(1 << 37)
-"""Flag in a heap entry: the level of a move has been lowered to one ply less than the level of the entry."""
+"""Flag in a heap entry: a successor of the node has been lowered to one ply below the level of the entry."""
 
 
 class Layer(NamedTuple):
@@ -46,44 +54,46 @@ class Layer(NamedTuple):
     fresh: SweepResults
     """Fresh values and depths of the positions that have left the layers."""
     high: int
-    """Key of the accrued score, the exclusive upper bound of the keys that are assigned."""
+    """Key of the accrued score. Only smaller keys are assigned."""
 
 
 class Changes(NamedTuple):
-    """Changed positions with their previous levels; if a position occurs twice, the first entry counts."""
+    """Changed positions with their levels before the change. If a position occurs twice, the first entry
+    counts."""
 
     node: Ints
-    """int64 (capacity,)."""
+    """int64 (capacity,): slot, plus the phase size if Black is to move."""
     level: Ints
-    """int64 (capacity,)."""
+    """int64 (capacity,): ``NO_LEVEL`` if the position was not assigned."""
 
 
 @inlined
-def _level(attacking: int, high: int, value: int, depth: int) -> int:
-    """The level of a value and depth; ``NEVER``, which means unassigned, from key ``high`` on."""
-    level = level_of(attacking, value, depth)
-    return level if level < high << DEPTH_BITS else NEVER
+def _level(attacking_side: int, high: int, value: int, depth: int) -> int:
+    """The level of a value and depth. From key ``high`` on it is ``NO_LEVEL``, which means unassigned."""
+    level = level_of(attacking_side, value, depth)
+    return level if level < high << DEPTH_BITS else NO_LEVEL
 
 
 @inlined
-def _plus_one(level: int) -> int:
+def _level_before(level: int) -> int:
     """The level one ply farther from the goal."""
-    return level + 1 if level < NEVER else NEVER
+    return level + 1 if level < NO_LEVEL else NO_LEVEL
 
 
 @inlined
 def _last_level(layer: Layer, high: int, side: int, word: int, bit: int) -> int:
-    """The level of a position in the results, alive or not; ``NEVER`` from key ``high`` on."""
+    """The level of a position in the results, alive or not. From key ``high`` on it is ``NO_LEVEL``."""
     attacker = layer.attacker
-    if assigned(attacker, side, word) & BIT[bit]:
+    if assigned_positions(attacker, side, word) & BIT[bit]:
         at = (side * attacker.frame.words + word) * 64 + bit
         return _level(attacker.side, high, attacker.results.value[at], attacker.results.depth[at])
-    return NEVER
+    return NO_LEVEL
 
 
 @inlined
-def _level_now(layer: Layer, side: int, word: int, bit: int) -> int:
-    """The level of a legal position that counts for its predecessors."""
+def _current_level(layer: Layer, side: int, word: int, bit: int) -> int:
+    """The level of a legal position as its predecessors see it: its last level, or its fresh level if it has
+    left the layers."""
     if layer.attacker.phase.alive[side, word] & BIT[bit]:
         return _last_level(layer, layer.high, side, word, bit)
     return _fresh_level(layer, side, word, bit)
@@ -91,7 +101,7 @@ def _level_now(layer: Layer, side: int, word: int, bit: int) -> int:
 
 @inlined
 def _fresh_level(layer: Layer, side: int, word: int, bit: int) -> int:
-    """The level of a position that has left the layers."""
+    """The level of the fresh value and depth of a position that has left the layers."""
     fresh = layer.fresh
     at = fresh.starts[side] + word * 64 + bit
     return _level(layer.attacker.side, layer.high, fresh.value[at], fresh.depth[at])
@@ -110,37 +120,37 @@ def _prefetch_level(layer: Layer, side: int, word: int, bit: int) -> None:
 def _level_by_moves(layer: Layer, node: int, bound: int) -> int:
     """The level that the moves of a position give.
 
-    The computation stops at a level as good for the mover as ``bound``: not above it for the attacker, not
-    below it for the defender.
+    The computation stops early if a level is at least as good for the mover as ``bound``, that is at most
+    ``bound`` for the attacker and at least ``bound`` for the defender.
     """
     frame, scratch, legal = layer.attacker.frame, layer.attacker.scratch, layer.attacker.phase.legal
-    attacking, buffer = layer.attacker.side, buffer_of(scratch, int64(0))
+    attacking_side, buffer = layer.attacker.side, buffer_of(scratch, int64(0))
     side, word, bit = place_of(frame, node)
-    best = NEVER if side == attacking else int64(-1)
-    targets = quiet_targets(frame, word, bit, side, buffer)
+    best = NO_LEVEL if side == attacking_side else int64(-1)
+    targets = list_quiet_targets(frame, word, bit, side, buffer)
     for number in range(targets):
         _prefetch_level(layer, 1 - side, buffer.word[number] >> 6, buffer.word[number] & 63)
     for number in range(targets):
         target = solved_slot(frame, buffer.word[number], buffer.squares)
         if legal[1 - side, target >> 6] & BIT[target & 63]:
-            level = _plus_one(_level_now(layer, 1 - side, target >> 6, target & 63))
-            best = min(best, level) if side == attacking else max(best, level)
-            if best <= bound if side == attacking else best >= bound:
+            level = _level_before(_current_level(layer, 1 - side, target >> 6, target & 63))
+            best = min(best, level) if side == attacking_side else max(best, level)
+            if best <= bound if side == attacking_side else best >= bound:
                 return best
-    find_exit(frame, layer.pool, node, scratch.exit)
-    exits = scratch.exit.exits
+    find_exit(frame, layer.pool, node, scratch.exit_buffer)
+    exits = scratch.exit_buffer.exits
     if exits.nearest[0] == NO_EXIT:
         return best
-    ply = int64(exits.nearest[0] if side == attacking else exits.farthest[0]) + 1
-    level = _level(attacking, layer.high, exits.value[0], ply)
-    return min(best, level) if side == attacking else max(best, level)
+    ply = int64(exits.nearest[0] if side == attacking_side else exits.farthest[0]) + 1
+    level = _level(attacking_side, layer.high, exits.value[0], ply)
+    return min(best, level) if side == attacking_side else max(best, level)
 
 
 @inlined
 def _push(heap: Ints, count: int, level: int, node: int) -> int:
     """Add an entry to a heap of ``count`` entries; return the new count.
 
-    A full heap remains unchanged, and the count returned exceeds its capacity.
+    If the heap is full, it remains unchanged, and the result exceeds its capacity.
     """
     if count >= len(heap):
         return len(heap) + 1
@@ -174,18 +184,18 @@ def _drop_top(heap: Ints, count: int) -> None:
 
 @kernel
 def _push_affected(layer: Layer, node: int, old: int, new: int, heap: Ints, count: int) -> int:
-    """Push the predecessors whose levels may change because a position's level has changed from ``old`` to
+    """Push the predecessors whose levels may change after the level of ``node`` has changed from ``old`` to
     ``new``; return the new count of the heap."""
     attacker, scratch = layer.attacker, layer.attacker.scratch
     frame, buffer = attacker.frame, buffer_of(scratch, int64(0))
-    side, target, at = place_of(frame, node)
+    side, target, target_bit = place_of(frame, node)
     mover = 1 - side
     attacks = mover == attacker.side
     search = MoveSearch(frame, mover, True, scratch.live[0, ATTACKERS if attacks else DEFENDERS], buffer)
-    origins = all_predecessors(search, target, BIT[at], False, ALL_MOVES, int64(0))
-    for entry in range(origins):
+    entries = list_all_predecessors(search, target, BIT[target_bit], False, ALL_MOVES, int64(0))
+    for entry in range(entries):
         _prefetch_level(layer, mover, buffer.word[entry], lowest(buffer.bits[entry]) & 63)
-    for entry in range(origins):
+    for entry in range(entries):
         word = buffer.word[entry]
         for bit in bits_of(buffer.bits[entry] & attacker.phase.alive[mover, word]):
             level = _last_level(layer, layer.high, mover, word, bit)
@@ -193,7 +203,7 @@ def _push_affected(layer: Layer, node: int, old: int, new: int, heap: Ints, coun
             if attacks:
                 affected = least < level if new < old else old + 1 == level
             else:
-                affected = _plus_one(old) >= level if new < old else _plus_one(new) > level
+                affected = _level_before(old) >= level if new < old else _level_before(new) > level
             if affected:
                 origin = (mover * frame.words + word) * 64 + bit
                 count = _push(heap, count, least, origin + (_LOWERED if new < old else 0))
@@ -201,35 +211,35 @@ def _push_affected(layer: Layer, node: int, old: int, new: int, heap: Ints, coun
 
 
 @inlined
-def _set_assigned(attacker: Attacker, side: int, word: int, bits: Word, whether: bool) -> None:
+def _set_assigned(attacker: Attacker, side: int, word: int, bits: Word, is_assigned: bool) -> None:
     """Mark positions as assigned or unassigned."""
     sets = attacker.inner_sets
     if side == attacker.side:
-        sets.wanted[word] = sets.wanted[word] & ~bits if whether else sets.wanted[word] | bits
+        sets.wanted[word] = sets.wanted[word] & ~bits if is_assigned else sets.wanted[word] | bits
     else:
-        sets.caught[word] = sets.caught[word] | bits if whether else sets.caught[word] & ~bits
+        sets.caught[word] = sets.caught[word] | bits if is_assigned else sets.caught[word] & ~bits
 
 
 @inlined
 def _set_level(attacker: Attacker, node: int, level: int) -> None:
     """Set the level of a position in the results."""
     side, word, bit = place_of(attacker.frame, node)
-    if level < NEVER:
+    if level < NO_LEVEL:
         key = level >> DEPTH_BITS
         attacker.results.value[node] = key if attacker.side == 0 else 255 - key
         attacker.results.depth[node] = level & DEPTH_MASK
-        attacker.scratch.deepest[0] = max(attacker.scratch.deepest[0], level & DEPTH_MASK)
+        attacker.scratch.max_depth[0] = max(attacker.scratch.max_depth[0], level & DEPTH_MASK)
         attacker.last_key[0] = max(attacker.last_key[0], key)
-    _set_assigned(attacker, side, word, BIT[bit], level < NEVER)
+    _set_assigned(attacker, side, word, BIT[bit], level < NO_LEVEL)
 
 
 @kernel
-def _push_affected_by_departed(layer: Layer, heap: Ints, limit: int) -> int:
-    """Push the predecessors of positions that have left the layers with another level onto the empty heap,
-    and update ``alive_before``.
+def _push_affected_by_departed(layer: Layer, heap: Ints, max_departed: int) -> int:
+    """Push the predecessors of departed positions onto the empty heap, and update ``alive_before``.
 
-    Return the count of the heap. It exceeds the capacity if the heap is full or if more than ``limit``
-    positions have left in this way.
+    Departed positions have left the layers with a level different from their last one. Return the count of
+    the heap. It exceeds the capacity if the heap is full or if more than ``max_departed`` positions have
+    departed.
     """
     attacker, capacity = layer.attacker, len(heap)
     words, before, alive = attacker.frame.words, attacker.alive_before, attacker.phase.alive
@@ -246,23 +256,23 @@ def _push_affected_by_departed(layer: Layer, heap: Ints, limit: int) -> int:
                 if old != new:
                     changed += 1
                     node = (side * words + word) * 64 + bit
-                    fits = changed <= limit
+                    fits = changed <= max_departed
                     count = _push_affected(layer, node, old, new, heap, count) if fits else capacity + 1
     return count
 
 
 @kernel
-def _propagate(layer: Layer, heap: Ints, count: int, before: Changes, steps: int) -> int:
-    """Process the entries of the heap; return the number of changes stored in ``before``.
+def _propagate(layer: Layer, heap: Ints, count: int, log: Changes, steps: int) -> int:
+    """Process the entries of the heap, and store the changes in ``log``; return the number of changes.
 
-    These have levels of any key. The result is -1 minus that number if an array was too small or more than
-    ``steps`` steps were needed.
+    The stored levels may have any key. If an array is too small or more than ``steps`` steps are needed, the
+    result is -1 minus the number of changes.
     """
-    changes, last, attacking = 0, int64(-1), layer.attacker.side
+    change_count, last, attacking_side = 0, int64(-1), layer.attacker.side
     while count > 0:
         steps -= 1
-        if count > len(heap) or steps < 0 or changes + 1 > len(before.node):
-            return -1 - changes
+        if count > len(heap) or steps < 0 or change_count + 1 > len(log.node):
+            return -1 - change_count
         entry = heap[0]
         _drop_top(heap, count)
         count -= 1
@@ -272,8 +282,8 @@ def _propagate(layer: Layer, heap: Ints, count: int, before: Changes, steps: int
         if entry == last or old < level:
             continue  # lower levels are final
         last = entry
-        if side != attacking:
-            new = _level_by_moves(layer, node, NEVER if old == level else old)
+        if side != attacking_side:
+            new = _level_by_moves(layer, node, NO_LEVEL if old == level else old)
         elif entry & _LOWERED:
             new = level
         else:
@@ -283,25 +293,25 @@ def _propagate(layer: Layer, heap: Ints, count: int, before: Changes, steps: int
         if min(new, old) > level:
             count = _push(heap, count, min(new, old), node)
             continue
-        before.node[changes] = node
-        before.level[changes] = _last_level(layer, int64(256), side, word, bit)
-        changes += 1
+        log.node[change_count] = node
+        log.level[change_count] = _last_level(layer, int64(256), side, word, bit)
+        change_count += 1
         if new > old:
-            if new < NEVER:
+            if new < NO_LEVEL:
                 count = _push(heap, count, new, node)
-            new = NEVER
+            new = NO_LEVEL
         _set_level(layer.attacker, node, new)
         count = _push_affected(layer, node, old, new, heap, count)
-    return changes
+    return change_count
 
 
 @kernel
-def _drop_accrued(attacker: Attacker, high: int) -> None:
-    """Unassign the positions whose key is that of A itself, and set ``changed`` for them."""
+def _unassign_accrued(attacker: Attacker, high: int) -> None:
+    """Unassign the positions whose value is A itself, and add them to ``Sets.changed``."""
     words, code = attacker.frame.words, high if attacker.side == 0 else 255 - high
     for side in range(2):
         for word in range(words):
-            bits = assigned(attacker, side, word) if attacker.phase.alive[side, word] else ZERO
+            bits = assigned_positions(attacker, side, word) if attacker.phase.alive[side, word] else ZERO
             if bits:
                 bits &= equal(attacker.results.value, (side * words + word) * 64, code)
                 attacker.inner_sets.changed[side, word] |= bits
@@ -309,62 +319,65 @@ def _drop_accrued(attacker: Attacker, high: int) -> None:
 
 
 @kernel
-def _mark_changes(layer: Layer, before: Changes, changes: int) -> None:
-    """Set ``changed`` for the positions whose levels differ from those before the update."""
+def _mark_changes(layer: Layer, log: Changes, change_count: int) -> None:
+    """Set ``Sets.changed`` to the positions whose levels differ from those before the update."""
     changed = layer.attacker.inner_sets.changed
     changed[:] = ZERO
-    for number in range(changes - 1, -1, -1):
-        side, word, bit = place_of(layer.attacker.frame, before.node[number])
-        # In reverse order, because the first entry of a position counts.
+    for number in range(change_count - 1, -1, -1):
+        side, word, bit = place_of(layer.attacker.frame, log.node[number])
+        # The order is reversed, because the first entry of a position counts.
         changed[side, word] &= ~BIT[bit]
-        if _last_level(layer, layer.high, side, word, bit) != before.level[number]:
+        if _last_level(layer, layer.high, side, word, bit) != log.level[number]:
             changed[side, word] |= BIT[bit]
 
 
 @kernel
 def limits(phase: Phase) -> tuple[int, int]:
-    """Return the greatest number of departures with another level, and of steps, for which an update is less
-    work than a new sweep."""
+    """Return the limits of an update: numbers of departures with a changed level, and of steps."""
     alive = int64(0)
     for side in range(2):
         for word in range(len(phase.canonical)):
             alive += popcount(phase.alive[side, word])
-    return alive // _DEPARTED_SHARE + 64, alive // _STEPS_SHARE + 64
+    return alive // _DEPARTURES_DIVISOR + 64, alive // _STEPS_DIVISOR + 64
 
 
 @jit
-def update(layer: Layer, rank: int, departed: int, steps: int) -> int:
+def update(layer: Layer, rank: int, max_departed: int, max_steps: int) -> int:
     """Update the last inner sweep to the layer of this rank, within the limits that ``limits`` returns.
 
-    Return 0 if nothing has changed. Return 1 after an update: values, depths, ``changed`` and the sets are
-    those of an inner sweep of this layer. Return -1 minus the number of reverted changes if no update within
-    the limits was possible; values, depths and sets are then as before.
+    The result is
+
+    - 0 if nothing has changed;
+    - 1 after an update: values, depths, ``Sets.changed`` and the sets are those of an inner sweep of this
+      layer;
+    - -1 minus the number of reverted changes if no update within the limits was possible: values, depths and
+      sets are then as before.
     """
-    capacity = _CHANGES_PER_DEPARTURE * departed
-    before = Changes(np.empty(capacity, np.int64), np.empty(capacity, np.int64))
-    result = _try_update(layer, rank, before, np.empty(capacity, np.int64), departed, steps)
+    capacity = _CHANGES_PER_DEPARTURE * max_departed
+    log = Changes(np.empty(capacity, np.int64), np.empty(capacity, np.int64))
+    result = _try_update(layer, rank, log, np.empty(capacity, np.int64), max_departed, max_steps)
     for number in range(-2 - result, -1, -1):
-        _set_level(layer.attacker, before.node[number], before.level[number])
+        _set_level(layer.attacker, log.node[number], log.level[number])
     return result
 
 
 @kernel
-def _try_update(layer: Layer, rank: int, before: Changes, heap: Ints, departed: int, steps: int) -> int:
-    """Implement ``update`` except for reverting the changes in ``before`` if it fails; ``heap`` is scratch
+def _try_update(layer: Layer, rank: int, log: Changes, heap: Ints, max_departed: int, max_steps: int) -> int:
+    """Implement ``update`` without reverting the changes in ``log`` after a failure; ``heap`` is scratch
     memory."""
     attacker = layer.attacker
     # At the first layer, the results are still those of another phase.
-    count = _push_affected_by_departed(layer, heap if rank > FIRST_LAYER else heap[:0], departed)
-    dropped = attacker.last_key[0] >= layer.high
+    count = _push_affected_by_departed(layer, heap if rank > FIRST_LAYER else heap[:0], max_departed)
+    reaches_accrued = attacker.last_key[0] >= layer.high
     if rank == FIRST_LAYER or count > len(heap):
         return int64(-1)
-    if count == 0 and not dropped:
+    if count == 0 and not reaches_accrued:
         return int64(0)
-    changes = _propagate(layer, heap, count, before, steps)
-    if changes < 0:
-        return int64(changes)
-    _mark_changes(layer, before, changes)
-    if dropped:
-        _drop_accrued(attacker, layer.high)
+    change_count = _propagate(layer, heap, count, log, max_steps)
+    if change_count < 0:
+        return int64(change_count)
+    _mark_changes(layer, log, change_count)
+    if reaches_accrued:
+        _unassign_accrued(attacker, layer.high)
         attacker.last_key[0] = layer.high - 1
     return int64(1)

@@ -1,9 +1,12 @@
-"""Operations on words of 64 positions, which differ only in the square of the bit man: on bits, and on lanes.
+"""Operations on words of 64 positions: on their bits, and on lanes of arrays.
 
-Operations on lanes process array elements of all 64 positions with a few vector instructions. The elements,
-one or two bytes each, are 64 consecutive ones of a C-contiguous array from index ``first`` on, in the order
-of the bits of the word; bounds are not checked. A word ``bits`` selects positions. Elements of the other
-positions are rewritten unchanged, so no other thread may write to any of the 64 elements at the same time.
+The 64 positions of a word differ only in the square of one man, the bit man (``tbgen.retro.kernels.frame``).
+
+Operations on lanes process the array elements of all 64 positions with a few vector instructions. These are
+64 consecutive elements of a C-contiguous array, of one or two bytes each, from index ``first`` on, in the
+order of the bits of the word. Bounds are not checked. A word ``bits`` selects positions. Elements of the
+other positions are rewritten unchanged, so no other thread may write to any of the 64 elements at the same
+time.
 """
 
 from typing import Any, TypeAlias, cast
@@ -15,7 +18,7 @@ from numba.core import cgutils
 from numpy.typing import NDArray
 
 from tbgen.compiler.jit import inlined, intrinsic
-from tbgen.retro.vectors import BitsType, LaneCall, coded, comparison, plain
+from tbgen.retro.vectors import BitsType, LaneCall, code_generator, comparison_generator, number_type
 
 Word: TypeAlias = np.uint64
 """A machine word: a set of positions, or of squares."""
@@ -30,7 +33,7 @@ ZERO = np.uint64(0)
 ONE = np.uint64(1)
 ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _S1, _S2, _S4, _S7, _S8, _S14, _S16, _S28, _S32 = (np.uint64(n) for n in (1, 2, 4, 7, 8, 14, 16, 28, 32))
-_PLACES = np.uint64(63)
+_SHIFT_MASK = np.uint64(63)
 _REV1, _REV2, _REV4 = (np.uint64(n) for n in (0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F))
 _SWAP8, _SWAP16 = np.uint64(0x00FF00FF00FF00FF), np.uint64(0x0000FFFF0000FFFF)
 _T1, _T2, _T4 = (np.uint64(n) for n in (0x5500550055005500, 0x3333000033330000, 0x0F0F0F0F00000000))
@@ -84,7 +87,7 @@ def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
 
 @inlined
 def image(word: Word, symmetry: int) -> Word:
-    """The word with every bit moved to the image of its square under ``symmetry`` (0 to 7)."""
+    """The word with every bit moved to the image of its square under ``symmetry``, 0 to 7."""
     if symmetry & 1:
         word = ((word >> _S1) & _REV1) | ((word & _REV1) << _S1)
         word = ((word >> _S2) & _REV2) | ((word & _REV2) << _S2)
@@ -106,15 +109,15 @@ def image(word: Word, symmetry: int) -> Word:
 @inlined
 def rotated(word: Word, amount: Word) -> Word:
     """The word rotated left by ``amount`` bits."""
-    return word << (amount & _PLACES) | word >> (-amount & _PLACES)
+    return word << (amount & _SHIFT_MASK) | word >> (-amount & _SHIFT_MASK)
 
 
 @inlined
 def ride(word: Word, through: Word, step: Word) -> Word:
-    """Squares reached by one or more steps from the set bits.
+    """Squares that one or more steps reach from the squares of ``word``.
 
-    A step is a rotation. All squares on the way, including the target, must be in ``through``, which contains
-    no square that a step reaches by wrapping around the board.
+    A step rotates a word left by ``step`` bits. All squares on the way, including the target, must be in
+    ``through``. This set must not contain a square that a step reaches by wrapping around the board.
     """
     fill = word | through & rotated(word, step)
     pairs = through & rotated(through, step)
@@ -125,16 +128,17 @@ def ride(word: Word, through: Word, step: Word) -> Word:
 
 @intrinsic
 def count_down(typing_context: Any, counts: Any, first: Any, bits: Any) -> Any:
-    """Decrement the elements of ``counts`` that ``bits`` select; return which of these have become zero."""
+    """Decrement the elements of ``counts`` that ``bits`` select; return the positions whose counts reach
+    0."""
 
     def write(call: LaneCall) -> Any:
         # A true value, sign-extended, is -1.
         before = call.load(0)
-        now = call.builder.add(before, call.builder.sext(call.chosen(2), before.type))
+        now = call.builder.add(before, call.builder.sext(call.lane_mask(2), before.type))
         call.update(0, call.args[1], lambda _: now)
-        return call.builder.and_(call.where("==", now, ir.Constant(now.type, None)), call.args[2])
+        return call.builder.and_(call.compare("==", now, ir.Constant(now.type, None)), call.args[2])
 
-    return types.uint64(counts, types.int64, types.uint64), coded(write)
+    return types.uint64(counts, types.int64, types.uint64), code_generator(write)
 
 
 @intrinsic
@@ -142,35 +146,37 @@ def add(typing_context: Any, array: Any, first: Any, bits: Any, amount: Any) -> 
     """Add an amount to the elements that ``bits`` select."""
 
     def write(call: LaneCall) -> None:
-        amounts = call.repeated(3, 0)
-        more = call.builder.select(call.chosen(2), amounts, ir.Constant(amounts.type, None))
-        call.update(0, call.args[1], lambda before: call.builder.add(before, more))
+        amounts = call.broadcast(3, 0)
+        addends = call.builder.select(call.lane_mask(2), amounts, ir.Constant(amounts.type, None))
+        call.update(0, call.args[1], lambda before: call.builder.add(before, addends))
 
-    return types.void(array, types.int64, types.uint64, plain(amount)), coded(write)
+    return types.void(array, types.int64, types.uint64, number_type(amount)), code_generator(write)
 
 
 @intrinsic
 def put(typing_context: Any, array: Any, first: Any, bits: Any, value: Any) -> Any:
-    """Set the elements that ``bits`` select to a value; return which of these had a different value."""
+    """Set the elements that ``bits`` select to a value; return the positions that had a different value."""
 
     def write(call: LaneCall) -> Any:
-        before, values = call.load(0), call.repeated(3, 0)
-        call.update(0, call.args[1], lambda _: call.builder.select(call.chosen(2), values, before))
-        return call.builder.and_(call.where("!=", before, values), call.args[2])
+        before, values = call.load(0), call.broadcast(3, 0)
+        call.update(0, call.args[1], lambda _: call.builder.select(call.lane_mask(2), values, before))
+        return call.builder.and_(call.compare("!=", before, values), call.args[2])
 
-    return types.uint64(array, types.int64, types.uint64, plain(value)), coded(write)
+    return types.uint64(array, types.int64, types.uint64, number_type(value)), code_generator(write)
 
 
 @intrinsic
 def move(typing_context: Any, target: Any, to: Any, source: Any, first: Any, bits: Any) -> Any:
-    """Copy the elements that ``bits`` select from ``source``, from index ``first`` on, to ``target``, from
-    index ``to`` on."""
+    """Copy the elements that ``bits`` select from ``source`` to ``target``.
+
+    The 64 elements begin at index ``first`` of ``source`` and at index ``to`` of ``target``.
+    """
 
     def write(call: LaneCall) -> None:
         after = call.load(2)
-        call.update(0, call.args[1], lambda before: call.builder.select(call.chosen(4), after, before))
+        call.update(0, call.args[1], lambda before: call.builder.select(call.lane_mask(4), after, before))
 
-    return types.void(target, types.int64, source, types.int64, types.uint64), coded(write)
+    return types.void(target, types.int64, source, types.int64, types.uint64), code_generator(write)
 
 
 @intrinsic
@@ -178,38 +184,38 @@ def equal(typing_context: Any, array: Any, first: Any, value: Any) -> Any:
     """Return the positions whose elements equal ``value``."""
 
     def write(call: LaneCall) -> Any:
-        return call.where("==", call.load(0), call.repeated(2, 0))
+        return call.compare("==", call.load(0), call.broadcast(2, 0))
 
-    return types.uint64(array, types.int64, plain(value)), coded(write)
+    return types.uint64(array, types.int64, number_type(value)), code_generator(write)
 
 
 @intrinsic
 def within(typing_context: Any, array: Any, first: Any, least: Any, most: Any) -> Any:
-    """Return the positions whose elements, which are unsigned, are from ``least`` to ``most`` inclusive."""
+    """Return the positions whose unsigned elements are between ``least`` and ``most``, inclusive."""
 
     def write(call: LaneCall) -> Any:
         elements = call.load(0)
         above, below = (
-            call.where(">=", elements, call.repeated(2, 0)),
-            call.where("<=", elements, call.repeated(3, 0)),
+            call.compare(">=", elements, call.broadcast(2, 0)),
+            call.compare("<=", elements, call.broadcast(3, 0)),
         )
         return call.builder.and_(above, below)
 
-    return types.uint64(array, types.int64, plain(least), plain(most)), coded(write)
+    return types.uint64(array, types.int64, number_type(least), number_type(most)), code_generator(write)
 
 
 @intrinsic
 def less(typing_context: Any, array: Any, first: Any, other: Any, begin: Any) -> Any:
-    """Return the positions whose elements of ``array``, from index ``first`` on, are less than those of
-    ``other``, from index ``begin`` on."""
-    return types.uint64(array, types.int64, other, types.int64), comparison("<")
+    """Return the positions whose elements in ``array``, from index ``first`` on, are less than in ``other``,
+    from index ``begin`` on."""
+    return types.uint64(array, types.int64, other, types.int64), comparison_generator("<")
 
 
 @intrinsic
 def same(typing_context: Any, array: Any, first: Any, other: Any, begin: Any) -> Any:
-    """Return the positions whose elements of ``array``, from index ``first`` on, equal those of ``other``,
-    from index ``begin`` on."""
-    return types.uint64(array, types.int64, other, types.int64), comparison("==")
+    """Return the positions whose elements in ``array``, from index ``first`` on, are the same as in
+    ``other``, from index ``begin`` on."""
+    return types.uint64(array, types.int64, other, types.int64), comparison_generator("==")
 
 
 @intrinsic
@@ -218,9 +224,9 @@ def flip(typing_context: Any, array: Any, first: Any, bits: Any) -> Any:
 
     def write(call: LaneCall) -> None:
         builder = call.builder
-        call.update(0, call.args[1], lambda old: builder.xor(old, builder.sext(call.chosen(2), old.type)))
+        call.update(0, call.args[1], lambda old: builder.xor(old, builder.sext(call.lane_mask(2), old.type)))
 
-    return types.void(array, types.int64, types.uint64), coded(write)
+    return types.void(array, types.int64, types.uint64), code_generator(write)
 
 
 @intrinsic
@@ -235,19 +241,19 @@ def weigh_all(
     first: Any,
     turned: Any,
 ) -> Any:
-    """Update the best moves of the positions that ``bits`` select by one more move of each.
+    """Update the best moves of the positions that ``bits`` select by one more move of each position.
 
     ``best``, ``nearest`` and ``farthest`` have 64 elements: the greatest value so far, and the smallest and
-    the greatest depth among the moves to it. ``value`` and ``depth``, from index ``first`` on, are those of
-    the new moves; each value is first combined with ``turned``, 0 or 255, by exclusive or.
+    greatest depths among the moves to this value. ``value`` and ``depth``, from index ``first`` on, are those
+    of the new moves. Each value is first combined with ``turned``, 0 or 255, by exclusive or.
     """
 
     def write(call: LaneCall) -> None:
-        builder, begin, chosen = call.builder, ir.Constant(ir.IntType(64), 0), call.chosen(3)
-        values = builder.xor(call.load(4, 6), call.repeated(7, 4))
-        depths, greatest = call.load(5, 6), builder.load(call.place(0, begin), align=1)
-        better = builder.and_(chosen, builder.icmp_unsigned(">", values, greatest))
-        as_good = builder.and_(chosen, builder.icmp_unsigned("==", values, greatest))
+        builder, begin, mask = call.builder, ir.Constant(ir.IntType(64), 0), call.lane_mask(3)
+        values = builder.xor(call.load(4, 6), call.broadcast(7, 4))
+        depths, greatest = call.load(5, 6), builder.load(call.pointer(0, begin), align=1)
+        better = builder.and_(mask, builder.icmp_unsigned(">", values, greatest))
+        as_good = builder.and_(mask, builder.icmp_unsigned("==", values, greatest))
 
         def updated_depths(sign: str, before: Any) -> Any:
             beyond = builder.and_(as_good, builder.icmp_unsigned(sign, depths, before))
@@ -257,5 +263,5 @@ def weigh_all(
         call.update(1, begin, lambda before: updated_depths("<", before))
         call.update(2, begin, lambda before: updated_depths(">", before))
 
-    arguments = best, nearest, farthest, types.uint64, value, depth, types.int64, plain(turned)
-    return types.void(*arguments), coded(write)
+    arguments = best, nearest, farthest, types.uint64, value, depth, types.int64, number_type(turned)
+    return types.void(*arguments), code_generator(write)
