@@ -26,7 +26,7 @@ from tbgen.retro.geometry import BIT, IMAGES, INVERSES, ORTHODOX
 from tbgen.retro.kernels.best_exits import NO_EXIT, Exits
 from tbgen.retro.kernels.canonical import canonical_slot
 from tbgen.retro.kernels.frame import Frame, Phase, decode, reach
-from tbgen.retro.kernels.moves import SLICES, MoveBuffer, list_quiet_targets, list_moves_of_scalars
+from tbgen.retro.kernels.moves import SLICES, MoveBuffer, list_moves_of_scalars, list_quiet_targets
 from tbgen.retro.kernels.words import (
     ALL,
     ONE,
