@@ -3,9 +3,10 @@
 
     python benchmarks/calibrate.py data KQRvKR KPPvK
 
-Prints a line per rate and table: what costs.toml has, what was measured, and the ratio. A proof and a report
-are made twice, with warm kernels the second time; build time and size are those of the files. Small tables
-say little, since fixed costs outweigh their slots. scripts/measure_memory.py measures the memory of builds.
+Prints a line per rate and table: the value by costs.toml, the measured value, and their ratio. A proof and a
+report are made twice. The second time counts, because the kernels are loaded then. Build time and size are
+read from the files. Small tables are not meaningful, because fixed costs outweigh the costs of their slots.
+scripts/measure_memory.py measures the memory of builds.
 """
 
 import argparse
@@ -26,19 +27,19 @@ from tbgen.verify.directory import verify
 
 
 class Stopwatch:
-    """A reporter that adds up the seconds of every step, of one material alone."""
+    """A reporter that adds up the seconds of every step of one material."""
 
     def __init__(self, material: Material, measured: defaultdict[str, float]) -> None:
-        self._material, self._measured = material, measured
-        self._step, self._since, self._counts = "", time.perf_counter(), False
+        self._material, self._seconds = material, measured
+        self._step, self._step_start, self._is_counted = "", time.perf_counter(), False
 
     def note(self, text: str) -> None:
-        """Ignore it."""
+        """Ignore an event."""
 
     def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
-        """End the current step; steps of other materials do not count."""
+        """End the current step. Steps of other materials do not count."""
         self.enter("")
-        self._counts = material == self._material
+        self._is_counted = material == self._material
 
     def progress(self, step: str, done: int | None, total: int, seconds_left: float | None = None) -> None:
         """Start a step, unless it is the current one."""
@@ -46,11 +47,11 @@ class Stopwatch:
             self.enter(step)
 
     def enter(self, step: str) -> None:
-        """End the current step, and start another one."""
+        """End the current step, and start the step of this name."""
         now = time.perf_counter()
-        if self._step and self._counts:
-            self._measured[self._step] += now - self._since
-        self._step, self._since = step, now
+        if self._step and self._is_counted:
+            self._seconds[self._step] += now - self._step_start
+        self._step, self._step_start = step, now
 
 
 def measured_steps(work: Callable[[Stopwatch], object], material: Material) -> defaultdict[str, float]:
@@ -66,9 +67,9 @@ def measured_steps(work: Callable[[Stopwatch], object], material: Material) -> d
 def calibrate(directory: Path, material: Material, variant: Variant) -> None:
     """Print the rates of one table."""
 
-    def show(name: str, foreseen: float, found: float) -> None:
+    def show(name: str, estimate: float, found: float) -> None:
         print(
-            f"{material.name:8} {variant:2} {name:20} {foreseen:14.3f} {found:14.3f} {found / foreseen:6.2f}"
+            f"{material.name:8} {variant:2} {name:20} {estimate:14.3f} {found:14.3f} {found / estimate:6.2f}"
         )
 
     with StoredFile(table_path(directory, material.name, variant), material=material) as file:
@@ -91,17 +92,17 @@ def calibrate(directory: Path, material: Material, variant: Variant) -> None:
 
 
 def main() -> None:
-    """Calibrate by the named tables."""
+    """Compare the rates for the named tables."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("directory", type=Path, metavar="DIR")
     parser.add_argument("materials", nargs="+", metavar="MATERIAL")
     parser.add_argument("--rules", type=Variant.parse, default=Variant.R_MOBILITY)
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     print(f"{'material':8} {'':2} {'':20} {'costs.toml':>14} {'measured':>14} {'ratio':>6}")
-    for name in given.materials:
-        calibrate(given.directory, Material.parse(name), given.rules)
+    for name in arguments.materials:
+        calibrate(arguments.directory, Material.parse(name), arguments.rules)
 
 
 if __name__ == "__main__":

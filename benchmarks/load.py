@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Measure the requests that one process of ``tbgen serve`` answers: positions of four men with all moves.
+"""Measure how fast one process of ``tbgen serve`` answers requests for positions of four men with all moves.
 
     python benchmarks/load.py data
     python benchmarks/load.py data --connections 8 --requests 20000 --slow 200 --json
 
 It starts a server for the tables of a directory, requests random positions over some connections, and prints
-requests per second, response times, and the memory of the server. --slow adds that number of clients that
-send a byte a second. Client and server share the machine, so the figures include the work of the client.
+requests per second, response times, and the memory of the server. --slow adds clients that send only one byte
+per second. Client and server share the machine, so the figures include the work of the client.
 """
 
 import argparse
@@ -36,7 +36,7 @@ SECONDS_TO_START = 120
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """The measurements."""
+    """The measurements of one run."""
 
     requests: int
     connections: int
@@ -50,7 +50,7 @@ class Load:
 
 
 def random_fen(rng: random.Random) -> str:
-    """A random legal position of four men."""
+    """Return the FEN of a random legal position of four men."""
     while True:
         material = Material.parse(rng.choice(MATERIALS))
         board = chess.Board(None)
@@ -77,13 +77,13 @@ async def ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, path: 
     await reader.readexactly(int(length[1]))
 
 
-async def client(port: int, paths: Sequence[str], took: list[float]) -> None:
-    """Request paths over one connection, one after the other."""
+async def client(port: int, paths: Sequence[str], seconds: list[float]) -> None:
+    """Request paths over one connection, one after the other; add the time of each to ``seconds``."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     for path in paths:
-        begun = time.perf_counter()
+        start = time.perf_counter()
         await ask(reader, writer, path)
-        took.append(time.perf_counter() - begun)
+        seconds.append(time.perf_counter() - start)
     writer.close()
 
 
@@ -99,29 +99,29 @@ async def slow_client(port: int) -> None:
 
 
 async def measure(port: int, paths: Sequence[str], connections: int, slow: int) -> tuple[float, list[float]]:
-    """Return the seconds of all requests together, and of each."""
-    waiting = [asyncio.create_task(slow_client(port)) for _ in range(slow)]
+    """Return the wall time of all requests in seconds, and the seconds of each request."""
+    slow_tasks = [asyncio.create_task(slow_client(port)) for _ in range(slow)]
     await client(port, paths[:WARM_UP], [])
-    took: list[float] = []
-    begun = time.perf_counter()
-    await asyncio.gather(*(client(port, paths[number::connections], took) for number in range(connections)))
-    seconds = time.perf_counter() - begun
-    for task in waiting:
+    times: list[float] = []
+    start = time.perf_counter()
+    await asyncio.gather(*(client(port, paths[number::connections], times) for number in range(connections)))
+    seconds = time.perf_counter() - start
+    for task in slow_tasks:
         task.cancel()
-    await asyncio.gather(*waiting, return_exceptions=True)
-    return seconds, took
+    await asyncio.gather(*slow_tasks, return_exceptions=True)
+    return seconds, times
 
 
 def memory_of(process: int) -> float:
     """Return the memory of a process in MiB."""
     status = Path(f"/proc/{process}/status").read_text()
-    found = re.search(r"VmRSS:\s+(\d+) kB", status)
-    assert found is not None
-    return int(found[1]) / 1024
+    match = re.search(r"VmRSS:\s+(\d+) kB", status)
+    assert match is not None
+    return int(match[1]) / 1024
 
 
 def load(tables: Path, requests: int, connections: int, slow: int) -> Load:
-    """Start a server, measure it and end it."""
+    """Start a server, measure it, and end it."""
     command = [sys.executable, "-m", "tbgen", "serve", "--dir", str(tables), "--port", "0", "--limit", "0"]
     rng = random.Random(1)
     positions = [f"/r?fen={quote(random_fen(rng))}" for _ in range(POSITIONS)]
@@ -129,38 +129,38 @@ def load(tables: Path, requests: int, connections: int, slow: int) -> Load:
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         try:
             assert server.stderr is not None
-            said = server.stderr.readline()
-            found = re.search(r"http://127\.0\.0\.1:(\d+)", said)
-            if found is None:
-                sys.exit(said + server.stderr.read())
-            port = int(found[1])
+            first_line = server.stderr.readline()
+            address = re.search(r"http://127\.0\.0\.1:(\d+)", first_line)
+            if address is None:
+                sys.exit(first_line + server.stderr.read())
+            port = int(address[1])
             before = memory_of(server.pid)
-            seconds, took = asyncio.run(measure(port, paths, connections, slow))
+            seconds, times = asyncio.run(measure(port, paths, connections, slow))
             after = memory_of(server.pid)
         finally:
             server.terminate()
-    took.sort()
-    median, p99, longest = (1000 * took[round(share * (len(took) - 1))] for share in (0.5, 0.99, 1))
+    times.sort()
+    median, p99, longest = (1000 * times[round(share * (len(times) - 1))] for share in (0.5, 0.99, 1))
     return Load(requests, connections, slow, requests / seconds, median, p99, longest, before, after)
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure a server, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("tables", type=Path, help="directory of tables")
     parser.add_argument("--requests", type=int, default=10_000, metavar="N")
     parser.add_argument("--connections", type=int, default=8, metavar="N")
     parser.add_argument("--slow", type=int, default=0, metavar="N", help="clients that send a byte a second")
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
-    found = load(given.tables, given.requests, given.connections, given.slow)
-    if given.json:
-        print(json.dumps(asdict(found)))
+    arguments = parser.parse_args()
+    result = load(arguments.tables, arguments.requests, arguments.connections, arguments.slow)
+    if arguments.json:
+        print(json.dumps(asdict(result)))
         return
     print(
-        f"{found.requests_per_second:,.0f} requests per second over {found.connections} connections; "
-        f"median {found.median_ms:.1f} ms, p99 {found.p99_ms:.1f} ms, longest {found.longest_ms:.1f} ms; "
-        f"memory {found.memory_before_mib:.0f} MiB, then {found.memory_after_mib:.0f} MiB"
+        f"{result.requests_per_second:,.0f} requests per second over {result.connections} connections; "
+        f"median {result.median_ms:.1f} ms, p99 {result.p99_ms:.1f} ms, longest {result.longest_ms:.1f} ms; "
+        f"memory {result.memory_before_mib:.0f} MiB, then {result.memory_after_mib:.0f} MiB"
     )
 
 

@@ -1,10 +1,11 @@
-"""Measure a match at fixed nodes: games a minute, and the share of the time that the runner takes.
+"""Measure a match at fixed nodes: games a minute, and the share of the time that the match runner needs.
 
     python benchmarks/match_overhead.py stockfish --nodes 20000 --rounds 20 --concurrency 2
 
-The share of the clock is the time in which the engines of a slot do not think: transfer of moves, starts of
-games, writing and syncing, and waiting on a busy machine. The share of the processor is the computing time of
-the runner itself, which other work does not change, compared with the thinking time of the engines.
+Two shares are printed. The share of the clock is the time in which no engine of a game slot thinks: moves
+are transferred, games are started, files are written and synced, or the machine is busy. The share of the
+processor compares the computing time of the runner with the thinking time of the engines. Other work on the
+machine does not change this share.
 """
 
 import argparse
@@ -26,7 +27,7 @@ from tbgen.match.settings import EventSettings
 
 
 class Counter:
-    """Counts moves, and prints notes only."""
+    """A listener that counts moves and prints notes."""
 
     plies = 0
 
@@ -45,7 +46,7 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=20_000)
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--concurrency", type=int, default=2)
-    parser.add_argument("--moves", type=int, default=60, help="after which games are stopped")
+    parser.add_argument("--moves", type=int, default=60, help="number of moves after which games are stopped")
     arguments = parser.parse_args()
     command = (shutil.which(arguments.engine) or arguments.engine,)
     control = TimeControl(nodes=arguments.nodes)
@@ -58,17 +59,17 @@ def main() -> None:
             stop=StopRules(max_moves=arguments.moves),
         )
         counter, options = Counter(), GameOptions(Variant.R_MOBILITY, FiftyMoveRule.IMPROVING)
-        before, began = os.times(), time.perf_counter()
+        cpu_before, start = os.times(), time.perf_counter()
         with LiveWriter(settings.pgn, print) as writer:
             summary = run_event(settings, options, Judge(None), [counter, writer])
-        clock, after = time.perf_counter() - began, os.times()
-    computed = after.user + after.system - before.user - before.system
-    slots = clock * arguments.concurrency
+        seconds, cpu_after = time.perf_counter() - start, os.times()
+    cpu_seconds = cpu_after.user + cpu_after.system - cpu_before.user - cpu_before.system
+    slots = seconds * arguments.concurrency
     moves, thinking = counter.plies, summary.thinking
-    print(f"{summary.games} games of {moves / summary.games:.0f} plies in {clock:.1f} s")
-    print(f"{60 * summary.games / clock:.1f} games a minute, {1e3 * thinking / moves:.2f} ms a move")
+    print(f"{summary.games} games of {moves / summary.games:.0f} plies in {seconds:.1f} s")
+    print(f"{60 * summary.games / seconds:.1f} games a minute, {1e3 * thinking / moves:.2f} ms a move")
     print(f"share of the runner: {1 - thinking / slots:.1%} of the clock")
-    print(f"it computes {1e3 * computed / moves:.2f} ms a move, {computed / thinking:.1%} of thinking")
+    print(f"it computes {1e3 * cpu_seconds / moves:.2f} ms a move, {cpu_seconds / thinking:.1%} of thinking")
 
 
 if __name__ == "__main__":

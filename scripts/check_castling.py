@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Compare positions with castling rights with the positions after their moves, as python-chess makes them.
+"""Compare positions with castling rights with the positions after their moves, which python-chess makes.
 
     scripts/check_castling.py --dir data
     scripts/check_castling.py --dir data --places 5 --positions 200 KRNvK KRPvKP
 
-For every material with a rook, kings and rooks are put on random squares from which they may castle, those of
-Chess960 included, and the other men on random squares, with and without an en passant right. Each position is
-probed fresh and with a random accrued score, and so are the positions after its moves: the value must be the
-best of theirs, and the depth, if stored, must follow from theirs. Prints a line per material. Exit code
-0 if all agree, 1 if one differs, 3 if a table is missing.
+For every material with a rook, a king and rooks are put on random squares from which they may castle, also by
+the rules of Chess960. The other men are put on random squares. Some positions have an en passant right. Each
+position is probed either fresh or with a random accrued score, and so are the positions after its moves. The
+value must be the best value after a move. The depth, if it is known, must follow from the depths after the
+moves. Prints a line per material. Exit code 0 if all agree, 1 if a position differs, 3 if a table is missing.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from itertools import islice
 from pathlib import Path
 
 import chess
-from check_en_passant import ROWS, is_right, suiting_tables
+from check_en_passant import EP_ROW, is_right, selected_tables
 
 from tbgen import FRESH, TbgenError, open_tablebase
 from tbgen.board.material import Material
@@ -30,8 +30,8 @@ from tbgen.board.variant import Variant
 from tbgen.probe.tablebase import Tablebase
 from tbgen.text import duration
 
-_EN_PASSANT = 0.3
-"""Share of positions that get an en passant right where they can."""
+_EN_PASSANT_SHARE = 0.3
+"""Share of positions with an en passant right, among the positions that can have one."""
 
 
 def random_place(material: Material, rng: random.Random) -> chess.Board:
@@ -44,7 +44,7 @@ def random_place(material: Material, rng: random.Random) -> chess.Board:
     rooks = rng.randint(1, min(2, (material.white if white else material.black).count("R")))
     king = rng.choice([1, 2, 2, 3, 4, 5, 6, 6])  # castling may leave a king on c and g in place
     files = rng.sample([rng.randrange(king), rng.randrange(king + 1, 8)], rooks)
-    if rng.random() < 0.5:  # as in the usual game
+    if rng.random() < 0.5:  # the start squares of the usual game
         king, files = chess.square_file(chess.E1), rng.sample([0, 7], rooks)
     board.set_piece_at(chess.square(king, row), chess.Piece(chess.KING, white))
     for file in files:
@@ -54,23 +54,23 @@ def random_place(material: Material, rng: random.Random) -> chess.Board:
 
 
 def positions_with_rights(
-    material: Material, place: chess.Board, rng: random.Random
+    material: Material, placement: chess.Board, rng: random.Random
 ) -> Iterator[chess.Board]:
-    """Yield legal positions that are not over, with the other men on any squares."""
-    left = [chess.Piece.from_symbol(man) for man in material.white + material.black.lower()]
-    for man in place.piece_map().values():
-        left.remove(man)
+    """Yield random legal positions that are not over: a placement of king and rooks, and the other men."""
+    other_men = [chess.Piece.from_symbol(man) for man in material.white + material.black.lower()]
+    for man in placement.piece_map().values():
+        other_men.remove(man)
     while True:
-        board = place.copy()
+        board = placement.copy()
         board.turn = rng.random() < 0.5
         free = list(chess.SquareSet(~board.occupied))
-        for square, man in zip(rng.sample(free, len(left)), left, strict=True):
+        for square, man in zip(rng.sample(free, len(other_men)), other_men, strict=True):
             board.set_piece_at(square, man)
-        doubled = [
-            square for square in board.pieces(chess.PAWN, not board.turn) if square >> 3 == ROWS[board.turn]
+        doubled_pawns = [
+            square for square in board.pieces(chess.PAWN, not board.turn) if square >> 3 == EP_ROW[board.turn]
         ]
-        if doubled and rng.random() < _EN_PASSANT:
-            board.ep_square = doubled[0] + (8 if board.turn else -8)
+        if doubled_pawns and rng.random() < _EN_PASSANT_SHARE:
+            board.ep_square = doubled_pawns[0] + (8 if board.turn else -8)
         if (
             board.is_valid()
             and any(board.legal_moves)
@@ -85,10 +85,10 @@ def check(tables: Tablebase, material: Material, places: int, count: int) -> boo
     en_passant = 0
     for place in (random_place(material, rng) for _ in range(places)):
         for board in islice(positions_with_rights(material, place, rng), count):
-            own = GScore.of_board(board)
+            position_score = GScore.of_board(board)
             accrued: GScore | Fresh = FRESH
-            if own.rank > 2 and rng.random() < 0.7:
-                accrued = GScore(rng.randint(2, own.rank), rng.random() < 0.5)
+            if position_score.rank > 2 and rng.random() < 0.7:
+                accrued = GScore(rng.randint(2, position_score.rank), rng.random() < 0.5)
             en_passant += board.ep_square is not None
             if not is_right(tables, board, accrued):
                 wrong.append(f"{board.fen()} with {accrued}")
@@ -107,16 +107,16 @@ def has_rooks(material: Material) -> bool:
 
 
 def run(directory: Path, names: list[str], places: int, count: int, variant: Variant) -> int:
-    """Compare the named materials, or all with tables, and return the exit code.
+    """Compare the named materials, or all with tables and rooks, and return the exit code.
 
-    :raises MissingTableError: if the directory has none, or a named one is missing.
+    :raises MissingTableError: if the directory has no suitable table, or a named table is missing.
     """
-    rooks = suiting_tables(directory, names, variant, has_rooks, "KRvK")
-    agree = []
-    for material in rooks:
-        with open_tablebase(directory, rules=variant) as tables:  # apart: solved cells take memory
-            agree.append(check(tables, material, places, count))
-    return 0 if all(agree) else 1
+    materials = selected_tables(directory, names, variant, has_rooks, "KRvK")
+    agreements = []
+    for material in materials:
+        with open_tablebase(directory, rules=variant) as tables:  # anew: solved cells need memory
+            agreements.append(check(tables, material, places, count))
+    return 0 if all(agreements) else 1
 
 
 def main() -> int:
@@ -125,9 +125,9 @@ def main() -> int:
     )
     parser.add_argument("materials", nargs="*", metavar="MATERIAL", help="default: all that are in DIR")
     parser.add_argument("--dir", type=Path, required=True, help="folder of the tables")
-    parser.add_argument("--places", type=int, default=2, metavar="N", help="of kings and rooks (2)")
-    parser.add_argument("--positions", type=int, default=50, metavar="N", help="of each of these (50)")
-    parser.add_argument("--rules", type=Variant, default=Variant.R_MOBILITY, help="r or wg (r)")
+    parser.add_argument("--places", type=int, default=2, metavar="N", help="placements of king and rooks (2)")
+    parser.add_argument("--positions", type=int, default=50, metavar="N", help="positions per placement (50)")
+    parser.add_argument("--rules", type=Variant, default=Variant.R_MOBILITY, help="rules: r or wg (r)")
     arguments = parser.parse_args()
     try:
         return run(arguments.dir, arguments.materials, arguments.places, arguments.positions, arguments.rules)

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Compare en passant positions of tables with the positions after their moves, as python-chess makes them.
+"""Compare en passant positions of tables with the positions after their moves, which python-chess makes.
 
     scripts/check_en_passant.py --dir data
     scripts/check_en_passant.py --dir data --positions 20000 KPvKP KPPvKP
 
-Random positions of every table with pawns on both sides, in which a pawn may be captured en passant, are
-probed, and so are the positions after each of their moves: the value must be the best of theirs, and the
-depth must follow from theirs, if packed tables store it. Prints a line per table. Exit code 0 if all agree, 1
-if one differs, 3 if a table is missing.
+The tables are all with pawns on both sides. Random positions in which a pawn may be captured en passant are
+probed, and also the positions after each of their moves. The value of a position must be the best value after
+a move. The depth, if the table stores it, must follow from the depths after the moves. Prints a line per
+table. Exit code 0 if all agree, 1 if a position differs, 3 if a table is missing.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from tbgen.errors import MissingTableError
 from tbgen.probe.tablebase import Tablebase
 from tbgen.store.format import tables_in
 
-ROWS: Final = {chess.WHITE: 4, chess.BLACK: 3}
+EP_ROW: Final = {chess.WHITE: 4, chess.BLACK: 3}
 """Rank, from 0, of the pawns that may capture, by the side to move."""
 
 
@@ -38,19 +38,19 @@ def random_position(material: Material, rng: random.Random) -> chess.Board:
     men += [chess.Piece.from_symbol(man.lower()) for man in material.black]
     while True:
         turn = rng.random() < 0.5
-        row, step = ROWS[turn], 1 if turn else -1
-        file, beside = rng.randrange(8), rng.choice((-1, 1))
-        if not 0 <= file + beside < 8:
+        row, step = EP_ROW[turn], 1 if turn else -1
+        file, file_step = rng.randrange(8), rng.choice((-1, 1))
+        if not 0 <= file + file_step < 8:
             continue
-        others = men.copy()
+        other_men = men.copy()
         board = chess.Board(None)
-        for colour, at in ((not turn, file), (turn, file + beside)):
+        for colour, pawn_file in ((not turn, file), (turn, file + file_step)):
             pawn = chess.Piece(chess.PAWN, colour)
-            others.remove(pawn)
-            board.set_piece_at(chess.square(at, row), pawn)
+            other_men.remove(pawn)
+            board.set_piece_at(chess.square(pawn_file, row), pawn)
         passed = [chess.square(file, row + step), chess.square(file, row + 2 * step)]
         free = [square for square in chess.SQUARES if board.piece_at(square) is None and square not in passed]
-        for square, man in zip(rng.sample(free, len(others)), others, strict=True):
+        for square, man in zip(rng.sample(free, len(other_men)), other_men, strict=True):
             board.set_piece_at(square, man)
         board.turn, board.ep_square = turn, passed[0]
         if board.is_valid() and board.has_legal_en_passant():
@@ -58,28 +58,30 @@ def random_position(material: Material, rng: random.Random) -> chess.Board:
 
 
 def is_right(tables: Tablebase, board: chess.Board, accrued: GScore | Fresh = FRESH) -> bool:
-    """Return whether value and depth of a position follow from those after its moves, with an accrued score
-    or fresh (docs/theory.md, section 5)."""
-    told = tables.probe(board, accrued)
-    held = told.accrued
-    reached: list[tuple[GScore, int | None]] = []
+    """Return whether value and depth of a state follow from the states after its moves.
+
+    With ``FRESH``, the position score is the accrued score (docs/theory.md, section 5).
+    """
+    result = tables.probe(board, accrued)
+    current = result.accrued
+    successors: list[tuple[GScore, int | None]] = []
     for move in board.legal_moves:
         after = board.copy(stack=False)
         after.push(move)
-        found = tables.probe(after, FRESH if tables.rules.is_reset_by(board.is_zeroing(move)) else held)
-        reached.append((found.value, found.depth))
+        found = tables.probe(after, FRESH if tables.rules.is_reset_by(board.is_zeroing(move)) else current)
+        successors.append((found.value, found.depth))
     best = max if board.turn else min
-    value = best(value for value, _ in reached)
-    if value != told.value:
+    value = best(value for value, _ in successors)
+    if value != result.value:
         return False
-    if value == held:
-        return told.depth in (None, 0)
-    depths = [depth for found, depth in reached if found == value]
-    known = [depth for depth in depths if depth is not None]
-    if told.depth is None or len(known) < len(depths):
+    if value == current:
+        return result.depth in (None, 0)
+    depths = [depth for other, depth in successors if other == value]
+    known_depths = [depth for depth in depths if depth is not None]
+    if result.depth is None or len(known_depths) < len(depths):
         return True
-    hurries = (value > held) == board.turn
-    return told.depth == 1 + (min(known) if hurries else max(known))
+    mover_gains = (value > current) == board.turn
+    return result.depth == 1 + (min(known_depths) if mover_gains else max(known_depths))
 
 
 def check(tables: Tablebase, material: Material, count: int) -> bool:
@@ -92,18 +94,18 @@ def check(tables: Tablebase, material: Material, count: int) -> bool:
     return not wrong
 
 
-def suiting_tables(
-    directory: Path, names: list[str], variant: Variant, suits: Callable[[Material], bool], smallest: str
+def selected_tables(
+    directory: Path, names: list[str], variant: Variant, fits: Callable[[Material], bool], smallest: str
 ) -> list[Material]:
-    """Return the tables to check among the named ones, or among all of the directory.
+    """Return the suitable tables among the named tables, or without names among all of the directory.
 
-    :param smallest: the smallest table that suits.
-    :raises MissingTableError: if the directory has none, or a named one is missing.
+    :param smallest: name of the smallest suitable table, for the error.
+    :raises MissingTableError: if the directory has no suitable table, or a named table is missing.
     """
-    there = tables_in(directory, variant)
-    wanted = [material for material in [Material.parse(name) for name in names] or there if suits(material)]
+    existing = tables_in(directory, variant)
+    wanted = [material for material in [Material.parse(name) for name in names] or existing if fits(material)]
     for material in wanted:
-        if material not in there:
+        if material not in existing:
             raise MissingTableError(material.name, directory, variant)
     if not wanted:
         raise MissingTableError(smallest, directory, variant)
@@ -111,19 +113,19 @@ def suiting_tables(
 
 
 def has_pawns_on_both_sides(material: Material) -> bool:
-    """Return whether a pawn may be captured en passant."""
+    """Return whether positions of a material can have an en passant capture."""
     return "P" in material.white and "P" in material.black
 
 
 def run(directory: Path, names: list[str], count: int, variant: Variant) -> int:
-    """Compare the named tables, or all of the directory, and return the exit code.
+    """Compare the named tables, or all tables of the directory, and return the exit code.
 
-    :raises MissingTableError: if the directory has none, or a named one is missing.
+    :raises MissingTableError: if the directory has no suitable table, or a named table is missing.
     """
-    both = suiting_tables(directory, names, variant, has_pawns_on_both_sides, "KPvKP")
+    materials = selected_tables(directory, names, variant, has_pawns_on_both_sides, "KPvKP")
     with open_tablebase(directory, rules=variant) as tables:
-        agree = [check(tables, material, count) for material in both]
-    return 0 if all(agree) else 1
+        agreements = [check(tables, material, count) for material in materials]
+    return 0 if all(agreements) else 1
 
 
 def main() -> int:
@@ -132,8 +134,8 @@ def main() -> int:
     )
     parser.add_argument("materials", nargs="*", metavar="MATERIAL", help="default: all that are in DIR")
     parser.add_argument("--dir", type=Path, required=True, help="folder of the tables")
-    parser.add_argument("--positions", type=int, default=2000, metavar="N", help="of each table (2000)")
-    parser.add_argument("--rules", type=Variant, default=Variant.R_MOBILITY, help="r or wg (r)")
+    parser.add_argument("--positions", type=int, default=2000, metavar="N", help="positions per table (2000)")
+    parser.add_argument("--rules", type=Variant, default=Variant.R_MOBILITY, help="rules: r or wg (r)")
     arguments = parser.parse_args()
     try:
         return run(arguments.dir, arguments.materials, arguments.positions, arguments.rules)

@@ -6,11 +6,11 @@
     scripts/check_fairygen.py fairygen data KQvKR "K[WD]vK"
 
 For each material and each side that has more than its king, FairyGen counts the positions in which the other
-side is to move and mated by force, by the number of moves to the mate; the counts of the table must be the
-same. Materials must have three or four men and no pawns.
+side is to move and can be mated by force, by the number of moves to the mate. The counts of the table must be
+the same. Materials must have three or four men and no pawns.
 
 Prints a line per side: the material, the mating side, the longest way in moves, the number of positions on
-the full board, and whether all counts agree. Exit code 0 if all do, else 1.
+the full board, and whether all counts agree. Exit code 0 if all counts agree, else 1.
 """
 
 from __future__ import annotations
@@ -38,34 +38,34 @@ from tbgen.probe.positions import Positions
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 
 Counts = Counter[int]
-"""Number of positions by the number of moves in which the side to move is mated: a quarter of those on the
-full board, where like men are distinguished, as FairyGen counts."""
+"""Number of positions by the number of moves in which the side to move is mated. As in FairyGen, it is a
+quarter of the number of positions on the full board, and like men are distinguished."""
 
 LETTERS: Final = "ACDE"
-"""Names of men in FairyGen; its kings are K."""
-_REPORT: Final = "rep2.txt"
+"""Letters for men in FairyGen. Its letter of kings is K."""
+_REPORT_FILE: Final = "rep2.txt"
 _ROW: Final = re.compile(r" *(\d+)\.((?: +\d+)+)$", re.MULTILINE)
 _MAN: Final = re.compile(r"\[[^]]*\]|.")
-_WAIT: Final = 0.05
-"""Seconds between checks whether the report is complete."""
+_POLL_SECONDS: Final = 0.05
+"""Interval between checks whether the report is complete."""
 
 
 def definition(kind: Kind) -> str:
     """Return the moves of a man in the notation of FairyGen's ``piecedef.ini``."""
-    found = dict[str, None]()
+    moves = dict[str, None]()
     for steps, slides in ((kind.leaps, ""), (kind.rides, "s")):
         for step in steps:
-            less, more = sorted(map(abs, step))
-            found[f"{more},{less},{slides}*"] = None
-    return " ".join(found)
+            short, long = sorted(map(abs, step))
+            moves[f"{long},{short},{slides}*"] = None
+    return " ".join(moves)
 
 
 def fairygen_counts(programs: Path, material: Material, white: bool) -> Counts:
-    """Return FairyGen's counts.
+    """Return the counts that FairyGen reports.
 
     :param programs: directory of ``3men`` and ``4men``.
     :param white: whether the side named first mates.
-    :raises UsageError: if its program is missing.
+    :raises UsageError: if the program is missing, or ends without a report.
     """
     program = programs.absolute() / f"{material.men}men"
     if not program.is_file():
@@ -75,17 +75,17 @@ def fairygen_counts(programs: Path, material: Material, white: bool) -> Counts:
         zip(dict.fromkeys(_others(material, True) + _others(material, False)), LETTERS, strict=False)
     )
     men = ["K: 1,0,* 1,1,*", *(f"{letter}: {definition(kinds[man])}" for man, letter in letters.items())]
-    sides = ("K" + "".join(letters[man] for man in _others(material, each)) for each in (white, not white))
-    with tempfile.TemporaryDirectory() as place:
-        (Path(place) / "piecedef.ini").write_text("".join(f"{line}\n" for line in men))
+    sides = ("K" + "".join(letters[man] for man in _others(material, side)) for side in (white, not white))
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "piecedef.ini").write_text("".join(f"{line}\n" for line in men))
         command = [str(program), "-m", ".".join(sides)]
         with subprocess.Popen(
-            command, cwd=place, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        ) as running:  # after its report it waits for moves
-            while "TOTAL" not in (text := _read(Path(place) / _REPORT)):
+            command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        ) as running:  # after its report, the program waits for moves
+            while "TOTAL" not in (text := _read(Path(folder) / _REPORT_FILE)):
                 if running.poll() is not None:
                     raise UsageError(f"{program} has ended without a report on {material}")
-                sleep(_WAIT)
+                sleep(_POLL_SECONDS)
             running.kill()
     return report_counts(text)
 
@@ -95,30 +95,30 @@ def _read(path: Path) -> str:
 
 
 def report_counts(text: str) -> Counts:
-    """Return the counts of a report: a column for each distribution of men on colours, mates in row 1."""
+    """Return the counts of a report. It has columns by the square colours of men, and mates are in row 1."""
     rows = {int(row[1]) - 1: sum(map(int, row[2].split())) for row in _ROW.finditer(text)}
     return +Counts({moves: count for moves, count in rows.items() if moves >= 0})
 
 
 def table_counts(tables: Tablebase, material: Material, white: bool) -> Counts:
     """Return the counts of a table."""
-    alike = prod(factorial(number) for side in material.sides for number in Counter(side).values())
-    found = Counts()
+    orders = prod(factorial(number) for side in material.sides for number in Counter(side).values())
+    counts = Counts()
     for block in tables.table(material).blocks(value="G0.0" if white else "-G0.0", side=not white):
         squares = _in_order(block, block.squares())
         mirrored = _in_order(block, squares % 8 * 8 + squares // 8)
         images = np.where((squares == mirrored).all(axis=1), 1, 2)
         for plies, number in enumerate(np.bincount(block.depth, images).tolist()):
-            found[plies // 2] += int(number) * alike
-    return +found
+            counts[plies // 2] += int(number) * orders
+    return +counts
 
 
 def _in_order(positions: Positions, squares: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return the squares of men, those of like men in ascending order."""
-    men, found = np.array(_MAN.findall(positions.men)), squares.copy()
+    """Return the squares of men, with the squares of like men in ascending order."""
+    men, ordered = np.array(_MAN.findall(positions.men)), squares.copy()
     for man in set(men):
-        found[:, men == man] = np.sort(squares[:, men == man], axis=1)
-    return found
+        ordered[:, men == man] = np.sort(squares[:, men == man], axis=1)
+    return ordered
 
 
 def _others(material: Material, white: bool) -> Men:
@@ -126,28 +126,28 @@ def _others(material: Material, white: bool) -> Men:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Compare the named materials; return the exit code."""
+    """Compare the named materials, and return the exit code."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
     )
     parser.add_argument("programs", type=Path, metavar="FAIRYGEN", help="directory of 3men and 4men")
     parser.add_argument("directory", type=Path, metavar="DIR", help="the tables, of r-mobility")
     parser.add_argument("materials", nargs="+", metavar="MATERIAL")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        with open_tablebase(given.directory) as tables:
-            materials = [_checked(name) for name in given.materials]
-            agree = [compare(given.programs, tables, material) for material in materials]
-            return 0 if all(agree) else 1
+        with open_tablebase(options.directory) as tables:
+            materials = [_parse_supported(name) for name in options.materials]
+            agreements = [compare(options.programs, tables, material) for material in materials]
+            return 0 if all(agreements) else 1
     except TbgenError as error:
         print(f"check_fairygen: {error}", file=sys.stderr)
         return error.exit_code
 
 
-def _checked(name: str) -> Material:
+def _parse_supported(name: str) -> Material:
     """Return a material that FairyGen supports.
 
-    :raises UsageError: if it is none.
+    :raises UsageError: if FairyGen does not support the material.
     """
     material = Material.parse(name)
     if material.pawns or material.men not in (3, 4):
@@ -162,12 +162,12 @@ def compare(programs: Path, tables: Tablebase, material: Material) -> bool:
     all_agree = True
     for white in chess.COLORS[: 1 if material.symmetric else 2]:
         if _others(material, white):
-            found = table_counts(tables, material, white)
-            agree = found == fairygen_counts(programs, material, white)
-            longest = f"{max(found)} moves" if found else "no mate"
-            said = "agree" if agree else "DIFFER"
+            counts = table_counts(tables, material, white)
+            agree = counts == fairygen_counts(programs, material, white)
+            longest = f"{max(counts)} moves" if counts else "no mate"
+            text = "agree" if agree else "DIFFER"
             side = chess.COLOR_NAMES[white].capitalize()
-            print(f"{material.name:14} {side}  {longest:>9}  {4 * found.total():>12,}  {said}", flush=True)
+            print(f"{material.name:14} {side}  {longest:>9}  {4 * counts.total():>12,}  {text}", flush=True)
             all_agree &= agree
     return all_agree
 

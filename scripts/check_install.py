@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Check an installed tbgen: the commands of README.md, on any system, without a shell or the clone's package.
+"""Check an installed tbgen by the commands of README.md, on any system.
 
     python scripts/check_install.py [TBGEN]     # the command to check (default: tbgen of the path)
 
-The examples of README.md run in a temporary directory, and their output is compared with the one shown there.
-The expected results of the commands that README.md shows without output are stated here. ``tbgen report``
-needs the extra ``report``. The check takes some minutes, most of them for compiling kernels. Ends with exit
-code 1 and the output of the first command that fails.
+The examples of README.md run in a temporary directory, without a shell and without the package of the clone.
+Their output is compared with the output in README.md. If README.md shows no output, the expected results are
+stated here. ``tbgen report`` needs the extra ``report``. The check takes some minutes, most of them for
+compiling kernels. If a command fails, the check ends with exit code 1 and the output of the command.
 """
 
 import doctest
@@ -29,7 +29,7 @@ from urllib.request import urlopen
 ROOT = Path(__file__).parents[1]
 BISHOP = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
 MACHINE = re.compile(r"\d+(\.\d+)? (s|KiB|MiB|GiB)\b|\d+ min \d+ s|\btbgen \d+\.\d+\.\d+")
-"""Output that depends on the machine, on the version of zlib, and on the tbgen that has built the tables."""
+"""Output that depends on the machine, on the version of zlib, or on the version of tbgen."""
 
 
 class Command(NamedTuple):
@@ -39,17 +39,17 @@ class Command(NamedTuple):
     printed: str
     """A regular expression that has to match a part of the output."""
     written: Mapping[str, str]
-    """A regular expression for each file, which has to match a part of it."""
+    """Regular expressions by file name, each of which has to match a part of the file."""
     sent: str = ""
     """Standard input."""
 
 
-def others(tbgen: str) -> Iterator[Command]:
-    """Yield the commands that README.md shows without output, each after those that write its input."""
+def other_commands(tbgen: str) -> Iterator[Command]:
+    """Yield the commands that README.md shows without output, each after commands that write its input."""
     digest = next(line for line in published_digests() if line.startswith("KBvK ")).split()[-1]
     yield Command(("info", "KBvK"), r"28,056 Black to move", {})
-    asked = f"uci\nposition fen {BISHOP}\ngo depth 1\nisready\nquit\n"
-    yield Command(("engine",), r"(?s)uciok.* G1\.5 in 4 plies, from tables.*bestmove g5h5", {}, asked)
+    engine_input = f"uci\nposition fen {BISHOP}\ngo depth 1\nisready\nquit\n"
+    yield Command(("engine",), r"(?s)uciok.* G1\.5 in 4 plies, from tables.*bestmove g5h5", {}, engine_input)
     players = [word for name in "AB" for word in ("--engine", f"cmd={tbgen} engine", f"name={name}")]
     yield Command(
         ("match", *players, "--each", "tc=2+0.1", "--rounds", "1", "--pgn", "games.pgn"),
@@ -69,7 +69,7 @@ def others(tbgen: str) -> Iterator[Command]:
 
 
 def examples(text: str) -> Iterator[tuple[str, str]]:
-    """Yield commands and their output; ``...`` stands for anything."""
+    """Yield commands and their output, in which ``...`` stands for any text."""
     for block in re.findall(r"^```console\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
         for example in re.split(r"^\$ ", block, flags=re.M)[1:]:
             command, _, printed = example.partition("\n")
@@ -77,19 +77,19 @@ def examples(text: str) -> Iterator[tuple[str, str]]:
 
 
 def same(shown: str, printed: str) -> bool:
-    """Return whether two outputs are equal except for times, sizes, white space and omissions."""
+    """Return whether two outputs are equal, except for times, sizes, versions, white space and omissions."""
     expected, actual = (MACHINE.sub("SOME", text) for text in (shown, printed))
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     return doctest.OutputChecker().check_output(expected, actual, flags)
 
 
 def published_digests() -> list[str]:
-    """Return a line with the digests of each published table."""
+    """Return the lines of the list of published tables, with their digests."""
     return (ROOT / "docs" / "tables" / "manifest.r.txt").read_text("utf-8").splitlines()
 
 
-def fail(words: list[str], said: str) -> NoReturn:
-    sys.exit(f"FAILED: {shlex.join(words)}\n{said}")
+def fail(words: list[str], output: str) -> NoReturn:
+    sys.exit(f"FAILED: {shlex.join(words)}\n{output}")
 
 
 def run(words: list[str], sent: str = "") -> tuple[str, str]:
@@ -107,7 +107,7 @@ def run(words: list[str], sent: str = "") -> tuple[str, str]:
 def check_example(tbgen: str, command: str, shown: str) -> None:
     """Run an example of README.md, with copies of the files of the clone that it names.
 
-    If a shell command filters the output, each shown line has to be a line of it.
+    If a shell command filters the output in the example, each shown line has to be a line of the output.
     """
     line, piped, _ = command.partition(" | ")
     words = [tbgen, *shlex.split(line)[1:]]
@@ -123,9 +123,9 @@ def check_example(tbgen: str, command: str, shown: str) -> None:
 
 def check_command(tbgen: str, command: Command) -> None:
     words = [tbgen, *command.words]
-    said = "".join(run(words, command.sent))
-    if not re.search(command.printed, said):
-        fail(words, f"expected in the output: {command.printed}\n{said}")
+    output = "".join(run(words, command.sent))
+    if not re.search(command.printed, output):
+        fail(words, f"expected in the output: {command.printed}\n{output}")
     for name, content in command.written.items():
         if not re.search(content, Path(name).read_text("latin-1")):
             fail(words, f"expected in {name}: {content}")
@@ -146,26 +146,26 @@ def check_tables(tbgen: str) -> None:
 
 
 @contextmanager
-def served(tbgen: str) -> Iterator[str]:
-    """Serve the tables during the block, and yield the address of the server."""
+def running_server(tbgen: str) -> Iterator[str]:
+    """Run a server of the tables during the block, and yield its address."""
     words = [tbgen, "serve", "--port", "0"]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, encoding="utf-8") as server:
-        said = []
+        output = []
         for line in server.stderr or ():
-            said.append(line)
-            if found := re.search(r"36 tables .* at (http://\S+),", line):
+            output.append(line)
+            if address := re.search(r"36 tables .* at (http://\S+),", line):
                 break
         else:
-            fail(words, "".join(said))
+            fail(words, "".join(output))
         try:
-            yield found[1]
+            yield address[1]
         finally:
             server.terminate()
 
 
 def check_server(tbgen: str) -> None:
     """Ask a server for its page and for a position."""
-    with served(tbgen) as address:
+    with running_server(tbgen) as address:
         with urlopen(f"{address}/") as answer:
             page = answer.read().decode()
         with urlopen(f"{address}/r?fen={quote(BISHOP)}") as answer:
@@ -189,12 +189,12 @@ def main() -> int:
         try:
             for command in (build, *(each for each in readme if each != build)):
                 check_example(tbgen, command, readme[command])
-            for other in others(tbgen):
+            for other in other_commands(tbgen):
                 check_command(tbgen, other)
             check_tables(tbgen)
             check_server(tbgen)
         finally:
-            os.chdir(ROOT)  # Windows removes no working directory of a process
+            os.chdir(ROOT)  # Windows cannot remove the working directory of a process
     return 0
 
 

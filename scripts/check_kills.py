@@ -4,13 +4,14 @@
     scripts/check_kills.py --dir data
     scripts/check_kills.py --dir data --solver 140 --workers 60 --seed 2
 
-Small positions are solved with tables of three men, by a process that is killed again and again and resumed
-by the same command, and by two workers of Dask that are killed while they work. In the end the results of the
-solver (``--results``) must be those of a run without kills, and no bounds of the cells that it keeps
-(``--cells``) may contradict those of that run. (The bounds may be narrower or wider: they depend on the other
-cells already solved when a cell is solved, and so on the moments of the kills.) The files of workers must be,
-bit by bit, those of one machine that solves the same cells. Exit code 0 if all this is so, 1 if not (then the
-files stay), 3 if a table is missing.
+Small positions are solved with tables of three men in two ways. One is a solver process that is killed again
+and again, and resumed by the same command. The other is a pair of Dask workers that are killed at work.
+
+In the end, the results of the solver (``--results``) must equal the results of a run without kills. The
+bounds of its kept cells (``--cells``) must not contradict the bounds of that run. They may be narrower or
+wider, because they depend on the cells already solved when a cell is solved, and so on the moments of the
+kills. The files of the workers must equal, bit by bit, the files of one machine that solves the same cells.
+Exit code 0 if all this is true, 1 if not (then the files are kept), 3 if a table is missing.
 """
 
 import argparse
@@ -60,56 +61,58 @@ if sys.platform == "win32":
 
 POSITIONS: Final = ("8/8/4k3/4p3/4P3/4K3/8/8 w - - 3 40 G6.0", "7k/p7/P7/8/8/8/2B5/K7 w - - 1 1 -G3.0")
 """Positions for the solver, with two and three mobile men, and with accrued scores."""
-BELOW: Final = "8/2k5/2p5/2P5/8/3R4/8/3K4 w - - 0 1"
+WORKER_POSITION: Final = "8/2k5/2p5/2P5/8/3R4/8/3K4 w - - 0 1"
 """The position whose cells the workers solve."""
-MOST_KILLS: Final = 8
-"""Number of kills of a command before it may finish."""
+MAX_KILLS_PER_RUN: Final = 8
+"""Maximum number of kills of a command before it may finish."""
 PATIENCE: Final = 300.0
-"""Seconds to wait for a worker: both may be killed while they start."""
-MEMORY: Final = 8 << 30
-MEN: Final = 3
-"""Names of the tables."""
+"""Seconds to wait for a worker. Both workers may be killed while they start."""
+MEMORY_BYTES: Final = 8 << 30
+MAX_MEN: Final = 3
+"""Maximum number of men in the tables."""
 
 
 def proved(folder: Path, tables: Path) -> dict[str, object]:
-    """Return the bounds and depths that a command has left in a folder, by position."""
+    """Return the bounds and depths, by position, that a command has proved and stored in a folder."""
     with open_results(folder / "results.jsonl") as results, Tablebase(tables) as opened:
         states = [job_of(text, None, opened, text).state for text in POSITIONS]
         return {" ".join(state): results.proved(state) for state in states}
 
 
-def contradictions(one: Path, other: Path) -> Iterator[str]:
-    """Yield errors in the cells of two directories: cells that cannot be used, and cells whose bounds
-    contradict each other."""
+def contradictions(first: Path, second: Path) -> Iterator[str]:
+    """Yield errors in the cells of two directories: unusable cells, and cells with contradictory bounds."""
     for cell in dict.fromkeys(each for text in POSITIONS for each in cells_of(text)):
-        there = [place for place in (one, other) if (place / file_name(name_of(cell))).exists()]
-        packed = [KeptCells(place, note=lambda _: None).get(cell) for place in there]
-        found = [unpack(each, cell).value for each in packed if each is not None]
-        if len(found) < len(there):
+        folders = [folder for folder in (first, second) if (folder / file_name(name_of(cell))).exists()]
+        packed = [KeptCells(folder, note=lambda _: None).get(cell) for folder in folders]
+        bounds = [unpack(each, cell).value for each in packed if each is not None]
+        if len(bounds) < len(folders):
             yield f"{name_of(cell)} cannot be used"
-        elif len(found) == 2 and not agree(*found):
+        elif len(bounds) == 2 and not agree(*bounds):
             yield f"{name_of(cell)} contradicts"
 
 
-def agree(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> bool:
-    """Return whether bounds of the same positions, shape (2 bounds, 2 sides, slots), have a common value."""
-    lower, upper = np.minimum(one[LOWER], other[LOWER]), np.maximum(one[UPPER], other[UPPER])
-    return bool((lower >= upper).all() and ((one == NONE) == (other == NONE)).all())
+def agree(first: NDArray[np.uint8], second: NDArray[np.uint8]) -> bool:
+    """Return whether two arrays of bounds of the same positions allow common values.
+
+    The shape of each array is (2 bounds, 2 sides, slots).
+    """
+    lower, upper = np.minimum(first[LOWER], second[LOWER]), np.maximum(first[UPPER], second[UPPER])
+    return bool((lower >= upper).all() and ((first == NONE) == (second == NONE)).all())
 
 
 def cells_of(text: str) -> Iterable[Cell]:
-    """Return all cells that solving a position may need."""
-    root, *_ = roots_of(parse_fen(text).board, MEMORY)
-    return cells_below(root, lambda cell: cell.men <= MEN, promotions=True)
+    """Return all cells that the solution of a position may need."""
+    root, *_ = roots_of(parse_fen(text).board, MEMORY_BYTES)
+    return cells_below(root, lambda cell: cell.men <= MAX_MEN, promotions=True)
 
 
 def files_in(directory: Path) -> dict[str, bytes]:
-    """Return all files of a directory, finished or not, by name."""
+    """Return the content of all files of a directory, finished or not, by name."""
     return {path.name: path.read_bytes() for path in directory.iterdir()}
 
 
-def begun(folder: Path, tables: Path) -> int:
-    """Solve the positions in a separate process, which resumes from the folder; return its process id."""
+def start_solver(folder: Path, tables: Path) -> int:
+    """Start to solve the positions in a process that resumes from the folder. Return its process id."""
     process = os.fork()  # the kernels are compiled and loaded
     if not process:
         silence = os.open(os.devnull, os.O_WRONLY)
@@ -120,8 +123,8 @@ def begun(folder: Path, tables: Path) -> int:
     return process
 
 
-def solved(folder: Path, tables: Path, waits: Iterator[float]) -> int:
-    """Solve the positions in a folder, killed and restarted after random times; return the number of kills.
+def solve_with_kills(folder: Path, tables: Path, waits: Iterator[float]) -> int:
+    """Solve the positions in a folder, killing the solver after each wait. Return the number of kills.
 
     :raises TbgenError: if the command fails.
     """
@@ -129,59 +132,59 @@ def solved(folder: Path, tables: Path, waits: Iterator[float]) -> int:
     (folder / "positions.fen").write_text("\n".join(POSITIONS))
     kills = 0
     for wait in waits:
-        process = begun(folder, tables)
+        process = start_solver(folder, tables)
         time.sleep(wait)
         os.kill(process, signal.SIGKILL)
         kills += os.WIFSIGNALED(os.waitpid(process, 0)[1])
-    if code := os.waitstatus_to_exitcode(os.waitpid(begun(folder, tables), 0)[1]):
+    if code := os.waitstatus_to_exitcode(os.waitpid(start_solver(folder, tables), 0)[1]):
         raise TbgenError(f"the command resumed in {folder} ended with exit code {code}")
     return kills
 
 
-def kill_solver(kills: int, tables: Path, folder: Path, chance: random.Random) -> bool:
-    """Kill the command that many times, print the results, and return whether they are as expected."""
+def kill_solver(kills: int, tables: Path, folder: Path, rng: random.Random) -> bool:
+    """Kill the solver ``kills`` times, print the results, and return whether they are as expected."""
     compile_kernels()
     start = time.perf_counter()
-    solved(folder / "alone", tables, iter(()))
+    solve_with_kills(folder / "alone", tables, iter(()))
     seconds = time.perf_counter() - start
     expected = proved(folder / "alone", tables)
-    done, rounds, wrong = 0, 0, []
-    while done < kills:
+    killed, rounds, errors = 0, 0, []
+    while killed < kills:
         rounds += 1
         here = folder / f"solver {rounds}"
-        some = min(chance.randint(1, MOST_KILLS), kills - done)
-        done += solved(here, tables, (chance.uniform(0, seconds) for _ in range(some)))
-        others = contradictions(folder / "alone" / "cells", here / "cells")
-        wrong += compared(here, proved(here, tables), expected, others)
-    return told("tbgen solve", done, rounds, counted(len(expected), "result"), wrong)
+        run_kills = min(rng.randint(1, MAX_KILLS_PER_RUN), kills - killed)
+        killed += solve_with_kills(here, tables, (rng.uniform(0, seconds) for _ in range(run_kills)))
+        contradicted = contradictions(folder / "alone" / "cells", here / "cells")
+        errors += differences(here, proved(here, tables), expected, contradicted)
+    return report("tbgen solve", killed, rounds, counted(len(expected), "result"), errors)
 
 
-def kill_workers(kills: int, tables: Path, folder: Path, chance: random.Random) -> bool:
-    """Kill workers that many times, print the results, and return whether they are as expected."""
+def kill_workers(kills: int, tables: Path, folder: Path, rng: random.Random) -> bool:
+    """Kill workers ``kills`` times, print the results, and return whether they are as expected."""
     from tbgen.beyond.cluster import solve_on_cluster
 
-    roots, alone = roots_of(parse_fen(BELOW).board, MEMORY, None), folder / "one machine"
+    roots, reference = roots_of(parse_fen(WORKER_POSITION).board, MEMORY_BYTES, None), folder / "one machine"
     with Tablebase(tables) as opened:
-        held = Tables(opened)
-        for cell, below in tasks_below(roots, held.has_cell).items():
-            solve_cell(cell, below, held, alone, 1)
-    expected: dict[str, object] = dict(files_in(alone))
-    done, rounds, wrong = 0, 0, []
+        table_source = Tables(opened)
+        for cell, below in tasks_below(roots, table_source.has_cell).items():
+            solve_cell(cell, below, table_source, reference, 1)
+    expected: dict[str, object] = dict(files_in(reference))
+    killed, rounds, errors = 0, 0, []
     with workers(2) as cluster:
-        while done < kills:
+        while killed < kills:
             rounds += 1
             here = folder / f"workers {rounds}"
             cluster.wait_for_workers(1, timeout=300)
-            with Killer(cluster, kills - done, chance) as killer:
+            with Killer(cluster, kills - killed, rng) as killer:
                 solve_on_cluster(roots, [tables], here, cluster.scheduler_address, patience=PATIENCE)
-            done += killer.killed
-            wrong += compared(here, dict(files_in(here)), expected)
-    return told("workers", done, rounds, counted(len(expected), "cell"), wrong)
+            killed += killer.killed
+            errors += differences(here, dict(files_in(here)), expected)
+    return report("workers", killed, rounds, counted(len(expected), "cell"), errors)
 
 
 @contextmanager
 def workers(count: int) -> Iterator["LocalCluster"]:
-    """Run some workers, each a process that is replaced when it dies."""
+    """Run some workers, each in a process that is replaced when it dies."""
     from distributed import LocalCluster
 
     with LocalCluster(
@@ -192,15 +195,15 @@ def workers(count: int) -> Iterator["LocalCluster"]:
 
 
 class Killer:
-    """Kills random workers at random times, in a thread that ends with the block."""
+    """Kills random workers at random times, in a thread that runs until the end of the block."""
 
-    def __init__(self, cluster: "LocalCluster", count: int, chance: random.Random) -> None:
-        self._cluster, self._count, self._chance, self._over = cluster, count, chance, Event()
+    def __init__(self, cluster: "LocalCluster", count: int, rng: random.Random) -> None:
+        self._cluster, self._count, self._chance, self._stop = cluster, count, rng, Event()
         self._thread = Thread(target=self._run)
         self.killed = 0
 
     def _run(self) -> None:
-        while self.killed < self._count and not self._over.wait(self._chance.uniform(0.2, 1.5)):
+        while self.killed < self._count and not self._stop.wait(self._chance.uniform(0.2, 1.5)):
             with suppress(ProcessLookupError, TypeError, IndexError):  # the worker is being replaced
                 processes = [nanny.pid for nanny in self._cluster.workers.values()]
                 os.kill(self._chance.choice(processes), signal.SIGKILL)
@@ -211,37 +214,37 @@ class Killer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._over.set()
+        self._stop.set()
         self._thread.join()
 
 
-def compared(
-    folder: Path, found: dict[str, object], expected: dict[str, object], others: Iterable[str] = ()
+def differences(
+    folder: Path, actual: dict[str, object], expected: dict[str, object], further_errors: Iterable[str] = ()
 ) -> list[str]:
-    """Return differences and other errors with their place; without any, remove the folder."""
-    wrong = [name for name in found.keys() | expected.keys() if found.get(name) != expected.get(name)]
-    wrong += others
+    """Return differing names and further errors, each with the folder. Without any, remove the folder."""
+    wrong = [name for name in actual.keys() | expected.keys() if actual.get(name) != expected.get(name)]
+    wrong += further_errors
     if not wrong:
         shutil.rmtree(folder)
     return [f"{folder}: {name}" for name in sorted(wrong)]
 
 
-def told(what: str, kills: int, rounds: int, facts: str, wrong: list[str]) -> bool:
-    """Print a line and the errors; return whether there are none."""
-    agrees = f"{len(wrong)} WRONG" if wrong else "as without kills"
-    print(f"{what}: {counted(kills, 'kill')} in {counted(rounds, 'run')}, {facts} each: {agrees}", flush=True)
-    for line in wrong:
+def report(name: str, kills: int, rounds: int, result: str, errors: list[str]) -> bool:
+    """Print a summary line and the errors. Return whether there are no errors."""
+    state = f"{len(errors)} WRONG" if errors else "as without kills"
+    print(f"{name}: {counted(kills, 'kill')} in {counted(rounds, 'run')}, {result} each: {state}", flush=True)
+    for line in errors:
         print(f"  {line}")
-    return not wrong
+    return not errors
 
 
-def three_men(directory: Path, target: Path) -> Path:
-    """Return a directory with links to the tables of up to three men alone.
+def link_tables(directory: Path, target: Path) -> Path:
+    """Return a directory with links to the tables of up to three men only.
 
-    :raises MissingTableError: if one is missing.
+    :raises MissingTableError: if a table is missing.
     """
     target.mkdir()
-    for material in all_materials(MEN):
+    for material in all_materials(MAX_MEN):
         path = table_path(directory, material.name, Variant.R_MOBILITY)
         if not path.exists():
             raise MissingTableError(material.name, directory)
@@ -249,14 +252,14 @@ def three_men(directory: Path, target: Path) -> Path:
     return target
 
 
-def run(directory: Path, solver: int, of_workers: int, seed: int) -> int:
-    """Kill both that many times, and return the exit code."""
-    folder, chance = Path(tempfile.mkdtemp(prefix="tbgen-kills-")), random.Random(seed)
-    tables = three_men(directory, folder / "tables")
-    same = (kill_solver(solver, tables, folder, chance), kill_workers(of_workers, tables, folder, chance))
-    if all(same):
+def run(directory: Path, solver: int, workers: int, seed: int) -> int:
+    """Kill the solver and the workers as often as requested, and return the exit code."""
+    folder, rng = Path(tempfile.mkdtemp(prefix="tbgen-kills-")), random.Random(seed)
+    tables = link_tables(directory, folder / "tables")
+    correct = (kill_solver(solver, tables, folder, rng), kill_workers(workers, tables, folder, rng))
+    if all(correct):
         shutil.rmtree(folder)
-    return 0 if all(same) else 1
+    return 0 if all(correct) else 1
 
 
 def main() -> int:
@@ -266,7 +269,7 @@ def main() -> int:
     parser.add_argument("--dir", type=Path, required=True, help="folder of the tables")
     parser.add_argument("--solver", type=int, default=140, metavar="N", help="kills of the solver (140)")
     parser.add_argument("--workers", type=int, default=60, metavar="N", help="kills of workers (60)")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the moments (1)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the random moments (1)")
     arguments = parser.parse_args()
     try:
         return run(arguments.dir, arguments.solver, arguments.workers, arguments.seed)

@@ -5,16 +5,16 @@
     scripts/check_records.py data KBNvKN KNNvKP
     scripts/check_records.py --saved docs/tables
 
-G0.0 and -G0.0 are mates and their depth is the distance to mate in plies, so the longest mates of a table
-must be the published ones. tests/data/mate_records.csv has these with their sources, and
+The values G0.0 and -G0.0 are mates, and their depth is the distance to mate in plies. So the longest mates of
+a table must be the published records. tests/data/mate_records.csv has the records with their sources, and
 tests/data/position_totals.csv the numbers of positions. Without MATERIAL, all tables in DIR are compared.
-Tables are read piece by piece, in less than a minute each; packed ones are unpacked before, which takes
-longer. With --saved DIR has data of ``tbgen report --save`` instead of tables, which are compared at once.
+Tables are read block by block, in less than a minute each. Packed tables are unpacked before, which takes
+longer. With --saved, DIR has data of ``tbgen report --save`` instead of tables, which needs no time.
 
 Prints a line per table: the longest mate that White and that Black to move can force, the longest of all, the
-legal positions with White and with Black to move, and a position that takes longest. Where a figure differs,
-the published one follows it, and the position is one of that figure. Exit code 0 if all agree, 1 if one
-differs, 3 if a table is missing.
+legal positions with White and with Black to move, and a position with the longest mate. If a figure differs,
+the published figure follows it, and the position has a mate of the differing length. Exit code 0 if all
+tables agree, 1 if one differs, 3 if a table is missing.
 """
 
 import argparse
@@ -44,24 +44,24 @@ from tbgen.store.format import tables_in
 
 PUBLISHED: Final = Path(__file__).resolve().parent.parent / "tests" / "data"
 
-PIECE: Final = 1 << 22
-"""Number of slots read at a time."""
+BLOCK_SLOTS: Final = 1 << 22
+"""Number of slots that are read at once."""
 
-MATES: Final = (GScore.parse("G0.0").code, GScore.parse("-G0.0").code)
-"""Value codes of mates that White and that Black gives."""
+MATE_CODES: Final = (GScore.parse("G0.0").code, GScore.parse("-G0.0").code)
+"""Codes of the values that are mates by White and by Black."""
 
 DIAGONAL: Final = tuple(square for square in range(64) if IMAGE[TRANSPOSE][square] == square)
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """The published figures of one material; None for an unpublished one."""
+    """The published figures of one material."""
 
     material: Material
     mates: tuple[int, int]
     """Plies of the longest mate that White with White to move, and Black with Black to move, can force."""
     longest: int | None
-    """Plies of the longest mate of either side, whoever moves."""
+    """Plies of the longest mate of either side, whoever is to move; None if it is not published."""
     positions: tuple[int, int]
     """Legal positions with White and with Black to move."""
     whole_board: bool
@@ -93,21 +93,24 @@ class Mates:
         depth: NDArray[Any],
         ep_square: int | None = None,
     ) -> None:
-        """Add the slots from ``first`` on, with one side to move, with or without an en passant right."""
-        for holder, code in enumerate(MATES):
-            where = np.flatnonzero(value == code)
-            if not where.size:
+        """Add the values and depths of consecutive slots from ``first`` on, with one side to move.
+
+        :param ep_square: target of the en passant capture, if all positions have this right.
+        """
+        for holder, code in enumerate(MATE_CODES):
+            indices = np.flatnonzero(value == code)
+            if not indices.size:
                 continue
-            at = int(where[np.argmax(depth[where])])
-            plies = int(depth[at])
+            index = int(indices[np.argmax(depth[indices])])
+            plies = int(depth[index])
             for longest in (self.of_all, self.moving[side]) if side == holder else (self.of_all,):
                 if plies > longest.plies:
                     longest.plies = plies
-                    longest.fen = board_of(self._layout, Side(side), Slot(first + at), ep_square).fen()
+                    longest.fen = board_of(self._layout, Side(side), Slot(first + index), ep_square).fen()
 
 
 def rows_of(name: str) -> dict[str, dict[str, str]]:
-    """Read a file of published figures by material."""
+    """Return the rows of a file of published figures, by material."""
     with (PUBLISHED / name).open(newline="") as file:
         lines = [line for line in file if not line.startswith("#")]
     rows = list(csv.DictReader(lines))
@@ -138,14 +141,14 @@ def published() -> dict[str, Record]:
 
 
 def longest_mates(path: Path, layout: Layout) -> Mates:
-    """Read all fresh values and depths, those of en passant positions too, and return the longest mates."""
+    """Return the longest mates, from all fresh values and depths, also of en passant positions."""
     mates = Mates(layout)
     with h5py.File(path, "r", locking=False) as file:
         value, depth = file["value"], file["depth"]
         for side in (0, 1):
-            for start in range(0, layout.size, PIECE):
-                piece = slice(start, min(start + PIECE, layout.size))
-                mates.add(side, start, value[side, piece], depth[side, piece])
+            for start in range(0, layout.size, BLOCK_SLOTS):
+                block = slice(start, min(start + BLOCK_SLOTS, layout.size))
+                mates.add(side, start, value[side, block], depth[side, block])
         value, depth = file["ep/value"], file["ep/depth"]
         for row, (phase, square) in enumerate(file["ep/config"][:].tolist()):
             side = int(chess.square_rank(square) == 2)
@@ -153,14 +156,14 @@ def longest_mates(path: Path, layout: Layout) -> Mates:
     return mates
 
 
-def own_images(path: Path, layout: Layout) -> tuple[int, int]:
+def count_symmetric(path: Path, layout: Layout) -> tuple[int, int]:
     """Count the positions with White and with Black to move that a symmetry of the board maps to themselves.
 
-    Both kings are on a long diagonal then; slots have White's on a1-d4.
+    In such positions both kings are on a long diagonal. In slots, White's king is on one of a1 to d4.
     """
     if layout.pawns:
         return 0, 0
-    found = [0, 0]
+    counts = [0, 0]
     pieces = layout.free - 2
     with h5py.File(path, "r", locking=False) as file:
         for side, first in blocks_on_diagonal(pieces):
@@ -170,12 +173,12 @@ def own_images(path: Path, layout: Layout) -> tuple[int, int]:
             for start, stop in layout.like_men:
                 men[start - 2 : stop - 2].sort(axis=0)
                 mirrored[start - 2 : stop - 2].sort(axis=0)
-            found[side] += int(np.count_nonzero((men == mirrored).all(axis=0)))
-    return found[0], found[1]
+            counts[side] += int(np.count_nonzero((men == mirrored).all(axis=0)))
+    return counts[0], counts[1]
 
 
 def blocks_on_diagonal(pieces: int) -> Iterator[tuple[int, int]]:
-    """Yield the side to move and the first slot of all blocks of slots with both kings on the diagonal."""
+    """Yield the side to move and the first slot of each block of slots with both kings on the diagonal."""
     for side in (0, 1):
         for coordinate, square in enumerate(TRIANGLE):
             if square in DIAGONAL:
@@ -184,26 +187,30 @@ def blocks_on_diagonal(pieces: int) -> Iterator[tuple[int, int]]:
 
 
 def positions(path: Path, layout: Layout, canonical: tuple[int, int], whole_board: bool) -> tuple[int, int]:
-    """Return the legal positions with White and with Black to move, counted up to symmetry or all."""
+    """Return the numbers of legal positions with White and with Black to move.
+
+    :param canonical: the numbers up to symmetry.
+    :param whole_board: whether to count mirror images separately.
+    """
     if not whole_board:
         return canonical
     images = 2 if layout.pawns else 8
-    white, black = own_images(path, layout)
+    white, black = count_symmetric(path, layout)
     return images * canonical[0] - images // 2 * white, images * canonical[1] - images // 2 * black
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Figures:
     """The figures of a table."""
 
     mates: tuple[Longest, Longest, Longest]
     """The longest mates of White with White to move, of Black with Black to move, and of all."""
     positions: tuple[int, int]
-    """Legal positions with White and with Black to move, counted as the published ones are."""
+    """Legal positions with White and with Black to move, counted like the published numbers."""
 
 
-def in_table(directory: Path, record: Record, variant: Variant) -> Found:
-    """Return the figures of a table, reading all of it."""
+def in_table(directory: Path, record: Record, variant: Variant) -> Figures:
+    """Return the figures of a table, which is read in full."""
     layout = layout_of(record.material)
     with (
         temporary_copies(directory),
@@ -211,70 +218,70 @@ def in_table(directory: Path, record: Record, variant: Variant) -> Found:
     ):
         mates = longest_mates(file.path, layout)
         legal = positions(file.path, layout, file.info.positions, record.whole_board)
-    return Found((*mates.moving, mates.of_all), legal)
+    return Figures((*mates.moving, mates.of_all), legal)
 
 
-def in_data(directory: Path, record: Record, variant: Variant) -> Found:
-    """Return the figures of a table by saved data."""
+def in_data(directory: Path, record: Record, variant: Variant) -> Figures:
+    """Return the figures of a table from saved data."""
     report = SavedData(directory).table(record.material, variant)
     distribution = report.distribution
     moving, of_all = (Longest(), Longest()), Longest()
-    for side, code in enumerate(MATES):
+    for side, code in enumerate(MATE_CODES):
         value = GScore.from_code(code)
         moving[side].plies = max(distribution.depths[side].get(value, {0: 0}))
-        for found in report.records:  # published numbers include positions with an en passant right
-            if found.value == value:
-                longest = Longest(found.depth, found.fen)
-                of_all = max(of_all, longest, key=lambda each: each.plies)
-                if found.to_move == SIDES[side] and found.depth >= moving[side].plies:
+        for saved_record in report.records:  # published numbers include positions with an en passant right
+            if saved_record.value == value:
+                longest = Longest(saved_record.depth, saved_record.fen)
+                of_all = max(of_all, longest, key=lambda mate: mate.plies)
+                if saved_record.to_move == SIDES[side] and saved_record.depth >= moving[side].plies:
                     moving[side].plies, moving[side].fen = longest.plies, longest.fen
     white, black = (side.board if record.whole_board else side.canonical for side in distribution.positions)
-    return Found((*moving, of_all), (white, black))
+    return Figures((*moving, of_all), (white, black))
 
 
-def compare(found: Found, record: Record) -> bool:
+def compare(figures: Figures, record: Record) -> bool:
     """Compare one table, print a line, and return whether it agrees."""
-    known = (*record.mates, record.longest)
-    pairs = list(zip(found.mates, known, strict=True))
+    published_plies = (*record.mates, record.longest)
+    pairs = list(zip(figures.mates, published_plies, strict=True))
     wrong = [mate for mate, plies in pairs if plies not in (None, mate.plies)]
-    agrees = not wrong and found.positions == record.positions
+    agrees = not wrong and figures.positions == record.positions
     white, black, of_all = (_figure(mate.plies, plies) for mate, plies in pairs)
-    numbers = " and ".join(map(_figure, found.positions, record.positions))
+    numbers = " and ".join(map(_figure, figures.positions, record.positions))
     print(
         f"{record.material!s:6} {'agrees' if agrees else 'DIFFERS'}: mates in plies {white} White to move, "
         f"{black} Black to move, {of_all} of all; {numbers} positions; "
-        f"{(wrong[0] if wrong else found.mates[2]).fen or 'no mate'}",
+        f"{(wrong[0] if wrong else figures.mates[2]).fen or 'no mate'}",
         flush=True,
     )
     return agrees
 
 
-def _figure(found: int, known: int | None) -> str:
-    return f"{found:,}" if known in (None, found) else f"{found:,} (published {known:,})"
+def _figure(actual: int, published: int | None) -> str:
+    return f"{actual:,}" if published in (None, actual) else f"{actual:,} (published {published:,})"
 
 
 def run(
     directory: Path, names: list[str], variant: Variant = Variant.R_MOBILITY, *, saved: bool = False
 ) -> int:
-    """Compare the named tables, or all of the directory, and return the exit code.
+    """Compare the named tables, or all tables of the directory, and return the exit code.
 
-    :param variant: mates are the same by both.
+    :param variant: the rules of the tables. Mates are the same in both variants.
     :param saved: whether the directory has saved data instead of tables.
     """
     records = published()
-    there = set(SavedData(directory).tables(variant) if saved else tables_in(directory, variant))
+    existing = set(SavedData(directory).tables(variant) if saved else tables_in(directory, variant))
     materials = [Material.parse(name) for name in names] or [
-        material for material in all_materials(5) if material.name in records and material in there
+        material for material in all_materials(5) if material.name in records and material in existing
     ]
     for material in materials:
         if material.name not in records:
             raise UsageError(f"{material} has no published record: its men are fewer than three")
     if not materials:
         raise MissingTableError(next(iter(records)), directory, variant)
-    find = in_data if saved else in_table
+    read_figures = in_data if saved else in_table
     wanted = [records[material.name] for material in materials]
-    agree = [compare(find(directory, record, variant), record) for record in wanted]
-    return 0 if all(agree) else 1
+    agreements = [compare(read_figures(directory, record, variant), record) for record in wanted]
+    return 0 if all(agreements) else 1
 
 
 def main() -> int:

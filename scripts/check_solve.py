@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Compare the results of ``tbgen solve`` for positions that tables hold with the tables.
+"""Compare results of ``tbgen solve`` with tables.
 
     scripts/check_solve.py --dir data
     scripts/check_solve.py --dir data --positions 20 --time 20s --results solved.jsonl KRPvKR KPPvKP
     scripts/check_solve.py --dir data --positions 50 --mobile 2 --verify KRPvK KPvKP
 
-Random positions, half of them with an accrued score, are solved with the tables of fewer men only. The
-interval of the position, and that of each of its moves, must contain the value of the table, and a stated
-depth must be that of the table. Prints a line per table: the number of positions whose value was found, and
-of others whose interval was narrowed. Exit code 0 if nothing contradicts the tables, 1 if something does, 3
-if a table is missing.
+Random positions of a table, half of them with an accrued score, are solved with only the tables of fewer men.
+The interval of the position, and the interval of each of its moves, must contain the value by the table. A
+stated depth must be the depth by the table. Prints a line per table: the number of positions whose exact
+value was found, and the number of other positions whose interval was narrowed. Exit code 0 if nothing
+contradicts the tables, 1 if something does, 3 if a table is missing.
 """
 
 import argparse
@@ -37,7 +37,7 @@ from tbgen.store.format import table_path, tables_in
 from tbgen.text import parse_duration, parse_size
 
 MEN = (4, 5)
-"""Numbers of men of tables that are compared."""
+"""Numbers of men of the tables that are compared by default."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Task:
 
 
 def random_board(material: Material, rng: random.Random) -> chess.Board:
-    """Return a legal position of the material, perhaps with colours swapped, that is not over."""
+    """Return a random legal position of the material that is not over. Colours are swapped at random."""
     men = [chess.Piece.from_symbol(man) for man in material.white]
     men += [chess.Piece.from_symbol(man.lower()) for man in material.black]
     while True:
@@ -65,8 +65,7 @@ def random_board(material: Material, rng: random.Random) -> chess.Board:
 
 
 def states(material: Material, count: int) -> Iterator[tuple[chess.Board, GScore | None, random.Random]]:
-    """Yield random positions with accrued scores, None for the position score, and a random generator for
-    each."""
+    """Yield random positions, each with an accrued score (None for the position score) and a generator."""
     for number in range(count):
         rng = random.Random(f"{material} {number}")
         board = random_board(material, rng)
@@ -78,24 +77,24 @@ def states(material: Material, count: int) -> Iterator[tuple[chess.Board, GScore
 
 
 def contradictions(
-    tables: Tablebase, board: chess.Board, accrued: GScore | None, found: Solution
+    tables: Tablebase, board: chess.Board, accrued: GScore | None, solution: Solution
 ) -> list[str]:
-    """Return where a solution contradicts the tables: ``value`` for the position, and moves."""
-    told = tables.probe(board, accrued)
-    denied = []
-    if not found.lower <= told.value <= found.upper:
-        denied.append("value")
-    if found.depth is not None and told.depth is not None and found.depth != told.depth:
-        denied.append("depth")
-    known = {move.uci: move for move in tables.moves(board, accrued)}
-    for move in found.moves:
-        after = known.pop(move.uci)
-        right = move.lower <= after.value <= move.upper
-        if move.depth is not None and after.depth is not None:
-            right &= move.depth == after.depth
-        if not right:
-            denied.append(move.san)
-    return [*denied, *known]
+    """Return the parts of a solution that contradict the tables: ``value``, ``depth``, and names of moves."""
+    result = tables.probe(board, accrued)
+    wrong = []
+    if not solution.lower <= result.value <= solution.upper:
+        wrong.append("value")
+    if solution.depth is not None and result.depth is not None and solution.depth != result.depth:
+        wrong.append("depth")
+    table_moves = {move.uci: move for move in tables.moves(board, accrued)}
+    for move in solution.moves:
+        table_move = table_moves.pop(move.uci)
+        agrees = move.lower <= table_move.value <= move.upper
+        if move.depth is not None and table_move.depth is not None:
+            agrees &= move.depth == table_move.depth
+        if not agrees:
+            wrong.append(move.san)
+    return [*wrong, *table_moves]
 
 
 def solve_one(
@@ -106,41 +105,41 @@ def solve_one(
     rng: random.Random,
     task: Task,
 ) -> dict[str, object]:
-    """Solve a position without its table, and return the result as a row."""
+    """Solve a position with only smaller tables, and return the result as a row."""
     mobile = None
     if task.mobile is not None:
         squares = list(mobile_squares(board))
         mobile = rng.sample(squares, min(task.mobile, len(squares)))
-    found = solve(board, accrued, tables=smaller, budget=task.budget, mobile=mobile, verify=task.verify)
+    solution = solve(board, accrued, tables=smaller, budget=task.budget, mobile=mobile, verify=task.verify)
     return {
         "fen": board.fen(),
         "accrued": None if accrued is None else str(accrued),
         "mobile": None if mobile is None else [chess.square_name(square) for square in mobile],
-        "lower": str(found.lower),
-        "upper": str(found.upper),
-        "exact": found.value is not None,
-        "narrowed": found.value is None and (found.lower.rank, found.upper.rank) != (0, 0),
-        "states_proved": 0 if found.proof is None else found.proof.states,
-        "wrong": contradictions(tables, board, accrued, found),
+        "lower": str(solution.lower),
+        "upper": str(solution.upper),
+        "exact": solution.value is not None,
+        "narrowed": solution.value is None and (solution.lower.rank, solution.upper.rank) != (0, 0),
+        "states_proved": 0 if solution.proof is None else solution.proof.states,
+        "wrong": contradictions(tables, board, accrued, solution),
     }
 
 
 def check(tables: Tablebase, directory: Path, material: Material, task: Task, results: Path | None) -> bool:
-    """Solve random positions of one table, print a line, and return whether nothing contradicts the table."""
+    """Solve random positions of one table, print a line, and return whether all results agree with it."""
     key = {"material": str(material), "mobile_men": task.mobile, "verify": task.verify}
     text = results.read_text() if results is not None and results.exists() else ""
     rows = [json.loads(line) for line in text.splitlines() if line.endswith("}")]
     rows = [row for row in rows if {name: row[name] for name in key} == key][: task.positions]
     with tempfile.TemporaryDirectory() as folder:
-        smaller = Path(folder)
+        smaller_tables = Path(folder)
         for other in tables_in(directory, Variant.R_MOBILITY):
             if other.men < material.men:
                 path = table_path(directory, other.name, Variant.R_MOBILITY)
-                (smaller / path.name).symlink_to(path.resolve())
+                (smaller_tables / path.name).symlink_to(path.resolve())
         for number, (board, accrued, rng) in enumerate(states(material, task.positions)):
             if number < len(rows):
                 continue
-            rows.append(key | solve_one(tables, smaller, board, accrued, rng, task))
+            rows.append(key | solve_one(tables, smaller_tables, board, accrued, rng, task))
             if results is not None:
                 with results.open("a") as file:
                     file.write(f"{json.dumps(rows[-1])}\n")
@@ -148,30 +147,30 @@ def check(tables: Tablebase, directory: Path, material: Material, task: Task, re
     exact, narrowed, proved = (
         sum(int(row[name]) for row in rows) for name in ("exact", "narrowed", "states_proved")
     )
-    agrees = "agrees" if not wrong else f"CONTRADICTS {len(wrong)}, first {wrong[0]['fen']}"
-    more = f", {proved:,} states proved" if task.verify else ""
+    verdict = "agrees" if not wrong else f"CONTRADICTS {len(wrong)}, first {wrong[0]['fen']}"
+    proof_text = f", {proved:,} states proved" if task.verify else ""
     print(
-        f"{material!s:6} {agrees}: {len(rows)} positions, {exact} exact, {narrowed} narrowed{more}",
+        f"{material!s:6} {verdict}: {len(rows)} positions, {exact} exact, {narrowed} narrowed{proof_text}",
         flush=True,
     )
     return not wrong
 
 
 def run(directory: Path, names: list[str], task: Task, results: Path | None) -> int:
-    """Compare the named tables, or all of four and five men, and return the exit code.
+    """Compare the named tables, or all tables of four and five men, and return the exit code.
 
-    :raises MissingTableError: if the directory has none, or a named one is missing.
+    :raises MissingTableError: if the directory has no such table, or a named table is missing.
     """
-    there = tables_in(directory, Variant.R_MOBILITY)
-    wanted = [Material.parse(name) for name in names] or [each for each in there if each.men in MEN]
+    existing = tables_in(directory, Variant.R_MOBILITY)
+    wanted = [Material.parse(name) for name in names] or [table for table in existing if table.men in MEN]
     for material in wanted:
-        if material not in there:
+        if material not in existing:
             raise MissingTableError(material.name, directory)
     if not wanted:
         raise MissingTableError("KPvKP", directory)
     with open_tablebase(directory) as tables:
-        agree = [check(tables, directory, material, task, results) for material in wanted]
-    return 0 if all(agree) else 1
+        agreements = [check(tables, directory, material, task, results) for material in wanted]
+    return 0 if all(agreements) else 1
 
 
 def main() -> int:
@@ -180,12 +179,12 @@ def main() -> int:
     )
     parser.add_argument("materials", nargs="*", metavar="MATERIAL", help="default: all of 4 and 5 men in DIR")
     parser.add_argument("--dir", type=Path, required=True, help="folder of the tables")
-    parser.add_argument("--positions", type=int, default=10, metavar="N", help="of each table (10)")
-    parser.add_argument("--time", default="10s", help="for each position (10s)")
-    parser.add_argument("--memory", default="8G", help="to solve in (8G)")
+    parser.add_argument("--positions", type=int, default=10, metavar="N", help="positions of each table (10)")
+    parser.add_argument("--time", default="10s", help="time for each position (10s)")
+    parser.add_argument("--memory", default="8G", help="memory of the solver (8G)")
     parser.add_argument("--mobile", type=int, metavar="N", help="number of mobile men, chosen at random")
-    parser.add_argument("--verify", action="store_true", help="prove forward what is found in cells")
-    parser.add_argument("--results", type=Path, metavar="FILE", help="keep rows of JSON, and go on from them")
+    parser.add_argument("--verify", action="store_true", help="prove results of cells forwards")
+    parser.add_argument("--results", type=Path, metavar="FILE", help="store rows of JSON, for later runs")
     arguments = parser.parse_args()
     try:
         budget = Budget(parse_duration(arguments.time), parse_size(arguments.memory))

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Compare the forced mates that ``tbgen solve`` finds after promotions with tables.
+"""Compare the forced mates after promotions that ``tbgen solve`` finds with tables.
 
     scripts/check_wins.py --dir data KQvKR KQvKP KRvKP
     scripts/check_wins.py --dir data --positions 100000 KQRvKR
 
-All kings and pieces are mobile, so every position of the material is in a cell; tables of fewer men supply
-the exits. Prints the number of forced mates of the side named first by the table, and the number found among
-them. Exit code 0 if no mate is found that the table denies, 1 if one is, 3 if a table is missing.
+All kings and pieces are mobile, so every position of the material is in a cell. Tables of fewer men supply
+the values of the exits. Prints the number of forced mates of the side named first, according to the table,
+and how many of these mates were found. Exit code 0 if all mates that were found are in the table, 1 if one is
+not, 3 if a table is missing.
 """
 
 import argparse
@@ -35,11 +36,11 @@ from tbgen.index.layout import SIDES, Side
 from tbgen.probe.tablebase import Tablebase
 from tbgen.store.format import table_path, tables_in
 
-_WHITE_MATES = 0
+_WHITE_MATES_CODE = 0
 
 
 def cells_of(material: Material) -> Iterator[Cell]:
-    """Yield the cells of a material, those with Black's pawn further advanced first."""
+    """Yield the cells of a material: first without Black's pawn, then with the pawn, most advanced first."""
     men = [
         man_of(side, PIECE_ORDER.index(letter)) for side, letters in _sides(material) for letter in letters
     ]
@@ -56,7 +57,7 @@ def _sides(material: Material) -> Iterator[tuple[Side, str]]:
 
 
 def compare(tables: Tablebase, wins: Wins, count: int) -> np.ndarray:
-    """Return the numbers of positions compared, mates of the table, mates found, and wrong mates."""
+    """Return four numbers: positions compared, mates in the table, mates found, and wrong mates."""
     rng, cell, digits = np.random.default_rng(0), wins.cell, len(wins.cell.mobile)
     slots = np.arange(cell.size) if cell.size <= count else rng.integers(cell.size, size=count)
     total = np.zeros(4, np.int64)
@@ -68,7 +69,7 @@ def compare(tables: Tablebase, wins: Wins, count: int) -> np.ndarray:
     for side in SIDES:
         value, _ = tables.probe_arrays(letters, squares.astype(np.uint8), np.full(len(slots), side, np.uint8))
         bits = wins.won[side][slots >> 6] >> (slots & 63).astype(np.uint64) & np.uint64(1)
-        found, mates = bits.astype(bool), value == _WHITE_MATES
+        found, mates = bits.astype(bool), value == _WHITE_MATES_CODE
         total += [(value != NONE).sum(), mates.sum(), (found & mates).sum(), (found & ~mates).sum()]
     return total
 
@@ -79,28 +80,28 @@ def _letter(man: Man) -> str:
 
 
 def check(directory: Path, tables: Tablebase, material: Material, count: int) -> bool:
-    """Find the mates of a material, print a line, and return whether nothing contradicts the table."""
-    began, total = time.process_time(), np.zeros(4, np.int64)
+    """Find the mates of a material, print a line, and return whether all of them are in the table."""
+    start, total = time.process_time(), np.zeros(4, np.int64)
     with tempfile.TemporaryDirectory() as folder:
         for other in tables_in(directory, Variant.R_MOBILITY):
             if other.men < material.men:
                 path = table_path(directory, other.name, Variant.R_MOBILITY)
                 Path(folder, path.name).symlink_to(path.resolve())
-        with open_tablebase(folder) as smaller:
+        with open_tablebase(folder) as smaller_tables:
             won = WonCells(material.men - 1 - material.pawns)
-            known = Known(Tables(smaller), SolvedCells(), won=won)
+            known = Known(Tables(smaller_tables), SolvedCells(), won=won)
             solved = [
                 won.solve(each, known) for cell in cells_of(material) for each in won.with_those_below(cell)
             ]
-    seconds = time.process_time() - began
+    seconds = time.process_time() - start
     for wins in solved:
         if wins.cell.men == material.men:
             total += compare(tables, wins, count)
     positions, mates, found, wrong = total.tolist()
-    agrees = f"CONTRADICTS {wrong:,}" if wrong else "agrees"
+    verdict = f"CONTRADICTS {wrong:,}" if wrong else "agrees"
     share = found / mates if mates else 1
     print(
-        f"{material!s:6} {agrees}: {positions:,} positions compared, {mates:,} mates, "
+        f"{material!s:6} {verdict}: {positions:,} positions compared, {mates:,} mates, "
         f"{share:.2%} found, {seconds:.1f} s of processor time",
         flush=True,
     )
@@ -111,10 +112,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("materials", nargs="+", metavar="MATERIAL", help="no pawn of the first side's")
+    parser.add_argument("materials", nargs="+", metavar="MATERIAL", help="first side without pawns")
     parser.add_argument("--dir", type=Path, required=True, help="folder of the tables")
     parser.add_argument(
-        "--positions", type=int, default=1 << 24, metavar="N", help="most to compare of a cell and side"
+        "--positions", type=int, default=1 << 24, metavar="N", help="maximum per cell and side"
     )
     arguments = parser.parse_args()
     try:

@@ -4,14 +4,15 @@
     scripts/compare_tablebases.py --dir data
     scripts/compare_tablebases.py --dir data --sample 20000 --materials KQvKR KPvKP
 
-The source distribution of python-chess carries Syzygy tables of all materials of three and four men and
-Gaviota tables of a piece or pawn against a king. It is fetched through pip, once. Then
-- a position has the value G0.0 or -G0.0 exactly where Syzygy has a win of that side, cursed wins included,
-  since the 50-move rule does not count here: every position of three men, a sample of those of four;
-- its depth is Gaviota's distance to mate in plies: every mate of the sample, for KQvK, KRvK and KPvK.
+The source distribution of python-chess contains Syzygy tables of all materials of three and four men, and
+Gaviota tables of a piece or pawn against a king. It is fetched once by pip. Two properties are checked, for
+every position of three men and for a sample of the positions of four men:
+- A position has the value G0.0 or -G0.0 exactly if Syzygy has a win of that side. Cursed wins count as wins,
+  because there is no 50-move rule here.
+- For KQvK, KRvK and KPvK, the depth of a mate is Gaviota's distance to mate in plies.
 
-Prints a line per table, and the first positions that differ. Exit code 0 if there are none, else 1; 3 if a
-table is missing.
+Prints a line per table, and the first positions that differ. Exit code 0 if no position differs, else 1; 3 if
+a table is missing.
 """
 
 import argparse
@@ -49,11 +50,11 @@ from tbgen.text import duration
 
 RELEASE: Final = "1.11.2"
 SHA256: Final = "a8b43e5678fdb3000695bdaa573117ad683761e5ca38e591c4826eba6d25bb39"
-"""Digest of the source distribution of that release."""
+"""Digest of the source distribution of this release."""
 
 CACHE: Final = Path(__file__).resolve().parent.parent / "build" / f"chess-{RELEASE}"
 FOLDERS: Final = {"data/syzygy/regular": "syzygy", "data/gaviota": "gaviota"}
-"""Members to unpack, and their targets."""
+"""Folders of the distribution to unpack, and their names in the cache."""
 
 WITH_MATES: Final = ("KQvK", "KRvK", "KPvK")
 """Materials whose distances to mate are compared."""
@@ -61,7 +62,7 @@ WITH_MATES: Final = ("KQvK", "KRvK", "KPvK")
 WHITE_MATES: Final = GScore.parse("G0.0").code
 BLACK_MATES: Final = GScore.parse("-G0.0").code
 
-SHOWN: Final = 5
+MAX_SHOWN: Final = 5
 """Maximum number of differing positions printed per table."""
 
 BATCH: Final = 1000
@@ -74,25 +75,25 @@ class FetchError(TbgenError):
 
 @dataclass(frozen=True)
 class Batch:
-    """Positions and their values and depths by the tables of this project."""
+    """Positions with their values and depths by tables of tbgen."""
 
     masks: NDArray[np.uint64]
     """Shape (n, 8): bitboards of pawns, knights, bishops, rooks, queens, kings, White, Black."""
     white_to_move: NDArray[np.bool_]
     ep_square: NDArray[np.int64]
-    """Target of the en passant capture, -1 for none."""
+    """Target square of the en passant capture; -1 without such a capture."""
     verdict: NDArray[np.int8]
-    """1 if the side to move mates, -1 if it is mated, else 0."""
+    """1 if the side to move mates, -1 if it is mated, 0 for other values."""
     depth: NDArray[np.uint16]
-    """Plies to the goal."""
+    """Plies until the accrued score is the value."""
     with_mates: bool
-    """Whether Gaviota has distances to mate for them."""
+    """Whether Gaviota has distances to mate for the positions."""
 
     def __len__(self) -> int:
         return len(self.masks)
 
     def parts(self, size: int) -> Iterator["Batch"]:
-        """Cut into batches of at most ``size`` positions."""
+        """Yield batches of at most ``size`` consecutive positions."""
         for start in range(0, len(self), size):
             part = slice(start, start + size)
             yield Batch(
@@ -106,7 +107,7 @@ class Batch:
 
 
 class Published:
-    """The Syzygy and Gaviota tables of one folder, open."""
+    """The open Syzygy and Gaviota tables of one folder."""
 
     def __init__(self, folder: Path) -> None:
         self._syzygy = chess.syzygy.open_tablebase(str(folder / "syzygy"), load_dtz=False)
@@ -121,8 +122,8 @@ class Published:
         self._gaviota.close()
 
     def differences(self, batch: Batch) -> list[str]:
-        """Return a line for every position of the batch about which the tables differ."""
-        found = []
+        """Return a line for each position of the batch whose values or depths differ."""
+        lines = []
         board = chess.Board(None)
         for masks, white, ep_square, verdict, depth in zip(
             batch.masks.tolist(),
@@ -135,16 +136,16 @@ class Published:
             place(board, masks, white, ep_square)
             wdl = self._syzygy.probe_wdl(board)
             if (wdl > 0) - (wdl < 0) != verdict:
-                found.append(f"{board.fen()}: {_result(verdict, depth)} here, WDL {wdl} in Syzygy")
+                lines.append(f"{board.fen()}: {_result(verdict, depth)} here, WDL {wdl} in Syzygy")
             elif verdict and batch.with_mates:
                 plies = self._gaviota.probe_dtm(board)
                 if plies != verdict * depth:
-                    found.append(f"{board.fen()}: {_result(verdict, depth)} here, DTM {plies} in Gaviota")
-        return found
+                    lines.append(f"{board.fen()}: {_result(verdict, depth)} here, DTM {plies} in Gaviota")
+        return lines
 
 
 def place(board: chess.Board, masks: list[int], white_to_move: bool, ep_square: int) -> None:
-    """Set up a position of a batch on a board without promoted men and castling rights."""
+    """Set up a position of a batch on a board that has no promoted men and no castling rights."""
     board.pawns, board.knights, board.bishops, board.rooks, board.queens, board.kings, white, black = masks
     board.occupied_co[chess.WHITE], board.occupied_co[chess.BLACK] = white, black
     board.occupied = white | black
@@ -163,8 +164,8 @@ def _result(verdict: int, depth: int) -> str:
 def choose(path: Path, material: Material, sample: int, seed: int) -> Batch:
     """Return random positions of a table, without repetition and in the order of its slots.
 
-    They are ``sample`` positions of both sides to move, a tenth as many mates (some tables have few), and
-    as many en passant positions.
+    The result has ``sample`` positions with either side to move, ``sample // 10`` further mates, because some
+    tables have few, and ``sample`` en passant positions.
 
     :raises TbgenError: if the table is missing or damaged.
     """
@@ -172,16 +173,16 @@ def choose(path: Path, material: Material, sample: int, seed: int) -> Batch:
         table = file.read()
     layout = layout_of(material)
     rng = np.random.default_rng([seed, *material.name.encode()])
-    mates = _some(
+    mates = _random_sample(
         rng, np.flatnonzero((table.value == WHITE_MATES) | (table.value == BLACK_MATES)), sample // 10
     )
-    flat = np.union1d(_some(rng, np.flatnonzero(table.value != NONE), sample), mates)
+    flat = np.union1d(_random_sample(rng, np.flatnonzero(table.value != NONE), sample), mates)
     side, slot = np.divmod(flat, layout.size)
-    ep_flat = _some(rng, np.flatnonzero(table.ep_value != NONE), sample)
+    ep_flat = _random_sample(rng, np.flatnonzero(table.ep_value != NONE), sample)
     row, within = np.divmod(ep_flat, layout.phase_size)
     phase, ep_square = table.ep_config[row].astype(np.int64).T
     code = np.concatenate([table.value.ravel()[flat], table.ep_value.ravel()[ep_flat]])
-    # A right on the sixth rank is White's.
+    # An en passant target on the sixth rank is White's.
     white = np.concatenate([side == 0, ep_square >= 32])
     won = code == np.where(white, WHITE_MATES, BLACK_MATES)
     lost = code == np.where(white, BLACK_MATES, WHITE_MATES)
@@ -195,12 +196,12 @@ def choose(path: Path, material: Material, sample: int, seed: int) -> Batch:
     )
 
 
-def _some(rng: np.random.Generator, items: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+def _random_sample(rng: np.random.Generator, items: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     return items if len(items) <= count else np.sort(rng.choice(items, count, replace=False))
 
 
 def squares(layout: Layout, slots: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the squares of all men of some slots, free men first: shape (men, n)."""
+    """Return the squares of all men of ``n`` slots, free men first, in the shape (men, n)."""
     phase, rest = np.divmod(slots, layout.phase_size)
     free = [rest >> 6 * (layout.free - 1 - man) & 63 for man in range(layout.free)]
     if layout.pawns:
@@ -209,7 +210,7 @@ def squares(layout: Layout, slots: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def bitboards(layout: Layout, men: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return positions, passed as the squares of their men, as the masks of a :class:`Batch`."""
+    """Return the masks of a :class:`Batch` for positions, which are given as the squares of their men."""
     columns = ["PNBRQK".index(PIECE_ORDER[kind]) for kind in layout.kinds] + [0] * layout.pawns
     colours = [*layout.colours, *[0] * layout.white_pawns, *[1] * layout.black_pawns]
     masks = np.zeros((men.shape[1], 8), np.uint64)
@@ -220,10 +221,10 @@ def bitboards(layout: Layout, men: NDArray[np.int64]) -> NDArray[np.uint64]:
 
 
 def fetch(sdist: Path | None = None, folder: Path = CACHE) -> Path:
-    """Return a folder with the published tables, after downloading and unpacking them if need be.
+    """Return a folder with the published tables. Download and unpack the tables if necessary.
 
-    :param sdist: the source distribution, if already downloaded.
-    :raises FetchError: if it cannot be downloaded, or is not the one expected.
+    :param sdist: the source distribution, if it is already downloaded.
+    :raises FetchError: if the distribution cannot be downloaded, or is not the expected one.
     """
     if folder.is_dir():
         return folder
@@ -262,23 +263,23 @@ def _download(folder: Path) -> Path:
             [*command, "--dest", str(folder), f"chess=={RELEASE}"], check=True, capture_output=True, text=True
         )
     except (OSError, subprocess.CalledProcessError) as error:
-        said = (getattr(error, "stderr", "") or str(error)).strip().splitlines() or ["no reason given"]
+        error_lines = (getattr(error, "stderr", "") or str(error)).strip().splitlines() or ["no reason given"]
         raise FetchError(
-            f"pip cannot download the source distribution of chess {RELEASE} ({said[-1]}); "
+            f"pip cannot download the source distribution of chess {RELEASE} ({error_lines[-1]}); "
             "fetch it in another way and name it with --sdist"
         ) from None
     return folder / f"chess-{RELEASE}.tar.gz"
 
 
-Finder = Callable[[Iterable[Batch]], Iterator[list[str]]]
-"""Maps batches to what :meth:`Published.differences` returns, in their order."""
+Comparison = Callable[[Iterable[Batch]], Iterator[list[str]]]
+"""A function that maps batches to the results of :meth:`Published.differences`, in the same order."""
 
 _published: Published
 
 
 @contextmanager
-def finder(folder: Path, jobs: int) -> Iterator[Finder]:
-    """Compare in this process, or in several."""
+def comparison(folder: Path, jobs: int) -> Iterator[Comparison]:
+    """Yield a function that compares batches in this process, or in several processes."""
     if jobs == 1:
         with Published(folder) as published:
             yield lambda batches: map(published.differences, batches)
@@ -296,14 +297,14 @@ def _differences(batch: Batch) -> list[str]:
     return _published.differences(batch)
 
 
-def compare(material: Material, args: argparse.Namespace, find: Finder, progress: ProgressLine) -> bool:
+def compare(material: Material, args: argparse.Namespace, find: Comparison, progress: ProgressLine) -> bool:
     """Compare one table, print a line, and return whether it agrees."""
-    begun = time.perf_counter()
+    start = time.perf_counter()
     sample = sys.maxsize if material.men <= 3 else args.sample
     batch = choose(table_path(args.dir, material.name, Variant.R_MOBILITY), material, sample, args.seed)
-    found: list[str] = []
+    lines: list[str] = []
     for number, differences in enumerate(find(batch.parts(BATCH)), 1):
-        found += differences
+        lines += differences
         done = min(number * BATCH, len(batch))
         progress.show(f"{material}: {done:,} of {len(batch):,} positions")
     progress.clear()
@@ -311,26 +312,26 @@ def compare(material: Material, args: argparse.Namespace, find: Finder, progress
     en_passant = int(np.count_nonzero(batch.ep_square >= 0))
     notes = f", {en_passant:,} of them en passant" * (en_passant > 0) + ", depths compared" * batch.with_mates
     print(
-        f"{material!s:6} {len(batch):8,} positions, {mates:8,} mates, {len(found)} differ"
-        f" ({duration(time.perf_counter() - begun)}){notes}",
+        f"{material!s:6} {len(batch):8,} positions, {mates:8,} mates, {len(lines)} differ"
+        f" ({duration(time.perf_counter() - start)}){notes}",
         flush=True,
     )
-    for line in found[:SHOWN]:
+    for line in lines[:MAX_SHOWN]:
         print(f"  {line}")
-    return not found
+    return not lines
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compare the named tables and return the exit code."""
+    """Compare the named tables, and return the exit code."""
     materials = [Material.parse(name) for name in args.materials] or all_materials(4)[1:]
     for material in materials:
         if not 3 <= material.men <= 4:
             raise UsageError(f"{material} cannot be compared: the published tables are of 3 and 4 men")
     folder = fetch(args.sdist, args.cache)
     progress = ProgressLine()
-    with finder(folder, args.jobs) as find:
-        agree = [compare(material, args, find, progress) for material in materials]
-    return 0 if all(agree) else 1
+    with comparison(folder, args.jobs) as find:
+        agreements = [compare(material, args, find, progress) for material in materials]
+    return 0 if all(agreements) else 1
 
 
 def main() -> int:
@@ -344,7 +345,7 @@ def main() -> int:
     parser.add_argument(
         "--sample", type=int, default=100_000, help="positions of each table of 4 men (default: %(default)s)"
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the sample (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the sample (default: %(default)s)")
     parser.add_argument(
         "--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: all cores)"
     )

@@ -3,14 +3,14 @@
 
     scripts/endings.py
 
-makes the page and its pictures from the data in docs/endings; the same data give the same bytes. The data
+The page and its pictures are made from the data in docs/endings; the same data give the same bytes. The data
 come from the results of the benchmark of stopped games (benchmarks/README.md):
 
     scripts/endings.py --results proved.jsonl
 
-chooses among endings with more men than tables have, and saves the data of the page. The surprise of an
-ending is the proved change of its exponential points by best play: the difference between the points of the
-accrued score and those of the nearest possible value.
+This command also chooses among endings with more men than tables have, and saves the data of the page. The
+surprise of an ending is the change of its exponential points that best play is proved to cause. It is the
+difference between the points of the accrued score and the points of the nearest possible value.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tbgen.beyond.lines import MAX_PLAN_PLIES, PlanMove
 from tbgen.board.material import MAX_MEN
 from tbgen.board.score import GScore
 from tbgen.board.scoring import EXPONENTIAL, ScoreInterval
-from tbgen.cli.solution import end_picture
+from tbgen.cli.solution import bound_picture
 from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.html.diagrams import board_words
 from tbgen.system.files import write_file
@@ -37,8 +37,8 @@ from tbgen.text import counted, duration
 ROOT: Final = Path(__file__).resolve().parent.parent
 DATA: Final = ROOT / "docs" / "endings"
 PAGE: Final = ROOT / "docs" / "endings.md"
-SHOWN: Final = 20
-_ENDS: Final = ("lower", "upper")
+MAX_ENDINGS: Final = 20
+_BOUND_NAMES: Final = ("lower", "upper")
 
 
 class Ply(msgspec.Struct, frozen=True):
@@ -60,9 +60,9 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds until the bounds were proved."""
     cells: int
     mobile: list[str]
-    """Squares of the mobile men of the cell that proves the bound shown."""
+    """Squares of the mobile men of the cell that proves the displayed bound."""
     line: list[Ply]
-    """First moves of the line that shows this bound, or of best play if the value is exact."""
+    """First moves of the line that shows the displayed bound, or of best play if the value is exact."""
 
     @property
     def bounds(self) -> ScoreInterval:
@@ -86,7 +86,7 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def order(self) -> tuple[Any, ...]:
-        """Sort key: the greatest surprise first, then endings that turn, then exact ones."""
+        """Sort key: greatest surprise first, then endings that turn, then endings with an exact value."""
         return -self.surprise, not self.turned, not self.bounds.exact, self.fen
 
 
@@ -96,14 +96,14 @@ class Endings(msgspec.Struct):
     solved: int
     """Number of positions that were tried, all with more men than tables have."""
     narrowed: int
-    """Number of values that are proved not to be the accrued score."""
+    """Number of endings whose value is proved to differ from the accrued score."""
     shown: list[Ending]
 
 
 def collected(results: Path) -> Endings:
-    """Choose from the results of the benchmark.
+    """Return the data of the page, chosen from the results of the benchmark.
 
-    :raises UsageError: if the file has none.
+    :raises UsageError: if the file has no such results.
     """
     try:
         rows = {(row["fen"], row["accrued"]): row for row in map(msgspec.json.decode, _lines(results))}
@@ -116,7 +116,7 @@ def collected(results: Path) -> Endings:
         raise UsageError(f"{quote(str(results))} has no solved position of more than {MAX_MEN} men")
     endings = sorted(map(_ending, tried), key=lambda ending: ending.order)
     surprising = [ending for ending in endings if ending.surprise]
-    return Endings(len(tried), len(surprising), surprising[:SHOWN])
+    return Endings(len(tried), len(surprising), surprising[:MAX_ENDINGS])
 
 
 def _lines(path: Path) -> list[str]:
@@ -127,21 +127,21 @@ def _lines(path: Path) -> list[str]:
 
 
 def _ending(row: dict[str, Any]) -> Ending:
-    """Return the ending of a result."""
+    """Return the ending that a line of the results describes."""
     answer, accrued = row["answer"], GScore.parse(row["accrued"])
     bounds = ScoreInterval.parse(f"{row['lower']} {row['upper']}")
-    shown = _ENDS[bounds.nearest(accrued) == bounds.upper]
-    line = answer["line"] if bounds.exact else answer["lines"][shown]
-    first = next(seconds for seconds, *ends, _ in row["history"] if ends == [row["lower"], row["upper"]])
+    bound_name = _BOUND_NAMES[bounds.nearest(accrued) == bounds.upper]
+    line = answer["line"] if bounds.exact else answer["lines"][bound_name]
+    elapsed = next(seconds for seconds, *ends, _ in row["history"] if ends == [row["lower"], row["upper"]])
     return Ending(
         event=row["event"],
         fen=row["fen"],
         accrued=accrued,
         lower=bounds.lower,
         upper=bounds.upper,
-        seconds=first,
+        seconds=elapsed,
         cells=answer["cells"],
-        mobile=answer["mobile"][shown],
+        mobile=answer["mobile"][bound_name],
         line=[Ply(ply["uci"], GScore.parse(ply["accrued"])) for ply in line[:MAX_PLAN_PLIES]],
     )
 
@@ -161,11 +161,11 @@ def write_page(data: Path, page: Path) -> None:
     """Write the page, and its pictures beside the data."""
     endings = read(data)
     pictures = {f"{number:02}.svg": _picture(ending) for number, ending in enumerate(endings.shown, 1)}
-    for old in data.glob("*.svg"):
-        if old.name not in pictures:
-            old.unlink()
-    for name, drawn in pictures.items():
-        write_file(data / name, drawn.encode())
+    for picture_file in data.glob("*.svg"):
+        if picture_file.name not in pictures:
+            picture_file.unlink()
+    for name, svg in pictures.items():
+        write_file(data / name, svg.encode())
     write_file(page, ("\n\n".join(_page(endings, data.name)) + "\n").encode())
 
 
@@ -187,7 +187,7 @@ def _page(endings: Endings, folder: str) -> Iterator[str]:
         f"{turned} to the other side."
     )
     for number, ending in enumerate(endings.shown, 1):
-        yield from _shown(number, ending, folder)
+        yield from _ending_section(number, ending, folder)
     yield "## How this page is made"
     yield (
         "The positions are final positions of games in "
@@ -198,7 +198,7 @@ def _page(endings: Endings, folder: str) -> Iterator[str]:
     )
 
 
-def _shown(number: int, ending: Ending, folder: str) -> Iterator[str]:
+def _ending_section(number: int, ending: Ending, folder: str) -> Iterator[str]:
     """Yield an ending with its board and the first moves."""
     board, event = chess.Board(ending.fen), ending.event.removeprefix("TCEC_").replace("_-_", ", ")
     yield f"## {number}. {_title(ending)}"
@@ -234,7 +234,7 @@ def _picture(ending: Ending) -> str:
     board = chess.Board(ending.fen)
     plan = tuple(PlanMove(chess.Move.from_uci(ply.uci), "", ply.accrued) for ply in ending.line)
     mobile = tuple(map(chess.parse_square, ending.mobile))
-    return end_picture(board, f"{board_words(board)} {ending.accrued} is {ending.bounds.words}", plan, mobile)
+    return bound_picture(board, f"{board_words(board)} {_title(ending)}", plan, mobile)
 
 
 def _share(value: GScore) -> float:
@@ -247,7 +247,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--results", type=Path, metavar="FILE", help="results to choose from, to save the data"
+        "--results", type=Path, metavar="FILE", help="results to choose from, in order to save the data"
     )
     parser.add_argument("--data", type=Path, default=DATA, metavar="DIR", help="the data, and the pictures")
     parser.add_argument("--out", type=Path, default=PAGE, metavar="FILE", help="the page")

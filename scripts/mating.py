@@ -3,12 +3,10 @@
 
     scripts/mating.py
 
-makes the page from the list in docs/mating and the data of reports in docs/tables; the same data give the
-same bytes. The list is what ``tbgen report --mating MEN --json`` prints:
+The page is made from the list in docs/mating and the data of reports in docs/tables; the same data give the
+same bytes. The list is the output of ``tbgen report --mating MEN --json``. This command saves it first:
 
     scripts/mating.py --list list.json
-
-saves it for the page.
 """
 
 from __future__ import annotations
@@ -38,7 +36,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 DATA: Final = ROOT / "docs" / "mating"
 TABLES: Final = ROOT / "docs" / "tables"
 PAGE: Final = ROOT / "docs" / "mating.md"
-_LIST: Final = "list.json.gz"
+_LIST_FILE: Final = "list.json.gz"
 _PIECES: Final = {"Q": "queen", "R": "rook", "B": "bishop", "N": "knight"}
 _NAMES: Final = _PIECES | {
     **{"[W]": "wazir", "[F]": "ferz", "[D]": "dabbaba", "[A]": "alfil", "[H]": "threeleaper", "[C]": "camel"},
@@ -46,21 +44,21 @@ _NAMES: Final = _PIECES | {
     **{"[FDA]": "FAD", "[BD]": "bede", "[BDD]": "adjutant", "[BW]": "dragon horse", "[BN]": "archbishop"},
     **{"[RF]": "dragon king", "[RN]": "chancellor", "[QN]": "amazon", "[NN]": "nightrider"},
 }
-"""Usual names of men that have one."""
-_ALIKE: Final = "="
-"""Suffix of a material that stands for its positions with men on squares of one colour."""
-_SIGNS: Final = {Verdict.GENERAL: "●", Verdict.SOMETIMES: "○"}
-"""Signs of verdicts in a table; the other verdicts have none."""
+"""Usual names of men, for men that have one."""
+_ONE_COLOUR: Final = "="
+"""Suffix of a material. With it, only positions count whose men are on squares of one colour."""
+_VERDICT_SIGNS: Final = {Verdict.GENERAL: "●", Verdict.SOMETIMES: "○"}
+"""Signs of verdicts in a table. Other verdicts have no sign."""
 
 
 class Claim(NamedTuple):
-    """A statement on endings."""
+    """A statement of H. G. Muller on endings."""
 
     text: str
     source: int
     """Number in :data:`SOURCES`, from 1."""
     wins: bool
-    """Whether the statement is a general win of the side that is ahead."""
+    """Whether the statement claims a general win of the side that is ahead."""
     endings: str
 
 
@@ -70,7 +68,7 @@ SOURCES: Final = (
     "6 May 2019, https://www.chessvariants.com/index/editcomment.php?reply=37657",
     "10 October 2011, http://www.talkchess.com/forum/viewtopic.php?t=40629",
 )
-"""Places where H. G. Muller made the statements."""
+"""Sources of the statements of H. G. Muller."""
 
 CLAIMS: Final = (
     Claim("The woody rook and the commoner mate alone, although they are light.", 1, True, "K[WD]vK K[WF]vK"),
@@ -100,7 +98,7 @@ WIKI_SENTENCES: Final = {
     "KNNvK": ("stalemate, unless a knight can be captured or there is mate in one", "0.5 0.0"),
     "KPvK": ("mate or stalemate, unless the pawn can be captured", "0.0 0.5"),
 }
-"""Sentence of the wiki on a material, and the scores that it names, the usual one first."""
+"""Sentences of the wiki on materials, each with the scores that it names, the usual score first."""
 
 
 class Mating:
@@ -111,7 +109,7 @@ class Mating:
     """
 
     def __init__(self, data: Path, tables: Path) -> None:
-        document = msgspec.json.decode(gzip.decompress((data / _LIST).read_bytes()))
+        document = msgspec.json.decode(gzip.decompress((data / _LIST_FILE).read_bytes()))
         self.entries = {entry.material: entry for entry in map(MatingEntry.read, document["entries"])}
         self.reports = SavedData(tables)
         alone = (entry.material.sides for entry in self.entries.values() if entry.material.men == 3)
@@ -119,13 +117,13 @@ class Mating:
         """All men, the strongest first."""
 
     def of(self, white: str, black: str = "") -> tuple[MatingEntry, int]:
-        """Return the entry of two sides without kings, and the number of the first one's colour."""
+        """Return the entry of two sides, given without kings, and the colour number of the first side."""
         material, swapped = Material.of_sides(f"K{white}", f"K{black}")
         return self.entries[material], int(swapped)
 
     def truth(self, ending: str) -> tuple[MatingTruth, str]:
-        """Return the truth about the side that is ahead in an ending, and the name of the ending."""
-        material, alike = Material.parse(ending.removesuffix(_ALIKE)), ending.endswith(_ALIKE)
+        """Return the result by tables for the side that is ahead in an ending, and the name of the ending."""
+        material, alike = Material.parse(ending.removesuffix(_ONE_COLOUR)), ending.endswith(_ONE_COLOUR)
         entry = self.entries.get(material)
         found = self.reports.table(material, Variant.R_MOBILITY).mating if entry is None else entry.potential
         truths = found.like_bishops if alike else found.truth
@@ -147,7 +145,7 @@ class Mating:
         )
 
     def wiki(self, name: str) -> Sequence[str]:
-        """Return a row: an ending, the wiki's sentence, the shares of the named scores and of others."""
+        """Return a row: an ending, the sentence of the wiki, the shares of its scores and of other scores."""
         text, scores = WIKI_SENTENCES[name]
         counts = Counter[GScore]()
         for side in self.reports.table(Material.parse(name), Variant.R_MOBILITY).endgame.sides:
@@ -165,12 +163,12 @@ class Mating:
 def save(document: dict[str, Any], data: Path) -> None:
     """Save the list of the page.
 
-    :raises UsageError: if the document is no such list.
+    :raises UsageError: if the document is not such a list.
     """
     if not isinstance(document, dict) or not document.get("entries"):
         raise UsageError("the file is no list of tbgen report --mating MEN --json")
     data.mkdir(parents=True, exist_ok=True)
-    write_file(data / _LIST, gzip.compress(msgspec.json.encode(document), mtime=0))
+    write_file(data / _LIST_FILE, gzip.compress(msgspec.json.encode(document), mtime=0))
 
 
 def write_page(data: Path, tables: Path, page: Path) -> None:
@@ -179,8 +177,8 @@ def write_page(data: Path, tables: Path, page: Path) -> None:
 
 
 def _page(mating: Mating) -> Iterator[str]:
-    told = [entry for entry in mating.entries.values() if entry.potential.agrees is not None]
-    wrong = [entry for entry in told if not entry.potential.agrees]
+    judged = [entry for entry in mating.entries.values() if entry.potential.agrees is not None]
+    wrong = [entry for entry in judged if not entry.potential.agrees]
     yield "# What men can mate"
     yield (
         "This page is for authors of engines and friends of fairy pieces. After it you know which men can "
@@ -190,8 +188,8 @@ def _page(mating: Mating) -> Iterator[str]:
     yield '```\ntbgen build "K[WD]vK" "K[WD][WD]vK" && tbgen report --mating "[WD]"\n```'
     yield (
         f"The page covers {counted(len(mating.entries), 'ending')} of {len(mating.men)} men. The rule is "
-        f"that of Pair-o-Max; it is right in {len(told) - len(wrong)} of the {len(told)} endings for which "
-        "it predicts anything. [report.md](report.md#mating-potential-of-any-men) explains words and "
+        f"that of Pair-o-Max; it is right in {len(judged) - len(wrong)} of the {len(judged)} endings for "
+        "which it predicts anything. [report.md](report.md#mating-potential-of-any-men) explains words and "
         "columns, and [described.md](described.md) the men in brackets. Shares are those of the open "
         "positions in which mate is forced, with the attacker to move and not to move; longest ways count "
         "plies. There is no 50-move rule."
@@ -218,16 +216,16 @@ def _page(mating: Mating) -> Iterator[str]:
     yield _table(("man", *_PIECES.values()), rows)
     yield "## Against each other"
     signs = {man: [_sign(mating, man, other) for other in mating.men] for man in mating.men}
-    idle = ", ".join(_name(man) for man, row in signs.items() if not any(row))
+    without_wins = ", ".join(_name(man) for man, row in signs.items() if not any(row))
     yield (
         "The man of a row wins in general against that of a column (●), or in some open positions (○). "
-        f"These never win by force: {idle}."
+        f"These never win by force: {without_wins}."
     )
     rows = ((_name(man), *row) for man, row in signs.items() if any(row))
     yield _table(("", *map(_name, mating.men)), rows)
     yield "## Where the rule is wrong"
     yield _table(MATING_HEAD[:-1], _wrong(wrong))
-    yield from _marks(mating, told)
+    yield from _marks(mating, judged)
     yield "## What Muller says"
     yield _table(("", "source", "shares", ""), (_judged(mating, claim) for claim in CLAIMS))
     sources = "; ".join(f"({number}) {text}" for number, text in enumerate(SOURCES, 1))
@@ -254,7 +252,7 @@ def _page(mating: Mating) -> Iterator[str]:
 
 
 def _is_mixed(material: Material) -> bool:
-    """Whether a material is not among those listed for single men."""
+    """Return whether a material is not among the materials that are listed for single men."""
     white, black = (side[1:] for side in material.sides)
     return len({*white}) != 1 or (len(white) > 1 and bool(black))
 
@@ -279,9 +277,9 @@ def _shares(truth: MatingTruth, decimals: int = 2) -> str:
 
 
 def _bare(mating: Mating, men: str) -> tuple[str, str, str]:
-    """Return share, longest way and typical score of men against a bare king."""
-    first = next(mating_rows(mating.of(men)[0]))
-    return _shares(mating.of(men)[0].potential.truth.white), first[4].removesuffix(" plies"), first[5]
+    """Return the share, the longest way and the typical score of men against a bare king."""
+    row = next(mating_rows(mating.of(men)[0]))
+    return _shares(mating.of(men)[0].potential.truth.white), row[4].removesuffix(" plies"), row[5]
 
 
 def _duel(mating: Mating, man: str, piece: str) -> str:
@@ -302,7 +300,7 @@ def _sign(mating: Mating, man: str, other: str) -> str:
     if man == other:
         return ""
     entry, side = mating.of(man, other)
-    return _SIGNS.get(entry.potential.truth[side].verdict, "")
+    return _VERDICT_SIGNS.get(entry.potential.truth[side].verdict, "")
 
 
 def _wrong(entries: Sequence[MatingEntry]) -> Iterator[Sequence[str]]:
@@ -311,11 +309,11 @@ def _wrong(entries: Sequence[MatingEntry]) -> Iterator[Sequence[str]]:
         yield _name(first[0]), *first[1:-1]
 
 
-def _marks(mating: Mating, told: Sequence[MatingEntry]) -> Iterator[str]:
+def _marks(mating: Mating, judged: Sequence[MatingEntry]) -> Iterator[str]:
     """Yield the marks of men by the tables, and the success of the rule with them."""
     marks = mating.marks()
     yield f"The rule needs three marks of men. For men of less than {MIN_MATING_LEAD} pawns these tables say:"
-    words = {
+    marks_by_name = {
         "mate alone": (marks.mating, MULLER.mating),
         "do not mate in pairs": (marks.no_pair, MULLER.no_pair),
         "hold out against a queen": (marks.tough, MULLER.tough),
@@ -323,20 +321,20 @@ def _marks(mating: Mating, told: Sequence[MatingEntry]) -> Iterator[str]:
     yield _table(
         ("mark", "by the tables", "by default"),
         (
-            (word, *(", ".join(map(_name, sorted(men))) or "-" for men in both))
-            for word, both in words.items()
+            (word, *(", ".join(map(_name, sorted(men))) or "-" for men in mark_sets))
+            for word, mark_sets in marks_by_name.items()
         ),
     )
-    right = 0
-    for entry in told:
+    correct = 0
+    for entry in judged:
         rule = mating_rule(entry.material, marks=marks)
         verdict = entry.potential.truth[rule.leader or "white"].verdict
-        right += rule.wins is None or rule.wins == (verdict is Verdict.GENERAL)
-    yield f"With these marks the rule is right in {right} of the {len(told)} endings."
+        correct += rule.wins is None or rule.wins == (verdict is Verdict.GENERAL)
+    yield f"With these marks the rule is right in {correct} of the {len(judged)} endings."
 
 
 def _beside(mating: Mating) -> str:
-    """Return how other programs count endings for which they report other numbers."""
+    """Return a text on programs that report other numbers, and how they count."""
     rook, queen = mating.of("Q", "R")[0].longest.white, mating.of("Q", "[WF]")[0].longest.white
     pair = mating.of("[F][F]")[0].potential.truth.white
     forced, opened = pair.to_move.forced + pair.waiting.forced, pair.to_move.open + pair.waiting.open
@@ -353,10 +351,10 @@ def _beside(mating: Mating) -> str:
 
 
 def _judged(mating: Mating, claim: Claim) -> Sequence[str]:
-    """Return a row: a claim and the truth."""
-    found = [mating.truth(ending) for ending in claim.endings.split()]
-    right = [(truth.verdict is Verdict.GENERAL) == claim.wins for truth, _ in found]
-    shares = "; ".join(f"{name} {_shares(truth)}" for truth, name in found)
+    """Return a row: a claim, its source, the shares by tables, and whether the claim is true."""
+    truths = [mating.truth(ending) for ending in claim.endings.split()]
+    right = [(truth.verdict is Verdict.GENERAL) == claim.wins for truth, _ in truths]
+    shares = "; ".join(f"{name} {_shares(truth)}" for truth, name in truths)
     return (
         claim.text,
         f"({claim.source})",
@@ -387,7 +385,7 @@ def main() -> int:
 def document_of(path: Path) -> Any:
     """Return the document of a file.
 
-    :raises UsageError: if it cannot be read.
+    :raises UsageError: if the file cannot be read.
     """
     try:
         return msgspec.json.decode(path.read_bytes())

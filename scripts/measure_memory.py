@@ -4,12 +4,13 @@
     scripts/measure_memory.py data KBvKN KQRvKR
     scripts/measure_memory.py data KQRvKR --threads 1 --rules wg
 
-DIR must contain the sub-tables, and is not changed: a table is made in a temporary folder. Further options
-are passed on to `tbgen build`.
+DIR must contain the sub-tables. It is not changed, because tables are built in a temporary folder. Further
+options are passed to `tbgen build`.
 
 Prints a line per table: the estimate, the peak of the process, the ratio of the peak to the estimate, and the
-bytes for each slot of the phases at work: the peak less the pool and the memory of any build. `workspace` and
-`accrued` in tbgen/costs.toml are set by it. Exit code 0 if all estimates are near the peak, else 1.
+bytes per slot of the phases that are solved at once. The last number excludes the pool and the fixed memory
+of a build. It determines `workspace` and `accrued` in tbgen/costs.toml. Exit code 0 if all estimates are near
+the peak, else 1.
 """
 
 import argparse
@@ -29,7 +30,7 @@ from tbgen.generator.estimate import shared_memory
 from tbgen.index.layout import layout_of
 from tbgen.store.format import SUFFIX
 
-WITHIN: Final = 0.15
+TOLERANCE: Final = 0.15
 """Allowed error of an estimate as a share of the peak."""
 
 MIB: Final = 1 << 20
@@ -45,7 +46,7 @@ class Measured:
     peak: int
     """Peak of the process in bytes."""
     at_work: int
-    """Number of slots of the phases at work at one time."""
+    """Number of slots of the phases that are solved at once."""
 
     @property
     def ratio(self) -> float:
@@ -55,11 +56,11 @@ class Measured:
     @property
     def is_good(self) -> bool:
         """Whether the estimate is near the peak."""
-        return abs(self.estimated - self.peak) <= WITHIN * self.peak
+        return abs(self.estimated - self.peak) <= TOLERANCE * self.peak
 
     @property
     def rest(self) -> float:
-        """Bytes per slot at work, without the memory of any build and the pool."""
+        """Bytes per slot of these phases, without the pool and the fixed memory of a build."""
         expected = shared_memory(self.material) + pool_memory(layout_of(self.material))
         return (self.peak - expected) / self.at_work
 
@@ -71,29 +72,29 @@ class Measured:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Measure the named tables; return the exit code."""
+    """Measure the named tables, and return the exit code."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
     )
-    parser.add_argument("directory", type=Path, metavar="DIR", help="the sub-tables")
+    parser.add_argument("directory", type=Path, metavar="DIR", help="directory of the sub-tables")
     parser.add_argument("materials", nargs="+", metavar="MATERIAL")
     parser.add_argument("--threads", type=int, default=2, metavar="N", help="threads (default: 2)")
-    given, options = parser.parse_known_args(arguments)
+    known, options = parser.parse_known_args(arguments)
     try:
-        return run(given.directory, given.materials, given.threads, options)
+        return run(known.directory, known.materials, known.threads, options)
     except TbgenError as error:
         print(f"measure_memory: {error}", file=sys.stderr)
         return error.exit_code
 
 
 def run(directory: Path, names: Sequence[str], threads: int, options: Sequence[str] = ()) -> int:
-    """Measure tables and print a line for each; return 0 if all estimates are good, else 1."""
+    """Measure tables, and print a line for each. Return 0 if all estimates are good, else 1."""
     print(f"{'material':8} {'estimate':>14} {'peak':>14} {'ratio':>7} {'bytes/slot':>10}")
-    good = True
+    all_good = True
     for measured in measurements(directory, names, threads, options):
         print(measured, flush=True)
-        good &= measured.is_good
-    return 0 if good else 1
+        all_good &= measured.is_good
+    return 0 if all_good else 1
 
 
 def measurements(
@@ -109,18 +110,18 @@ def measurements(
                 if path.name.split(".")[0] != material.name:
                     Path(folder, path.name).symlink_to(path)
             words = [material.name, "--dir", folder, "--threads", str(threads), "--json", *options]
-            (foreseen,) = answer(words, "--estimate")["tables"]
-            (built,) = answer(words)["built"]
+            (estimate,) = build_document(words, "--estimate")["tables"]
+            (built,) = build_document(words)["built"]
         at_work = slots_at_work(layout_of(material), threads)
-        yield Measured(material, foreseen["memory"], built["peak_memory"], at_work)
+        yield Measured(material, estimate["memory"], built["peak_memory"], at_work)
 
 
-def answer(words: Sequence[str], *more: str) -> dict[str, Any]:
+def build_document(words: Sequence[str], *options: str) -> dict[str, Any]:
     """Return the document that ``tbgen build`` prints.
 
-    :raises TbgenError: with its message if it fails, or if sub-tables are missing.
+    :raises TbgenError: if the command fails, with its message, or if sub-tables are missing.
     """
-    command = [sys.executable, "-m", "tbgen", "build", *words, *more]
+    command = [sys.executable, "-m", "tbgen", "build", *words, *options]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise TbgenError(done.stderr.splitlines()[-1].removeprefix("tbgen: "))

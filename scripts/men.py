@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Make the men of pictures from those of the page, by Chromium.
+"""Make the bitmap of men for preview pictures from the men of the page, by Chromium.
 
-.venv/bin/python scripts/men.py
+    .venv/bin/python scripts/men.py
 
-writes tbgen/html/men.png: White's king, queen, rook, bishop, knight and pawn in a row, and Black's below.
+The script writes tbgen/html/men.png. White's king, queen, rook, bishop, knight and pawn are in a row, and
+Black's are in a row below.
 """
 
 import sys
@@ -19,8 +20,8 @@ from tbgen.html.style import MAN_SIZE, men  # noqa: E402
 from tests.support.browsing import launched  # noqa: E402
 
 
-def drawn(browser: Browser) -> bytes:
-    """Return the men as PNG."""
+def draw_men(browser: Browser) -> bytes:
+    """Return a picture of all men as PNG."""
     places = "".join(
         f'<use href="#{side}{kind}" x="{column * MAN_SIZE}" y="{row * MAN_SIZE}"/>'
         for row, side in enumerate("wb")
@@ -36,5 +37,5 @@ def drawn(browser: Browser) -> bytes:
 
 
 if __name__ == "__main__":
-    with launched() as started:
-        MEN_FILE.write_bytes(drawn(started))
+    with launched() as browser:
+        MEN_FILE.write_bytes(draw_men(browser))

@@ -4,15 +4,17 @@
     scripts/mutate --out /tmp/mutants
     scripts/mutate --out /tmp/mutants --count 8 --list
 
-A mutant is the package with one change in the body of one function: another operator, comparison or number, a
-condition negated. A digest of seed, function and change chooses the mutants, equally many of each package, so
-another commit has the same mutants wherever the code is the same. Nothing is written into the checkout: the
-tests run in copies of it. First all daily tests run once with coverage, except those with a browser. Then
-each mutant runs the tests whose coverage reaches it, those of its own package first, until one fails. A
-mutant of a compiled function runs the tests that reach a call of it. A mutant of another function uses the
-existing kernels first, and compiles its own if it survives, because kernels can depend on what it returns.
-This takes the time of the tests twice, and then a minute for each mutant, five for one that compiles. Exit
-code 0, whether mutants survive or not; 1 if the tests cannot be run.
+A mutant is the package with one change in the body of one function: another operator, comparison or number,
+or a negated condition. A digest of seed, function and change chooses the mutants, equally many of each
+package. So another commit has the same mutants wherever the code is the same. The tests run in copies of the
+checkout, which is not changed.
+
+First, all tests run once with coverage, except exhaustive tests and tests with a browser. Then each mutant
+runs the tests whose coverage reaches it until one fails; tests of its own package come first. A mutant of a
+compiled function runs the tests that reach a call of the function. A mutant of another function first uses
+the existing kernels. If it survives, it compiles its own kernels, because kernels can depend on its results.
+All this takes twice the time of the tests, and then a minute for each mutant, or five for a mutant that
+compiles. Exit code 0 even if mutants survive; 1 if the tests cannot be run.
 """
 
 import argparse
@@ -34,31 +36,31 @@ from pathlib import Path
 from queue import Queue
 from typing import Final, NamedTuple
 
-from tbgen.system.processes import APART, end_all
+from tbgen.system.processes import APART, kill_tree
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 PACKAGES: Final = ("index", "retro", "packed", "probe", "verify", "games", "solve", "cells")
 PLUGIN: Final = ("-p", "tests.support.chosen", "-p", "no:cacheprovider", "-q", "--no-header")
-_PAIRS: Final = (
+_OPERATOR_PAIRS: Final = (
     (ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Eq, ast.NotEq), (ast.In, ast.NotIn), (ast.Is, ast.IsNot),
     (ast.Add, ast.Sub), (ast.Mult, ast.FloorDiv), (ast.LShift, ast.RShift), (ast.BitAnd, ast.BitOr),
     (ast.And, ast.Or),
 )  # fmt: skip
 SWAPS: Final = dict[type[ast.AST], type[ast.AST]](
-    [*_PAIRS, *((b, a) for a, b in _PAIRS), (ast.BitXor, ast.BitOr)]
+    [*_OPERATOR_PAIRS, *((b, a) for a, b in _OPERATOR_PAIRS), (ast.BitXor, ast.BitOr)]
 )
 """The operators and their replacements."""
-_COMPILED: Final = {"jit", "kernel", "inlined"}
+_COMPILING_DECORATORS: Final = {"jit", "kernel", "inlined"}
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Mutant(NamedTuple):
     """One change of one module.
 
-    :ivar path: of the module, within the checkout.
+    :ivar path: path of the module within the checkout.
     :ivar function: qualified name of the function whose body is changed.
-    :ivar place: line and column.
-    :ivar start: offset of the changed code in bytes of the file; ``end`` is the offset after it.
+    :ivar place: line and column of the changed code.
+    :ivar start: offset of the changed code in the file, in bytes; ``end`` is the offset of its end.
     """
 
     path: str
@@ -71,7 +73,7 @@ class Mutant(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The change in one line."""
+        """Description of the change in one line."""
         return f"{self.path}:{self.place[0]}:{self.place[1]} {self.function}: {self.before} -> {self.after}"
 
     def apply(self, source: bytes) -> bytes:
@@ -80,10 +82,10 @@ class Mutant(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The fate of a mutant.
+    """The outcome of the tests of a mutant.
 
     :ivar outcome: ``killed``, ``survived`` or ``unreached``.
-    :ivar by: the test that failed.
+    :ivar by: the test that failed, or another reason.
     """
 
     mutant: str
@@ -93,7 +95,7 @@ class Outcome(NamedTuple):
 
 
 def mutants_of(path: Path, root: Path) -> list[Mutant]:
-    """Return all mutants of a module that the operators make."""
+    """Return all mutants of a module."""
     source = path.read_bytes()
     starts = [0]
     for line in source.splitlines(keepends=True):
@@ -131,16 +133,16 @@ def functions_of(tree: ast.Module) -> Iterator[tuple[str, _Function]]:
             yield node.name, node
         elif isinstance(node, ast.ClassDef):
             yield from (
-                (f"{node.name}.{each.name}", each) for each in node.body if isinstance(each, _Function)
+                (f"{node.name}.{item.name}", item) for item in node.body if isinstance(item, _Function)
             )
 
 
 def _changes(node: ast.AST) -> Iterator[tuple[ast.expr, ast.AST]]:
-    """Yield expressions and their replacements, without type hints, decorators and messages."""
+    """Yield expressions and their replacements, except in type hints, decorators and messages."""
     if isinstance(node, ast.Raise | ast.JoinedStr | ast.Assert):
         return
     if isinstance(node, ast.expr):
-        yield from ((node, changed) for changed in _changed(node))
+        yield from ((node, replacement) for replacement in _replacements(node))
     if isinstance(node, ast.If | ast.While | ast.IfExp):
         yield node.test, ast.UnaryOp(ast.Not(), copy.deepcopy(node.test))
     for field, value in ast.iter_fields(node):
@@ -155,7 +157,7 @@ def _changes(node: ast.AST) -> Iterator[tuple[ast.expr, ast.AST]]:
                     yield from _changes(child)
 
 
-def _changed(node: ast.expr) -> Iterator[ast.AST]:
+def _replacements(node: ast.expr) -> Iterator[ast.AST]:
     changed = copy.deepcopy(node)
     match changed:
         case ast.Compare(ops=[op]) if type(op) in SWAPS:
@@ -173,12 +175,12 @@ def _changed(node: ast.expr) -> Iterator[ast.AST]:
 
 
 def choose(count: int, seed: int, root: Path) -> list[Mutant]:
-    """Return a number of mutants, one of each package in turn."""
+    """Return ``count`` mutants, taken from the packages in turn."""
     queues = []
     for package in PACKAGES:
         modules = sorted((root / "tbgen" / package).rglob("*.py"))
-        known = [mutant for path in modules for mutant in mutants_of(path, root)]
-        queues.append(_shuffled(known, seed))
+        mutants = [mutant for path in modules for mutant in mutants_of(path, root)]
+        queues.append(_shuffled(mutants, seed))
     chosen: list[Mutant] = []
     while len(chosen) < count and any(queues):
         chosen += [queue.pop() for queue in queues if queue]
@@ -186,18 +188,18 @@ def choose(count: int, seed: int, root: Path) -> list[Mutant]:
 
 
 def _shuffled(mutants: Sequence[Mutant], seed: int) -> list[Mutant]:
-    """Return mutants in a pseudo-random order; the order of any two does not depend on the others."""
-    alike: Counter[tuple[str, ...]] = Counter()
-    lots = {}
+    """Return mutants in a pseudo-random order. The order of any two does not depend on other mutants."""
+    repeats: Counter[tuple[str, ...]] = Counter()
+    sort_keys = {}
     for mutant in mutants:
         change = (mutant.path, mutant.function, mutant.before, mutant.after)
-        lots[mutant] = hashlib.sha256(repr((seed, *change, alike[change])).encode()).hexdigest()
-        alike[change] += 1
-    return sorted(mutants, key=lots.__getitem__)
+        sort_keys[mutant] = hashlib.sha256(repr((seed, *change, repeats[change])).encode()).hexdigest()
+        repeats[change] += 1
+    return sorted(mutants, key=sort_keys.__getitem__)
 
 
 class Calls:
-    """The Python functions that call compiled ones, directly or through others, by the syntax trees."""
+    """Finds the Python functions that call compiled functions, directly or indirectly, by syntax trees."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -214,28 +216,28 @@ class Calls:
                     self._users[used].append((name, node))
 
     def lines(self, mutant: Mutant) -> dict[str, set[int]]:
-        """Return the line of a mutant, and those of all Python functions that call it if it is compiled."""
-        found: defaultdict[str, set[int]] = defaultdict(set)
-        found[mutant.path].add(mutant.place[0])
+        """Return the line of a mutant; if it is compiled, also the lines of Python functions that call it."""
+        lines: defaultdict[str, set[int]] = defaultdict(set)
+        lines[mutant.path].add(mutant.place[0])
         tree = ast.parse((self._root / mutant.path).read_bytes())
-        waiting = [
+        unvisited = [
             node.name for name, node in functions_of(tree) if name == mutant.function and is_compiled(node)
         ]
-        seen = set(waiting)
-        while waiting:
-            for path, user in self._users[waiting.pop()]:
+        seen = set(unvisited)
+        while unvisited:
+            for path, user in self._users[unvisited.pop()]:
                 if isinstance(user, _Function) and not is_compiled(user):
-                    found[path].update(range(user.body[0].lineno, (user.end_lineno or user.lineno) + 1))
+                    lines[path].update(range(user.body[0].lineno, (user.end_lineno or user.lineno) + 1))
                     continue
                 names = [user.name] if isinstance(user, _Function) else _assigned(user)
-                waiting += [name for name in names if name not in seen]
+                unvisited += [name for name in names if name not in seen]
                 seen.update(names)
-        return found
+        return lines
 
 
 def is_compiled(node: _Function) -> bool:
     """Return whether the decorators of a function make numba compile it."""
-    return bool({ast.unparse(each) for each in node.decorator_list} & _COMPILED)
+    return bool({ast.unparse(each) for each in node.decorator_list} & _COMPILING_DECORATORS)
 
 
 def _assigned(node: ast.stmt) -> list[str]:
@@ -249,10 +251,10 @@ def _assigned(node: ast.stmt) -> list[str]:
     return [each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)]
 
 
-class Observed:
+class CoverageRun:
     """The results of the run with coverage.
 
-    :param directory: directory of the results.
+    :param directory: directory with the results.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -268,7 +270,7 @@ class Observed:
         }
 
     def tests(self, lines: dict[str, set[int]], package: str) -> list[str]:
-        """Return the tests that reach lines of modules: those of a package, then those of cheap modules."""
+        """Return the tests that reach lines of modules: tests of ``package`` first, then by time."""
         contexts: set[str] = set()
         for file in self._data.measured_files():
             wanted = next((numbers for path, numbers in lines.items() if file.endswith(f"/{path}")), set())
@@ -287,7 +289,7 @@ class Observed:
         )
 
     def seconds(self, tests: Sequence[str]) -> float:
-        """Return the seconds that tests took."""
+        """Return the total time of tests in seconds."""
         return sum(self._seconds[each] for each in tests)
 
 
@@ -296,7 +298,7 @@ def _module(test: str) -> str:
 
 
 class Copy:
-    """A copy of the checkout in which one mutant at a time is tested, with compiled kernels of its own."""
+    """A copy of the checkout for the tests of one mutant at a time, with its own compiled kernels."""
 
     def __init__(self, directory: Path, python: str) -> None:
         self._directory, self._python = directory, python
@@ -309,10 +311,10 @@ class Copy:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(source, target)
         kernels = directory.with_name(f"{directory.name}-kernels")
-        known = _kernels()
-        if known.exists():
-            shutil.copytree(known, kernels / "kernels", copy_function=_link)
-        # The tests there must not see the worker of pytest-xdist here, nor its tables.
+        existing_kernels = _kernels()
+        if existing_kernels.exists():
+            shutil.copytree(existing_kernels, kernels / "kernels", copy_function=_link)
+        # Tests in the copy must not see the environment of tests that run this script.
         own = ("PYTEST_", "TBGEN_TEST")
         self._environment = {name: value for name, value in os.environ.items() if not name.startswith(own)}
         self._environment |= {"PYTHONPATH": str(directory), "NUMBA_CACHE_DIR": str(kernels)}
@@ -321,32 +323,38 @@ class Copy:
     def run(
         self, *words: str, limit: float | None = None, environment: dict[str, str]
     ) -> tuple[int | None, str]:
-        """Run pytest in the copy; return its exit code (None after a time limit in seconds) and its
-        output."""
-        with tempfile.TemporaryFile("w+") as said:
-            running = subprocess.Popen(
+        """Run pytest in the copy, and return its exit code and its output.
+
+        The exit code is None if ``limit`` seconds have passed.
+        """
+        with tempfile.TemporaryFile("w+") as output:
+            process = subprocess.Popen(
                 [self._python, "-m", "pytest", *PLUGIN, *words],
                 cwd=self._directory,
                 env=self._environment | environment,
                 stdin=subprocess.DEVNULL,
-                stdout=said,
+                stdout=output,
                 stderr=subprocess.STDOUT,
                 **APART,
             )
             try:
-                code = running.wait(limit)
+                code = process.wait(limit)
             except subprocess.TimeoutExpired:
                 code = None
             finally:
-                if running.poll() is None:
-                    end_all(running.pid)
-                    running.wait()
-            said.seek(0)
-            return code, said.read()
+                if process.poll() is None:
+                    kill_tree(process.pid)
+                    process.wait()
+            output.seek(0)
+            return code, output.read()
 
     def test(self, mutant: Mutant, tests: Sequence[str], usual: float, limit: float) -> Outcome:
-        """Run tests on a mutant until one fails."""
-        begun = time.monotonic()
+        """Run tests on a mutant until one fails.
+
+        :param usual: seconds that the tests take without the change.
+        :param limit: maximum time in seconds.
+        """
+        start = time.monotonic()
         if not tests:
             return Outcome(mutant.name, "unreached", "", 0)
         path = self._directory / mutant.path
@@ -354,29 +362,29 @@ class Copy:
         chosen = self._directory.with_name(f"{self._directory.name}-chosen")
         chosen.write_text("\n".join(tests))
         words = ("-x", *dict.fromkeys(_module(test) for test in tests))
-        most = min(limit, 600 + 10 * usual)
+        timeout = min(limit, 600 + 10 * usual)
         environment = {"TBGEN_CHOSEN": str(chosen)}
         self._write(path, mutant.apply(source))
         try:
             code: int | None = 0
-            if kept := _kernels_kept(mutant):
-                code, said = self.run(*words, limit=most, environment=environment | {"TBGEN_KEPT": kept})
+            if kept := _kept_digest(mutant):
+                code, output = self.run(*words, limit=timeout, environment=environment | {"TBGEN_KEPT": kept})
             if code == 0:
-                code, said = self.run(*words, limit=most, environment=environment)
+                code, output = self.run(*words, limit=timeout, environment=environment)
         finally:
             self._write(path, source)
-        seconds = time.monotonic() - begun
+        seconds = time.monotonic() - start
         if code == 0:
             return Outcome(mutant.name, "survived", "", seconds)
-        failed = [line for line in said.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+        failed = [line for line in output.splitlines() if line.startswith(("FAILED ", "ERROR "))]
         if code is None and seconds < limit:
             return Outcome(mutant.name, "killed", "it did not end", seconds)
         if code is None:
             return Outcome(mutant.name, "survived", f"not all tests ran in {limit:.0f} s", seconds)
-        return Outcome(mutant.name, "killed", failed[0][:150] if failed else said[-300:], seconds)
+        return Outcome(mutant.name, "killed", failed[0][:150] if failed else output[-300:], seconds)
 
     def _write(self, path: Path, source: bytes) -> None:
-        """Write a module with a new modification time, so that Python compiles it again."""
+        """Write a module with a new modification time, which makes Python compile it again."""
         path.write_bytes(source)
         self._version += 1
         os.utime(path, (self._version, self._version))
@@ -385,21 +393,23 @@ class Copy:
 @cache
 def _kernels() -> Path:
     sys.path.insert(0, str(ROOT))
-    from tbgen.compiler.cache import home
+    from tbgen.compiler.cache import shared_directory
 
-    return home()
+    return shared_directory()
 
 
-def _kernels_kept(mutant: Mutant) -> str:
-    """Return the digest by which the tests of a mutant find the kernels of the unchanged module; nothing if
-    the mutant is in a compiled function, or in a module that no kernel's module imports."""
-    from tbgen.compiler.cache import _source_digest, closure
+def _kept_digest(mutant: Mutant) -> str:
+    """Return the digest with which tests of a mutant find the kernels of the unchanged module.
+
+    It is empty if the mutant is in a compiled function, or in a module that no module of kernels imports.
+    """
+    from tbgen.compiler.cache import _source_digest, source_files
 
     path = ROOT / mutant.path
     compiled = {name for name, node in functions_of(ast.parse(path.read_bytes())) if is_compiled(node)}
     kernels = (each.relative_to(ROOT) for each in (ROOT / "tbgen").rglob("kernels/*.py"))
     if mutant.function in compiled or not any(
-        path in closure(".".join(each.with_suffix("").parts)) for each in kernels
+        path in source_files(".".join(each.with_suffix("").parts)) for each in kernels
     ):
         return ""
     return f"{mutant.path}={_source_digest(path).hex()}"
@@ -413,12 +423,12 @@ def _link(source: str, target: str) -> None:
 
 
 def observe(out: Path) -> None:
-    """Run all daily tests once with coverage.
+    """Run all tests once with coverage, except exhaustive tests and tests with a browser.
 
     :raises SystemExit: if pytest fails to run them.
     """
     with tempfile.TemporaryDirectory(prefix="tbgen-mutants-") as directory:
-        place = Copy(Path(directory, "checkout"), sys.executable)
+        checkout = Copy(Path(directory, "checkout"), sys.executable)
         words = (
             "-n",
             "auto",
@@ -431,10 +441,10 @@ def observe(out: Path) -> None:
             "--cov-report=",
         )
         paths = {"COVERAGE_FILE": str(out / "coverage"), "TBGEN_OBSERVED": str(out / "observed")}
-        code, said = place.run(*words, environment=paths)
-        (out / "observing.log").write_text(said)
-        if code not in (0, 1) or " passed" not in said:
-            sys.exit(f"the tests do not run, see {out / 'observing.log'}:\n{said[-2000:]}")
+        code, output = checkout.run(*words, environment=paths)
+        (out / "observing.log").write_text(output)
+        if code not in (0, 1) or " passed" not in output:
+            sys.exit(f"the tests do not run, see {out / 'observing.log'}:\n{output[-2000:]}")
     (out / "complete").touch()
 
 
@@ -442,11 +452,11 @@ def main(words: Sequence[str] | None = None) -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument(
-        "--out", type=Path, required=True, help="directory of the results, outside of the checkout"
+        "--out", type=Path, required=True, help="directory of the results, outside the checkout"
     )
-    parser.add_argument("--count", type=int, default=60, help="how many mutants (60)")
-    parser.add_argument("--seed", type=int, default=1, help="which mutants (1)")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many at once (one a processor)")
+    parser.add_argument("--count", type=int, default=60, help="number of mutants (60)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of their choice (1)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="mutants at once (all processors)")
     parser.add_argument(
         "--limit", type=float, default=1200, help="time limit in seconds for the tests of one mutant (1200)"
     )
@@ -460,31 +470,31 @@ def main(words: Sequence[str] | None = None) -> int:
     if not (options.out / "complete").exists():
         print("running all tests with coverage", file=sys.stderr)
         observe(options.out)
-    observed, calls, log = Observed(options.out), Calls(ROOT), options.out / "outcomes.jsonl"
+    observed, calls, log = CoverageRun(options.out), Calls(ROOT), options.out / "outcomes.jsonl"
     rows = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
     outcomes = {row[0]: Outcome(*row) for row in rows}
-    begun, left = time.monotonic(), [mutant for mutant in mutants if mutant.name not in outcomes]
+    start, remaining = time.monotonic(), [mutant for mutant in mutants if mutant.name not in outcomes]
     with (
         tempfile.TemporaryDirectory(prefix="tbgen-mutants-") as directory,
         ThreadPoolExecutor(options.jobs) as pool,
     ):
-        places: Queue[Copy] = Queue()
+        copies: Queue[Copy] = Queue()
         for number in range(options.jobs):
-            places.put(Copy(Path(directory, f"checkout-{number}"), sys.executable))
+            copies.put(Copy(Path(directory, f"checkout-{number}"), sys.executable))
 
         def work(mutant: Mutant) -> Outcome:
-            place, tests = places.get(), observed.tests(calls.lines(mutant), mutant.path.split("/")[1])
+            checkout, tests = copies.get(), observed.tests(calls.lines(mutant), mutant.path.split("/")[1])
             try:
-                return place.test(mutant, tests, observed.seconds(tests), options.limit)
+                return checkout.test(mutant, tests, observed.seconds(tests), options.limit)
             finally:
-                places.put(place)
+                copies.put(checkout)
 
-        for number, outcome in enumerate(pool.map(work, left), 1):
+        for number, outcome in enumerate(pool.map(work, remaining), 1):
             outcomes[outcome.mutant] = outcome
             with log.open("a") as file:
                 file.write(json.dumps(outcome) + "\n")
-            minutes = (time.monotonic() - begun) / 60 * (len(left) / number - 1)
-            print(f"{number} of {len(left)}, {minutes:.0f} min left", file=sys.stderr)
+            minutes = (time.monotonic() - start) / 60 * (len(remaining) / number - 1)
+            print(f"{number} of {len(remaining)}, {minutes:.0f} min left", file=sys.stderr)
     for mutant in mutants:
         found = outcomes[mutant.name]
         print(f"{found.outcome:9} {found.seconds:5.0f} s  {found.mutant}  {found.by}".rstrip())

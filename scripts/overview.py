@@ -4,8 +4,8 @@
     scripts/overview.py
     scripts/overview.py --data saved --out docs/findings.md
 
-The data are those of ``tbgen report --save docs/tables``; every sentence and number is made from them, by the
-same code that makes the pages of ``tbgen report --from docs/tables``. The same data give the same bytes.
+``tbgen report --save docs/tables`` saves the data. Every sentence and number is made from the data, by the
+same code as the pages of ``tbgen report --from docs/tables``. The same data give the same bytes.
 """
 
 import argparse
@@ -36,22 +36,22 @@ from tbgen.system.files import write_file
 from tbgen.text import counted, plies
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-SHOWN: Final = 3
+MAX_DIAGRAMS: Final = 3
 """Maximum number of diagrams in a chapter."""
-UPSETS: Final = 12
-"""Number of listed endgames in which the side with less does best."""
-DRAWN: Final = 0.75
-"""Share of drawn positions from which on an endgame counts as drawn in chess."""
-EXAMPLES: Final = 2
-"""Number of endgames of this list that get a diagram."""
-MOVES: Final = 12
-"""Number of moves shown of a line; longer lines end with dots."""
+MAX_UPSETS: Final = 12
+"""Maximum number of listed endgames in which the side with less does best."""
+MIN_DRAWN: Final = 0.75
+"""Minimum share of drawn positions in an endgame that counts as drawn in chess."""
+MAX_EXAMPLES: Final = 2
+"""Maximum number of endgames of the list of upsets that get a diagram."""
+MAX_MOVES: Final = 12
+"""Maximum number of moves of a line on the page. Longer lines end with dots."""
 DIAGRAM_SIZE: Final = 260
 """Width of a board in pixels."""
 
 
 class Page:
-    """A page of Markdown as it grows, with its diagrams beside it."""
+    """A page of Markdown under construction. Its diagrams are files in a folder beside it."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._folder = path, path.with_suffix("")
@@ -73,7 +73,7 @@ class Page:
         self._lines += [*(f"| {' | '.join(row)} |" for row in (head, rule, *rows)), ""]
 
     def add_diagram(self, name: str, fen: str) -> None:
-        """Add a diagram, kept in a file of this name."""
+        """Add a diagram, which is stored in a file of this name."""
         board = chess.Board(fen)
         self._diagrams[f"{name}.svg"] = chess.svg.board(board, size=DIAGRAM_SIZE)
         self.add(f"![{board_words(board)}]({self._folder.name}/{name}.svg)")
@@ -81,7 +81,7 @@ class Page:
     def write(self) -> None:
         """Write all files, and remove diagrams that the page no longer has.
 
-        :raises TbgenError: if something cannot be written.
+        :raises TbgenError: if a file cannot be written.
         """
         self._folder.mkdir(parents=True, exist_ok=True)
         for old in self._folder.glob("*.svg"):
@@ -95,26 +95,26 @@ class Page:
 def write_overview(report: Report, path: Path) -> None:
     """Write the page about everything that a report contains.
 
-    :raises TbgenError: if it cannot be written.
+    :raises TbgenError: if a file cannot be written.
     """
     page = Page(path)
     tables = report.by_variant[Variant.R_MOBILITY]
-    _beginning(page, report)
+    _add_introduction(page, report)
     page.add("## What stands out")
     page.add_list(index_highlights(tables))
-    _records(page, report.records[Variant.R_MOBILITY])
-    _strangest(page, tables, report.records[Variant.R_MOBILITY])
-    _upsets(page, tables)
-    _decided(page, tables)
+    _add_records(page, report.records[Variant.R_MOBILITY])
+    _add_strangest(page, tables, report.records[Variant.R_MOBILITY])
+    _add_upsets(page, tables)
+    _add_decided(page, tables)
     page.add("## Mating potential, and other scores that can be forced")
     page.add("Of the materials without pawns:")
     page.add_list(mating_highlights([table for table in tables if not table.material.pawns]))
-    _differences(page, report)
-    _endgames(page, tables)
+    _add_differences(page, report)
+    _add_endgames(page, tables)
     page.write()
 
 
-def _beginning(page: Page, report: Report) -> None:
+def _add_introduction(page: Page, report: Report) -> None:
     parts = []
     for variant, tables in report.by_variant.items():
         count = sum(
@@ -141,16 +141,16 @@ def _beginning(page: Page, report: Report) -> None:
     )
 
 
-def _records(page: Page, records: Sequence[OverallRecord]) -> None:
+def _add_records(page: Page, records: Sequence[OverallRecord]) -> None:
     page.add("## The longest ways")
     page.add_list(record_highlights(records))
     page.add(
         "Below, a line begins with the score of its position, and the accrued score follows every move that "
         "changes it."
     )
-    longest = sorted(records, key=lambda record: -record.depth)[:SHOWN]
+    longest = sorted(records, key=lambda record: -record.depth)[:MAX_DIAGRAMS]
     for record in longest:
-        _shown(page, _way(record.holders[0]), record.holders[0])
+        _add_record(page, _way(record.holders[0]), record.holders[0])
     page.add(
         "For every score, the table has the longest way to it and the number of positions with a way of that "
         "length; positions that differ only by symmetry or colours count once."
@@ -170,7 +170,7 @@ def _records(page: Page, records: Sequence[OverallRecord]) -> None:
     )
 
 
-def _shown(page: Page, title: str, record: Record, *sentences: str) -> None:
+def _add_record(page: Page, title: str, record: Record, *sentences: str) -> None:
     page.add(f"### {record.material}: {title}", *sentences)
     page.add_diagram(f"{record.material}.{str(record.value).replace('-', 'm')}", record.fen)
     mover = record.to_move.capitalize()
@@ -187,44 +187,44 @@ def _movetext(record: Record) -> str:
     board = chess.Board(record.fen)
     accrued = position_score(board)
     parts = [f"({accrued})"]
-    for point in record.line[: 2 * MOVES]:
+    for ply in record.line[: 2 * MAX_MOVES]:
         if board.turn or len(parts) == 1:
             parts.append(f"{board.fullmove_number}.{'' if board.turn else '..'}")
-        board.push_uci(point.uci)
-        parts.append(point.san if point.accrued == accrued else f"{point.san} ({point.accrued})")
-        accrued = point.accrued
-    left = len(record.line) - 2 * MOVES
-    return " ".join(parts) + (f" ... and {plies(left)} more" if left > 0 else "")
+        board.push_uci(ply.uci)
+        parts.append(ply.san if ply.accrued == accrued else f"{ply.san} ({ply.accrued})")
+        accrued = ply.accrued
+    remaining = len(record.line) - 2 * MAX_MOVES
+    return " ".join(parts) + (f" ... and {plies(remaining)} more" if remaining > 0 else "")
 
 
-def _strangest(page: Page, tables: Sequence[TableReport], records: Sequence[OverallRecord]) -> None:
+def _add_strangest(page: Page, tables: Sequence[TableReport], records: Sequence[OverallRecord]) -> None:
     page.add(
         "## The strangest positions",
         "The data have the longest way to every value for every material. These positions are the extremes:",
     )
-    behind = [
+    candidates = [
         (record.value.rank, -table.mating.rule.advantage, -record.depth, record.material, record)
         for table in tables
         for record in table.records
         if table.mating.rule.leader not in (None, record.value.holder)
     ]
-    mates = [found for found in behind if not found[0]]
+    mates = [candidate for candidate in candidates if not candidate[0]]
     if mates:
         _, lead, *_, record = min(mates)
-        _shown(
+        _add_record(
             page,
             _way(record),
             record,
             f"{_holder(record)} mates here, {counted_pawns(-lead)} behind: more than in any other mate.",
         )
-    alone = [found for found in behind if found[-1].material.black == "K"]
-    if alone:
-        record = min(alone)[-1]
-        _shown(
+    bare_kings = [candidate for candidate in candidates if candidate[-1].material.black == "K"]
+    if bare_kings:
+        record = min(bare_kings)[-1]
+        _add_record(
             page, _way(record), record, f"{_holder(record)} has nothing but the king, and holds the score."
         )
     highest = records[-1].holders[0]
-    _shown(page, _way(highest), highest, "No best play of both sides ends with a higher score.")
+    _add_record(page, _way(highest), highest, "No best play of both sides ends with a higher score.")
 
 
 def _way(record: Record) -> str:
@@ -235,11 +235,11 @@ def _holder(record: Record) -> str:
     return NAMES[not record.value.white]
 
 
-def _upsets(page: Page, tables: Sequence[TableReport]) -> None:
+def _add_upsets(page: Page, tables: Sequence[TableReport]) -> None:
     upsets = sorted(
         ((share, side, table) for table in tables for share, side in upset_shares(table, mates=False)),
         key=lambda upset: (-upset[0], upset[2].material, upset[1]),
-    )[:UPSETS]
+    )[:MAX_UPSETS]
     if not upsets:
         return
     page.add(
@@ -255,15 +255,15 @@ def _upsets(page: Page, tables: Sequence[TableReport]) -> None:
             for share, side, table in upsets
         ),
     )
-    for table in [*{table.material: table for _, _, table in upsets}.values()][:EXAMPLES]:
-        held = [
+    for table in [*{table.material: table for _, _, table in upsets}.values()][:MAX_EXAMPLES]:
+        records = [
             record
             for record in table.records
             if record.value.rank > 1 and NAMES[not record.value.white] == _behind(table)
         ]
-        if held:
-            longest = max(held, key=lambda record: record.depth)
-            _shown(page, _way(longest), longest)
+        if records:
+            longest = max(records, key=lambda record: record.depth)
+            _add_record(page, _way(longest), longest)
 
 
 def _behind(table: TableReport) -> str:
@@ -273,12 +273,12 @@ def _behind(table: TableReport) -> str:
 
 def _mates(table: TableReport, side: int) -> str:
     """Return the share of the positions in which the side with less mates."""
-    found, total = table.distribution.outcomes(side), table.distribution.positions[side].board
-    return percent((found.lost if table.mating.rule.leader == "white" else found.won) / total)
+    outcomes, total = table.distribution.outcomes(side), table.distribution.positions[side].board
+    return percent((outcomes.lost if table.mating.rule.leader == "white" else outcomes.won) / total)
 
 
-def _decided(page: Page, tables: Sequence[TableReport]) -> None:
-    found = []
+def _add_decided(page: Page, tables: Sequence[TableReport]) -> None:
+    decided = []
     for table in tables:
         modes = [typical.mode for typical in table.endgame.sides if typical.mode is not None]
         holders = {
@@ -288,17 +288,17 @@ def _decided(page: Page, tables: Sequence[TableReport]) -> None:
             if score is not None
         }
         drawn = min(_drawn(table, side) for side in (0, 1))
-        if drawn >= DRAWN and len(modes) == 2 and len(holders) == 1:
-            found.append((max(mode.rank for mode in modes), -drawn, table))
-    if not found:
+        if drawn >= MIN_DRAWN and len(modes) == 2 and len(holders) == 1:
+            decided.append((max(mode.rank for mode in modes), -drawn, table))
+    if not decided:
         return
-    found.sort(key=lambda entry: (*entry[:2], entry[2].material))
+    decided.sort(key=lambda entry: (*entry[:2], entry[2].material))
     page.add(
         "## Drawn in chess, decided here",
-        f"At least {percent(DRAWN)} of the positions of these endgames are drawn in chess, with either side "
-        "to move. In r-mobility one side holds the score in most quiet positions (below), with either side "
-        "to move. The table has the most frequent value and its share of the quiet positions, lowest values "
-        "first.",
+        f"At least {percent(MIN_DRAWN)} of the positions of these endgames are drawn in chess, with either "
+        "side to move. In r-mobility one side holds the score in most quiet positions (below), with either "
+        "side to move. The table has the most frequent value and its share of the quiet positions, lowest "
+        "values first.",
     )
     page.add_table(
         ("material", "drawn in chess", "White to move", "in", "Black to move", "in"),
@@ -308,7 +308,7 @@ def _decided(page: Page, tables: Sequence[TableReport]) -> None:
                 percent(-drawn),
                 *(cell for typical in table.endgame.sides for cell in _typical(typical)),
             )
-            for _, drawn, table in found[:UPSETS]
+            for _, drawn, table in decided[:MAX_UPSETS]
         ),
     )
 
@@ -317,7 +317,7 @@ def _drawn(table: TableReport, side: int) -> float:
     return table.distribution.outcomes(side).drawn / table.distribution.positions[side].board
 
 
-def _differences(page: Page, report: Report) -> None:
+def _add_differences(page: Page, report: Report) -> None:
     if report.differences:
         page.add(
             "## Where resetting matters",
@@ -326,9 +326,9 @@ def _differences(page: Page, report: Report) -> None:
         )
         page.add_list(difference_highlights(report.differences))
         turned = [
-            (-example.r_depth, found.material, example.fen, example)
-            for found in report.differences
-            for example in found.examples
+            (-example.r_depth, difference.material, example.fen, example)
+            for difference in report.differences
+            for example in difference.examples
             if example.r.white is not example.wg.white
         ]
         if turned:
@@ -341,7 +341,7 @@ def _differences(page: Page, report: Report) -> None:
             page.add(f"{NAMES[not chess.Board(fen).turn]} to move, `{fen}`")
 
 
-def _endgames(page: Page, tables: Sequence[TableReport]) -> None:
+def _add_endgames(page: Page, tables: Sequence[TableReport]) -> None:
     page.add("## What every endgame gives")
     page.add_list(endgame_highlights(tables))
     page.add(

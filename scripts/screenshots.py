@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Make the picture of README.md from the real page, by the tables in a directory.
+"""Make the picture of README.md from the real page, with the tables in a directory.
 
     .venv/bin/python scripts/screenshots.py data
 
-It needs the table of KRvKB with its sub-tables, and Chromium. With --all DIR it makes pictures of more states
-of the page instead, for a screen and a phone, light and dark, for inspection.
+The script needs the table of KRvKB with its sub-tables, and Chromium. With --all DIR it instead makes
+pictures of more states of the page for inspection, for a screen and a phone, light and dark.
 """
 
 import argparse
@@ -20,12 +20,12 @@ from tests.support.browsing import Visit, chromium  # noqa: E402
 from tests.support.serving import serving  # noqa: E402
 
 PICTURE = ROOT / "docs" / "explorer.png"
-SHOWN = "?fen=8/8/8/7R/3K4/6k1/6b1/8_b_-_-_0_1"
+QUERY = "?fen=8/8/8/7R/3K4/6k1/6b1/8_b_-_-_0_1"
 HEIGHT = 800
 
 STATES = {
     "start": "",
-    "rook": SHOWN,
+    "rook": QUERY,
     "accrued": "?fen=8/8/5k1K/5P2/8/8/8/8_w_-_-_1_60&accrued=-G2.5",
     "setup": "?fen=8/8/8/2K3k1/8/8/8/8_w_-_-_0_1&setup",
     "game": "?fen=8/8/8/4KBk1/8/8/8/8_b_-_-_0_1&line=Kh5_Kf4_Kh6_Kg4&at=2",
@@ -41,7 +41,7 @@ def main() -> None:
     """Take the pictures."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("tables", type=Path, help="directory of tables")
-    parser.add_argument("--all", type=Path, metavar="DIR", help="where pictures of more states go")
+    parser.add_argument("--all", type=Path, metavar="DIR", help="directory for pictures of more states")
     arguments = parser.parse_args()
     path = chromium()
     if path is None:
@@ -53,7 +53,7 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
         address = f"http://{host}:{port}"
         if arguments.all is None:
-            take(browser, address, SHOWN, PICTURE, whole=False, width=WIDTHS["screen"], scheme="light")
+            take(browser, address, QUERY, PICTURE, whole=False, width=WIDTHS["screen"], scheme="light")
         else:
             arguments.all.mkdir(exist_ok=True)
             for name, query in STATES.items():
@@ -67,7 +67,7 @@ def main() -> None:
 def take(
     browser: Browser, address: str, query: str, file: Path, *, whole: bool, width: int, scheme: str
 ) -> None:
-    """Take one picture, when all of it is there."""
+    """Take one picture after the page is complete."""
     visit = Visit(browser, address, query, color_scheme=scheme, viewport={"width": width, "height": HEIGHT})
     visit.page.locator("#facts dd, #problem p").first.wait_for()
     visit.page.locator("#board [data-man]").first.wait_for()

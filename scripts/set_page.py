@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Write docs/set.md, a list of every table of a set, from docs/tables/set.json and the lists of proofs.
+"""Write docs/set.md, a list of all tables of a set, from docs/tables/set.json and the lists of proofs.
 
     tbgen publish /srv/tables --men 5 && tbgen publish /srv/tables --men 5 --rules wg
-    scripts/set_page.py --published /srv/tables     # makes docs/tables/set.json first
+    scripts/set_page.py --published /srv/tables     # first makes docs/tables/set.json
     scripts/set_page.py
 
-``set.json`` has for every table the size and SHA-256 of the file, as ``tbgen publish`` has listed them, and
+For every table, ``set.json`` has the size and SHA-256 of the file, which ``tbgen publish`` has listed, and
 attributes of the file: positions, digest of the content, time to build. The same data give the same page.
 """
 
@@ -29,11 +29,11 @@ from tbgen.text import counted, duration, number, size_text
 from tbgen.verify.plan import ProofDone, Proofs
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-_Facts = Mapping[str, Any]
+_TableData = Mapping[str, Any]
 
 
 def main() -> int:
-    """Write the page; with ``--published``, make the data first."""
+    """Write the page. With ``--published``, make the data first."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--published", type=Path, help="directory of tbgen publish, to make the data first")
     parser.add_argument("--data", type=Path, default=ROOT / "docs" / "tables")
@@ -42,7 +42,7 @@ def main() -> int:
     data = arguments.data / "set.json"
     try:
         if arguments.published is not None:
-            write_file(data, facts_of(arguments.published))
+            write_file(data, set_data(arguments.published))
         tables = json.loads(data.read_text())["tables"]
         write_file(arguments.out, "\n".join(page(tables, arguments.data)).encode() + b"\n")
     except FileNotFoundError as error:
@@ -54,18 +54,18 @@ def main() -> int:
     return 0
 
 
-def facts_of(directory: Path) -> bytes:
-    """Return the data of a published set, one table a line.
+def set_data(directory: Path) -> bytes:
+    """Return the data of a published set as JSON, with one table per line.
 
-    :raises FileNotFoundError: if there is none.
-    :raises TbgenError: if it is damaged, or its files are not those of the list.
+    :raises FileNotFoundError: if there is no list of the set.
+    :raises TbgenError: if the list is damaged, or a file differs from the list.
     """
     published = PublishedSet.parse((directory / LIST_NAME).read_bytes(), str(directory / LIST_NAME))
-    lines = ",\n".join(json.dumps(_facts(directory, table)) for table in published.tables)
+    lines = ",\n".join(json.dumps(_table_data(directory, table)) for table in published.tables)
     return f'{{"tables": [\n{lines}\n]}}\n'.encode()
 
 
-def _facts(directory: Path, table: PublishedTable) -> dict[str, Any]:
+def _table_data(directory: Path, table: PublishedTable) -> dict[str, Any]:
     with StoredFile(directory / table.file, material=table.parsed_material) as file:
         info = file.info
     if (info.bytes, info.digest) != (table.bytes, table.digest):
@@ -79,13 +79,13 @@ def _facts(directory: Path, table: PublishedTable) -> dict[str, Any]:
     }
 
 
-def page(tables: Sequence[_Facts], data: Path) -> Iterable[str]:
+def page(tables: Sequence[_TableData], data: Path) -> Iterable[str]:
     """Yield the lines of the page.
 
     :param data: directory of the lists of proofs.
-    :raises TbgenError: if one of these is damaged.
+    :raises TbgenError: if a list is damaged.
     """
-    by_variant: dict[Variant, list[tuple[_Facts, ProofDone | None]]] = defaultdict(list)
+    by_variant: dict[Variant, list[tuple[_TableData, ProofDone | None]]] = defaultdict(list)
     proofs = {variant: Proofs(data / f"proofs.{variant}.txt") for variant in Variant}
     for table in tables:
         material, variant = Material.parse(table["material"]), Variant(table["rules"])
@@ -125,19 +125,19 @@ def page(tables: Sequence[_Facts], data: Path) -> Iterable[str]:
         yield ""
 
 
-def _summary(variant: Variant, entries: Sequence[tuple[_Facts, ProofDone | None]]) -> str:
-    done = [proof for _, proof in entries if proof]
+def _summary(variant: Variant, entries: Sequence[tuple[_TableData, ProofDone | None]]) -> str:
+    proofs = [proof for _, proof in entries if proof]
     positions, size, seconds = (
         sum(table[key] for table, _ in entries) for key in ("positions", "bytes", "build_seconds")
     )
     return (
         f"By {variant.label}: {counted(len(entries), 'table')}, {number(positions)} positions, "
         f"{size_text(size)} ({number(size)} bytes), built in {duration(seconds)} if built one after another; "
-        f"{len(done)} of them are proved in full, {number(sum(proof.states for proof in done))} states."
+        f"{len(proofs)} of them are proved in full, {number(sum(proof.states for proof in proofs))} states."
     )
 
 
-def _row(table: _Facts, proof: ProofDone | None) -> str:
+def _row(table: _TableData, proof: ProofDone | None) -> str:
     proved = (number(proof.states), f"{proof.seconds:.1f} s") if proof else ("not yet", "")
     cells = (
         table["material"],

@@ -3,14 +3,14 @@
 
     scripts/tcec.py
 
-makes the page; the same data give the same bytes. The data come from the public archive of the games:
+The same data give the same bytes. The data come from the public archive of the games:
 
     git clone https://github.com/TCEC-Chess/tcecgames
     scripts/tcec.py --archive tcecgames --dir data
 
-adjudicates the games by the tables in a directory, which takes minutes, and saves the data of the page: the
-results of some events, and the final positions of draws that are in tables. Test runs and files of 4 MiB or
-more, which copies of the archive may lack, are left out.
+This command first adjudicates the games by the tables in a directory, which takes minutes. It saves the data
+of the page: the results of some events, and the final positions of draws that are in tables. Test runs are
+left out, and also files of 4 MiB or more, which copies of the archive may lack.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ from tbgen.text import share as percent
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 DATA: Final = ROOT / "docs" / "tcec"
-LARGEST: Final = 4 << 20
-"""Size in bytes from which on files are left out."""
+MIN_LARGE_BYTES: Final = 4 << 20
+"""Minimum size in bytes of files that are left out."""
 OPTIONS: Final = GameOptions(Variant.R_MOBILITY)
 
 
@@ -59,12 +59,12 @@ class Event(NamedTuple):
     """An event whose places the page compares."""
 
     file: str
-    """Its name in the archive, without the suffix."""
+    """Name of the file in the archive, without the suffix."""
     title: str
     rules: str
-    """The rules by which ties were broken, a value of ``--order``."""
+    """The rules by which ties were broken: a value of ``--order``."""
     note: str = ""
-    """A further sentence."""
+    """Further sentences on the rules."""
 
 
 FRC_6: Final = (
@@ -76,7 +76,7 @@ DECIDED: Final = (
     Event("TCEC_Season_18_-_Top_of_The_Top_Bonus", "Top 4 bonus of season 18 (July 2020)", "tcec-s19"),
     Event("TCEC_Season_21_-_Frc4_League_D", "FRC 4, League D (December 2021)", "tcec"),
 )
-"""Events that r-mobility decided."""
+"""Events whose places were decided by r-mobility."""
 OTHERS: Final = (
     Event("TCEC_Season_18_-_League_1", "Season 18, League 1 (2020)", "tcec-s18"),
     Event("TCEC_Season_18_-_League_2", "Season 18, League 2 (2020)", "tcec-s18"),
@@ -104,11 +104,11 @@ class Draw(msgspec.Struct, frozen=True):
     accrued: GScore
     value: GScore
     line: list[str]
-    """Best play until the accrued score is the value, in UCI's notation."""
+    """Best play until the accrued score is the value, as moves in UCI notation."""
 
     @property
     def game(self) -> str:
-        """Players and event, for readers."""
+        """Players, event and round, in words."""
         event = self.event.removeprefix("TCEC_").replace("_-_", ", ").replace("_", " ")
         return f"{self.white.split()[0]} - {self.black.split()[0]} ({event}, {self.round})"
 
@@ -124,7 +124,7 @@ class Draw(msgspec.Struct, frozen=True):
 
     @property
     def change(self) -> float:
-        """Number of points by which best play changes the result."""
+        """Absolute change of the points by best play."""
         return abs(_share(self.value) - _share(self.accrued))
 
 
@@ -150,7 +150,7 @@ def collect(archive: Path, directory: Path | None, out: Path) -> None:
     draws, rows = Draws(), list[list[str]]()
     bases, men = Counter[str](), Counter[int]()
     for path in sorted((archive / "master-archive").glob("*.pgn")):
-        if path.stat().st_size >= LARGEST or "test" in path.stem.lower():
+        if path.stat().st_size >= MIN_LARGE_BYTES or "test" in path.stem.lower():
             continue
         draws.files += 1
         for game, record in _games(path, adjudicator):
@@ -194,16 +194,16 @@ def _games(path: Path, adjudicator: Adjudicator) -> Iterator[tuple[TaggedGame, G
 
 
 def events_in(data: Path) -> dict[str, list[GameRecord]]:
-    """Return the games of the events that have been saved, by the event's file."""
-    settings, found = OPTIONS.settings({}), defaultdict[str, list[GameRecord]](list)
+    """Return the games of the saved events, by the name of the event's file."""
+    settings, games_by_event = OPTIONS.settings({}), defaultdict[str, list[GameRecord]](list)
     with (data / "results.csv").open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
             value, accrued = GScore.parse(row["value"]), GScore.parse(row["accrued"])
             outcome = Outcome(value, Basis(row["basis"]), accrued, settings, recorded=row["recorded"])
-            games = found[row["event"]]
+            games = games_by_event[row["event"]]
             names = (row["white"], row["black"])
             games.append(GameRecord(row["event"], len(games) + 1, *names, outcome, row["round"]))
-    return found
+    return games_by_event
 
 
 def places(games: Sequence[GameRecord], order: Order) -> dict[str, int]:
@@ -212,9 +212,9 @@ def places(games: Sequence[GameRecord], order: Order) -> dict[str, int]:
 
 
 def write_page(data: Path, path: Path) -> None:
-    """Write the page and its diagrams; these go beside the data.
+    """Write the page, and its diagrams beside the data.
 
-    :raises TbgenError: if it cannot be written.
+    :raises TbgenError: if a file cannot be written.
     """
     events, pictures = events_in(data), dict[str, str]()
     draws = msgspec.json.decode((data / "draws.json").read_bytes(), type=Draws)
@@ -298,37 +298,37 @@ def _order(tiebreak: str) -> Order:
 
 
 def _ties(event: Event, games: Sequence[GameRecord]) -> Iterator[str]:
-    """Yield the players that are level on points, in the order of the event, and how certain places are."""
+    """Yield a table of the players that are level on points, and a sentence on how certain places are."""
     result = standings(games, order=ORDERS[event.rules])
     field = Field.of(result.players, Lead.CHESS, Scheme.EXPONENTIAL)
-    shared = Counter(player.results.classical for player in result.players)
-    tied = [player for player in result.players if shared[player.results.classical] > 1]
-    names = [name for name in SHOWN if name != "crashes" or any(_numbers(tied, name, field).values())]
-    found = {name: places(games, _order(name)) for name in ("wins", "sb", "rmobility")}
-    rows = [["player", "place", "points", *(TITLES.get(name, name) for name in names)]]
+    players_by_points = Counter(player.results.classical for player in result.players)
+    tied = [player for player in result.players if players_by_points[player.results.classical] > 1]
+    names = [name for name in TIE_COLUMNS if name != "crashes" or any(_numbers(tied, name, field).values())]
+    places_by = {name: places(games, _order(name)) for name in ("wins", "sb", "rmobility")}
+    rows = [["player", "place", "points", *(COLUMN_TITLES.get(name, name) for name in names)]]
     for player in tied:
         row = [player.name.split()[0], str(player.place), f"{float(player.results.classical):g}"]
         for name in names:
             number = _numbers(tied, name, field)[player.name]
             shown = f"{number:.4f}" if name == "rmobility" else f"{number:g}"
-            row.append(f"{shown} ({found[name][player.name]})" if name in found else shown)
+            row.append(f"{shown} ({places_by[name][player.name]})" if name in places_by else shown)
         rows.append(row)
     yield _table(rows)
     yield f"R-mobility: {standings(games, order=_order('rmobility')).certainty.sentence}"
 
 
-SHOWN: Final = ("crashes", "direct", "wins", "sb", "rmobility")
-"""Tiebreaks that have a column."""
-TITLES: Final = {"sb": "SB", "rmobility": "r-mobility"}
+TIE_COLUMNS: Final = ("crashes", "direct", "wins", "sb", "rmobility")
+"""Tiebreaks that have a column in the tables of ties."""
+COLUMN_TITLES: Final = {"sb": "SB", "rmobility": "r-mobility"}
 
 
 def _numbers(tied: Sequence[Player], name: str, field: Field) -> dict[str, float]:
-    """Return the numbers of players by a tiebreak, each among the players level in points."""
-    found = {}
+    """Return the numbers of players by a tiebreak, each among the players with the same points."""
+    numbers = {}
     for player in tied:
         level = [other for other in tied if other.results.classical == player.results.classical]
-        found[player.name] = float(TIEBREAKS[name].value(player, level, field) or 0)
-    return found
+        numbers[player.name] = float(TIEBREAKS[name].value(player, level, field) or 0)
+    return numbers
 
 
 def _sum(player: Player) -> str:
@@ -344,15 +344,15 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
 def _draws(draws: Draws, pictures: dict[str, str]) -> Iterator[str]:
     total = sum(draws.bases.values())
     stopped = sum(draws.men.values())
-    many = sum(count for men, count in draws.men.items() if int(men) >= MANY)
+    many_men = sum(count for men, count in draws.men.items() if int(men) >= MANY)
     yield "## The values of draws"
     yield (
         f"Of {draws.games:,} games in {draws.files} files of the archive {total:,} were drawn. "
         f"{total - stopped:,} of these ended on the board, by repetition, the 50-move rule or stalemate; "
         f"their value is the accrued score. The other {stopped:,} were stopped: by agreement of the engines' "
         "evaluations, by tablebases, or because neither side had the men to mate. Their value is the result "
-        f"of best play. {many:,} had {MANY} men or more on the board, too many for tables. This page uses "
-        f"the tables of two to four men, which hold {len(draws.known)} final positions; "
+        f"of best play. {many_men:,} had {MANY} men or more on the board, too many for tables. This page "
+        f"uses the tables of two to four men, which hold {len(draws.known)} final positions; "
         f"{draws.men.get('5', 0):,} more have five men."
     )
     turned = [draw for draw in draws.known if draw.turned]
@@ -366,8 +366,8 @@ def _draws(draws: Draws, pictures: dict[str, str]) -> Iterator[str]:
         [
             ["with best play", "draws", "share"],
             *(
-                [what, str(count), percent(count / len(draws.known))]
-                for what, count in (
+                [result, str(count), percent(count / len(draws.known))]
+                for result, count in (
                     ("the score stays as it is", same),
                     ("the same side gets a better one", better),
                     ("the same side keeps a worse one", len(draws.known) - same - better - len(turned)),
@@ -385,27 +385,27 @@ def _draws(draws: Draws, pictures: dict[str, str]) -> Iterator[str]:
     ordered = sorted(draws.known, key=lambda draw: (-draw.change, -len(draw.line)))
     first, final = ordered[0], next((draw for draw in ordered if "Superfinal" in draw.event), None)
     yield "### The most astonishing draw"
-    yield from _shown(first, pictures)
+    yield from _draw_section(first, pictures)
     if final is not None:
         yield "### The most astonishing draw of a superfinal"
-        yield from _shown(final, pictures)
+        yield from _draw_section(final, pictures)
     yield "### The next ones"
     yield "Best play changes these draws most after the two above."
     rows = [["game", "accrued", "value", "plies", "final position"]]
-    for draw in [draw for draw in ordered if draw not in (first, final)][:NEXT]:
+    for draw in [draw for draw in ordered if draw not in (first, final)][:MAX_NEXT_DRAWS]:
         position = f"`{draw.board.board_fen()} {'w' if draw.board.turn else 'b'}`"
         rows.append([draw.game, str(draw.accrued), str(draw.value), str(len(draw.line)), position])
     yield _table(rows)
 
 
 MANY: Final = 6
-"""Smallest number of men without tables."""
-NEXT: Final = 12
+"""Number of men from which on a position has too many men for tables."""
+MAX_NEXT_DRAWS: Final = 12
 DIAGRAM_SIZE: Final = 260
 """Width of a board in pixels."""
 
 
-def _shown(draw: Draw, pictures: dict[str, str]) -> Iterator[str]:
+def _draw_section(draw: Draw, pictures: dict[str, str]) -> Iterator[str]:
     """Yield a draw with its board and best play."""
     board, name = draw.board, f"{draw.event.removeprefix('TCEC_').replace('_-_', '_')}_{draw.round}.svg"
     pictures[name] = chess.svg.board(board, size=DIAGRAM_SIZE)
@@ -441,7 +441,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--archive", type=Path, metavar="DIR", help="clone of the archive, to collect the data"
+        "--archive", type=Path, metavar="DIR", help="clone of the archive, to collect the data first"
     )
     parser.add_argument("--dir", type=Path, metavar="DIR", help="tables to adjudicate by")
     parser.add_argument("--data", type=Path, default=DATA, metavar="DIR", help="the data, and the diagrams")

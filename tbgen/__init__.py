@@ -2,7 +2,8 @@
 
 In r-mobility a game without mate still has a winner: the side that has left its opponent the fewest legal
 moves since the last capture or pawn move. G0.0 is mate, G0.5 stalemate, G1.0 one legal move in check, G1.5
-one not in check, and so on; a minus stands for Black's scores. Scores compare from White's side:
+one legal move without check, and so on. Black's scores have a minus sign. Scores are compared from White's
+point of view:
 
 >>> import chess, tbgen
 >>> tbgen.GScore("G1.5") > tbgen.GScore("G3.5") > tbgen.GScore("-G3.5") > tbgen.GScore("-G0.0")
@@ -10,9 +11,9 @@ True
 >>> tbgen.points("G1.5")
 Points(white=0.5625, black=0.4375)
 
-Tables are built on the command line, as with ``tbgen build KBvK KPvK``; several directories may hold them. A
-position is a FEN or a board. Its value is the score that best play of both sides reaches, and its depth is
-the number of plies to it:
+Tables are built on the command line, for example by ``tbgen build KBvK KPvK``. They may be spread over
+several directories. A position is a FEN or a board. Its value is the score that best play of both sides
+reaches, and its depth is the number of plies until then:
 
 >>> tables = tbgen.open_tablebase("data")
 >>> board = chess.Board("8/8/8/4KBk1/8/8/8/8 b - - 0 1")
@@ -25,9 +26,9 @@ G1.5 4 0.5625
 ['Kh5', 'Kf4', 'Kh6', 'Kg4']
 >>> board.push(tables.best_move(board))
 
-The value depends on the accrued score, so one position can have several values. The accrued score comes from
-the moves that a board remembers, from the seventh field of a FEN, or from an argument. ``tbgen.FRESH``
-ignores earlier moves, as a bare FEN does:
+The value depends on the accrued score, which counts since the last capture or pawn move. So one position can
+have several values. The accrued score comes from the move stack of a board, from the seventh field of a FEN,
+or from an argument. ``tbgen.FRESH`` ignores earlier moves, as a FEN without a seventh field does:
 
 >>> kings = "8/8/8/2K3k1/8/8/8/8 w - - 3 60 -G5.5"
 >>> for accrued in (None, "G3.5", tbgen.FRESH):
@@ -39,9 +40,9 @@ G3.5 from G3.5
 >>> tables.probe(board).accrued, tables.probe(board.fen()).accrued
 (GScore('G3.5'), GScore('-G18.5'))
 
-For many positions, ``probe_many`` and ``moves_many`` are faster; they yield errors in place of results.
-``probe_arrays`` looks up arrays of positions with the same men, millions a second; ``SCORE_NAMES`` lists the
-scores that the codes in its results stand for.
+For many positions, ``probe_many`` and ``moves_many`` are faster. Where a probe fails, they yield the error in
+place of the result. ``probe_arrays`` looks up arrays of positions with the same men, millions per second. Its
+results contain codes of scores; ``SCORE_NAMES`` lists the score of each code.
 
 ``tbgen.solve(board)`` finds values or bounds of positions beyond the tables (``Solution``); help(tbgen.solve)
 describes its parameters. An ``Arbiter`` referees a game with any number of men, and ``adjudicate`` returns
@@ -53,13 +54,13 @@ the result of a stopped game:
 >>> print(game.accrued, outcome.value, outcome.basis)
 G2.5 G1.5 tablebase
 
-The same tables also answer for classical chess, and can replace those of ``chess.gaviota``:
+The same tables also contain the results of classical chess, and can replace Gaviota's (``chess.gaviota``):
 
 >>> tables.view("classical").probe_wdl(board), tables.view("lasker").probe(board).points.white
 (0, 0.5)
 
-For research and training, all positions of a table are available as arrays, selected by value, depth and
-side:
+For research and training, the positions of a table are available as arrays. They can be selected by value,
+depth and side:
 
 >>> longest = tables.table("KBvK").positions(value="G0.5", depth=17)
 >>> len(longest), longest.men, longest.squares()[0].tolist(), longest.board(0).fen()
@@ -68,7 +69,7 @@ side:
 
 Bad input and bad files raise a ``TbgenError``, whose message is one sentence that says what to do. Missing
 tables raise a ``MissingTableError``; ``tables.get`` returns None instead. The documentation is README.md and
-docs/ of the repository; an installed package has it in share/doc/tbgen below ``sys.prefix``.
+docs/ in the repository. Installation copies it to share/doc/tbgen below ``sys.prefix``.
 """
 
 from importlib import import_module
@@ -117,7 +118,7 @@ if TYPE_CHECKING:
 
     __version__: str
 
-_NAMES = {
+_EXPORTS = {
     "tbgen.beyond.budget": ("Stop",),
     "tbgen.beyond.gaps": ("Gap", "Narrowing"),
     "tbgen.beyond.ledger": ("ForwardProof",),
@@ -147,7 +148,7 @@ _NAMES = {
     ),
 }
 """The names that users import from this package, by the module that defines them."""
-_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
+_MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}
 
 __all__ = ["__version__", *_MODULE_OF]
 

@@ -1,4 +1,4 @@
-"""``python -m tbgen``."""
+"""Entry point of ``python -m tbgen``."""
 
 from tbgen.cli import entry_point
 

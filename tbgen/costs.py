@@ -1,6 +1,7 @@
 """The cost model: estimates of the time, memory and disk of work on tables and cells.
 
-The measured rates are in ``costs.toml``. Numbers of slots are for one side to move.
+The measured rates are in ``costs.toml``. A slot is the number of a position in its table. Unless stated
+otherwise, slots are counted for one side to move.
 """
 
 import tomllib
@@ -57,14 +58,18 @@ class StepRate(msgspec.Struct, frozen=True):
 
 
 class TableRate(msgspec.Struct, frozen=True):
-    """The cost of building tables of one balance; tuples are by the number of pawns: 0, 1, 2 or more."""
+    """The cost of building tables of one balance (see :func:`_rate_of`).
+
+    Tuples have values for no pawn, for one pawn, and for two or more.
+    """
 
     nanoseconds: tuple[float, float, float]
     """Wall time per slot, for each of the two sides to move."""
     file: dict[AccruedForm, tuple[float, float, float]]
-    """Bytes of the file per slot of both sides, over the orders of like men, by form of accrued scores."""
+    """Bytes of the file per slot of both sides, times the number of orders of like men, by the form of
+    accrued scores."""
     workspace: int
-    """Bytes of memory per slot of each phase at work."""
+    """Bytes of memory per slot of each phase that is being solved."""
     accrued: tuple[int, int, int] = (0, 0, 0)
     """Bytes of memory per slot for runs of accrued scores, if the table stores them."""
 
@@ -100,7 +105,7 @@ def seconds_of(step: str, slots: int, threads: int = 2) -> float:
 
 
 def _wall_time(slots: int, nanoseconds: float, threads: int) -> float:
-    """Return seconds from a rate measured on two threads; more threads are assumed not to help."""
+    """Return the wall time in seconds. The rate is for two threads; more threads are assumed not to help."""
     return 2 * slots * nanoseconds * 1e-9 * 2 / min(threads, 2)
 
 
@@ -115,7 +120,9 @@ def disk_of(step: str, slots: int) -> int:
 
 
 def _rate_of(material: Material, variant: Variant) -> TableRate:
-    """Return the rates for the balance of a material; in even ones, more positions stay undecided for long.
+    """Return the rates for a material by its balance: how far the sides differ in strength.
+
+    In even materials, more positions stay undecided for long.
 
     :raises UsageError: if there are no rates for the variant.
     """
@@ -139,7 +146,7 @@ def seconds_to_build(material: Material, variant: Variant, form: AccruedForm, th
 
 
 def memory_to_build(material: Material, variant: Variant, form: AccruedForm, threads: int = 2) -> int:
-    """Return the bytes of memory for building a table, without the memory that concurrent builds share."""
+    """Return the bytes of memory for building a table, excluding the memory that concurrent builds share."""
     layout, rate = layout_of(material), _rate_of(material, variant)
     memory = pool_memory(layout) + slots_at_work(layout, threads) * rate.workspace
     if form is AccruedForm.FUNCTIONS:
@@ -166,10 +173,10 @@ def _pawns(material: Material) -> int:
 
 
 def pool_memory(layout: Layout) -> int:
-    """Return the bytes of the pool, which contains the table and its sub-tables."""
-    rights = len(en_passant_configs(layout)) * layout.phase_size
-    reached = _slots_of_fewer_men(layout) + most_promoted_slots(layout)
-    return fresh_bytes(layout.size) + BYTES_PER_SLOT * (rights + reached)
+    """Return the bytes of the pool, the memory area with the values of the table and its sub-tables."""
+    en_passant_slots = len(en_passant_configs(layout)) * layout.phase_size
+    successor_slots = _slots_of_fewer_men(layout) + most_promoted_slots(layout)
+    return fresh_bytes(layout.size) + BYTES_PER_SLOT * (en_passant_slots + successor_slots)
 
 
 def slots_at_work(layout: Layout, threads: int) -> int:
@@ -178,15 +185,15 @@ def slots_at_work(layout: Layout, threads: int) -> int:
 
 
 def layers_memory(layout: Layout) -> int:
-    """Return the bytes of memory for making all layers of a table."""
+    """Return the bytes of memory for computing all layers of a table."""
     return pool_memory(layout) + memory_of("layers", slots_of_window(layout))
 
 
 def layer_memory(layout: Layout, phase: int) -> int:
-    """Return the bytes of memory for making one layer of a phase."""
-    reached = _slots_of_fewer_men(layout)
-    reached += 2 * sum(map(block_slots, reached_by_promotion(layout, [phase])))
-    return memory_of("layer", layout.phase_size) + BYTES_PER_SLOT * (6 * layout.phase_size + reached)
+    """Return the bytes of memory for computing one layer of a phase."""
+    successor_slots = _slots_of_fewer_men(layout)
+    successor_slots += 2 * sum(map(block_slots, reached_by_promotion(layout, [phase])))
+    return memory_of("layer", layout.phase_size) + BYTES_PER_SLOT * (6 * layout.phase_size + successor_slots)
 
 
 def _slots_of_fewer_men(layout: Layout) -> int:

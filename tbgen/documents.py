@@ -1,6 +1,6 @@
 """Structs of msgspec for input and output: JSON documents, and settings written as words ``key=value``.
 
-The fields of a struct are the keys of its document, in the same order; JSON Schema is derived from the class.
+The fields of a struct are the keys of its document, in the same order. JSON Schema is derived from the class.
 An omitted optional field is ``UNSET``.
 
 Words have the syntax of Cute Chess. They are parsed into structs, or into options of engines.
@@ -35,7 +35,7 @@ __all__ = [
     "UnsetType",
 ]
 
-End = TypeVar("End")
+Bound = TypeVar("Bound")
 
 ScoreText: TypeAlias = Annotated[str, Meta(pattern=r"^-?G[0-9]+\.[05]$")]
 """A G-score as text, such as ``-G3.5``."""
@@ -50,19 +50,19 @@ class Document(Struct, forbid_unknown_fields=True):
 
     def plain(self) -> dict[str, Any]:
         """Return the document as dicts, lists, strings and numbers."""
-        found: dict[str, Any] = msgspec.to_builtins(self)
-        return found
+        document: dict[str, Any] = msgspec.to_builtins(self)
+        return document
 
 
-class EndsDocument(Document, Generic[End]):
-    """A field for both bounds of an interval."""
+class EndsDocument(Document, Generic[Bound]):
+    """A value for each bound of an interval."""
 
-    lower: End
-    upper: End
+    lower: Bound
+    upper: Bound
 
 
-_KINDS: Final = {"int": "a whole number", "float": "a number", "bool": "true or false"}
-_EXPECTED: Final = re.compile(r"Expected `(\w+)[^`]*`(?: >= (\d+))?")
+_TYPE_NAMES: Final = {"int": "a whole number", "float": "a number", "bool": "true or false"}
+_TYPE_ERROR: Final = re.compile(r"Expected `(\w+)[^`]*`(?: >= (\d+))?")
 """Matches the messages of msgspec that state the expected type and the least allowed number."""
 
 MANAGED_OPTIONS: Final[Mapping[str, tuple[str, str]]] = {
@@ -71,7 +71,7 @@ MANAGED_OPTIONS: Final[Mapping[str, tuple[str, str]]] = {
     "UCI_Chess960": ("", "it is set for each game from its start position"),
     "UCI_Variant": ("", "it is rmobility for an engine that knows this, otherwise chess"),
 }
-"""Options of engines that users cannot set: the value that is accepted, and the reason to ignore others."""
+"""Options of engines that users cannot set: the accepted value, and why other values are ignored."""
 
 AnyStruct = TypeVar("AnyStruct", bound=Struct)
 
@@ -79,59 +79,59 @@ AnyStruct = TypeVar("AnyStruct", bound=Struct)
 def struct_of(option: str, words: Sequence[str] | None, kind: type[AnyStruct]) -> AnyStruct | None:
     """Return the struct that the words of an option describe; None if ``words`` is None.
 
-    :raises UsageError: if a word is malformed or unknown, or a required one is missing.
+    :raises UsageError: if a word is malformed or unknown, or a required word is missing.
     """
     return None if words is None else converted(option, values_of(option, words, kind), kind)
 
 
 def values_of(option: str, words: Sequence[str], kind: type[Struct]) -> dict[str, Any]:
-    """Return the values of words by key; those of ``arg`` are in a list, and those of ``option.`` by name.
+    """Return the values of words by key: a list for ``arg``, a dict by name for ``option.NAME``.
 
     :raises UsageError: if a word is malformed or its key is unknown.
     """
-    found: dict[str, Any] = {}
-    known = ["option.NAME" if field == "option" else field for field in kind.__struct_encode_fields__]
+    values: dict[str, Any] = {}
+    keys = ["option.NAME" if field == "option" else field for field in kind.__struct_encode_fields__]
     for word in words:
         key, sign, value = word.partition("=")
         group, _, name = key.partition(".")
         if not sign:
             raise UsageError(f"--{option}: {quote(word)} is not of the form key=value")
-        if (f"{group}.NAME" if name else key) not in known:
-            raise UsageError(f"--{option}: there is no {quote(key)}: expected some of {', '.join(known)}")
+        if (f"{group}.NAME" if name else key) not in keys:
+            raise UsageError(f"--{option}: there is no {quote(key)}: expected some of {', '.join(keys)}")
         if name:
-            found.setdefault(group, {})[name] = value
+            values.setdefault(group, {})[name] = value
         elif key == "arg":
-            found.setdefault(key, []).append(value)
+            values.setdefault(key, []).append(value)
         else:
-            found[key] = value
-    return found
+            values[key] = value
+    return values
 
 
 def converted(option: str, values: Mapping[str, Any], kind: type[AnyStruct]) -> AnyStruct:
     """Return the struct with values from :func:`values_of`.
 
-    :raises UsageError: if a value is malformed, or a required one is missing.
+    :raises UsageError: if a value is malformed, or a required value is missing.
     """
-    for each in msgspec.structs.fields(kind):
-        if each.required and each.encode_name not in values:
-            raise UsageError(f"--{option} needs {each.encode_name}=")
-        if isinstance(each.type, type) and issubclass(each.type, NamedChoice) and each.encode_name in values:
-            with naming(option):
-                each.type(values[each.encode_name])  # the message of msgspec would not list the choices
+    for item in msgspec.structs.fields(kind):
+        if item.required and item.encode_name not in values:
+            raise UsageError(f"--{option} needs {item.encode_name}=")
+        if isinstance(item.type, type) and issubclass(item.type, NamedChoice) and item.encode_name in values:
+            with option_in_errors(option):
+                item.type(values[item.encode_name])  # the message of msgspec would not list the choices
     try:
         return msgspec.convert(values, kind, strict=False, dec_hook=_read)
     except msgspec.ValidationError as error:
         reason, _, key = str(error).partition(" - at `$.")
         key = key.removesuffix("`")
-        if expected := _EXPECTED.match(reason):
+        if expected := _TYPE_ERROR.match(reason):
             least = f" of at least {expected[2]}" if expected[2] else ""
-            reason = f"expected {_KINDS[expected[1]]}{least}"
+            reason = f"expected {_TYPE_NAMES[expected[1]]}{least}"
         raise UsageError(f"--{option} {key}={values.get(key)}: {reason}") from None
 
 
 @contextmanager
-def naming(option: str) -> Iterator[None]:
-    """Prefix the message of a UsageError of the block with the name of an option."""
+def option_in_errors(option: str) -> Iterator[None]:
+    """Prefix the message of a UsageError raised in the block with the name of an option."""
     try:
         yield
     except UsageError as error:
@@ -143,50 +143,50 @@ def _read(kind: type, text: str) -> Any:
     return Path(text).expanduser() if kind is Path else kind.parse(text)  # type: ignore[attr-defined]
 
 
-def unmanaged(
+def settable_options(
     options: Iterable[tuple[str, str]], managed: Mapping[str, tuple[str, str]], note: Callable[[str], object]
 ) -> dict[str, str]:
-    """Return the options of engines that users may set; if one occurs several times, the last value counts.
+    """Return the options of engines that users may set; the last value of a repeated option counts.
 
     As UCI requires, names are compared regardless of case and of the number of blanks between words.
 
     :param managed: the options that users cannot set, as in :data:`MANAGED_OPTIONS`.
-    :param note: called with a sentence for each of these that has no effect.
+    :param note: called with a sentence for each setting that has no effect.
     """
-    known = {name.lower(): said for name, said in managed.items()}
-    found: dict[str, tuple[str, str]] = {}
-    for spelled, value in options:
-        name = " ".join(spelled.split())
-        usual, why = known.get(name.lower(), (None, ""))
-        if usual is None:
-            found[name.lower()] = name, value.strip()
-        elif value.strip().lower() != usual:
-            note(f"option.{printable(name)}={printable(value)} has no effect: {why}")
-    return dict(found.values())
+    managed_values = {name.lower(): entry for name, entry in managed.items()}
+    settings: dict[str, tuple[str, str]] = {}
+    for spelling, value in options:
+        name = " ".join(spelling.split())
+        accepted, reason = managed_values.get(name.lower(), (None, ""))
+        if accepted is None:
+            settings[name.lower()] = name, value.strip()
+        elif value.strip().lower() != accepted:
+            note(f"option.{printable(name)}={printable(value)} has no effect: {reason}")
+    return dict(settings.values())
 
 
-def options_for(known: Mapping[str, Option], wanted: Mapping[str, str]) -> dict[str, str | None]:
-    """Return the values of options by the engine's spelling of their names; None for a button to press.
+def options_for(offered: Mapping[str, Option], settings: Mapping[str, str]) -> dict[str, str | None]:
+    """Return the values of options by the engine's spelling of their names. The value of a button is None.
 
-    :param known: the options of an engine, with look-ups regardless of case.
+    :param offered: the options of an engine, with look-ups regardless of case.
     :raises UsageError: if the engine has no such option, or the option has no such value.
     """
-    found: dict[str, str | None] = {}
-    for name, value in wanted.items():
-        option = known.get(name)
+    values: dict[str, str | None] = {}
+    for name, value in settings.items():
+        option = offered.get(name)
         if option is None:
-            names = printable(", ".join(known))
+            names = printable(", ".join(offered))
             raise UsageError(f"there is no option {quote(name)}: the engine has: {names}")
-        words = {"check": ("true", "false"), "combo": option.var or ()}.get(option.type)
-        if words is not None:
-            spelled = next((word for word in words if word.lower() == value.lower()), None)
-            if spelled is None:
+        choices = {"check": ("true", "false"), "combo": option.var or ()}.get(option.type)
+        if choices is not None:
+            spelling = next((choice for choice in choices if choice.lower() == value.lower()), None)
+            if spelling is None:
                 raise UsageError(
-                    f"{printable(option.name)} is one of {printable(', '.join(words))}, not {quote(value)}"
+                    f"{printable(option.name)} is one of {printable(', '.join(choices))}, not {quote(value)}"
                 )
-            value = spelled
-        found[option.name] = None if option.type == "button" else value
-    return found
+            value = spelling
+        values[option.name] = None if option.type == "button" else value
+    return values
 
 
 def spaced(line: bytes) -> bytes:

@@ -72,8 +72,8 @@ class MissingTableError(TbgenError, KeyError):
     """A required table has not been built.
 
     :ivar material: canonical name of the missing table, such as ``KBvK``.
-    :ivar directory: the directory that was searched first, in which the message suggests to build it; None to
-        omit it from the message.
+    :ivar directory: the directory that was searched first, where the message suggests building the table.
+        With None, the message names no directory.
     :ivar rules: the rules of the missing table.
     :ivar others: the other directories that were searched.
 
@@ -104,7 +104,7 @@ class MissingTableError(TbgenError, KeyError):
 class GameError(TbgenError):
     """A game cannot be adjudicated for a reason outside the game, such as an unusable table.
 
-    :ivar place: the game, for the message.
+    :ivar place: description of the game for the message.
     :ivar error: the reason.
     """
 
@@ -119,7 +119,7 @@ class GameError(TbgenError):
 
 
 class MissingLayerError(TbgenError):
-    """A line or a value needs a layer of accrued scores that is not stored and may not be computed."""
+    """A line or a value needs a layer (see docs/glossary.md) that is not stored and may not be computed."""
 
     exit_code = 3
     code = "missing_layer"
@@ -148,8 +148,8 @@ class NoTablesError(TbgenError):
 
     def __str__(self) -> str:
         command = MissingTableError("KBvK", self.directory, self.rules).command
-        what = "tables" if self.rules == "r" else f"tables for the rules {self.rules}"
-        return f"there are no {what} in {self.directory}: build some, as with: {command}"
+        noun = "tables" if self.rules == "r" else f"tables for the rules {self.rules}"
+        return f"there are no {noun} in {self.directory}: build some, as with: {command}"
 
 
 class DamagedTableError(TbgenError, OSError):
@@ -161,7 +161,7 @@ class DamagedTableError(TbgenError, OSError):
 class NamedChoice(StrEnum):
     """Base class of enumerations that users select by name, in upper or lower case, with or without hyphens.
 
-    Keyword arguments of a class, besides ``what``, are further names, each with the name that it stands for.
+    Keyword arguments of a class definition, other than ``what``, are aliases of values: ``alias="value"``.
 
     >>> class Fruit(NamedChoice, what="a fruit"):
     ...     APPLE = "apple"
@@ -186,9 +186,9 @@ class NamedChoice(StrEnum):
     @classmethod
     def _missing_(cls, value: object) -> Self:
         name = str(value).lower().replace("-", "")
-        for each in cls:
-            if each.replace("-", "") == cls._aliases.get(name, name):
-                return each
+        for choice in cls:
+            if choice.replace("-", "") == cls._aliases.get(name, name):
+                return choice
         raise UsageError(f"{quote(str(value))} is not {cls._what}: expected one of {', '.join(cls)}")
 
 
@@ -204,7 +204,7 @@ def result_or_error(function: Callable[..., Result], *arguments: Any) -> Result 
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and its chain of causes, the first cause last."""
+    """Yield an error, its cause, the cause of its cause, and so on."""
     cause: BaseException | None = error
     while cause is not None:
         yield cause

@@ -32,7 +32,7 @@ class MissingExtraError(TbgenError):
     extra: str
 
     def __str__(self) -> str:
-        command = installing(packages_of(self.extra) or [self.package])
+        command = install_command(packages_of(self.extra) or [self.package])
         return (
             f"{self.purpose} needs {self.package} of the extra {self.extra}, which is not installed: "
             f"install it with: {command}"
@@ -41,7 +41,7 @@ class MissingExtraError(TbgenError):
 
 @contextmanager
 def needs_extra(purpose: str, extra: str) -> Iterator[None]:
-    """Raise a MissingExtraError if an import of the block fails.
+    """Raise a MissingExtraError if an import in the block fails.
 
     :param purpose: the feature that needs the import, as the subject of the message.
     :param extra: the extra of pyproject.toml that contains the package.
@@ -61,21 +61,21 @@ def needs_extra(purpose: str, extra: str) -> Iterator[None]:
 
 
 def packages_of(extra: str) -> list[str]:
-    """Return the packages of an extra by the metadata of the installed tbgen; none if it is not installed."""
+    """Return the packages of an extra by the metadata of tbgen; an empty list if it is not installed."""
     try:
         entries = metadata.requires("tbgen") or []
     except metadata.PackageNotFoundError:
         return []
     pattern = re.compile(rf"(?P<package>[^;]+?)\s*;\s*extra == ['\"]{re.escape(extra)}['\"]")
-    return [found["package"] for found in map(pattern.fullmatch, entries) if found]
+    return [match["package"] for match in map(pattern.fullmatch, entries) if match]
 
 
-def installing(packages: list[str]) -> str:
+def install_command(packages: list[str]) -> str:
     """Return the command that installs packages into the environment of this process.
 
-    It names packages rather than an extra of tbgen, so it is the same for a clone and a wheel. It uses the
-    first available program: pipx if that made the environment, pip, uv, the pip bundled with Python, or the
-    pip of another Python.
+    The command names packages rather than an extra of tbgen, so it is the same for a clone and a wheel. It
+    uses the first available program: pipx if pipx created the environment, pip, uv, the pip bundled with
+    Python, or the pip of another Python.
     """
     python = sys.executable
     if Path(sys.prefix, "pipx_metadata.json").exists() and shutil.which("pipx"):

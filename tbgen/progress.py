@@ -24,11 +24,11 @@ class SolveStage(NamedTuple):
     upper: GScore
     """The proved upper bound of the value."""
     cells: int = 0
-    """Number of cells solved; one that is solved twice counts twice."""
+    """Number of cells solved. A cell that is solved twice counts twice."""
     left: int | None = None
-    """Number of further cells that are needed; None if it is unknown."""
+    """Number of cells that remain to be solved; None if unknown."""
     seconds_left: float | None = None
-    """Estimated time for these cells."""
+    """Estimated time for the remaining cells; None if unknown."""
 
 
 SolveProgress = Callable[[SolveStage], None]
@@ -40,13 +40,13 @@ def silent_solving(stage: SolveStage) -> None:
 
 
 class Reporter(Protocol):
-    """Receives reports on work on tables; nothing it does changes a result."""
+    """Receives reports on work on tables. It cannot influence results."""
 
     def note(self, text: str) -> None:
         """Report an event, such as a wait, removed leftovers, or kernels being compiled."""
 
     def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
-        """Report that material ``number`` of ``count`` begins, or that later progress is about this material.
+        """Report that work on a material begins or resumes; it is the material ``number`` of ``count``.
 
         :param seconds_left: estimated time for all remaining work.
         """
@@ -54,7 +54,7 @@ class Reporter(Protocol):
     def progress(self, step: str, done: int | None, total: int, seconds_left: float | None = None) -> None:
         """Report the progress of a step, as in :data:`Progress`.
 
-        :param seconds_left: new estimate of the time for all remaining work; None if there is none.
+        :param seconds_left: new estimate of the time for all remaining work; None without a new estimate.
         """
 
 
@@ -72,7 +72,7 @@ class SilentReporter:
 
 
 _PRIOR_SECONDS: Final = 20.0
-"""Weight of the assumption that estimates are correct, as seconds of finished work."""
+"""Weight of the prior assumption that estimates are correct, in seconds of finished work."""
 
 
 class Countdown:
@@ -82,12 +82,12 @@ class Countdown:
     """
 
     def __init__(self, seconds: float) -> None:
-        self._total, self._done, self._within = seconds, 0.0, 0.0
+        self._total, self._done, self._done_in_job = seconds, 0.0, 0.0
         self._steps: Mapping[str, float] = {}
         self._begun: float | None = None
 
     def begin(self, steps: Mapping[str, float]) -> None:
-        """Begin the next job; the clock starts with the first one."""
+        """Begin the next job. The clock starts with the first job."""
         if self._begun is None:
             self._begun = time.monotonic()
         self.finish()
@@ -96,25 +96,25 @@ class Countdown:
     def finish(self) -> None:
         """Finish the current job; skipped steps count as done."""
         self._done += sum(self._steps.values())
-        self._steps, self._within = {}, 0.0
+        self._steps, self._done_in_job = {}, 0.0
 
     def reach(self, step: str, share: float) -> None:
-        """Record that a share of a step is done, and all steps before it; an unknown step is ignored."""
+        """Record that a share of a step and all earlier steps are done. An unknown step is ignored."""
         if step in self._steps:
             names = list(self._steps)
             before = sum(self._steps[name] for name in names[: names.index(step)])
-            self._within = max(self._within, before + self._steps[step] * share)
+            self._done_in_job = max(self._done_in_job, before + self._steps[step] * share)
 
     @property
     def seconds_left(self) -> float:
-        """Estimated remaining time: estimates of the remaining work, scaled by the pace of the work done."""
-        done = self._done + self._within
-        passed = 0.0 if self._begun is None else time.monotonic() - self._begun
-        return max(0.0, self._total - done) * (_PRIOR_SECONDS + passed) / (_PRIOR_SECONDS + done)
+        """Estimated seconds for the remaining work, scaled by the pace of the work done so far."""
+        done = self._done + self._done_in_job
+        elapsed = 0.0 if self._begun is None else time.monotonic() - self._begun
+        return max(0.0, self._total - done) * (_PRIOR_SECONDS + elapsed) / (_PRIOR_SECONDS + done)
 
 
 class TimedProgress:
-    """Reports jobs on materials with the remaining time, from the estimated times of their steps.
+    """Reports jobs on materials, with the remaining time computed from estimates of their steps.
 
     :param seconds: estimated time of all jobs.
     :param materials: all materials, in the order of their numbers in reports.
@@ -128,14 +128,14 @@ class TimedProgress:
         self.note = reporter.note
 
     def begin(self, material: Material, steps: Mapping[str, float], title: str = "") -> None:
-        """Begin the next job; ``title`` distinguishes several jobs on the same material."""
+        """Begin the next job. ``title`` distinguishes several jobs on the same material."""
         self._countdown.begin(steps)
         self._title = f"{title}, " if title else ""
         if material != self._material:
             self._material = material
             number = self._materials.index(material) + 1
-            left = self._countdown.seconds_left
-            self._reporter.begin(material, number, len(self._materials), left)
+            seconds_left = self._countdown.seconds_left
+            self._reporter.begin(material, number, len(self._materials), seconds_left)
 
     def progress(self, step: str, done: int | None, total: int) -> None:
         """Report the progress of a step of the current job, as in :data:`Progress`."""

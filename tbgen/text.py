@@ -12,15 +12,15 @@ _DURATION: Final = re.compile(r"(\d{1,9}(?:\.\d+)?) ?([smh])", re.IGNORECASE | r
 _SIZE: Final = re.compile(r"(-?\d+(?:\.\d+)?) ?(?:([KMGT])(i?B)?)?", re.IGNORECASE | re.ASCII)
 
 _FORMULA: Final = re.compile(r"[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]")
-"""First character of a cell that a spreadsheet may interpret as a formula; the last four are full-width."""
+"""First character of a cell that a spreadsheet may interpret as a formula. The last four are full-width."""
 _NO_FORMULA: Final = re.compile(r"-G\d+\.[05]", re.ASCII)
-"""G-scores, which are not valid formulas and must stay parsable."""
+"""A negative G-score: it is not a valid formula, and must stay parsable."""
 
 
-ODD: Final = re.compile(r"[^\t-\r -~]")
+UNUSUAL_CHARACTER: Final = re.compile(r"[^\t-\r -~]")
 """A character that is neither visible ASCII nor a blank, tab or line break."""
 _SOFT_HYPHEN: Final = re.compile(r"(?<=[\dOo½])\xad(?=[\dOo½])")
-"""A soft hyphen that stands for a hyphen, as in results and castling; elsewhere it is ignored."""
+"""A soft hyphen that stands for a hyphen, as in results and castling. Others are ignored."""
 _FULL_WIDTH: Final = range(0xFF01, 0xFF5F)
 _PGN_SYNTAX: Final = '(){}[]<>;*$%"\\'
 """Characters with a meaning in the syntax of PGN."""
@@ -30,8 +30,8 @@ class Legible(dict[int, str]):
     """A translation table for ``str.translate`` that is filled by Unicode categories.
 
     It maps all dashes to a hyphen, blanks of any width and control characters to a blank, full-width letters
-    and signs to ASCII, and invisible characters to nothing. Line breaks are unchanged, and so are full-width
-    signs whose ASCII form has a meaning in the syntax of PGN.
+    and signs to ASCII, and other invisible characters to nothing. Line breaks are unchanged, and so are
+    full-width signs whose ASCII form has a meaning in the syntax of PGN.
     """
 
     def __missing__(self, code: int) -> str:
@@ -59,7 +59,7 @@ def legible(text: str, table: Legible = _LEGIBLE) -> str:
     >>> legible("1\u20140\u200b\x1a")
     '1-0 '
     """
-    return _SOFT_HYPHEN.sub("-", text).translate(table) if ODD.search(text) else text
+    return _SOFT_HYPHEN.sub("-", text).translate(table) if UNUSUAL_CHARACTER.search(text) else text
 
 
 def number(count: int) -> str:
@@ -81,7 +81,9 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 
 
 def screen_width(text: str) -> int:
-    """Return the width of a text in columns of a terminal; East Asian letters and emoji have two, marks none.
+    """Return the width of a text in columns of a terminal.
+
+    East Asian letters and emoji have two columns, combining marks none.
 
     >>> screen_width("Zoë"), screen_width("Zoe\u0308"), screen_width("象棋")
     (3, 3, 4)
@@ -91,7 +93,7 @@ def screen_width(text: str) -> int:
 
 
 def padded(text: str, width: int, *, left: bool) -> str:
-    """Return a text padded with spaces to ``width`` columns of a terminal, on its left or its right."""
+    """Return a text padded with spaces to ``width`` columns of a terminal, at its left or right end."""
     spaces = " " * (width - screen_width(text))
     return spaces + text if left else text + spaces
 
@@ -102,7 +104,7 @@ def plies(count: int) -> str:
 
 
 def share(part: float, decimals: int = 1) -> str:
-    """Return a share in per cent; only exactly 0 and 1 are printed as 0 % and 100 %.
+    """Return a share in per cent. Only exactly 0 and 1 are printed as 0 % and 100 %.
 
     >>> [share(part).replace("\\xa0", " ") for part in (0.5, 1, 0.9999, 0.00001, 0)]
     ['50.0 %', '100 %', '>99.9 %', '<0.1 %', '0 %']
@@ -110,13 +112,13 @@ def share(part: float, decimals: int = 1) -> str:
     ['96.08 %', '99.99 %', '>99.99 %']
     """
     least = 10.0**-decimals
-    near = least / 200  # shares closer to 0 or 1 would be rounded to it
+    margin = least / 200  # shares closer to 0 or 1 would be rounded to 0 % or 100 %
     if part in (0, 1):
         text = f"{part * 100:.0f}"
-    elif part >= 1 - near:
+    elif part >= 1 - margin:
         text = f">{100 - least:.{decimals}f}"
     else:
-        text = f"<{least:.{decimals}f}" if part < near else f"{part * 100:.{decimals}f}"
+        text = f"<{least:.{decimals}f}" if part < margin else f"{part * 100:.{decimals}f}"
     return f"{text}\N{NO-BREAK SPACE}%"
 
 
@@ -190,8 +192,8 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60:02} min"
 
 
-def csv_text(head: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
-    """Return a CSV file with a header line; None is an empty cell, and numbers are not rounded.
+def csv_text(header: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
+    """Return the text of a CSV file with a header line. None becomes an empty cell; numbers are not rounded.
 
     A text that a spreadsheet would interpret as a formula is prefixed with an apostrophe, which marks it as
     text.
@@ -206,7 +208,7 @@ def csv_text(head: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
 
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerows([_escaped(cell) for cell in row] for row in (head, *rows))
+    writer.writerows([_escaped(cell) for cell in row] for row in (header, *rows))
     return file.getvalue()
 
 

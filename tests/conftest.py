@@ -123,8 +123,8 @@ def built_dir() -> Path:
     """
     if given := os.environ.get("TBGEN_TEST_TABLES"):
         return Path(given)
-    kept = kernel_cache.home().parent / "tables-of-tests"
-    directory = kept / kernel_cache.name_of("tbgen.generator.runner")
+    kept = kernel_cache.shared_directory().parent / "tables-of-tests"
+    directory = kept / kernel_cache.folder_name("tbgen.generator.runner")
     directory.mkdir(parents=True, exist_ok=True)
     directory.touch()
     for old in sorted(kept.iterdir(), key=lambda each: each.stat().st_mtime)[:-MOST_KEPT]:

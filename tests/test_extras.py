@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tbgen import extras
-from tbgen.extras import MissingExtraError, installing, needs_extra
+from tbgen.extras import MissingExtraError, install_command, needs_extra
 from tests.support.exhaustive import exhaustive
 from tests.support.paths import DATA, ROOT
 
@@ -94,7 +94,7 @@ def test_what_needs_an_extra(three_men: Path, tmp_path: Path) -> None:
         assert (code, printed) == (1, ""), words
         assert f" of the extra {extra}, which is not installed: " in said
         packages = extras.packages_of(extra)
-        assert said.endswith(f": {installing(packages)}\n")
+        assert said.endswith(f": {install_command(packages)}\n")
         assert {name_of(each) for each in packages} == {name_of(each) for each in EXTRAS[extra]} != set()
         assert said.count("\n") == 1
     assert {path.name for path in tmp_path.iterdir()} == {"tables", "games.pgn.zst"}
@@ -113,7 +113,7 @@ def test_the_command_that_is_named_installs(tool: str, tmp_path: Path) -> None:
         said = subprocess.run([python, "-c", program], capture_output=True, text=True, env=environment)
         return said.stdout.strip()
 
-    command = answer("from tbgen.extras import installing; print(installing(['zstandard>=0.23']))")
+    command = answer("from tbgen.extras import install_command; print(install_command(['zstandard>=0.23']))")
     subprocess.run(command, shell=True, check=True, capture_output=True, cwd=tmp_path)
     assert answer("import zstandard; print(zstandard.__file__)").startswith(str(tmp_path))
 
@@ -132,7 +132,7 @@ def test_which_tool_installs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         "ensurepip": "'/a b/python' -m ensurepip && '/a b/python' -m pip install 'x>=1'",
         "": "python3 -m pip --python '/a b/python' install 'x>=1'",
     }.items():
-        assert installing(["x>=1"]) == command
+        assert install_command(["x>=1"]) == command
         there.discard(tool)
 
 

@@ -18,7 +18,7 @@ from tbgen.system import files
 from tbgen.system.files import (
     check_name,
     remove_leftovers,
-    remove_own,
+    remove_own_leftovers,
     temporary_path,
     write_file,
     written_aside,
@@ -60,7 +60,7 @@ def test_one_thread_ends_the_writing_of_another(tmp_path: Path) -> None:
     writer = written_aside(path)
     temporary = writer.__enter__()
     temporary.write_bytes(b"half")
-    remove_own(path)
+    remove_own_leftovers(path)
     assert not temporary.exists()
     with pytest.raises(TbgenError, match=r"a.txt could not be written"):
         writer.__exit__(None, None, None)

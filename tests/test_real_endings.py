@@ -30,10 +30,10 @@ def result(men: int, pieces: int, number: int = 0) -> dict[str, Any]:
 def test_what_was_proved_by_a_time() -> None:
     """All counts by the time that was given; the process itself takes longer: Python has to start."""
     for seconds, ends in ((4, "-G0.0 G0.0"), (5, "-G0.0 G1.0"), (99, "G5.5 G1.0"), (100, "G2.0 G2.0")):
-        assert str(benchmark.ends_by(result(6, 2), seconds)) == ends
+        assert str(benchmark.interval_after(result(6, 2), seconds)) == ends
     late = {**result(6, 2), "history": [[301.5, "G2.0", "G2.0", 9]]}
-    assert not benchmark.ends_by(late, 299).exact
-    assert benchmark.ends_by(late, 300).exact
+    assert not benchmark.interval_after(late, 299).exact
+    assert benchmark.interval_after(late, 300).exact
 
 
 def test_counts() -> None:

@@ -39,7 +39,7 @@ from tbgen.cells.routes import Route, home_of_route, routes_of
 from tbgen.cells.window import Interval
 from tbgen.index.layout import MIRROR_RANKS
 from tbgen.store.cache import LruCache
-from tbgen.system.memory import give_back, held
+from tbgen.system.memory import resident_memory, trim_memory
 
 _Sources: TypeAlias = tuple[tuple[int, int], ...]
 """The routes from which a block was computed: route number and version of the home's bounds."""
@@ -241,9 +241,9 @@ class CellLayers:
         that are being packed, drop layers, drop games, close cells, and drop everything that can be computed
         or read again.
         """
-        others = held() - self._meter.forcing_bytes  # a tenth of it may be fragments of freed small arrays
+        others = resident_memory() - self._meter.forcing_bytes  # up to a tenth: fragments of freed arrays
         if not self._meter.has_memory_for(cell.size, others):
-            give_back()
+            trim_memory()
         if not self._meter.has_memory_for(cell.size, self._kept + ARRAY_MEMORY.idle_bytes):
             ARRAY_MEMORY.release()
         if not self._meter.has_memory_for(cell.size, self._kept):

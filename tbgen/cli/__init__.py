@@ -10,7 +10,7 @@ def entry_point() -> None:
     try:
         from tbgen.cli.main import main
         from tbgen.cli.streams import prepare_streams, raise_terminations
-        from tbgen.system.signals import ENDINGS
+        from tbgen.system.signals import END_SIGNALS
 
         prepare_streams()
         raise_terminations()
@@ -18,10 +18,10 @@ def entry_point() -> None:
         print("tbgen: interrupted", file=sys.stderr)
         os._exit(128 + signal.SIGINT)
     code = main(sys.argv[1:])
-    if code - 128 in ENDINGS:
-        # Kernels cannot be interrupted, and a normal exit would wait for kernels running in other threads.
-        from tbgen.compiler.cache import remove_substitute
+    if code - 128 in END_SIGNALS:
+        # A normal exit would wait for kernels in other threads, which cannot be interrupted.
+        from tbgen.compiler.cache import remove_fallback
 
-        remove_substitute()
+        remove_fallback()
         os._exit(code)
     sys.exit(code)

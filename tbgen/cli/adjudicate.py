@@ -38,16 +38,16 @@ def run(
 ) -> int:
     """Print the result of a game.
 
-    A game that ended on the board keeps that result. Otherwise, a win off the board counts, as on time. If
-    the game was stopped and a table has the final position, the result is the exact value of that position
-    with the accrued score. If no table can hold it, or the table is missing, the accrued score counts as the
-    result, which is then not proven. With --syzygy, the result is G0.0 if Syzygy files show that a side can
-    force mate. With --solve, such a position is solved as by tbgen solve: the result is its value, or the
-    score nearest to the accrued score in the proved interval.
+    A game that ended on the board keeps that result. Otherwise, a win off the board counts, for example on
+    time. If the game was stopped and a table has the final position, the result is the exact value of that
+    position with the accrued score. If no table has the position, the accrued score counts as the result,
+    which is then not proven. With --syzygy, the result is G0.0 if Syzygy files show that a side can force
+    mate. With --solve, a position without a table is solved as by tbgen solve. The result is then its value,
+    or the score in the proved interval that is nearest to the accrued score.
 
-    Give games as PGN files or patterns such as "round*.pgn", optionally compressed by gzip, bzip2, xz or zstd
-    (- reads standard input), or a single game as the FEN of its final position with the accrued score as a
-    seventh field.
+    Games are PGN files or patterns such as "round*.pgn", optionally compressed by gzip, bzip2, xz or zstd
+    (- reads standard input). A single game may be given as the FEN of its final position, with the accrued
+    score as a seventh field.
 
     \b
     For example:
@@ -105,7 +105,7 @@ def _games(work: Adjudication) -> Iterator[tuple[str, Game]]:
 
 
 def _solve(work: Adjudication) -> None:
-    """Solve the final positions of all games whose points cannot be determined from tables."""
+    """Solve the final positions of all games whose points the tables do not determine."""
     with work.collecting() as (adjudicator, _):
         for _, game in _games(work):
             with suppress(TbgenError):  # reported when the game is adjudicated again
@@ -125,7 +125,7 @@ def _adjudicate_position(text: str, work: Adjudication, with_line: bool, as_json
 
 
 def _adjudicate_files(work: Adjudication, with_line: bool, as_json: bool) -> int:
-    """Adjudicate the games of files in order; if they can be read twice, first solve their positions."""
+    """Adjudicate the games of files in order. If the files can be read twice, first solve the positions."""
     worst = 0
     documents: list[dict[str, Any]] = []
     if work.solves_before:

@@ -52,7 +52,7 @@ class MobilityAnswer:
     moves: list[RankedMove] | None
     line: list[LinePly] | MissingLayerError | None
     note: str | None
-    """A remark about a part of the FEN that was ignored."""
+    """A remark about an ignored part of the FEN."""
 
     def document(self, fen: str) -> dict[str, Any]:
         """Return the JSON document about the position, which the user entered as ``fen``."""
@@ -71,12 +71,12 @@ class MobilityAnswer:
         result, variant = self.result, self.variant
         yield from diagram(self.board)
         yield ""
-        game = "" if variant is Variant.R_MOBILITY else f", {variant.label}"
-        yield f"{result.material}, {_situation(self.board)}{game}"
+        variant_text = "" if variant is Variant.R_MOBILITY else f", {variant.label}"
+        yield f"{result.material}, {_situation(self.board)}{variant_text}"
         yield f"value           {result.value}  ({result.value.holder.capitalize()} holds it)"
         rights = isinstance(self.board, chess.Board) and self.board.clean_castling_rights()
-        unknown = _NO_DEPTH_WITH_CASTLING if rights else _DEPTH_NOT_STORED
-        yield f"depth           {unknown if result.depth is None else plies(result.depth)}"
+        reason = _NO_DEPTH_WITH_CASTLING if rights else _DEPTH_NOT_STORED
+        yield f"depth           {reason if result.depth is None else plies(result.depth)}"
         yield f"accrued score   {result.accrued}"
         yield f"position score  {result.position_score}"
         yield f"points          {self.scoring.text(result.value)}  (White-Black)"
@@ -120,7 +120,7 @@ class ViewAnswer:
         yield from diagram(self.board)
         yield ""
         yield f"{result.material}, {_situation(self.board)}, {_VIEW_LABELS[result.view]}"
-        yield f"value           {_result(result.points)}"
+        yield f"value           {_result_text(result.points)}"
         if result.depth is not None:
             yield f"depth           {plies(result.depth)}"
         yield f"points          {result.points.white:g}-{result.points.black:g}  (White-Black)"
@@ -129,10 +129,10 @@ class ViewAnswer:
             width = max(len(move.san) for move in self.moves)
             for move in self.moves:
                 depth = "" if move.depth is None else f"  {plies(move.depth):>9}"
-                yield f"{move.san:{width}}  {_result(move.points):>10}{depth}"
+                yield f"{move.san:{width}}  {_result_text(move.points):>10}{depth}"
 
 
-def _result(points: Points) -> str:
+def _result_text(points: Points) -> str:
     side, share = ("White", points.white) if points.white > points.black else ("Black", points.black)
     return "draw" if share == 0.5 else f"{side} wins" if share == 1 else f"{side} {share:g}"
 
@@ -153,7 +153,7 @@ def diagram(board: AnyBoard) -> Iterator[str]:
 
 
 def board_text(square_texts: Mapping[chess.Square, str], width: int = 1) -> Iterator[str]:
-    """Yield the rows of a board with coordinates; ``square_texts`` are the texts on its squares."""
+    """Yield the rows of a board with coordinates and a text on each square of ``square_texts``."""
     for rank in reversed(range(8)):
         row = (square_texts.get(chess.square(file, rank), ".") for file in range(8))
         yield f"{rank + 1}  {' '.join(f'{text:{width}}' for text in row)}".rstrip()
@@ -161,7 +161,7 @@ def board_text(square_texts: Mapping[chess.Square, str], width: int = 1) -> Iter
 
 
 def line_text(board: AnyBoard, line: Sequence[LinePly], name: str = "best play") -> Iterator[str]:
-    """Yield the length of a line, then a text for each ply: number, move and the accrued score after it."""
+    """Yield the length of a line, then a text for each ply: number, move, and the accrued score after it."""
     yield f"{name}: {plies(len(line))}"
     number, white = board.fullmove_number, board.turn
     width = max((len(ply.san) for ply in line), default=0)

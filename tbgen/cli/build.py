@@ -1,4 +1,4 @@
-"""``tbgen build``: build tables; print a row for each finished table, and progress or a dated log."""
+"""``tbgen build``: build tables. It prints a row for each finished table, and progress or a dated log."""
 
 import time
 from collections.abc import Sequence
@@ -34,10 +34,10 @@ from tbgen.text import counted, duration, size_text
 
 
 class Journal(AbstractContextManager["Journal"]):
-    """Reports a build to a terminal or a log; a context."""
+    """Reports a build to a terminal or a log. As a context manager, it prints totals at the end."""
 
     def __init__(self, directory: Path, quiet: bool) -> None:
-        """``quiet``: print nothing on stdout."""
+        """With ``quiet``, print nothing on stdout."""
         self._line = ProgressLine()
         self._directory = directory
         self._quiet = quiet
@@ -51,23 +51,23 @@ class Journal(AbstractContextManager["Journal"]):
         self._line.note(text)
 
     def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
-        """Log that a table is begun, and set it as the table whose progress is shown."""
+        """Log that a table is begun, and show its progress from now on."""
         now = time.monotonic()
         self._expected = now + seconds_left
         self._table = f"{material}: {number} of {count}"
         if not self._begun_at:
             self._count = count
-            self._line.log(f"{counted(count, 'table')} to build in {self._directory}: {self._left()}")
+            self._line.log(f"{counted(count, 'table')} to build in {self._directory}: {self._time_left()}")
         if material not in self._begun_at:
-            self._line.log(f"{self._table}, begun; {self._left()}")
+            self._line.log(f"{self._table}, begun; {self._time_left()}")
         self._table_begun = self._begun_at.setdefault(material, now)
         self.progress("reading sub-tables", None, 0)
 
     def progress(self, step: str, done: int | None, total: int, seconds_left: float | None = None) -> None:
-        """Show table, stage, time spent on the table and remaining time for all tables."""
-        how_far = "" if done is None else f" {done} of {total}" if total else f" {done}"
+        """Show the table, the step, the time spent on the table, and the remaining time for all tables."""
+        amount = "" if done is None else f" {done} of {total}" if total else f" {done}"
         spent = duration(time.monotonic() - self._table_begun)
-        self._line.show(f"{self._table}, {step}{how_far}, at work for {spent}; {self._left()}")
+        self._line.show(f"{self._table}, {step}{amount}, at work for {spent}; {self._time_left()}")
 
     def done(self, built: Built, seconds_left: float) -> None:
         """Print the table's row on stdout, and log it."""
@@ -77,11 +77,11 @@ class Journal(AbstractContextManager["Journal"]):
         self._built.append(built)
         if not self._quiet:
             self._print_row(built)
-        left = f"; {self._left()}" if len(self._built) < self._count else ""
-        without = "" if info.stores_accrued or not info.variant.layered else " without accrued scores"
-        sizes = f"{size_text(info.bytes)}{without}, process peak {size_text(built.process_peak)}"
+        remaining = f"; {self._time_left()}" if len(self._built) < self._count else ""
+        omission = "" if info.stores_accrued or not info.variant.layered else " without accrued scores"
+        sizes = f"{size_text(info.bytes)}{omission}, process peak {size_text(built.process_peak)}"
         number = f"{len(self._built)} of {self._count}"
-        self._line.log(f"{info.material}: {number}, done in {duration(built.seconds)}, {sizes}{left}")
+        self._line.log(f"{info.material}: {number}, done in {duration(built.seconds)}, {sizes}{remaining}")
 
     def __exit__(self, *_: object) -> None:
         """Print totals if any table was begun."""
@@ -89,18 +89,18 @@ class Journal(AbstractContextManager["Journal"]):
         if not self._begun_at:
             return
         tables = counted(self._count, "table")
-        sums = f"built in {duration(time.monotonic() - min(self._begun_at.values()))}"
+        totals = f"built in {duration(time.monotonic() - min(self._begun_at.values()))}"
         if self._built:
             size, peak = (
                 sum(built.info.bytes for built in self._built),
                 max(built.process_peak for built in self._built),
             )
-            sums += f", {size_text(size)}, process peak {size_text(peak)}"
+            totals += f", {size_text(size)}, process peak {size_text(peak)}"
         if len(self._built) == self._count:
-            self._line.note(f"{tables} {sums}")
+            self._line.note(f"{tables} {totals}")
         else:
-            again = "the same command, without --force, continues from there"
-            self._line.note(f"stopped: {len(self._built)} of {tables} {sums}; {again}")
+            advice = "the same command, without --force, continues from there"
+            self._line.note(f"stopped: {len(self._built)} of {tables} {totals}; {advice}")
 
     def _print_row(self, built: Built) -> None:
         info = built.info
@@ -110,7 +110,7 @@ class Journal(AbstractContextManager["Journal"]):
         costs = f"{built.seconds:7.2f} s {size_text(info.bytes):>11}"
         print(f"{table} {info.max_depth:5} plies {costs}", flush=True)
 
-    def _left(self) -> str:
+    def _time_left(self) -> str:
         remaining = self._expected - time.monotonic()
         return f"about {duration(remaining)} left" if remaining > 0 else "taking longer than estimated"
 
@@ -135,12 +135,11 @@ def run(
 ) -> None:
     """Build the tables of the named materials, or of all with up to N men.
 
-    The sub-tables that captures and promotions lead to are built first. Existing tables are skipped, so
-    running an interrupted build (Ctrl-C or SIGTERM) again resumes it; only the tables that were being built
-    are lost. A line per finished table goes to stdout, progress to stderr; if stderr is not a terminal,
-    progress has the form of a log, with date and time in each line. The longest depth of a table of up to
-    four men includes accrued scores; that of a larger table includes fresh scores only. tbgen info NAME
-    names a state with this depth.
+    The sub-tables that captures and promotions lead to are built first. Existing tables are skipped. So the
+    same command resumes an interrupted build (Ctrl-C or SIGTERM); only the tables that were being built are
+    lost. A line per finished table goes to stdout, progress to stderr. If stderr is not a terminal, progress
+    is a log, with date and time in each line. The longest depth of a table of up to four men includes accrued
+    scores; the longest depth of a larger table does not. tbgen info NAME names a state with this depth.
 
     \b
     For example:
@@ -152,33 +151,32 @@ def run(
       tbgen build --men 4 --rules wg
       tbgen build --men 5 --scheduler tcp://host:8786 --dir /shared/tables
 
-    :param materials: such as KBvK
+    :param materials: materials such as KBvK
     :param force: build the tables of the named materials again even if they exist
     :param jobs: tables to build at once, as far as memory allows (default: auto, one per thread)
-    :param threads: threads, shared by the tables being built (default: all cores); with --scheduler, threads
-        of each table
+    :param threads: threads, shared by the tables being built (default: one per core); with --scheduler,
+        threads of each table
     :param scheduler: build on the workers of this Dask scheduler, such as tcp://host:8786 (docs/cluster.md)
     :param estimate: print the time, memory and disk needed, and stop
     :param memory: refuse the build if it needs more memory than this, such as 12G, 8GiB or 4096M (default:
-        the memory of the machine, or, for several tables at once, its free memory; with --scheduler, the
-        memory of the workers); within this limit, memory is reused from table to table, which saves some
-        time
+        the memory of the machine, or its free memory for several tables at once; with --scheduler, the
+        memory of the workers); within this limit, memory is reused from table to table, which saves time
     :param json: print one JSON document about the tables built (or to build)
     """
-    wanted = material_list(materials, men)
-    if wanted is None:
+    targets = material_list(materials, men)
+    if targets is None:
         raise UsageError("nothing to build: name materials such as KBvK, or give --men N")
     if jobs is not None and scheduler is not None:
         raise UsageError(
             "--jobs has no effect with --scheduler: see --nthreads of workers in docs/cluster.md"
         )
-    shared = threads or processors()
-    at_once = min(shared, MAX_JOBS) if jobs is None else jobs
+    thread_count = threads or processors()
+    job_count = min(thread_count, MAX_JOBS) if jobs is None else jobs
     if estimate:
-        todo = missing(wanted, directory, variant, force=wanted if force else ())
-        schedule = schedule_of(todo, variant)
-        estimates = [schedule.estimate(material, shared) for material in todo]
-        outlook = schedule.outlook(limits_of(at_once, shared, memory))
+        to_build = missing(targets, directory, variant, force=targets if force else ())
+        schedule = schedule_of(to_build, variant)
+        estimates = [schedule.estimate(material, thread_count) for material in to_build]
+        outlook = schedule.outlook(limits_of(job_count, thread_count, memory))
         _print_estimates(estimates, outlook, sum(schedule.copies.values()), json)
         if memory is not None:
             check_memory(estimates, memory)
@@ -186,11 +184,11 @@ def run(
     options: dict[str, Any] = {"force": force, "memory": memory, "variant": variant}
     with Journal(directory, quiet=json) as journal:
         if scheduler is None:
-            built = build(wanted, directory, journal, jobs=at_once, threads=shared, **options)
+            built = build(targets, directory, journal, jobs=job_count, threads=thread_count, **options)
         else:
             with needs_extra("a build with --scheduler", "cluster"):
                 from tbgen.generator.cluster_build import build_on_cluster
-            built = build_on_cluster(wanted, directory, journal, scheduler, threads=threads, **options)
+            built = build_on_cluster(targets, directory, journal, scheduler, threads=threads, **options)
     if json:
         print_json({"directory": directory, "built": list(map(_document, built))})
     elif not built:

@@ -12,9 +12,9 @@ from tbgen.text import size_text
 def run(*, clear: bool, json: AsJson) -> None:
     """Print where compiled kernels are stored and how large they are, or remove them.
 
-    Kernels are stored in the directory "kernels" of $NUMBA_CACHE_DIR, else in tbgen/kernels of
-    $XDG_CACHE_HOME or of ~/.cache; macOS and Windows have other directories for caches. Removed kernels are
-    compiled again when they are needed. tbgen keeps no other files outside the directories of tables.
+    Kernels are stored in $NUMBA_CACHE_DIR/kernels if that variable is set, else in the folder tbgen/kernels
+    of $XDG_CACHE_HOME or ~/.cache. macOS and Windows have other directories for caches. Removed kernels are
+    compiled again when they are needed. tbgen stores no other files outside the directories of tables.
 
     \b
     For example:
@@ -32,5 +32,5 @@ def run(*, clear: bool, json: AsJson) -> None:
         sizes = fields(kernels, "directory", "current_bytes", "other_bytes")
         print_json({**sizes, "cleared": clear}, indent=None)
         return
-    current, others = size_text(kernels.current_bytes), size_text(kernels.other_bytes)
-    print(f"{kernels.directory}: {'removed ' if clear else ''}{current} of this version, {others} of others")
+    current, other = size_text(kernels.current_bytes), size_text(kernels.other_bytes)
+    print(f"{kernels.directory}: {'removed ' if clear else ''}{current} of this version, {other} of others")

@@ -15,9 +15,9 @@ def run(
 ) -> None:
     """Play r-mobility as a UCI engine, for any user interface that supports the protocol (docs/engine.md).
 
-    In positions that tables hold the engine plays perfectly, with the score accrued in the game so far. In
-    other positions it searches. It reads commands on stdin and answers on stdout until quit or the end of
-    input.
+    In positions that tables hold, the engine plays perfectly, given the score accrued in the game so far. In
+    other positions it searches. It reads commands from stdin and answers on stdout, until the command quit or
+    the end of input.
 
     \b
     For example:
@@ -27,8 +27,8 @@ def run(
 
     :param directories: directories of the tables, searched in this order; the UCI option Directory replaces
         them (default: $TBGEN_DIR, else data)
-    :param partner: another UCI engine, which searches by the rules of chess; where it sees a draw, r-mobility
-        decides which of the drawing moves is played
+    :param partner: command of another UCI engine, which searches by the rules of chess; where it sees a draw,
+        r-mobility decides which of the drawing moves is played
     """
     from tbgen.engine.uci import UciEngine
 

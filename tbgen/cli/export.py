@@ -21,10 +21,10 @@ def run(
 ) -> None:
     """Write tables as flat files, which programs in C and C++ map into memory.
 
-    The library that reads them is in the folder native of the source; docs/native.md describes both.
-    Undamaged files of an earlier export are left as they are. Before a file is written, its table is checked
-    against its digest. The flat files of up to four men take 0.7 GiB; those of five men take about as much
-    as their tables.
+    The library that reads flat files is in the folder native of the source. docs/native.md describes the
+    library and the files. Undamaged files of an earlier export are left unchanged. Before a file is written,
+    its table is checked against its digest. The flat files of up to four men need 0.7 GiB; the flat files of
+    five men need about as much as their tables.
 
     \b
     For example:
@@ -33,7 +33,7 @@ def run(
       tbgen export flat --men 4 --rules all --json
 
     :param target: directory of the flat files
-    :param materials: such as KBvK; sub-tables are added (default: all existing tables)
+    :param materials: materials such as KBvK; sub-tables are added (default: all existing tables)
     :param json: print one JSON document
     """
     line = ProgressLine()

@@ -45,15 +45,15 @@ def run(
 ) -> None:
     """Fetch tables and their sub-tables from a set made by tbgen publish.
 
-    Existing tables are kept; with --check they are read first, and damaged ones are fetched again. A table
+    Existing tables are kept. With --check they are read first, and damaged tables are fetched again. A table
     gets its final name when it is complete, its SHA-256 is the one stated in the set, and its content matches
-    its digest. Running the command again resumes broken transfers.
+    its digest. The same command resumes broken transfers.
 
-    With --cells, the solved cells of the set are fetched in the same way instead of tables; names are then
-    the men of cells.
+    With --cells, solved cells of the set are fetched in the same way instead of tables. Names are then the
+    men of cells.
 
-    The set does not prove that its tables and cells are correct. For tables, your own build or tbgen verify
-    does. The digests of the tables that the developers of tbgen have built are in docs/tables of its sources.
+    A set is no proof that its tables and cells are correct. For tables, your own build or tbgen verify is a
+    proof. docs/tables in the sources of tbgen has the digests of the tables that its developers have built.
 
     \b
     For example:
@@ -62,11 +62,11 @@ def run(
       tbgen fetch --rules all --from /media/usb/tables --dir data
       tbgen fetch KRPvKRP --cells cells --from https://example.org/tables
 
-    :param names: such as KBvK; sub-tables are added (default: all of the set)
+    :param names: materials such as KBvK; sub-tables are added (default: all of the set)
     :param source: address or directory of the set
     :param jobs: files transferred at once (default: 4)
     :param check: read all existing files, and fetch damaged ones again
-    :param cells: fetch cells of the named men, or all, into this directory, which tbgen solve --cells uses
+    :param cells: fetch the cells of the named men, or all cells, into this directory, for tbgen solve --cells
     :param json: print the outcome for each file as one JSON document
     """
     files = source_of(source)
@@ -95,34 +95,34 @@ def run(
 
 
 class _FetchReport:
-    """Shows the progress of the transfer, and prints a line for each file."""
+    """Shows the progress of a transfer, and prints a line for each file."""
 
-    def __init__(self, to_do: FetchPlan, line: ProgressLine, what: str) -> None:
+    def __init__(self, to_do: FetchPlan, line: ProgressLine, noun: str) -> None:
         self._plan, self._line, self._lock = to_do, line, Lock()
-        self._to_fetch = counted(len(to_do.files_to_fetch), what)
-        self._bytes, self._began = 0, time.monotonic()
+        self._to_fetch = counted(len(to_do.files_to_fetch), noun)
+        self._bytes, self._start_time = 0, time.monotonic()
         self.fetched: list[PublishedFile] = []
 
     def summary(self) -> str:
-        """Return the numbers of files to fetch, of those already there and of those that differ."""
+        """Return the numbers of files to fetch, of files that exist already, and of files that differ."""
         parts = [f"{self._to_fetch} to fetch, {size_text(self._plan.bytes)}"]
         if self._plan.present:
             parts.append(f"{len(self._plan.present)} in {self._plan.directory} already")
         if different := self._plan.differing_files:
-            names = names_text([each.file for each in different])
+            names = names_text([file.file for file in different])
             parts.append(f"{len(different)} there with different content, which is kept: {names}")
         return "; ".join(parts)
 
     def received(self, size: int) -> None:
-        """Count received bytes, or bytes to receive again if ``size`` is negative; show the progress."""
+        """Count received bytes, and show the progress. A negative ``size`` counts bytes to receive again."""
         with self._lock:
             self._bytes += size
-            seconds = time.monotonic() - self._began
+            seconds = time.monotonic() - self._start_time
             remaining = ""
             if seconds > 1 and self._bytes > 0:
                 rate = self._bytes / seconds
-                rest = duration((self._plan.bytes - self._bytes) / rate)
-                remaining = f", {size_text(int(rate))}/s, about {rest} left"
+                time_left = duration((self._plan.bytes - self._bytes) / rate)
+                remaining = f", {size_text(int(rate))}/s, about {time_left} left"
             self._line.show(
                 f"{len(self.fetched)} of {self._to_fetch}, "
                 f"{size_text(max(self._bytes, 0))} of {size_text(self._plan.bytes)}{remaining}"

@@ -1,4 +1,4 @@
-"""Adjudicating games: the options, and progress and remarks on stderr."""
+"""Adjudication of games: its options, and its progress and remarks on stderr."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -35,12 +35,12 @@ _GAMES_BETWEEN_UPDATES = 256
 
 @dataclass(frozen=True, slots=True)
 class RefereeOptions(OptionGroup):
-    """How games are refereed and scored; None leaves it to their tags.
+    """How games are refereed and scored. With None, the tags of a game decide.
 
     :param fifty_move_rule: improving, legacy, cutermob-legacy, otb or none (default: improving for matches,
         FENs and games that cuteRMob refereed by that rule, else legacy)
-    :param bare_kings: whether bare kings with eight free moves each end a game (default: depends on the
-        50-move rule)
+    :param bare_kings: whether a game ends when both sides have a bare king with eight free moves (default:
+        depends on the 50-move rule)
     """
 
     variant: Annotated[Rules, Setting(default=Variant.R_MOBILITY)]
@@ -54,7 +54,7 @@ class RefereeOptions(OptionGroup):
         :param rule: the 50-move rule if the option does not set one.
         :raises UsageError: if the options contradict each other.
         """
-        _ = self.points.scoring  # checked now rather than at the first game
+        _ = self.points.scoring  # fails now rather than at the first game
         rule = self.fifty_move_rule or rule
         return GameOptions(self.variant, rule, bare_kings=self.bare_kings, **vars(self.points))
 
@@ -64,8 +64,8 @@ class Requirements(OptionGroup):
     """Conditions without which adjudication fails.
 
     :param require_tables: fail if a table that the result needs is missing
-    :param require_proof: also fail if no table can hold the final position of a stopped game and its points
-        are not proved otherwise
+    :param require_proof: also fail if no table can hold the final position of a stopped game, unless its
+        points are proved otherwise
     """
 
     require_tables: bool
@@ -128,26 +128,26 @@ class Adjudication:
 
     @property
     def solves_before(self) -> bool:
-        """Whether positions are to be solved and the games can be read twice."""
+        """Whether positions are solved in a first pass: if --solve is set and the games can be read twice."""
         return self.watch.solver is not None and not any(map(is_stream, self.files))
 
     @contextmanager
     def reading(self, path: str) -> Iterator[PgnSource]:
-        """Open one of the files; if there are several, its name will precede the numbers of its games."""
+        """Open one of the files. If there are several, its name will precede the numbers of its games."""
         self.watch.place = f"{path}, " if len(self.files) > 1 else ""
         with reading(path) as source:
             yield source
 
     @contextmanager
     def collecting(self) -> Iterator[tuple[Adjudicator, list[Job]]]:
-        """Yield an adjudicator that collects positions to solve, and the list of them; then solve them."""
+        """Yield an adjudicator that collects positions to solve, and the list of them. Then solve them."""
         collector = Collector(lambda: self.watch.game)
         adjudicator = replace(self.adjudicator.solverless(), solver=collector, begin=self.adjudicator.begin)
         yield adjudicator, collector.jobs
         self.watch.work_on(collector.jobs)
 
     def solve(self) -> None:
-        """Solve the final positions of all games whose points cannot be determined from tables.
+        """Solve the final positions of all games whose points the tables do not determine.
 
         Nothing is done without --solve, or if the games can be read only once.
 
@@ -167,9 +167,9 @@ class Adjudication:
     def games(self, path: str, fate: str) -> Iterator[TaggedGame]:
         """Yield the games of a file.
 
-        The sentences about doubts and missing tables follow at the end: :meth:`Tally.remarks`.
+        Remarks about doubts and missing tables are not printed here: see :meth:`Tally.remarks`.
 
-        :param fate: the words that say what becomes of broken games.
+        :param fate: words that state what happens to a broken game.
 
         :raises UsageError: about a broken or doubtful game, if such games are errors.
         """
@@ -187,17 +187,17 @@ class Adjudication:
                         raise UsageError(f"{name}: {game.outcome.doubts[0].sentence}")
                     self.count(game.outcome, name, f"{name}: ")
                 if done % _GAMES_BETWEEN_UPDATES == 0:
-                    line.show(f"{counted(done, 'game')}{_left(source, time.monotonic() - start)}")
+                    line.show(f"{counted(done, 'game')}{_time_left(source, time.monotonic() - start)}")
                 if watch.interrupted:
                     watch.say_proved(watch.game, ANYTHING if game.outcome is None else game.outcome.interval)
                     watch.end()
                 yield game
 
     def count(self, outcome: Outcome, name: str, place: str = "") -> None:
-        """Count an outcome, and print at once each new remark: an unknown scoring, an unsolvable position.
+        """Count an outcome. Print each new remark at once: an unknown scoring, an unsolvable position.
 
         :param name: the name of the game.
-        :param place: the words before a remark.
+        :param place: prefix of a remark.
         """
         self.tally.add(outcome, name)
         unknown, remarks = outcome.settings.unknown_scoring, []
@@ -215,16 +215,16 @@ class Adjudication:
         say(f"tbgen: {remark}")
 
     def say_remarks(self) -> None:
-        """Print the remarks on all games together."""
+        """Print the remarks about all games."""
         for remark in self.tally.remarks():
             say(f"tbgen: {remark}")
 
     def document(self) -> dict[str, Any]:
-        """Return the counts of the games, and of the solving, for JSON."""
+        """Return the counts of the games, and of the solved positions, for JSON."""
         return self.tally.document() | self.watch.document()
 
 
-def _left(source: PgnSource, seconds: float) -> str:
+def _time_left(source: PgnSource, seconds: float) -> str:
     if not 0 < source.bytes_read <= source.size:
         return ""
     share = source.bytes_read / source.size

@@ -1,4 +1,4 @@
-"""``tbgen info``: the tables of a directory, the missing tables, their contents; or digests."""
+"""``tbgen info``: the existing and missing tables of a directory, the contents of tables, and digests."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -18,7 +18,7 @@ from tbgen.text import counted, size_text
 TITLE: Final = "# material rules fresh accrued digest"
 """The first line of a list of digests."""
 _MAX_NAMED_MISSING: Final = 24
-"""Maximum number of missing tables of one number of men that are named; more are only counted."""
+"""Maximum number of missing tables with the same number of men that are named. More are only counted."""
 
 
 @command
@@ -32,20 +32,21 @@ def run(
     """List the tables of the directory, or describe the tables of some materials.
 
     Without materials, the list also names the missing tables of up to four men. If a table of five men
-    exists, the missing ones of five men are named too, or counted if they are many. With materials, each
-    table is described and its values are counted: positions up to symmetry, per side to move. The longest
-    depth of a plain table includes the depths of accrued scores, and a state with this depth is named below.
-    A packed table does not store depths of accrued scores, so the two forms of one table may differ. Layers
-    are the depths that tbgen probe --depths has computed and stored beside a table.
+    exists, the missing tables of five men are named too, or counted if they are many.
 
-    Tables for whole-game mobility (--rules wg) are listed separately from those for r-mobility; a list ends
+    With materials, each table is described and its values are counted: positions up to symmetry, per side to
+    move. The longest depth of a plain table includes the depths of accrued scores, and a state with this
+    depth is named below. A packed table does not store depths of accrued scores, so its longest depth may be
+    shorter. Layers are the depths that tbgen probe --depths has computed and stored beside a table.
+
+    Tables for whole-game mobility (--rules wg) are listed separately from tables for r-mobility. A list ends
     with the number of tables for the other variant.
 
     --manifest prints a line for each existing or named table, for comparison with other builds. A line has
-    the digest of the fresh values (the same in both forms, whether or not accrued scores are stored), whether
-    accrued scores are stored (values means without depths, as in packed tables), and the digest of the
-    content. The last line has both digests of all lines. The digests are those stated in the files; tbgen
-    verify checks them.
+    the digest of the fresh values, which does not depend on the form of the table or on accrued scores. Then
+    it says whether accrued scores are stored ("values" means without depths, as in packed tables). The digest
+    of the content follows. The last line has both digests of all lines. The digests are the ones stated in
+    the files; tbgen verify checks them.
 
     \b
     For example:
@@ -55,16 +56,16 @@ def run(
       tbgen info --manifest --dir mine > mine.txt
       tbgen info --manifest --dir yours | diff mine.txt -
 
-    :param materials: such as KBvK
+    :param materials: materials such as KBvK
     :param manifest: print the digests of the tables
     :param json: print one JSON document
     """
-    wanted = sorted({*materials}) or tables_in(directory, variant) if manifest else list(materials)
-    if not directory.exists() or (manifest and not wanted):
+    selection = sorted({*materials}) or tables_in(directory, variant) if manifest else list(materials)
+    if not directory.exists() or (manifest and not selection):
         raise NoTablesError(directory, variant)
-    entries = inventory(directory, variant, wanted or None, counts=bool(wanted) and not manifest)
-    # In an overview, missing tables are information and no failure.
-    errors = [entry.error for entry in entries if entry.error and (wanted or not entry.missing)]
+    entries = inventory(directory, variant, selection or None, counts=bool(selection) and not manifest)
+    # In an overview, a missing table is information and not a failure.
+    errors = [entry.error for entry in entries if entry.error and (selection or not entry.missing)]
     if json:
         print_json(_manifest_document(entries) if manifest else _document(directory, variant, entries))
     else:
@@ -105,13 +106,13 @@ def _list(directory: Path, variant: Variant, entries: Sequence[Entry]) -> Iterat
         yield ""
         yield from wrap(f"missing: {missing}", 100, subsequent_indent=" " * 9)
     for other in Variant:
-        if other is not variant and (others := len(tables_in(directory, other))):
+        if other is not variant and (count := len(tables_in(directory, other))):
             yield ""
-            yield f"{counted(others, 'table')} for the rules {other}: tbgen info --rules {other}"
+            yield f"{counted(count, 'table')} for the rules {other}: tbgen info --rules {other}"
 
 
 def _missing(materials: Sequence[Material]) -> Iterator[str]:
-    """Yield the names of missing tables, or only their number if too many with as many men are missing."""
+    """Yield the names of missing tables, or their number if too many have the same number of men."""
     for men, group in groupby(materials, lambda material: material.men):
         names = [material.name for material in group]
         if men <= EXPECTED_MEN or len(names) <= _MAX_NAMED_MISSING:
@@ -122,8 +123,8 @@ def _missing(materials: Sequence[Material]) -> Iterator[str]:
 
 
 def _details(entries: Sequence[Entry]) -> Iterator[str]:
-    found = [(entry.info, entry.counts, entry) for entry in entries if entry.info and entry.counts]
-    for number, (info, counts, entry) in enumerate(found):
+    described = [(entry.info, entry.counts, entry) for entry in entries if entry.info and entry.counts]
+    for number, (info, counts, entry) in enumerate(described):
         if number:
             yield ""
         white, black = info.positions
@@ -134,9 +135,9 @@ def _details(entries: Sequence[Entry]) -> Iterator[str]:
             yield f"accrued {_accrued_text(info)}"
         if entry.layers:
             yield f"kept beside    {_layers_text(entry.layers, entry.layer_bytes)}"
-        included = f", accrued scores {'' if info.stores_runs else 'not '}included"
+        coverage = f", accrued scores {'' if info.stores_runs else 'not '}included"
         longest = counted(info.max_depth, "ply", "plies")
-        yield f"longest depth  {longest}{included if info.variant.layered else ''}"
+        yield f"longest depth  {longest}{coverage if info.variant.layered else ''}"
         if state := entry.longest:
             yield f"               {state.fen}{f' --accrued {state.accrued}' if state.accrued else ''}"
         yield f"built          in {info.build_seconds:.1f} s by tbgen {info.tbgen_version}"
@@ -162,7 +163,7 @@ def _document(directory: Path, variant: Variant, entries: Sequence[Entry]) -> di
         "tables": [entry.document().plain() for entry in entries if entry.info],
         "bytes": sum(entry.info.bytes for entry in entries if entry.info),
         "layer_bytes": sum(entry.layer_bytes for entry in entries),
-        **_lacking(entries),
+        **_unusable(entries),
     }
 
 
@@ -184,10 +185,10 @@ def _manifest_document(entries: Sequence[Entry]) -> dict[str, Any]:
         for entry in entries
         if (info := entry.info)
     ]
-    return {"tables": tables, "fresh": fresh, "digest": digest, **_lacking(entries)}
+    return {"tables": tables, "fresh": fresh, "digest": digest, **_unusable(entries)}
 
 
-def _lacking(entries: Sequence[Entry]) -> dict[str, Any]:
-    """Return the missing tables, and the damaged ones with their errors."""
+def _unusable(entries: Sequence[Entry]) -> dict[str, Any]:
+    """Return the missing tables, and the damaged tables with their errors."""
     damaged = {entry.material.name: entry.error for entry in entries if entry.error and not entry.missing}
     return {"missing": [entry.material for entry in entries if entry.missing], "damaged": damaged}

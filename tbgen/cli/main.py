@@ -1,4 +1,4 @@
-"""The ``tbgen`` command: picks a subcommand and turns every failure into one sentence and an exit code."""
+"""The ``tbgen`` command: it runs a subcommand, and turns every failure into one sentence and an exit code."""
 
 import errno
 import os
@@ -32,26 +32,26 @@ COMMANDS: Final = {
     "cache": "show or clear the cache of compiled kernels",
     "completion": "print a script that lets a shell complete commands, options and names",
 }
-"""The commands and their summaries; each is the module of that name next to this one."""
+"""The commands and their summaries. A command is the module of the same name in this package."""
 
 COMPLETION_VARIABLE: Final = "_TBGEN_COMPLETE"
 """The environment variable by which a shell's script asks for completions."""
 
 _SHORTAGE_ERRNOS: Final = (errno.EMFILE, errno.ENFILE, errno.EAGAIN)
-"""Error numbers of a system that grants no more files or processes."""
+"""Error numbers of a system that allows no more open files or processes."""
 _SIGPIPE_EXIT_CODE: Final = 128 + 13
 """Exit code of a program that SIGPIPE has ended."""
 
 
 class Commands(click.Group):
-    """The commands; the module of a command is imported when the command is used."""
+    """The group of all commands. The module of a command is imported when the command is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command of a name, None if no command has it."""
+        """Return the command of a name; None if there is no such command."""
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = import_module(f"tbgen.cli.{cmd_name}").run
@@ -68,7 +68,7 @@ class Commands(click.Group):
 def tbgen() -> None:
     """Endgame tablebases of reset-mobility (r-mobility) chess.
 
-    Tables are in the directory of --dir, else of the environment variable TBGEN_DIR, else in ./data.
+    Tables are in the directory that --dir names, else in $TBGEN_DIR if that variable is set, else in ./data.
 
     Exit codes: 0 done, 1 failed (a damaged file, a full disk), 2 bad input, 3 a table is missing,
     129 hung up (SIGHUP), 130 interrupted (Ctrl-C), 143 terminated (SIGTERM).
@@ -89,9 +89,9 @@ def main(arguments: Sequence[str]) -> int:
     except click.exceptions.Exit as end:
         return end.exit_code
     except click.UsageError as error:
-        help_of = "tbgen" if error.ctx is None else error.ctx.command_path
+        command_name = "tbgen" if error.ctx is None else error.ctx.command_path
         sentence = printable(" ".join(error.format_message().split())).rstrip(".?")
-        return _fail(f"{sentence}; see: {help_of} --help", 2)
+        return _fail(f"{sentence}; see: {command_name} --help", 2)
     except TbgenError as error:
         return _fail(str(error), error.exit_code)
     except TerminationError as error:

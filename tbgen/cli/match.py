@@ -47,10 +47,10 @@ if TYPE_CHECKING:
     from tbgen.match.messages import Message, Summary
 
 LIVE: Final = "127.0.0.1:8043"
-"""Default address at which --live shows an event."""
+"""Default address of the page that --live serves."""
 
 
-def _structs(option: str, kind: type[Struct]) -> WordList:
+def _struct(option: str, kind: type[Struct]) -> WordList:
     """Return the parameter type that reads the words of an option into a struct."""
     return WordList(lambda words: struct_of(option, words, kind))
 
@@ -60,22 +60,22 @@ def _processors(text: str) -> tuple[int, ...]:
 
 
 def _read_settings(ctx: click.Context, _param: click.Parameter, path: Path | None) -> Path | None:
-    """Take from a file the values of options that the command line does not set."""
+    """Read from a file the values of options that the command line does not set."""
     options = [option for option in ctx.command.params if isinstance(option, click.Option)]
-    by_name = {
+    options_by_name = {
         name.lstrip("-"): option for option in options for name in (*option.opts, *option.secondary_opts)
     }
     defaults: dict[str, Any] = {}
     for name, value in {} if path is None else settings_of_toml(path).items():
-        if name not in by_name:
+        if name not in options_by_name:
             raise UsageError(f"{path}: {quote(name)} is not an option of tbgen match")
-        option = by_name[name]
+        option = options_by_name[name]
         if isinstance(value, bool) and isinstance(option.flag_value, str):
             value = option.flag_value if value else None  # the value of an option without an argument
         elif isinstance(value, bool):
             negative = f"--{name}" in option.secondary_opts
             value = value is not negative if option.is_flag else str(value)
-        if option.multiple and not all(isinstance(each, list) for each in value):
+        if option.multiple and not all(isinstance(item, list) for item in value):
             value = [value if isinstance(value, list) else [value]]  # a single value of a repeatable option
         defaults[str(option.name)] = value
     ctx.default_map = defaults
@@ -83,7 +83,7 @@ def _read_settings(ctx: click.Context, _param: click.Parameter, path: Path | Non
 
 
 def _with_file(ctx: click.Context, param: click.Parameter, values: Sequence[Any]) -> Sequence[Any]:
-    """Add the values on the command line to those of the file."""
+    """Return the values in the file of settings, followed by the values on the command line."""
     if ctx.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE:
         return (*(ctx.lookup_default(str(param.name)) or ()), *values)
     return values
@@ -93,7 +93,7 @@ def _remark(sentence: str) -> None:
     say(f"tbgen: {sentence}")
 
 
-def _share(text: str) -> float:
+def _parse_share(text: str) -> float:
     with suppress(ValueError):
         if 0 <= float(text) <= 1:
             return float(text)
@@ -101,30 +101,30 @@ def _share(text: str) -> float:
 
 
 def _names(*names: str, **attributes: Any) -> Setting:
-    """Return the names of an option with two minuses, and with one minus as in Cute Chess."""
+    """Return the names of an option: with two minus signs, and with one minus sign as in Cute Chess."""
     return Setting(*(f"--{name}" for name in names), *(f"-{name}" for name in names), **attributes)
 
 
 @dataclass(frozen=True)
 class EventOptions(OptionGroup):
-    """How an event is played; None stands for the default of :class:`EventSettings`.
+    """How an event is played. None stands for the default of :class:`EventSettings`.
 
-    :param engine: an engine: cmd=PROGRAM, and name=, dir=, arg=, option.NAME=VALUE, restart=on, and
-        the words of --each, which it overrides one by one
-    :param each: for all engines: tc=MOVES/TIME+INCREMENT, such as tc=40/60+0.6 or tc=1:30+1; st=SECONDS per
-        move, depth=, nodes=; timemargin=MILLISECONDS; start=SECONDS to get ready, stall=SECONDS for a move
-        without a clock
+    :param engine: an engine: cmd=PROGRAM, and optionally name=, dir=, arg=, option.NAME=VALUE, restart=on;
+        words of --each may be repeated here with other values for this engine
+    :param each: settings of all engines: tc=MOVES/TIME+INCREMENT, such as tc=40/60+0.6 or tc=1:30+1;
+        st=SECONDS per move, depth=, nodes=; timemargin=MILLISECONDS; start=SECONDS to get ready,
+        stall=SECONDS for a move without a clock
     :param format: round-robin (a match, with two engines), gauntlet of the first engine, knockout by the
         order of engines, or swiss (default: round-robin)
-    :param rounds: rounds; in a knockout, encounters of a duel (default: 1)
-    :param games: games of an encounter: 2, with the same opening and reversed colours, or 1 (default: 2)
-    :param seeds: number of engines, the first ones, that meet each of the others in a gauntlet (default: 1)
-    :param concurrency: games at once (default: 1)
+    :param rounds: number of rounds; in a knockout, number of encounters of a duel (default: 1)
+    :param games: games per encounter: 2, with the same opening and reversed colours, or 1 (default: 2)
+    :param seeds: in a gauntlet, number of engines, from the first on, that meet all others (default: 1)
+    :param concurrency: number of games at once (default: 1)
     :param processors: processors, such as 0-3,6 or all, to divide among simultaneous games before engines
         start
-    :param pgn: file of the games, which also holds the games played so far
-    :param event: tag Event
-    :param site: tag Site
+    :param pgn: PGN file of the event, to which games are added; it may have games already
+    :param event: value of the tag Event
+    :param site: value of the tag Site
     :param wait: milliseconds between two games
     :param recover: whether the event continues after an engine has crashed or stalled (default: yes)
     :param log: log the input and output of engines, one file per engine
@@ -135,15 +135,16 @@ class EventOptions(OptionGroup):
     :param swap: whether the second game of an encounter has reversed colours (default: yes)
     :param reverse: exchange White and Black in all games of the schedule
     :param repeat: no effect: colours are always reversed with --games 2
-    :param resign: movecount=N score=CENTIPAWNS: an engine resigns; twosided=true if the other must agree
-    :param draw: movenumber=N movecount=N score=CENTIPAWNS: a game stops, and its result is that of best play;
-        maxpieces=N maxpawns=N on the board at most, reset=false if captures and pawn moves do not restart
-        the count
+    :param resign: movecount=N score=CENTIPAWNS: an engine resigns after N evaluations of at least this
+        disadvantage; twosided=true if the evaluations of the opponent must agree
+    :param draw: movenumber=N movecount=N score=CENTIPAWNS: a game stops after evaluations near 0, and its
+        result is the result of best play; maxpieces=N maxpawns=N: greatest numbers on the board;
+        reset=false: captures and pawn moves do not restart the count
     :param moves: stop a game after N moves; 0 for never
-    :param verify: of the games that tables have stopped, continue this share (0 to 1) with best play and
-        compare the results
+    :param verify: share (0 to 1) of the games stopped by tables that best play continues, to compare the
+        results
     :param test: elo0=E elo1=E [alpha=P beta=P], or the numbers in this order, and model=logistic, normalised
-        or bayesian: end a match when the test is decided
+        or bayesian: end a match when this sequential test (SPRT) is decided
     :param interval: with more than two engines, print standings after every N games (default: 10; 0 for
         never)
     :param ends: print after every N games how each engine's games have ended (default: 0, never)
@@ -168,17 +169,17 @@ class EventOptions(OptionGroup):
     recover: Annotated[bool | None, Setting("--recover/--no-recover", "-recover/-no-recover", default=None)]
     log: Directory | None
     openings: Annotated[
-        OpeningSettings | None, _structs("openings", OpeningSettings), _names("openings", heading="Openings")
+        OpeningSettings | None, _struct("openings", OpeningSettings), _names("openings", heading="Openings")
     ]
     start: Annotated[ChessVariant | None, _names("variant")]
     seed: Annotated[int | None, WholeNumber(0), _names("seed", "srand"), Setting(metavar="N")]
     swap: Annotated[bool | None, Setting("--swap/--noswap", "-swap/-noswap", default=None)]
     reverse: Annotated[bool, _names("reverse")]
     repeat: Annotated[bool, _names("repeat")]
-    resign: Annotated[ResignRule | None, _structs("resign", ResignRule), _names("resign", heading="Ends")]
-    draw: Annotated[DrawRule | None, _structs("draw", DrawRule), _names("draw")]
+    resign: Annotated[ResignRule | None, _struct("resign", ResignRule), _names("resign", heading="Ends")]
+    draw: Annotated[DrawRule | None, _struct("draw", DrawRule), _names("draw")]
     moves: Annotated[int | None, WholeNumber(0), _names("maxmoves", metavar="N")]
-    verify: Annotated[float | None, ParsedParameter("SHARE", _share), Setting("--verify-adjudications")]
+    verify: Annotated[float | None, ParsedParameter("SHARE", _parse_share), Setting("--verify-adjudications")]
     test: Annotated[TestSettings | None, WordList(sprt_settings, is_test_word), _names("sprt")]
     interval: Annotated[int | None, WholeNumber(0), _names("ratinginterval", heading="Output", metavar="N")]
     ends: Annotated[int | None, WholeNumber(0), _names("outcomeinterval", metavar="N")]
@@ -191,13 +192,13 @@ class EventOptions(OptionGroup):
         """
         if self.pgn is None or not self.pgn.name:
             raise UsageError("an event is kept in a PGN file: name it with --pgn FILE")
-        others = {"engine", "each", "pgn", "start", "repeat", "resign", "draw", "moves"}
+        converted = {"engine", "each", "pgn", "start", "repeat", "resign", "draw", "moves"}
         options = {"variant": self.start, **vars(self)}
         return EventSettings(
             engines_of(self.engine, [*chain(*self.each)], _remark),
             self.pgn,
             stop=StopRules(self.resign, self.draw, self.moves or None),
-            **{name: value for name, value in options.items() if name not in others and value is not None},
+            **{name: value for name, value in options.items() if name not in converted and value is not None},
         )
 
 
@@ -222,16 +223,17 @@ def run(
 ) -> None:
     """Let UCI engines play each other by r-mobility.
 
-    An arbiter decides every end on the board. A game whose position tables hold is stopped, and its result is
-    the exact value of the position with its accrued score. With --syzygy, a game is also stopped when Syzygy
-    files show that a side can force mate; with --scoring classical, also when they show that nobody can.
+    An arbiter decides every end on the board. A game is stopped when tables hold its position. Its result is
+    then the exact value of the position with its accrued score. With --syzygy, a game is also stopped when
+    Syzygy files show that a side can force mate; with --scoring classical, also when they show that nobody
+    can.
 
     The PGN file of --pgn is the complete state of an event: games are appended one by one. The same command
     resumes the event after Ctrl-C or a crash, also with more --rounds.
 
-    Options that cutechess-cli also has keep its names, with one minus or two. Command lines of cutechess-cli
-    and fastchess are understood (docs/match.md). EVENT.toml may set options too: a key for each option, a
-    table for an option with KEY=VALUE, [[engine]] for each engine.
+    Options that cutechess-cli also has keep its names, with one minus sign or two. Command lines of
+    cutechess-cli and fastchess are understood (docs/match.md). EVENT.toml may set options too. It has a key
+    for each option, a table for an option with KEY=VALUE, and [[engine]] for each engine.
 
     \b
     For example:
@@ -239,11 +241,11 @@ def run(
       tbgen match event.toml
       tbgen match event.toml --rounds 99 --sprt elo0=0 elo1=5
 
-    :param file: file of settings; options on the command line override them
+    :param file: file of settings, which options on the command line override
     :param play_on: do not stop games when tables hold their positions, or Syzygy files prove their points
     :param tbpieces: maximum number of men with which Syzygy files stop a game (default: 7)
-    :param live: show the event on a page while it is played (default: 127.0.0.1:8043, for
-        this machine only)
+    :param live: show the event on a page while it is played (default: 127.0.0.1:8043, for this machine
+        only)
     :param quiet: print nothing before the end
     :param json: print the results as one JSON document
     """
@@ -287,25 +289,25 @@ class EventReport:
         self._quiet = quiet
 
     def __call__(self, message: "Message") -> None:
-        """Print a message; moves are not printed, since they are in the PGN file."""
+        """Print a message. Moves are not printed; they are in the PGN file."""
         from tbgen.games.live_file import EventStart, GameEnd, GameStart
         from tbgen.match.messages import Ends, Note, Standing
 
         match message:
             case EventStart(finished=finished, total=total, games=games):
-                self._elo = "Elo by pairs" if games == 2 else "Elo"
-                self._of = "" if total is None else f" of {total}"
+                self._elo_label = "Elo by pairs" if games == 2 else "Elo"
+                self._of_total = "" if total is None else f" of {total}"
                 if finished:
                     self.note(f"{counted(finished, 'game')} found, the event continues")
             case GameStart(number=number, white=white, black=black):
-                self._print(f"Started game {number}{self._of} ({white} vs {black})")
+                self._print(f"Started game {number}{self._of_total} ({white} vs {black})")
             case GameEnd(number=number, white=white, black=black, value=value, reason=reason):
                 reason = reason.removeprefix("End by ")
                 self._print(f"Finished game {number} ({white} vs {black}): {value} {{{reason}}}")
             case Ends(by_player=by_player):
                 for name, ends in by_player.items():
-                    most_first = sorted(ends.items(), key=lambda end: (-end[1], end[0]))
-                    parts = ", ".join(f"{count} {end}" for end, count in most_first)
+                    sorted_ends = sorted(ends.items(), key=lambda end: (-end[1], end[0]))
+                    parts = ", ".join(f"{count} {end}" for end, count in sorted_ends)
                     self._print(f"Games of {name}: {parts or 'none'}")
             case Standing(score=score, standings=standings):
                 self._print_standing(score, standings)
@@ -314,14 +316,14 @@ class EventReport:
 
     def _print_standing(self, score: "MatchScore | None", standings: "Standings | None") -> None:
         if score is not None and score.elo is not None:
-            self._print(_score_line(score, f"{self._elo} {_elo_text(score.elo)}"))
+            self._print(_score_line(score, f"{self._elo_label} {_elo_text(score.elo)}"))
         for player in () if standings is None else standings.players:
             results, points = player.results, f"{float(player.results.points):.4f}"
             share = f"[{float(results.share):.3f}]"
             self._print(f"{player.place:>4} {player.name:24} {points:>10} of {results.games} {share}")
 
     def note(self, text: str) -> None:
-        """Print a sentence on stderr, also if quiet."""
+        """Print a sentence on stderr, even if ``quiet`` is set."""
         say(f"tbgen: {text}")
 
     def _print(self, line: str) -> None:
@@ -333,10 +335,10 @@ def _elo_text(elo: "Elo") -> str:
     return f"{elo}, LOS {elo.superiority:.1%}"
 
 
-def _score_line(score: "MatchScore", elo: str) -> str:
+def _score_line(score: "MatchScore", elo_text: str) -> str:
     points, games = float(score.points), score.games
     line = f"Score of {score.player} vs {score.opponent}: {points:.4f} - {games - points:.4f}"
-    line += f" [{points / games:.3f}] {games}, {elo}"
+    line += f" [{points / games:.3f}] {games}, {elo_text}"
     if score.test is not None:
         test = score.test
         line += f", LLR {test.llr:.2f} ({test.lower:.2f}, {test.upper:.2f})"

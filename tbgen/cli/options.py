@@ -1,10 +1,10 @@
 """How commands are declared: a typed function is a command, and its parameters are the options.
 
 A parameter before the ``*`` is an argument; ``*names`` stands for any number of arguments. A parameter after
-the ``*`` is an option, which is None or False if it is absent and has no default. The type of a parameter
-determines how its text is read. A :class:`Setting` in its ``Annotated`` adds names and attributes. A
-parameter whose type is an :class:`OptionGroup` stands for the options that are its fields. The help text of
-an option is its ``:param`` in the docstring of the function or group.
+the ``*`` is an option. An absent option without a default is None, or False for a flag. The type of a
+parameter determines how its text is read. A :class:`Setting` in its ``Annotated`` adds names and attributes.
+A parameter whose type is an :class:`OptionGroup` stands for the options that are the fields of the group. The
+help text of an option is its ``:param`` in the docstring of the function or group.
 """
 
 from __future__ import annotations
@@ -42,22 +42,22 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 MAX_JOBS: Final = 512
-"""Maximum number of processes or builds at once; a larger number is a mistake on any machine."""
+"""Maximum number of processes or builds at once. A larger number would be a mistake on any machine."""
 
 _NEGATIVE: Final = re.compile(r"-(?:[G.\d]|g[.\d])")
-"""Beginning of a word that is a value although it begins with a minus."""
+"""Beginning of a word that is a value although it begins with a minus sign."""
 _WORD_SEPARATOR: Final = "\0"
-"""Separator of the words of one value."""
+"""Separator of the words of one value while click parses them as one text."""
 _DEFAULT_HEADING: Final = "Options"
-"""Heading of options that name no other."""
+"""Heading of options that have no other heading."""
 _PARAMETER_TEXT: Final = re.compile(r"^:param (\w+): (.*(?:\n +.*)*)\n?", re.MULTILINE)
 
 
 class Setting:
-    """The names of an option, if they do not follow from its parameter, and its attributes for click.
+    """The attributes of an option for click, and its names if they do not follow from its parameter.
 
-    The attribute ``heading`` is the heading in the help for this option and for those that follow in the same
-    function or group.
+    The attribute ``heading`` is the heading of the option in the help. It also applies to the following
+    options of the same function or group, up to the next heading.
     """
 
     def __init__(self, *names: str, **attributes: Any) -> None:
@@ -73,7 +73,7 @@ class HeadedOption(click.Option):
 
 
 class ParsedParameter(click.ParamType[Any]):
-    """A parameter that a function of the package parses; its error messages are those of the function.
+    """A parameter that a function of the package parses. Error messages come from the function.
 
     :param name: the placeholder of the value in the help.
     :param parse: the function, which raises a :class:`UsageError` for bad input.
@@ -86,11 +86,11 @@ class ParsedParameter(click.ParamType[Any]):
         self.name, self._parse, self._names = name, parse, names
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """Return the name unchanged; click would capitalise it, but capitals are not accepted as values."""
+        """Return the name unchanged. click would capitalise it, but capitals are not accepted as values."""
         return self.name
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the value of a text; defaults, which are not texts, are returned unchanged.
+        """Return the value of a text. Defaults, which are not texts, are returned unchanged.
 
         :raises UsageError: if the text is invalid.
         """
@@ -113,7 +113,7 @@ class ParsedParameter(click.ParamType[Any]):
 
 
 class WholeNumber(click.IntRange):
-    """A whole number of at least ``min``, and of at most ``max`` unless that is None."""
+    """A whole number of at least ``min``, and of at most ``max`` unless ``max`` is None."""
 
     name = "whole number"
 
@@ -130,7 +130,7 @@ class WholeNumber(click.IntRange):
 
 
 class WordList(click.ParamType[Any]):
-    """Several words, which a function makes into one value.
+    """Several words that a function converts to one value.
 
     :param accepts: returns whether a further word belongs to the value.
     """
@@ -148,7 +148,7 @@ class WordList(click.ParamType[Any]):
 
 
 class Command(click.Command):
-    """A command with values such as -G2.5, and options that take several words."""
+    """A command that accepts values such as -G2.5, and options with several words."""
 
     reword: Callable[[list[str]], list[str]] = list
     """Translates a command line before it is parsed."""
@@ -156,15 +156,15 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse a command line.
 
-        An argument that begins with a minus gets a space before it, and the words of one option are joined,
-        so that click reads them as values.
+        A value that begins with a minus sign gets a space before the sign, and the words of one option are
+        joined. So click reads them as values.
 
-        :raises click.UsageError: if the command line is invalid, also if an option stands where the option
-            before it needs a value.
+        :raises click.UsageError: if the command line is invalid, for example if an option follows an option
+            that needs a value.
         """
         args = args if ctx.resilient_parsing else self.reword(args)
         params = self.get_params(ctx)
-        options = {name for each in params for name in (*each.opts, *each.secondary_opts) if name[0] == "-"}
+        options = {name for item in params for name in (*item.opts, *item.secondary_opts) if name[0] == "-"}
         kinds = {name: option.type for option in params if _takes_value(option) for name in option.opts}
         words: list[str] = []
         current: click.ParamType[Any] | None = None
@@ -180,7 +180,7 @@ class Command(click.Command):
                 raise click.BadOptionUsage(before, f"Option {before!r} requires an argument.", ctx)
             unknown = not is_value and word[1] != "-" and before not in kinds
             if unknown and word.split("=")[0] not in options and not ctx.resilient_parsing:
-                raise click.NoSuchOption(word, ctx=ctx)  # click would name only its first letter
+                raise click.NoSuchOption(word, ctx=ctx)  # click would report only its first letter
             words.append(f" {word}" if _NEGATIVE.match(word) and before not in kinds else word)
         with augment_usage_errors(ctx):
             return super().parse_args(ctx, words + args[end:])
@@ -203,11 +203,11 @@ def _takes_value(option: click.Parameter) -> bool:
 
 
 class OptionGroup:
-    """Base of the dataclasses whose fields are options of several commands."""
+    """Base class of dataclasses whose fields are options of commands."""
 
 
 def command(function: Callable[..., int | None]) -> Command:
-    """Make a command from a function; its name is that of the module, its help the function's docstring."""
+    """Make a command from a function. Its name comes from the module, its help from the docstring."""
     signature = inspect.signature(function)
 
     def run(**values: Any) -> int | None:
@@ -225,7 +225,7 @@ def command(function: Callable[..., int | None]) -> Command:
 
 
 def _arguments(owner: Callable[..., Any], values: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a function or dataclass; groups are made from the values of their options."""
+    """Return the arguments of a function or dataclass. Groups are made from the values of their options."""
     hints = get_type_hints(owner)
     return {
         name: kind(**_arguments(kind, values)) if _is_group(kind := hints[name]) else values[name]
@@ -234,7 +234,7 @@ def _arguments(owner: Callable[..., Any], values: dict[str, Any]) -> dict[str, A
 
 
 def _parameters(owner: Callable[..., Any]) -> Iterator[click.Parameter]:
-    """Yield the command-line parameters for those of a function or dataclass."""
+    """Yield the command-line parameters for the parameters of a function or dataclass."""
     texts = dict(_PARAMETER_TEXT.findall(inspect.getdoc(owner) or ""))
     hints = get_type_hints(owner, include_extras=True)
     heading = _DEFAULT_HEADING
@@ -258,15 +258,15 @@ def _parameters(owner: Callable[..., Any]) -> Iterator[click.Parameter]:
 
 
 def _attributes(hint: Any) -> tuple[Any, dict[str, Any]]:
-    """Return the type in an annotation, without None, and the attributes of the parameter for click."""
+    """Return the type in an annotation (without None), and the attributes of the parameter for click."""
     arguments = get_args(hint)
     if get_origin(hint) is Annotated:
         kind, attributes = _attributes(arguments[0])
-        for extra in arguments[1:]:
-            attributes |= extra.attributes if isinstance(extra, Setting) else {"type": extra}
+        for metadata in arguments[1:]:
+            attributes |= metadata.attributes if isinstance(metadata, Setting) else {"type": metadata}
         return kind, attributes
     if get_origin(hint) in (Union, UnionType) and type(None) in arguments:
-        return _attributes(next(each for each in arguments if each is not type(None)))
+        return _attributes(next(member for member in arguments if member is not type(None)))
     if isinstance(hint, type) and issubclass(hint, NamedChoice):
         return hint, {"type": ParsedParameter("NAME", hint, lambda: hint)}
     return hint, {"type": _PARAMETER_TYPES.get(hint, hint)}
@@ -277,7 +277,7 @@ def _is_group(kind: Any) -> bool:
 
 
 def material_list(materials: Iterable[Material], men: int | None) -> list[Material] | None:
-    """Return the named materials, and all materials of up to ``men`` men; None if there are none."""
+    """Return the named materials and all materials of up to ``men`` men; None if no material results."""
     return [*materials, *(all_materials(men) if men else ())] or None
 
 
@@ -286,7 +286,7 @@ def _check_directories(
 ) -> Path | list[Path] | None:
     """Check that the directories of tables, or the default one, are directories if they exist.
 
-    :raises TbgenError: if one is something else.
+    :raises TbgenError: if a path is a file or something else.
     """
     for directory in value if isinstance(value, list) else [value or default_directory()]:
         if directory.exists() and not directory.is_dir():
@@ -296,7 +296,7 @@ def _check_directories(
 
 def _syzygy(text: str) -> Any:
     """Open the Syzygy files in directories, separated by semicolons or the system's path separator."""
-    from tbgen.probe.syzygy import Syzygy  # imported late: it would slow down --help
+    from tbgen.probe.syzygy import Syzygy  # imported here, because it would slow down --help
 
     return Syzygy(*filter(None, re.split(f"[;{os.pathsep}]", text)))
 
@@ -346,13 +346,13 @@ MaxMen: TypeAlias = Annotated[
     int | None, WholeNumber(2, MAX_MEN), Setting(metavar="N", help="all materials of 2 to N men")
 ]
 MenName: TypeAlias = Annotated[str, ParsedParameter("MATERIAL", str, _material_names)]
-"""The name of a material. That of a cell may have more men than any table."""
+"""The name of a material. The name of a cell may have more men than any table."""
 CellDirectory: TypeAlias = Annotated[
     Path | None,
     Setting(
         metavar="DIR",
-        help="keep solved cells in a directory, created if missing, for later positions: up to 10 GiB of "
-        "the most recently used",
+        help="keep solved cells in a directory, created if missing, for later positions: the most recently "
+        "used, up to 10 GiB",
     ),
 ]
 SyzygyFiles: TypeAlias = Annotated[
@@ -363,7 +363,7 @@ SyzygyFiles: TypeAlias = Annotated[
         "missing: a forced mate is G0.0; where nobody can force mate, the value is between -G0.5 and G0.5"
     ),
 ]
-"""Open Syzygy files, a :class:`tbgen.probe.syzygy.Syzygy`; or None."""
+"""Open Syzygy files (:class:`tbgen.probe.syzygy.Syzygy`), or None."""
 Accrued: TypeAlias = Annotated[
     GScore | None, Setting(help="accrued score, such as G3.5, -G3.5 or mG3.5 (m for minus)")
 ]
@@ -387,8 +387,8 @@ class ScoringOptions(OptionGroup):
 
     :param scheme: how results become points: exponential, harmonic, classical, winner, komi, full, otb
         (default: exponential; for games in files, the scoring named by their tag)
-    :param cutoff: score at and above which the scorings winner and komi count all results alike, and the
-        50-move rule improving counts none as an improvement (default: G6.0; for games in files, the cutoff
+    :param cutoff: score at and above which the scorings winner and komi count all results alike, and no
+        result is an improvement by the 50-move rule improving (default: G6.0; for games in files, the cutoff
         of their tag)
     :param komi: score to beat with the scorings komi and full, in quarters, such as G5.75 for White or mG5.75
         for Black (default: G5.75; the tag Komi of a game overrides this)

@@ -24,7 +24,7 @@ from tbgen.probe.moves import LinePly
 from tbgen.probe.tablebase import BATCH, MOVES_BATCH, Tablebase, View
 
 Answer: TypeAlias = MobilityAnswer | ViewAnswer | TbgenError
-"""The answer about one position, or the error in it."""
+"""The answer about one position, or the error in the position."""
 
 
 @command
@@ -46,22 +46,22 @@ def run(
     best first, each with the value and depth of the state after it.
 
     The score of a position belongs to the side that has just moved: G3.5 to White, -G3.5 to Black. The
-    accrued score comes from --accrued, else from a seventh field of the FEN (unless the halfmove clock is 0);
-    the score of the position itself is folded in. In whole-game mobility (--rules wg) no move resets the
-    accrued score, and the seventh field counts at every clock.
+    accrued score comes from --accrued, else from a seventh field of the FEN (unless the halfmove clock is 0).
+    The score of the position itself is then folded in. In whole-game mobility (--rules wg) no move resets the
+    accrued score, so the seventh field counts whatever the halfmove clock is.
 
     Positions are FENs, with spaces or underscores between the fields, or EPD with operations. Described men
-    stand in brackets, White's in capital letters, and their moves are shown as squares. A word with a
+    are written in brackets, White's in capital letters, and their moves are shown as squares. A word with a
     slash begins the next position, so a FEN needs no quotes. Several positions are answered one after the
-    other, with --json in one list. An error in one position does not affect the others; the exit code is that
-    of the worst error.
+    other, with --json in one list. An error in one position does not affect other positions. The exit code is
+    the code of the worst error.
 
     A packed table does not store the depths of most accrued scores. Missing depths are shown as ? (null in
-    JSON), and moves without a depth come last among the moves of their value, in no particular order.
-    --depths computes these depths. If a --line needs missing depths, it is left out (null in JSON), and a
-    sentence on stderr says so.
+    JSON). Moves without a depth come last among the moves of their value, in no particular order. --depths
+    computes the missing depths. If the line of --line needs missing depths, it is left out (null in JSON),
+    and a sentence on stderr says so.
 
-    --view gives the answer for another game: classical (win, draw or loss, plies to mate, no 50-move rule),
+    --view answers for another game: classical (win, draw or loss, plies to mate, no 50-move rule),
     stalemate-wins (stalemate wins for the side that gives it), or lasker (stalemate gives that side 3/4 of
     the point). These games have no accrued score.
 
@@ -75,13 +75,13 @@ def run(
       tbgen probe - < positions.fen
       tbgen probe --no-moves - < positions.fen
 
-    :param words: a position, or several; - reads one FEN per line and answers each in a JSON line, except
-        blank lines, which are skipped without an answer
+    :param words: one position or several; - reads one FEN per line and answers each by a line of JSON; blank
+        lines are skipped
     :param line: add best play of both sides to the value
-    :param no_moves: leave out the moves, which take nine tenths of the time
-    :param depths: compute depths of accrued scores that a table does not store, and keep them beside the
+    :param no_moves: leave out the moves, which need nine tenths of the time
+    :param depths: compute depths of accrued scores that a table does not store, and store them beside the
         table; for each score this may take minutes and some GiB of memory (a message says so first)
-    :param view: give the answer for another game: classical, stalemate-wins, lasker
+    :param view: answer for another game: classical, stalemate-wins, lasker
     :param json: print one JSON document, for several positions a list
     """
     if view is not None:
@@ -124,43 +124,45 @@ def positions_of(words: Sequence[str]) -> list[str]:
 
 
 def _print(texts: list[str], answers: Iterable[Answer]) -> int:
-    """Print answers on stdout as they come, and errors and remarks on stderr, each with its position if there
-    are several; return the worst exit code."""
-    gap, worst = "", 0
+    """Print answers on stdout as they come, and errors and remarks on stderr. Return the worst exit code.
+
+    If there are several positions, each answer and remark names its position.
+    """
+    separator, worst = "", 0
     for text, answer in zip(texts, answers, strict=True):
-        before = f"{text}: " if len(texts) > 1 else ""
+        prefix = f"{text}: " if len(texts) > 1 else ""
         if isinstance(answer, TbgenError):
-            say(f"tbgen: {before}{answer}")
+            say(f"tbgen: {prefix}{answer}")
         else:
-            if before:
-                print(f"{gap}{text}")
-                gap = "\n"
+            if prefix:
+                print(f"{separator}{text}")
+                separator = "\n"
             print("\n".join(answer.text()), flush=True)
-        worst = max(worst, _remark(answer, before))
+        worst = max(worst, _remark(answer, prefix))
     return worst
 
 
 def _print_document(texts: list[str], answers: Iterable[Answer]) -> int:
-    """Print all answers as one document, and remarks on stderr; return the worst exit code.
+    """Print all answers as one document, and remarks on stderr. Return the worst exit code.
 
     :raises TbgenError: the error in the only position, if it has one.
     """
-    found = list(answers)
-    documents = list(map(_document, texts, found))
+    all_answers = list(answers)
+    documents = list(map(_document, texts, all_answers))
     if len(texts) > 1:
         print_json(documents)
-        return max(_remark(answer, f"{text}: ") for text, answer in zip(texts, found, strict=True))
-    if isinstance(found[0], TbgenError):
-        raise found[0]
+        return max(_remark(answer, f"{text}: ") for text, answer in zip(texts, all_answers, strict=True))
+    if isinstance(all_answers[0], TbgenError):
+        raise all_answers[0]
     print_json(documents[0])
-    return _remark(found[0], "")
+    return _remark(all_answers[0], "")
 
 
 def _print_lines(prober: _Prober) -> int:
-    """Print a one-line document for each position of standard input; return the worst exit code."""
+    """Print a one-line document for each position of standard input. Return the worst exit code."""
     worst = 0
-    for arrived in batches_of_lines(prober.batch_size):
-        texts = [line.rstrip("\r\n") for line in arrived if line.strip()]
+    for batch in batches_of_lines(prober.batch_size):
+        texts = [line.rstrip("\r\n") for line in batch if line.strip()]
         for text, answer in zip(texts, prober.answers(texts), strict=True):
             print_json(_document(text, answer), indent=None)
             worst = max(worst, _remark(answer, f"{text}: "))
@@ -168,7 +170,7 @@ def _print_lines(prober: _Prober) -> int:
 
 
 def _remark(answer: Answer, position: str) -> int:
-    """Print on stderr the remarks of an answer, preceded by its position; return its exit code."""
+    """Print the remarks of an answer on stderr, with the prefix ``position``. Return its exit code."""
     if isinstance(answer, MobilityAnswer):
         for remark in (answer.note, answer.line if isinstance(answer.line, MissingLayerError) else None):
             if remark is not None:
@@ -184,7 +186,7 @@ def _document(text: str, answer: Answer) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Prober:
-    """Answers questions about positions; ``accrued`` overrides the accrued score in a FEN."""
+    """Answers questions about positions. ``accrued`` overrides the accrued score in a FEN."""
 
     tables: Tablebase
     accrued: GScore | None
@@ -195,16 +197,16 @@ class _Prober:
 
     @property
     def batch_size(self) -> int:
-        """Number of positions in a batch; smaller if answers are slow, so that they appear sooner."""
+        """Number of positions in a batch. It is smaller if answers are slow, so that they appear sooner."""
         return 16 if self.line else MOVES_BATCH if self.moves else BATCH
 
     def answers(self, texts: list[str]) -> Iterator[Answer]:
-        """Yield an answer about each position, or the error in it."""
+        """Yield an answer about each position, or the error in the position."""
         fens = [result_or_error(parse_position, text) for text in texts]
         valid = [fen for fen in fens if not isinstance(fen, TbgenError)]
-        found = self._mobility_answers(valid) if self.view is None else self._view_answers(valid, self.view)
+        answers = self._mobility_answers(valid) if self.view is None else self._view_answers(valid, self.view)
         for fen in fens:
-            yield fen if isinstance(fen, TbgenError) else next(found)
+            yield fen if isinstance(fen, TbgenError) else next(answers)
 
     def _mobility_answers(self, fens: list[Fen | DescribedFen]) -> Iterator[Answer]:
         tables = self.tables
@@ -226,7 +228,7 @@ class _Prober:
                     yield error
 
     def _line(self, board: AnyBoard, accrued: GScore | None) -> list[LinePly] | MissingLayerError:
-        """Return best play, or the error that names the depths it needs if they are not stored."""
+        """Return best play; or the error that names the depths it needs, if they are not stored."""
         try:
             return self.tables.line(board, accrued)
         except MissingLayerError as error:

@@ -1,4 +1,4 @@
-"""Progress of long work on stderr: one line rewritten on a terminal, dated lines for a log elsewhere."""
+"""Progress of long work on stderr: a line that is rewritten on a terminal, dated lines in a log."""
 
 import os
 import sys
@@ -21,39 +21,39 @@ _DEFAULT_COLUMNS: Final = 80
 
 
 class ProgressLine(AbstractContextManager["ProgressLine"]):
-    """Shows the latest text, no more often than a reader can follow; as a context, clears it at the end.
+    """Shows the latest text, no more often than a reader can follow.
 
-    The work continues even if stderr cannot be written.
+    As a context manager, it removes the text at the end. Errors in writing to stderr are ignored.
     """
 
     def __init__(self) -> None:
         self._terminal = sys.stderr.isatty()
-        self._shown = 0
-        self._last = time.monotonic() if not self._terminal else 0.0
+        self._shown_length = 0
+        self._last_time = time.monotonic() if not self._terminal else 0.0
 
     def __exit__(self, *_: object) -> None:
         self.clear()
 
     def show(self, text: str) -> None:
-        """Show a text that the next one replaces, unless the last one was shown too recently."""
-        if time.monotonic() - self._last < (_TERMINAL_SECONDS if self._terminal else _LOG_SECONDS):
+        """Show a text until the next text replaces it. A text too soon after the last one is ignored."""
+        if time.monotonic() - self._last_time < (_TERMINAL_SECONDS if self._terminal else _LOG_SECONDS):
             return
         if self._terminal:
-            self._last = time.monotonic()
+            self._last_time = time.monotonic()
             text = text[: _columns() - 1]
-            self._print("\r" + text.ljust(self._shown), end="")
-            self._shown = len(text)
+            self._print("\r" + text.ljust(self._shown_length), end="")
+            self._shown_length = len(text)
         else:
             self.log(text)
 
     def log(self, text: str) -> None:
         """Print a line with date and time, unless stderr is a terminal."""
         if not self._terminal:
-            self._last = time.monotonic()
+            self._last_time = time.monotonic()
             self._print(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}")
 
     def note(self, text: str) -> None:
-        """Print a line that stays."""
+        """Print a line that is not replaced."""
         self.clear()
         if self._terminal:
             self._print(text)
@@ -61,9 +61,9 @@ class ProgressLine(AbstractContextManager["ProgressLine"]):
 
     def clear(self) -> None:
         """Remove the progress line from a terminal."""
-        if self._shown:
-            self._print("\r" + " " * self._shown + "\r", end="")
-            self._shown = 0
+        if self._shown_length:
+            self._print("\r" + " " * self._shown_length + "\r", end="")
+            self._shown_length = 0
 
     def _print(self, text: str, end: str = "\n") -> None:
         try:
@@ -84,7 +84,7 @@ def stage_text(stage: SolveStage) -> str:
 
 
 def _columns() -> int:
-    """Return the width of the terminal; a longer progress line would wrap and could not be rewritten."""
+    """Return the width of the terminal. A longer line would wrap, and could not be rewritten."""
     try:
         return os.get_terminal_size(sys.stderr.fileno()).columns or _DEFAULT_COLUMNS
     except (OSError, ValueError):

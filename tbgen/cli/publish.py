@@ -38,17 +38,17 @@ def run(
 ) -> None:
     """Prepare tables or solved cells for tbgen fetch, in a directory that any web server can serve.
 
-    The directory gets the files (as links where the file system allows them, else as copies), a list of them
-    with sizes and digests (tbgen-set.json), and the same list for sha256sum -c (SHA256SUMS). It may be the
-    directory of the tables. Every file is first checked against its digest. Files of an earlier run stay
-    there, and are not read again if they have not changed.
+    The directory gets the files, as links where the file system allows them, else as copies. It also gets a
+    list of the files with sizes and digests (tbgen-set.json), and the same list for sha256sum -c
+    (SHA256SUMS). TARGET may be the directory of the tables. Every file is first checked against its digest.
+    Files of an earlier run are kept, and are not read again if they have not changed.
 
-    With --cells, the directory gets cells kept by tbgen solve instead of tables; names are then the men of
+    With --cells, the directory gets cells kept by tbgen solve instead of tables. Names are then the men of
     cells.
 
     With --site, the directory gets the page of tbgen serve, for any host of static files, and in its folder
-    "tables" the tables of up to four men. The page reads these in pieces, so the host has to answer range
-    requests. With --live, it also gets the page of a finished event.
+    "tables" the tables of up to four men. The page reads the tables in pieces, so the host has to answer
+    range requests. With --live, the directory also gets the page of a finished event.
 
     \b
     For example:
@@ -60,10 +60,10 @@ def run(
       tbgen publish --site /srv/www/explorer --live event.pgn
 
     :param target: directory of the set
-    :param names: such as KBvK; sub-tables are added (default: all existing tables)
-    :param cells: publish the cells in a directory, of the named men or all
+    :param names: materials such as KBvK; sub-tables are added (default: all existing tables)
+    :param cells: publish the cells in this directory: the cells of the named men, or all
     :param site: write the page for a host of static files, with tables of up to four men
-    :param live: with --site: show the event of tbgen match in this PGN file, which has to be finished
+    :param live: with --site: show the event of tbgen match in this PGN file, which must be finished
     :param json: print the list as one JSON document
     """
     line = ProgressLine()
@@ -76,7 +76,7 @@ def run(
     with line:
         if cells is not None:
             if site:
-                raise UsageError("a site has tables, and no cells: leave out --cells or --site")
+                raise UsageError("a site has tables but no cells: leave out --cells or --site")
             published = publish_cells(cells, target, men_of_cells(names, men, variants), done=done)
         else:
             materials = material_list(map(Material.parse, names), men)
@@ -101,5 +101,5 @@ def men_of_cells(names: Iterable[str], men: int | None, variants: Sequence[Varia
 
 def _summary(published: PublishedSet) -> str:
     parts = {"table": published.tables, "cell": published.cells}
-    numbers = " and ".join(counted(len(files), what) for what, files in parts.items() if files)
-    return f"{numbers}, {size_text(sum(each.bytes for each in published.files))}"
+    numbers = " and ".join(counted(len(files), noun) for noun, files in parts.items() if files)
+    return f"{numbers}, {size_text(sum(file.bytes for file in published.files))}"

@@ -31,22 +31,22 @@ if TYPE_CHECKING:
     from tbgen.board.material import Material
     from tbgen.report import ReportPlan
 
-_PACKAGE: Final = logging.getLogger("tbgen")
+_PACKAGE_LOGGER: Final = logging.getLogger("tbgen")
 
 _MAX_DEFAULT_THREADS: Final = 16
-"""Maximum number of threads without --threads; each needs some 50 MiB."""
+"""Maximum number of threads without --threads. Each thread needs some 50 MiB."""
 _MAX_NAMED_MISSING: Final = 8
 """Maximum number of missing tables that are named."""
 
 
-def _explorer(text: str) -> str:
+def _explorer_address(text: str) -> str:
     if not re.match(r"(?:https?:/|\.{0,2})/[^\s?#]*\Z", text):
         expected = "an address such as https://example.org/ or, relative to the first page, ../"
         raise UsageError(f"{quote(text)} is not an address of an explorer: expected {expected}")
     return text
 
 
-def _address(text: str) -> str:
+def _site_address(text: str) -> str:
     if not re.match(r"https?://[^\s?#]+\Z", text):
         raise UsageError(
             f"{quote(text)} is not an address of a site: expected an address such as https://example.org/report/"
@@ -60,8 +60,8 @@ def run(
     men: MaxMen,
     variant: Annotated[Variant | None, Setting("--rules")],
     out: Directory | None,
-    explorer: Annotated[str | None, ParsedParameter("URL", _explorer)],
-    address: Annotated[str | None, ParsedParameter("URL", _address)],
+    explorer: Annotated[str | None, ParsedParameter("URL", _explorer_address)],
+    address: Annotated[str | None, ParsedParameter("URL", _site_address)],
     mating: Annotated[str | None, Setting(metavar="MEN")],
     threads: Annotated[Count, Setting(default=lambda: min(processors(), _MAX_DEFAULT_THREADS))],
     json: AsJson,
@@ -78,24 +78,24 @@ def run(
     page are stored beside it as JSON and CSV, plots as SVG and PNG, lines as PGN. The pages need no server
     and load nothing from other sites. Without materials, the report covers all existing tables.
 
-    Progress goes to stderr, after an estimate of time and memory. A packed table is unpacked in memory;
-    meanwhile some of its sub-tables have plain copies beside the tables. With --layers the accrued scores of
-    packed tables are counted too, by solving each table again: that takes as long as its build, and 10 GiB
-    for five men. Lines are left out if they lead to missing tables or need depths that tables do not store.
-    With --depths these depths are computed, which may take minutes and some GiB of memory for each score, and
-    kept beside the tables. A file with its final name is complete; the pages about all tables are written
-    last. Pages of an earlier report are not removed.
+    Progress goes to stderr, after an estimate of time and memory. A packed table is unpacked in memory. In
+    the meantime, some of its sub-tables have plain copies beside the tables. With --layers the accrued scores
+    of packed tables are counted too. For that, each table is solved again, which takes as long as its build,
+    and 10 GiB of memory for five men. Lines are left out if they lead to missing tables or need depths that
+    tables do not store. With --depths these depths are computed and stored beside the tables, which may take
+    minutes and some GiB of memory for each score. A file with its final name is complete. The pages about all
+    tables are written last. Pages of an earlier report are not removed.
 
     With --save DIR the data are saved in files of a few kB each, which can replace the tables. Tables whose
-    data are already saved are skipped, so the same command resumes an interrupted one; --depths adds missing
+    data are already saved are skipped, so the same command resumes an interrupted run. --depths adds missing
     lines, and --layers the accrued scores. With --from DIR a report is made from such files, without tables.
 
     With --mating MEN a list is printed of which men can mate, described men included (docs/described.md). It
-    covers each man alone, two of a kind, each against each piece of chess and against each other, as far as
-    tables exist, and the named materials. The shares count open positions (not over, no capture and no mate
-    in one for the side to move) in which mate is forced. "longest" is the longest way to mate from any
-    position. "typical", printed where no win is general, is the most frequent value of positions without
-    captures with the defender to move.
+    covers the named materials and, as far as tables exist, each man alone, two men of a kind, and each man
+    against each piece of chess and each other man. The shares count open positions (not over, no capture and
+    no mate in one for the side to move) in which mate is forced. "longest" is the longest way to mate from
+    any position. "typical" is printed where no win is general: the most frequent value of positions without
+    captures, with the defender to move.
 
     \b
     For example:
@@ -106,16 +106,16 @@ def run(
       tbgen report --from docs/tables --out site
       tbgen report --mating "[WF] [WD]"
 
-    :param materials: such as KBvK
-    :param variant: only tables for these rules (default: for both)
+    :param materials: materials such as KBvK
+    :param variant: use only tables for these rules (default: for both)
     :param out: directory of the site, created if missing
     :param explorer: address of the page of tbgen serve, such as https://example.org/ or ../, to which
         diagrams link; not needed for a report that tbgen serve shows
-    :param address: future address of the site, such as https://example.org/report/; with it, previews of
-        links to the site have pictures
+    :param address: future address of the site, such as https://example.org/report/; previews of links to the
+        site then have pictures
     :param mating: print which men can mate, such as "[WF] [WD] N", by the rule of thumb and by the tables
-    :param threads: threads (default: one per processor, at most 16)
-    :param json: print all data as one JSON document; the site is then written only with --out
+    :param threads: number of threads (default: one per processor, at most 16)
+    :param json: print all data as one JSON document; a site is then written only with --out
     :param layers: count the accrued scores of packed tables too
     :param depths: compute depths that lines need and tables do not store
     :param save: save the data in DIR, and write no site
@@ -123,8 +123,8 @@ def run(
     :param directories: directories of the tables, searched in this order (default: $TBGEN_DIR, else data)
     """
     if mating is not None:
-        others = {"--men": men, "--out": out, "--save": save, "--from": saved, "--layers": layers}
-        for option, value in (others | {"--depths": depths}).items():
+        conflicts = {"--men": men, "--out": out, "--save": save, "--from": saved, "--layers": layers}
+        for option, value in (conflicts | {"--depths": depths}).items():
             if value:
                 raise UsageError(f"--mating prints a list from tables: leave out {option}")
         words = [*materials, *mating.replace(",", " ").split()]
@@ -142,18 +142,18 @@ def run(
         option = "--layers" if layers else "--depths"
         raise UsageError(f"{option} needs tables: leave it out, or save again with: --save DIR {option}")
     if out is None and save is None and not json:
-        makes = "a site: --out DIR; its data: --json; saved data: --save DIR; or a list: --mating MEN"
-        raise UsageError(f"say what to make: {makes}")
+        choices = "a site: --out DIR; its data: --json; saved data: --save DIR; or a list: --mating MEN"
+        raise UsageError(f"say what to make: {choices}")
 
     from tbgen.report import plan_report, read_report, report_document, save_report, write_report
 
     source = directories if saved is None else saved
     tables: Any = {"men": men, "rules": variant, "layers": layers}
     tables |= {} if saved is None else {"saved": True}
-    shown = _ReportProgress(plan_report(source, materials, **tables))
-    options = {**tables, "depths": depths, "threads": threads, "reporter": shown}
-    begin = time.monotonic()
-    with shown:
+    progress = _ReportProgress(plan_report(source, materials, **tables))
+    options = {**tables, "depths": depths, "threads": threads, "reporter": progress}
+    start_time = time.monotonic()
+    with progress:
         if save is not None:
             count = save_report(source, materials, save, **options)
         elif out is None:
@@ -161,17 +161,17 @@ def run(
         else:
             report = write_report(source, materials, out, explorer=explorer, address=address, **options)
     if save is not None:
-        print(f"{save}: data of {counted(count, 'table')}, {duration(time.monotonic() - begin)}")
+        print(f"{save}: data of {counted(count, 'table')}, {duration(time.monotonic() - start_time)}")
         return
     if json:
         print_json(report_document(report), indent=1)
     elif out is not None:
         pages = counted(len(report.pages), "page")
-        print(f"{out / 'index.html'}: {pages}, {duration(time.monotonic() - begin)}")
+        print(f"{out / 'index.html'}: {pages}, {duration(time.monotonic() - start_time)}")
     if report.lines_left_out:
         lines = counted(report.lines_left_out, "line")
-        more = "" if depths or saved is not None else "; --depths computes such depths"
-        say(f"tbgen: {lines} left out, which need missing tables or depths{more}")
+        advice = "" if depths or saved is not None else "; --depths computes such depths"
+        say(f"tbgen: {lines} left out, which need missing tables or depths{advice}")
 
 
 def _print_mating(
@@ -194,24 +194,24 @@ def _print_mating(
         print("  ".join(cells).rstrip())
     if report.missing:
         names = " ".join(material.name for material in report.missing[:_MAX_NAMED_MISSING])
-        more = " ..." if len(report.missing) > _MAX_NAMED_MISSING else ""
-        say(f"tbgen: {counted(len(report.missing), 'table')} of these men not built: {names}{more}")
+        ellipsis = " ..." if len(report.missing) > _MAX_NAMED_MISSING else ""
+        say(f"tbgen: {counted(len(report.missing), 'table')} of these men not built: {names}{ellipsis}")
 
 
 class _ReportProgress(TableProgress):
-    """Prints an estimate first, then progress and the warnings of the package; a context."""
+    """Prints an estimate, then progress. As a context manager, it also prints warnings of the package."""
 
     def __init__(self, plan: ReportPlan) -> None:
         super().__init__()
         self._plan = plan
-        self._warnings = logging.Handler(logging.WARNING)
-        self._warnings.emit = lambda record: self.note(record.getMessage())  # type: ignore[method-assign]
+        self._warning_handler = logging.Handler(logging.WARNING)
+        self._warning_handler.emit = lambda record: self.note(record.getMessage())  # type: ignore[method-assign]
 
     def __enter__(self) -> None:
-        _PACKAGE.addHandler(self._warnings)
+        _PACKAGE_LOGGER.addHandler(self._warning_handler)
 
     def __exit__(self, *exception: object) -> None:
-        _PACKAGE.removeHandler(self._warnings)
+        _PACKAGE_LOGGER.removeHandler(self._warning_handler)
         self.line.clear()
 
     def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:

@@ -44,16 +44,16 @@ _FILE_NAMES: Final = {
     "markdown": "standings.md",
     "csv": "standings.csv",
 }
-"""File names of the formats; with ``--out``, CSV has a file for each table instead."""
+"""File names of the formats. With ``--out``, CSV has a file for each table instead."""
 
 
 def _table_keys(names: str) -> set[str]:
     if names == "all":
         return set(KEYS)
-    wanted = {name.strip() for name in names.split(",")}
-    for name in sorted(wanted - set(KEYS)):
+    keys = {name.strip() for name in names.split(",")}
+    for name in sorted(keys - set(KEYS)):
         raise UsageError(f"{quote(name)} is not a table of standings: expected some of {', '.join(KEYS)}")
-    return wanted
+    return keys
 
 
 def _web_address(text: str) -> str:
@@ -92,13 +92,13 @@ def run(
     """Print standings and statistics of the games in PGN files by r-mobility.
 
     The tables are: standings with tiebreaks, crosstables of games and of points, points by every scoring,
-    results by colour, Elo by games and by pairs of games, histograms of results, and the changes of results
-    by best play, as proved by tables, Syzygy files or solving.
+    results by colour, Elo by games and by pairs of games, histograms of results, and changes of results by
+    best play, as proved by tables, Syzygy files or solving.
 
     Games tagged by tbgen count by their tags, unless their result is unproven or an option sets how they are
-    refereed. All other games are adjudicated first, as by tbgen tag, also with --syzygy and --solve. Games
-    with the result * and unreadable games are left out and counted; if no other game remains, the command
-    fails. A player without a name counts as a different player in each game.
+    refereed. All other games are adjudicated first, as by tbgen tag, also with --syzygy and --solve.
+    Unreadable games and games with the result * are left out, and their number is printed. If no game
+    remains, the command fails. A player without a name counts as a different player in each game.
 
     \b
     For example:
@@ -108,8 +108,8 @@ def run(
       tbgen score match.pgn --sprt 0 5 0.05 0.05 --pairs
       tbgen score season.pgn --solve --solve-results results.jsonl
 
-    :param patterns: the games: files, or patterns such as "round*.pgn"; - for standard input
-    :param order: percent, points per game; points; or points in chess and the tiebreaks of an event: tcec
+    :param patterns: files of games, or patterns such as "round*.pgn"; - for standard input
+    :param order: percent (points per game), points, or points in chess with the tiebreaks of an event: tcec
         (direct encounters, r-mobility), tcec-s18, tcec-s19, tcec-qualification, tcec-swiss, tcec-4k,
         fide-round-robin, fide-swiss (default: percent)
     :param tiebreaks: tiebreaks in place of those of --order, first one first, separated by commas: points,
@@ -117,12 +117,12 @@ def run(
         buchholz-cut2, buchholz-median1, koya, progressive, crashes, forfeits, games, won-moves, lost-moves,
         stalemates, g1.0 and so on, balances for all of these
     :param sprt: elo0=E elo1=E [alpha=P beta=P model=M], or the numbers in this order: test a player
-        against the other player (alpha and beta default to 0.05)
+        against the other player by a sequential test (alpha and beta default to 0.05)
     :param sprt_model: the model of elo0 and elo1: logistic, normalised, or bayesian as in Cute Chess
-        (default: that of --sprt, else logistic)
+        (default: the model in --sprt, else logistic)
     :param sprt_player: the player to test (default: White of the first game, by the tags Round)
     :param pairs: let --sprt test pairs of games with the same start and reversed colours
-    :param byes: if a player has fewer games than the others, count the missing games as won: the byes of a
+    :param byes: if a player has fewer games than the others, count the missing games as won, as byes of a
         Swiss event
     :param tables: tables to print, separated by commas: standings, crosstable, crosspoints, bounds,
         scorings, ratings, colours, meetings, given, suffered, endings, left_out, doubtful, changed_games,
@@ -130,8 +130,9 @@ def run(
     :param form: output format; tcec-json writes the files that TCEC's page reads, crosstable.json and
         schedule.json, into the directory of --out (default: text; with --out the formats listed there)
     :param json: the same as --format json
-    :param out: write files into a directory, created if missing: those of --format, else index.html,
-        standings.json, a CSV file for each table, and with the orders of TCEC and FIDE those of tcec-json
+    :param out: write files into a directory, created if missing: the files of --format, else index.html,
+        standings.json and a CSV file for each table, with the orders of TCEC and FIDE also the files of
+        tcec-json
     :param title: title of the HTML page
     :param explorer: address of the page of tbgen serve, such as https://example.org/: the HTML page then
         lists all games, with links that open them there
@@ -151,7 +152,7 @@ def run(
         raise UsageError(f"--{'pairs' if pairs else 'sprt-player'} needs a test: add --sprt elo0=0 elo1=5")
     if sprt is not None:
         model = sprt_model or sprt.model
-        check_test([], *sprt.numbers, model=model, pairs=pairs)  # checked before the games are read
+        check_test([], *sprt.numbers, model=model, pairs=pairs)  # fails before the games are read
     files = matching_files(patterns)
     if out is not None:
         make_directory(out)  # fails now rather than after the work
@@ -174,20 +175,20 @@ def run(
     _remark_on(result)
     work.say_remarks()
     counts = work.document()
-    kept = ("doubts", "missing_tables", "missing_syzygy", "unknown_scorings", "unsolvable", "solving")
-    more = {name: counts[name] for name in kept if name in counts}
+    remark_names = ("doubts", "missing_tables", "missing_syzygy", "unknown_scorings", "unsolvable", "solving")
+    remarks = {name: counts[name] for name in remark_names if name in counts}
     written: dict[str, bytes] = {}
-    for each in forms:
+    for kind in forms:
         keys = tables or (
-            set(KEYS) if each == "csv" else overview(result) | ({"games"} if explorer else set())
+            set(KEYS) if kind == "csv" else overview(result) | ({"games"} if explorer else set())
         )
-        shown = list(all_tables(result, keys))
-        if event is not None and each == "tcec-json":
+        selection = list(all_tables(result, keys))
+        if event is not None and kind == "tcec-json":
             written |= event.documents(result)
-        elif out is not None and each == "csv":
-            written |= {f"{table.key}.csv": comma_separated(table).encode() for table in shown}
+        elif out is not None and kind == "csv":
+            written |= {f"{table.key}.csv": comma_separated(table).encode() for table in selection}
         else:
-            written[_FILE_NAMES[each]] = f"{_rendered(each, result, shown, title, more)}\n".encode()
+            written[_FILE_NAMES[kind]] = f"{_rendered(kind, result, selection, title, remarks)}\n".encode()
     if out is not None:
         _write(out, written)
         return
@@ -196,7 +197,7 @@ def run(
 
 
 def _forms(form: str | None, out: Path | None, order: str) -> tuple[str, ...]:
-    """Return the formats to write: the chosen one, else all that go into a directory, else text."""
+    """Return the formats to write: ``form`` if it is set, else all formats of a directory, else text."""
     chess = ORDERS[order].lead is Lead.CHESS
     if form == "tcec-json" and (out is None or not chess):
         raise UsageError(
@@ -211,7 +212,7 @@ def _forms(form: str | None, out: Path | None, order: str) -> tuple[str, ...]:
 
 
 def _records(work: Adjudication, explorer: str, event: TcecEvent | None) -> Iterator[GameRecord]:
-    """Yield the games of files, including those without a result; add all to ``event`` unless it is None."""
+    """Yield the games of files, including games without a result. Add all to ``event`` unless it is None."""
     names = Counter(Path(path).name for path in work.files)
     for path in work.files:
         name = Path(path).name
@@ -224,7 +225,7 @@ def _records(work: Adjudication, explorer: str, event: TcecEvent | None) -> Iter
 
 
 def _remark_on(result: Standings) -> None:
-    """Print on stderr which players have no name, and which games are left out."""
+    """Print on stderr how many players have no name, and how many games are left out."""
     nameless = sum(game.nameless_count for game in result.games)
     if nameless:
         say(f"tbgen: {counted(nameless, 'player')} without a name: each counts as a different player")
@@ -232,16 +233,16 @@ def _remark_on(result: Standings) -> None:
         say(f"tbgen: {counted(len(result.games), 'game')} scored{_left_out_text(result.left_out, '; ')}")
 
 
-def _left_out_text(left_out: LeftOut, before: str) -> str:
-    """Return a text on how many games are left out and why; empty if none is."""
-    lost = ("lost by both sides (0-0)", left_out.lost_by_both)
-    counts = (("without a result", left_out.unfinished), lost, ("broken", left_out.broken))
+def _left_out_text(left_out: LeftOut, prefix: str) -> str:
+    """Return a text that states how many games are left out and why; empty if no game is left out."""
+    lost_by_both = ("lost by both sides (0-0)", left_out.lost_by_both)
+    counts = (("without a result", left_out.unfinished), lost_by_both, ("broken", left_out.broken))
     reasons = [f"{count:,} {reason}" for reason, count in counts if count]
-    return f"{before}{' and '.join(reasons)} left out" if reasons else ""
+    return f"{prefix}{' and '.join(reasons)} left out" if reasons else ""
 
 
 def _common_scheme(games: Sequence[GameRecord]) -> Scheme:
-    """Return the scoring named by the tags of all games if it is the same, else the exponential one."""
+    """Return the scoring in the tags of all games if it is the same one, else the exponential scoring."""
     schemes = {game.outcome.settings.scoring.scheme for game in games}
     if len(schemes) == 1:
         return schemes.pop()
@@ -249,30 +250,30 @@ def _common_scheme(games: Sequence[GameRecord]) -> Scheme:
     return Scheme.EXPONENTIAL
 
 
-def standings_text(shown: Iterable[StandingsTable]) -> str:
+def standings_text(selection: Iterable[StandingsTable]) -> str:
     """Return tables as text, in the width of the terminal."""
-    return "\n".join(text(shown, shutil.get_terminal_size((_DEFAULT_COLUMNS, 24)).columns)).rstrip()
+    return "\n".join(text(selection, shutil.get_terminal_size((_DEFAULT_COLUMNS, 24)).columns)).rstrip()
 
 
 def _rendered(
-    form: str, result: Standings, shown: Sequence[StandingsTable], title: str, more: dict[str, Any]
+    form: str, result: Standings, selection: Sequence[StandingsTable], title: str, remarks: dict[str, Any]
 ) -> str:
     match form:
         case "html":
             from tbgen.games.standings.render import page
 
-            return page(result, shown, title, _plots(result))
+            return page(result, selection, title, _plots(result))
         case "json":
-            return json_text(document(result) | more)
+            return json_text(document(result) | remarks)
         case "csv":
-            return "\n".join(f"{table.title}\n{comma_separated(table)}" for table in shown)
+            return "\n".join(f"{table.title}\n{comma_separated(table)}" for table in selection)
         case "markdown":
-            return "\n".join(markdown(shown))
-    return standings_text(shown)
+            return "\n".join(markdown(selection))
+    return standings_text(selection)
 
 
 def _plots(result: Standings) -> "Mapping[str, Sequence[Markup]]":
-    """Return the plots of the page; if the package that draws them is missing, say so and return none."""
+    """Return the plots of the page. If the package that draws them is missing, say so and return nothing."""
     try:
         from tbgen.games.standings.plots import plots
     except MissingExtraError as error:

@@ -1,4 +1,4 @@
-"""``tbgen serve``: the explorer's page, and values, moves and lines of positions over HTTP."""
+"""``tbgen serve``: the page of the explorer, and values, moves and lines of positions over HTTP."""
 
 import webbrowser
 from pathlib import Path
@@ -14,7 +14,7 @@ from tbgen.probe.tablebase import open_tablebase
 from tbgen.text import counted
 
 _NO_ENGINE: Final = "off"
-"""Value of --engine for no engine."""
+"""Value of --engine that turns the engine off."""
 
 
 @command
@@ -35,10 +35,10 @@ def run(
 ) -> None:
     """Serve a page to explore positions, and their values over HTTP.
 
-    The API gives values, moves, best play, statistics of tables and the accrued score of games, as JSON
+    The API returns values, moves, best play, statistics of tables and the accrued score of games, as JSON
     modelled on the Lichess tablebase API (docs/web.md). The server reads the tables for both variants in
-    their directory. Without --host it accepts connections from this machine only. It runs until Ctrl-C or
-    SIGTERM; docs/deploy.md explains how to serve other machines.
+    their directory. Without --host it accepts connections from this machine only; docs/deploy.md explains how
+    to serve other machines. It runs until Ctrl-C or SIGTERM.
 
     \b
     For example:
@@ -51,14 +51,14 @@ def run(
     :param host: address to listen at (default: 127.0.0.1, this machine only)
     :param port: port to listen at, 0 for any free port (default: 8042)
     :param workers: number of processes that answer requests (default: 1)
-    :param limit: percentage of a processor that one client may use in the long run, in each process; after a
-        pause, up to a minute of processor time at once; 0 for no limit (default: 50)
+    :param limit: percentage of a processor that one client may use on average, in each process; a client that
+        has paused may use up to a minute of processor time at once; 0 for no limit (default: 50)
     :param report: serve a site of tbgen report at /report/, with links from its diagrams to the page
-    :param solve_time: let the page and /r/solve solve positions that no table holds, one at a time, for at
-        most TIME each, such as 60s (default: no solving)
+    :param solve_time: solve positions that no table holds, for the page and for /r/solve, one at a time, for
+        at most TIME each, such as 60s (default: no solving)
     :param solve_memory: memory for solving (default: 4G)
-    :param engine: UCI engine that plays on the page where no table holds the position, one move at a time in
-        a process of its own; off for none (default: tbgen engine)
+    :param engine: UCI engine that plays on the page where no table holds the position, one move at a time, in
+        its own process; off for no engine (default: tbgen engine)
     :param engine_time: time for each move of the engine (default: 1s)
     :param live: show the event of tbgen match in this PGN file, at /live
     :param in_browser: open the page in a browser
@@ -67,11 +67,11 @@ def run(
     from tbgen.web.server import serve
     from tbgen.web.settings import Settings
 
-    places = directories or []
-    tables_of = {variant: open_tablebase(*places, rules=variant) for variant in Variant}
+    table_directories = directories or []
+    tables_of = {variant: open_tablebase(*table_directories, rules=variant) for variant in Variant}
     if live is None and not any(tables.materials for tables in tables_of.values()):
         raise NoTablesError(tables_of[Variant.R_MOBILITY].directory)
-    stock = " and ".join(
+    table_counts = " and ".join(
         f"{counted(len(tables.materials), 'table')} of {variant.label}"
         for variant, tables in tables_of.items()
         if tables.materials
@@ -79,18 +79,18 @@ def run(
     if report is not None and not (report / "index.html").is_file():
         raise UsageError(f"there is no report in {report}: write one with tbgen report --out {report}")
 
-    playing = find_command(engine, (), None) if engine not in (None, _NO_ENGINE) else ()
+    engine_command = find_command(engine, (), None) if engine not in (None, _NO_ENGINE) else ()
 
     def ready(address: str) -> None:
-        say(f"tbgen: {stock or 'no tables'} at {address}, until Ctrl-C")
+        say(f"tbgen: {table_counts or 'no tables'} at {address}, until Ctrl-C")
         if in_browser:
             Thread(target=_open, args=(f"{address}/",), daemon=True).start()
 
     settings = Settings(
-        tuple(directory.absolute() for directory in places),
+        tuple(directory.absolute() for directory in table_directories),
         report=report and report.absolute(),
         live=live and live.absolute(),
-        engine=playing,
+        engine=engine_command,
         move_seconds=None if engine == _NO_ENGINE else engine_time,
         solve=None if solve_time is None else Budget(solve_time, solve_memory),
         limit=limit / 100,
@@ -99,6 +99,6 @@ def run(
 
 
 def _open(address: str) -> None:
-    """Open a page in a browser, on a thread of its own since the server answers only once it runs."""
+    """Open a page in a browser. This runs in a thread, because the server does not answer yet."""
     if not webbrowser.open(address):
         say(f"tbgen: no browser can be opened here; the page is at {address}")

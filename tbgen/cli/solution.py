@@ -1,4 +1,7 @@
-"""The answer of ``tbgen solve`` about one position: text, and SVG pictures of bounds and holds."""
+"""The answer of ``tbgen solve`` about one position: text, and SVG pictures of bounds and holds.
+
+A hold shows how one man, the blocker, holds another man, the changer, to a score.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,13 +30,13 @@ _STOP_ADVICE: Final = {
     Stop.TIME: ": more may narrow it (--time)",
     Stop.MEMORY: ": more may narrow it (--memory)",
 }
-"""Advice added to the reason why the work stopped."""
+"""Advice that follows the reason why the work stopped."""
 _MAX_GAPS: Final = 3
 """Maximum number of gaps that are named."""
 
 
 def print_stage(stage: SolveStage) -> None:
-    """Print the progress as a line of JSON, for a program that waits for the result."""
+    """Print the progress as a line of JSON, for programs that wait for the result."""
     print_json(StageDocument.of(stage).plain(), indent=None)
 
 
@@ -78,14 +81,14 @@ def solution_text(fen: Fen, solution: Solution, scoring: Scoring) -> Iterator[st
 
 
 def _claims_text(board: chess.Board, solution: Solution) -> Iterator[str]:
-    """Yield the claim of each side, and the moves that show it."""
-    best = solution.value is not None and not any(solution.forcing)
-    plans = ((), solution.plans[0]) if best else solution.plans
+    """Yield the claim of each side, and the moves that show the claim."""
+    is_best_play = solution.value is not None and not any(solution.forcing)
+    plans = ((), solution.plans[0]) if is_best_play else solution.plans
     for name, claim, plan in zip(("White", "Black"), claims(solution), plans, strict=True):
         if claim:
             yield f"{name:16}{claim.removeprefix(name).strip()}"
         if plan:
-            yield f"{'best play' if best else '':16}{plan_text(board, plan)}"
+            yield f"{'best play' if is_best_play else '':16}{plan_text(board, plan)}"
 
 
 def _frozen_text(board: chess.Board, solution: Solution) -> Iterator[str]:
@@ -101,7 +104,7 @@ def _frozen_text(board: chess.Board, solution: Solution) -> Iterator[str]:
 
 
 def _gaps_text(solution: Solution) -> Iterator[str]:
-    """Yield the gaps that keep the bounds apart, and the cells whose solution would narrow the interval."""
+    """Yield the gaps: kinds of moves that keep the bounds apart. Then yield the cells to solve next."""
     for name, gap in zip(("open", *[""] * (_MAX_GAPS - 1)), solution.gaps, strict=False):
         yield f"{name:16}{gap_text(gap)}"
     if len(solution.gaps) > _MAX_GAPS:
@@ -120,8 +123,8 @@ def _line_text(board: chess.Board, solution: Solution) -> Iterator[str]:
     elif solution.lines is not None:
         ends = zip(("lower", "upper"), solution.proved.bounds, solution.lines, solution.forcing, strict=True)
         lines = [
-            (f"line that shows the {end} bound, {score}", score, line, forcing)
-            for end, score, line, forcing in ends
+            (f"line that shows the {bound_name} bound, {score}", score, line, forcing)
+            for bound_name, score, line, forcing in ends
         ]
     for name, score, line, forcing in lines:
         yield ""
@@ -131,7 +134,7 @@ def _line_text(board: chess.Board, solution: Solution) -> Iterator[str]:
 
 
 def _proof_text(proof: ForwardProof) -> str:
-    """Return how much was proved, in words."""
+    """Return the extent of a proof, in words."""
     sampled = (
         f"; only one position in {SAMPLE_DIVISOR} in {counted(proof.sampled, 'large cell')}"
         if proof.sampled
@@ -141,23 +144,23 @@ def _proof_text(proof: ForwardProof) -> str:
 
 
 def hold_picture(board: chess.Board, hold: Hold) -> str:
-    """Draw the board of :func:`hold_text`, with each distance below the blocker's square."""
-    others = _without(board, hold.blocker, hold.changer)
-    words = {square: [_square_text(stood)] for square, stood in hold.squares.items()}
+    """Draw the board of :func:`hold_text`, with the number of plies below the blocker's square."""
+    other_men = _board_without(board, hold.blocker, hold.changer)
+    square_texts = {square: [_square_text(places)] for square, places in hold.squares.items()}
     for square, depth in hold.distances.items():
-        words[square].append(plies(depth))
-    return picture(others, words, hold.squares, " ".join(_captions(board, hold)))
+        square_texts[square].append(plies(depth))
+    return picture(other_men, square_texts, hold.squares, " ".join(_captions(board, hold)))
 
 
-def _without(board: chess.Board, *squares: chess.Square) -> chess.BaseBoard:
-    rest = chess.BaseBoard(board.board_fen())
+def _board_without(board: chess.Board, *squares: chess.Square) -> chess.BaseBoard:
+    remaining = chess.BaseBoard(board.board_fen())
     for square in squares:
-        rest.remove_piece_at(square)
-    return rest
+        remaining.remove_piece_at(square)
+    return remaining
 
 
 def _captions(board: chess.Board, hold: Hold) -> Iterator[str]:
-    """Yield the captions: which man holds which, and what the texts on the squares mean."""
+    """Yield the captions: which man holds which, and the meaning of the texts on the squares."""
     blocker, changer = (
         f"{chess.COLOR_NAMES[board.color_at(square) is True].capitalize()}'s "
         f"{chess.piece_name(board.piece_type_at(square) or chess.KING)}"
@@ -168,23 +171,25 @@ def _captions(board: chess.Board, hold: Hold) -> Iterator[str]:
     yield f"Where {blocker} stands, by the square of {changer} ({mover} to move):"
 
 
-def _square_text(stood: tuple[chess.Square, ...]) -> str:
-    more = f"+{len(stood) - 1}" if len(stood) > 1 else ""
-    return f"{chess.square_name(stood[0])}{more}"
+def _square_text(blocker_squares: tuple[chess.Square, ...]) -> str:
+    suffix = f"+{len(blocker_squares) - 1}" if len(blocker_squares) > 1 else ""
+    return f"{chess.square_name(blocker_squares[0])}{suffix}"
 
 
 def hold_text(board: chess.Board, hold: Hold) -> Iterator[str]:
-    """Yield a board with the blocker's square for each square of the changer, and one with the number of
-    plies until the holder has the value."""
-    rest = _without(board, hold.blocker, hold.changer)
-    others = {square: piece.symbol() for square, piece in rest.piece_map().items()}
+    """Yield a board with the blocker's square for each square of the changer.
+
+    A second board has the number of plies until the holder has the value.
+    """
+    remaining = _board_without(board, hold.blocker, hold.changer)
+    men = {square: piece.symbol() for square, piece in remaining.piece_map().items()}
     yield from _captions(board, hold)
-    yield from board_text(others | {square: _square_text(stood) for square, stood in hold.squares.items()}, 5)
-    if any(len(stood) > 1 for stood in hold.squares.values()):
+    yield from board_text(men | {square: _square_text(places) for square, places in hold.squares.items()}, 5)
+    if any(len(places) > 1 for places in hold.squares.values()):
         yield "+n: there, or on n other squares"
     if any(hold.distances.values()):
         yield f"Plies until the holder has {hold.value}:"
-        yield from board_text(others | {square: str(depth) for square, depth in hold.distances.items()}, 5)
+        yield from board_text(men | {square: str(depth) for square, depth in hold.distances.items()}, 5)
 
 
 _ARROW_COLOURS: Final = {chess.WHITE: "#15781b", chess.BLACK: "#003088"}
@@ -197,8 +202,10 @@ _FAINT_ALPHA: Final = "60"
 
 
 def write_pictures(directory: Path, board: chess.Board, solution: Solution) -> None:
-    """Write a picture of each hold, White's to ``hold-white.svg``, and of each proved bound, to ``lower.svg``
-    and ``upper.svg``, or to ``value.svg`` if both are the same.
+    """Write a picture of each hold and of each proved bound.
+
+    A hold by White is in ``hold-white.svg``, a hold by Black in ``hold-black.svg``. Bounds are in
+    ``lower.svg`` and ``upper.svg``, or in ``value.svg`` if they are equal.
 
     :raises TbgenError: if there is no picture, or a picture cannot be written.
     """
@@ -207,26 +214,26 @@ def write_pictures(directory: Path, board: chess.Board, solution: Solution) -> N
         raise TbgenError("there is nothing to show: nothing was proved")
     remedy = "choose another directory with --svg"
     make_directory(directory, remedy=remedy)
-    for name, drawn in pictures.items():
-        write_file(directory / f"{name}.svg", drawn.encode(), remedy=remedy)
+    for name, svg in pictures.items():
+        write_file(directory / f"{name}.svg", svg.encode(), remedy=remedy)
 
 
 def _pictures(board: chess.Board, solution: Solution) -> Iterator[tuple[str, str]]:
-    """Yield the names of the pictures and their SVG."""
+    """Yield the name of each picture and its SVG."""
     for hold in solution.holds:
         yield f"hold-{chess.COLOR_NAMES[hold.holder]}", hold_picture(board, hold)
     both_claims = claims(solution)
-    ends = list(zip(("lower", "upper"), both_claims, solution.plans, solution.mobile, strict=True))
+    bounds = list(zip(("lower", "upper"), both_claims, solution.plans, solution.mobile, strict=True))
     if solution.value is not None:
-        plan, mobile = max(zip(solution.plans, solution.mobile, strict=True), key=lambda end: len(end[0]))
-        ends = [("value", "; ".join(filter(None, both_claims)), plan, mobile)]
-    for name, claim, plan, mobile in ends:
+        plan, mobile = max(zip(solution.plans, solution.mobile, strict=True), key=lambda bound: len(bound[0]))
+        bounds = [("value", "; ".join(filter(None, both_claims)), plan, mobile)]
+    for name, claim, plan, mobile in bounds:
         if claim:
-            yield name, end_picture(board, claim, plan, mobile)
+            yield name, bound_picture(board, claim, plan, mobile)
 
 
-def end_picture(board: chess.Board, claim: str, plan: Plan, mobile: tuple[chess.Square, ...]) -> str:
-    """Draw a bound: the mobile men marked, the first moves of its line as arrows, the claim as title."""
+def bound_picture(board: chess.Board, claim: str, plan: Plan, mobile: tuple[chess.Square, ...]) -> str:
+    """Draw a bound: mobile men are marked, first moves of its line are arrows, the claim is the title."""
     colours = [_ARROW_COLOURS[board.turn], _ARROW_COLOURS[not board.turn]]
     arrows = [
         Arrow(

@@ -1,4 +1,4 @@
-"""``tbgen solve``: the value of a position beyond the tables, or an interval; many positions; estimates."""
+"""``tbgen solve``: values of positions beyond the tables, or intervals; and estimates of the work."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -49,10 +49,10 @@ from tbgen.probe.tablebase import Tablebase
 from tbgen.text import counted, duration, number, size_text
 
 _STDIN_BATCH_LINES: Final = 1 << 10
-"""Number of lines of standard input that are read at once."""
+"""Maximum number of lines that are read from standard input at once."""
 
 
-def _mobile(text: str) -> Mobile:
+def _parse_mobile(text: str) -> Mobile:
     if text == "auto":
         return "auto"
     names = [name.strip().lower() for name in text.split(",")]
@@ -68,27 +68,28 @@ def _mobile(text: str) -> Mobile:
 class SolveOptions(OptionGroup):
     """How positions are solved, and how the results are printed.
 
-    :param mobile: squares of the mobile men, such as e4,f6; auto tries one set after another, small ones
-        first (default: all kings and pieces; auto if they are more than four, or need too much memory)
-    :param time: time to spend on a position (default: as much as helps)
+    :param mobile: squares of the mobile men, such as e4,f6; auto tries one set of men after another, small
+        sets first (default: all kings and pieces; auto if they are more than four, or need too much memory)
+    :param time: time to spend on a position (default: as long as the work may narrow the result)
     :param total: time to spend on many positions together (default: no limit)
     :param memory: memory to use (default: 8G)
-    :param threads: threads; more than two bring little (default: 2)
-    :param scheduler: first solve the cells below the positions, without promotions, on the workers of this
-        Dask scheduler, such as tcp://host:8786; all must share --cells and the tables (docs/cluster.md)
-    :param results: keep the proved results of many positions in a file, created if missing, and use its
+    :param threads: number of threads; more than two are hardly faster (default: 2)
+    :param scheduler: first solve the cells that the positions lead to, except by promotions, on the workers
+        of this Dask scheduler, such as tcp://host:8786; all must share --cells and the tables
+        (docs/cluster.md)
+    :param results: store the proved results of many positions in a file, created if missing, and use its
         results, so that the same command resumes an interrupted run
     :param estimate: solve nothing, and print an estimate: cells by pawn structure and size, time, memory,
         disk
-    :param verify: prove the results forward; this does not count towards --time
-    :param line: add the play behind the result
+    :param verify: prove the results forwards, state by state; this does not count towards --time
+    :param line: add the line of play that shows the result
     :param svg: write pictures of the value or of both bounds, and of each hold, to DIR
     :param json: print one JSON document, for many positions a list in their order
-    :param stream: with --json: print a line for every interval found, and the document as the last line
+    :param stream: with --json: print a line for every narrower interval, and the document as the last line
     """
 
     accrued: Accrued
-    mobile: Annotated[Any, ParsedParameter("SQUARES|auto", _mobile)]
+    mobile: Annotated[Any, ParsedParameter("SQUARES|auto", _parse_mobile)]
     time: Time | None
     total: Time | None
     memory: Size = 8 << 30
@@ -114,26 +115,27 @@ class SolveOptions(OptionGroup):
         return nullcontext() if self.results is None else open_results(self.results, "--results")
 
     def say_note(self, text: str, name: str = "") -> None:
-        """Print on stderr why the seventh field of a FEN is ignored, if it is.
+        """If the seventh field of a FEN is ignored, print the reason on stderr.
 
-        :param name: the name of the position among several.
+        :param name: name of the position, if there are several.
         """
         if self.accrued is None and (note := parse_fen(text).note(Variant.R_MOBILITY)):
             say(f"tbgen: {name}{': ' if name else ''}{note}")
 
     @property
     def means(self) -> Means:
-        """The means of solving many positions; with workers, the number of kept cells is not limited."""
-        most = DEFAULT_BYTES if self.scheduler is None else None
-        return Means(self.time, self.total, self.memory, self.threads, self.cells, self.syzygy, most)
+        """Time, memory and files for solving many positions. With a cluster, any number of cells is kept."""
+        kept_bytes = DEFAULT_BYTES if self.scheduler is None else None
+        return Means(self.time, self.total, self.memory, self.threads, self.cells, self.syzygy, kept_bytes)
 
 
 def positions_in(words: Sequence[str]) -> list[str] | None:
-    """Return the lines of the file of positions that the words of a command line name, ``-`` for standard
-    input; None if they are positions themselves.
+    """Return the lines of the file of positions that a command line names; None if it names no file.
 
-    :raises UsageError: if there is no such file, or if it has games or nothing.
-    :raises TbgenError: if it cannot be read.
+    The name ``-`` means standard input. If the words are positions themselves, they name no file.
+
+    :raises UsageError: if there is no such file, if it contains games, or if it is empty.
+    :raises TbgenError: if the file cannot be read.
     """
     name = words[0]
     if name != "-" and is_fen(" ".join(words)) and not Path(name).exists():
@@ -165,7 +167,7 @@ def _lines_of(name: str) -> Iterator[str]:
 class PositionBatch:
     """Solves positions and prints the proved result of each.
 
-    :param stopped: whether to print the results proved earlier, and to solve nothing.
+    :param stopped: whether to solve nothing, and only print results that were proved earlier.
     """
 
     options: SolveOptions
@@ -174,7 +176,7 @@ class PositionBatch:
     """Answers by the number of the position."""
 
     def run(self, texts: Sequence[str]) -> int:
-        """Solve positions; return the exit code of the worst error.
+        """Solve positions, and return the exit code of the worst error.
 
         :raises KeyboardInterrupt: if the work is interrupted, after the proved results have been printed.
         """
@@ -204,17 +206,17 @@ class PositionBatch:
                 self.options.say_note(text, job.name)
             except TbgenError as error:
                 worst = max(worst, error.exit_code)
-                self._add(place, error_document(text, error))
+                self._report(place, error_document(text, error))
         with watch.line as line:
-            for done in solver.work_on([alike[0][1] for alike in jobs.values()]):
+            for finished_job in solver.work_on([entries[0][1] for entries in jobs.values()]):
                 line.clear()
-                for place, job in jobs[done.state]:
+                for place, job in jobs[finished_job.state]:
                     text = texts[place - 1]
                     try:
-                        self._add(place, self._document(text, job, solver))
+                        self._report(place, self._document(text, job, solver))
                     except TbgenError as error:
                         worst = max(worst, error.exit_code)
-                        self._add(place, error_document(text, error))
+                        self._report(place, error_document(text, error))
         return worst
 
     def _document(self, text: str, job: Job, solver: Solver) -> dict[str, Any]:
@@ -233,13 +235,13 @@ class PositionBatch:
             "stopped_by": solver.stopped_by(job),  # None if the value is exact, or if nothing more was tried
         }
 
-    def _add(self, place: int, document: dict[str, Any]) -> None:
+    def _report(self, place: int, document: dict[str, Any]) -> None:
         self._documents[place] = document
         if not self.options.json:
             print_json(document, indent=None)
 
     def _summary(self) -> str:
-        """Return how many positions are exact, bounded, not known or invalid, in words."""
+        """Return the numbers of exact, bounded, unknown and invalid positions, in words."""
         counts = Counter(map(_status, self._documents.values()))
         numbers = ", ".join(f"{count:,} {status}" for status, count in sorted(counts.items()))
         return f"{counted(len(self._documents), 'position')}: {numbers}"
@@ -258,7 +260,7 @@ _MAX_STRUCTURES: Final = 20
 
 
 def print_estimate(texts: Sequence[str], options: SolveOptions) -> int:
-    """Print an estimate of the work to solve positions; return the exit code of the worst error.
+    """Print an estimate of the work to solve positions, and return the exit code of the worst error.
 
     :raises TbgenError: if the only position has an error.
     """
@@ -278,38 +280,38 @@ def print_estimate(texts: Sequence[str], options: SolveOptions) -> int:
                 errors.append(error_document(text, error))
                 if not options.json:
                     say(f"tbgen: {text}: {error}")
-        found = estimate(roots, tables, options.threads, MAX_COUNTED_CELLS)
+        document = estimate(roots, tables, options.threads, MAX_COUNTED_CELLS)
     if options.json:
-        print_json(found.plain() | ({"errors": errors} if errors else {}))
+        print_json(document.plain() | ({"errors": errors} if errors else {}))
     else:
-        print("\n".join(_text(found)))
+        print("\n".join(_text(document)))
     return worst
 
 
-def _text(found: EstimateDocument) -> Iterator[str]:
-    """Yield the lines for a reader."""
-    structures = found.structures
+def _text(document: EstimateDocument) -> Iterator[str]:
+    """Yield the lines of text output."""
+    structures = document.structures
     if not structures:
-        yield "cells     none: tables hold the position" + "s" * (found.positions > 1)
+        yield "cells     none: tables hold the position" + "s" * (document.positions > 1)
         return
-    more = "" if found.complete else f"more than {number(MAX_COUNTED_CELLS)}: of these "
-    yield f"cells     {more}{number(found.cells)}, in {counted(len(structures), 'pawn structure')}"
-    if promoted := sum(found.promoted.values()):
+    total_text = "" if document.complete else f"more than {number(MAX_COUNTED_CELLS)}: of these "
+    yield f"cells     {total_text}{number(document.cells)}, in {counted(len(structures), 'pawn structure')}"
+    if promoted := sum(document.promoted.values()):
         yield f"          promotions lead to {number(promoted)} others, solved as far as the play needs them"
-    if (wholes := found.wholes) is not None:
-        costs = f"{size_text(wholes.memory)}, {duration(wholes.seconds / wholes.cells)} each"
-        yield f"          and finally to {number(wholes.cells)} of five mobile men: {costs}"
-    least = "" if found.complete else "more than "
-    yield f"time      {least}{duration(found.seconds)} on {counted(found.threads, 'thread')}"
-    yield f"memory    {size_text(found.memory)} for a cell"
-    yield f"disk      {least}{size_text(found.disk)} with --cells"
+    if (five_mobile := document.wholes) is not None:
+        costs = f"{size_text(five_mobile.memory)}, {duration(five_mobile.seconds / five_mobile.cells)} each"
+        yield f"          and finally to {number(five_mobile.cells)} of five mobile men: {costs}"
+    qualifier = "" if document.complete else "more than "
+    yield f"time      {qualifier}{duration(document.seconds)} on {counted(document.threads, 'thread')}"
+    yield f"memory    {size_text(document.memory)} for a cell"
+    yield f"disk      {qualifier}{size_text(document.disk)} with --cells"
     yield ""
-    sizes = sorted({size for each in structures for size in each.cells}, key=int, reverse=True)
+    sizes = sorted({size for structure in structures for size in structure.cells}, key=int, reverse=True)
     rows = [["pawns of White", "of Black", *(f"{_mobile_men(int(size))} mobile" for size in sizes), "time"]]
-    for each in structures[:_MAX_STRUCTURES]:
-        pawns = (" ".join(squares) or "-" for squares in (each.white, each.black))
-        cells = (number(each.cells[size]) if size in each.cells else "" for size in sizes)
-        rows.append([*pawns, *cells, duration(each.seconds)])
+    for structure in structures[:_MAX_STRUCTURES]:
+        pawns = (" ".join(squares) or "-" for squares in (structure.white, structure.black))
+        cells = (number(structure.cells[size]) if size in structure.cells else "" for size in sizes)
+        rows.append([*pawns, *cells, duration(structure.seconds)])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         pairs = list(zip(row, widths, strict=True))
@@ -334,22 +336,22 @@ def run(
 ) -> int:
     """Solve a position with any number of men, or many positions.
 
-    The result is the value of the position with its accrued score if it can be proved, else an interval that
-    is proved to contain the value, with the bound that is worse for White first.
+    If it can be proved, the result is the value of the position with its accrued score. Otherwise it is an
+    interval that is proved to contain the value, with the bound that is worse for White first.
 
     Men are mobile or frozen. By default all kings and pieces are mobile; --mobile chooses other men, at most
     four. All positions that differ only in the squares of the mobile men form a cell, which is solved as a
-    whole. Captures, pawn moves and moves of frozen men lead out of the cell: into existing tables, or else
-    into other cells, which are solved as long as this narrows the interval and time and memory last.
+    whole. Captures, pawn moves and moves of frozen men lead out of the cell, into existing tables or into
+    other cells. These cells are solved as long as this narrows the interval, and time and memory last.
 
-    With --mobile and one mobile man of each side, the answer also shows how one man holds the other: its
-    square for every square of the other man.
+    With --mobile and one mobile man of each side, the answer also shows how one man holds the other: the
+    square of the blocker for every square of the other man.
 
     Repetition and the 50-move rule are ignored. Ctrl-C ends the work, and prints the results proved so far.
 
     Many positions are several FENs, or a file with one FEN in each line (- for standard input). The positions
-    with the least estimated time come first, and solved cells serve all of them. As soon as a position is
-    done, its result, or the error in it, is printed as a line of JSON; the exit code is that of the worst
+    with the least estimated time come first, and solved cells are used for all positions. As soon as a
+    position is done, its result or error is printed as a line of JSON. The exit code is the code of the worst
     error.
 
     \b
@@ -359,8 +361,8 @@ def run(
       tbgen solve "6k1/5pp1/7p/8/8/2b4P/5PP1/3R2K1 w - - 0 1" --mobile d1,g1,g8
       tbgen solve season.fen --total 10h --results season.jsonl --cells cells
 
-    :param words: the fields of one FEN, optionally with a seventh, in one argument or in several; or several
-        FENs, or a file of them
+    :param words: the fields of one FEN, optionally with a seventh field, in one argument or in several; or
+        several FENs; or a file of FENs
     """
     if options.stream and not options.json:
         raise UsageError("--stream prints JSON: add --json")
@@ -385,29 +387,29 @@ def run(
 def _solve_one(text: str, options: SolveOptions, halt: KeyboardInterrupt | TbgenError | None) -> None:
     """Solve one position, and print the result.
 
-    :param halt: the exception that has stopped the workers, if any; it is raised at the end.
+    :param halt: exception that has stopped the workers, or None. It is raised at the end.
     """
-    # Imported only now, because an estimate needs no compiled code.
+    # Imported here, because an estimate needs no compiled code.
     from tbgen.beyond.solver import solve
     from tbgen.beyond.statements import solution_document
     from tbgen.cli.solution import hold_text, print_stage, solution_text, write_pictures
 
     options.say_note(text)
     fen, means, scoring = parse_fen(text), options.means, options.points.scoring
-    seconds, most = Budget.seconds if options.time is None else options.time, None if halt is None else 0
-    with ProgressLine() as shown:
+    seconds, cells = Budget.seconds if options.time is None else options.time, None if halt is None else 0
+    with ProgressLine() as progress:
         try:
             solution = solve(
                 fen.board,
                 fen.accrued_in(Variant.R_MOBILITY) if options.accrued is None else options.accrued,
                 tables=options.directory,
-                budget=Budget(seconds, options.memory, cells=most, threads=options.threads),
+                budget=Budget(seconds, options.memory, cells=cells, threads=options.threads),
                 mobile=options.mobile,
-                kept=None if options.cells is None else KeptCells(options.cells, means.most_kept),
+                kept=None if options.cells is None else KeptCells(options.cells, means.max_kept_bytes),
                 syzygy=options.syzygy,
                 verify=options.verify,
                 line=options.line,
-                progress=print_stage if options.stream else lambda stage: shown.show(stage_text(stage)),
+                progress=print_stage if options.stream else lambda stage: progress.show(stage_text(stage)),
             )
         except SolvingInterruptedError as error:
             solution, halt = error.solution, halt or error.interrupt
@@ -432,16 +434,16 @@ def _solve_one(text: str, options: SolveOptions, halt: KeyboardInterrupt | Tbgen
 def _solve_below(
     texts: Sequence[str], options: SolveOptions, scheduler: str
 ) -> KeyboardInterrupt | TbgenError | None:
-    """Solve the cells below positions on a cluster; errors in positions are reported later.
+    """Solve the cells that positions lead to on a cluster. Errors in positions are reported later.
 
-    :return: the exception that has stopped the workers, if any; the answer then has the results so far.
+    :return: the exception that has stopped the workers, or None. Results so far are kept in any case.
     :raises UsageError: if the options contradict each other.
     """
     cells = options.cells
     if cells is None or options.verify:
         raise UsageError("--scheduler needs --cells, a directory that all workers share, and no --verify")
     with options.open_results():
-        pass  # an unusable file is an error now rather than after the work
+        pass  # an unusable file fails now rather than after the work
     with needs_extra("solving with --scheduler", "cluster"):
         from tbgen.beyond.cluster import StoppedClusterError, solve_on_cluster
 

@@ -1,4 +1,4 @@
-"""Solving the final positions of games: options, the solver that they describe, and its progress."""
+"""Solving the final positions of games: options, the solver, and its progress."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
@@ -23,15 +23,16 @@ from tbgen.text import counted, duration, number
 
 @dataclass(frozen=True)
 class SolvingOptions(OptionGroup):
-    """Whether and how positions are solved; None stands for the solver's default.
+    """Whether and how positions are solved. None stands for the default of the solver.
 
     :param solve: solve final positions of stopped games that no table holds, as tbgen solve does, one after
         the other in one process, in order of estimated time
-    :param solve_time: time for one position (default: 60s; with --solve-total as much as helps)
+    :param solve_time: time for one position (default: 60s; with --solve-total, as long as the work may narrow
+        the result)
     :param solve_total: time for all positions together (default: no limit)
     :param solve_memory: memory to solve with (default: 8G)
     :param solve_threads: threads to solve with (default: 2)
-    :param solve_results: keep proved results in a file, created if missing, and use its results, so that the
+    :param solve_results: store proved results in a file, created if missing, and use its results, so that the
         same command resumes an interrupted run
     """
 
@@ -45,11 +46,11 @@ class SolvingOptions(OptionGroup):
 
     @contextmanager
     def watch(self, variant: Variant, syzygy: Syzygy | None = None) -> Iterator["Watch"]:
-        """Yield a watch of the solver, if the options ask for one; print a summary at the end.
+        """Yield a watch, with a solver if the options ask for one. Print a summary at the end.
 
         :param syzygy: Syzygy files that the solver may use.
 
-        :raises UsageError: if the options contradict each other or the variant.
+        :raises UsageError: if the options contradict each other, or do not fit the variant.
         :raises TbgenError: if the file of results cannot be read or written.
         """
         if self.solve and variant is not Variant.R_MOBILITY:
@@ -57,7 +58,7 @@ class SolvingOptions(OptionGroup):
         for name, value in vars(self).items():
             if value and not self.solve:
                 raise UsageError(f"--{name.replace('_', '-')} has no effect alone: add --solve")
-        watch, kept = Watch(), self.solve_results
+        watch, file = Watch(), self.solve_results
         means = Means(
             self.solve_time or (FIRST_SECONDS if self.solve_total is None else None),
             self.solve_total,
@@ -66,7 +67,7 @@ class SolvingOptions(OptionGroup):
             self.solve_cells,
             syzygy,
         )
-        with nullcontext() if kept is None else open_results(kept) as results:
+        with nullcontext() if file is None else open_results(file) as results:
             if self.solve:
                 watch.solver = means.solver(watch, results)
             try:
@@ -75,8 +76,8 @@ class SolvingOptions(OptionGroup):
                 finally:
                     watch.end()
             except KeyboardInterrupt:
-                if kept is not None:
-                    say(f"tbgen: the proved results are in {kept}: the same command continues from there")
+                if file is not None:
+                    say(f"tbgen: the proved results are in {file}: the same command continues from there")
                 raise
         course = watch.course
         if course.asked > 1 or course.out_of_time:
@@ -94,12 +95,12 @@ class Means:
     cells: Path | None
     """Directory of kept cells."""
     syzygy: Syzygy | None
-    most_kept: int | None = DEFAULT_BYTES
-    """Maximum size of the kept cells in bytes, None for no limit."""
+    max_kept_bytes: int | None = DEFAULT_BYTES
+    """Maximum size of the kept cells in bytes; None for no limit."""
 
     def solver(self, watch: "Watch", results: SolveResults | None) -> Solver:
         """Return a solver that reports its progress to a watch."""
-        prover = CellProver(self.cells, self.syzygy, self.most_kept)
+        prover = CellProver(self.cells, self.syzygy, self.max_kept_bytes)
         return Solver(
             seconds=self.seconds,
             memory=self.memory,
@@ -116,13 +117,13 @@ class Means:
 
 
 class Watch:
-    """A solver, or None, and its progress on stderr."""
+    """Shows the progress of a solver on stderr, and stores an interrupt. The solver may be None."""
 
     def __init__(self) -> None:
         self.line = ProgressLine()
         self.solver: Solver | None = None
         self.place = ""
-        """Prefix of the number of a game: its file, if there are several."""
+        """Prefix of the number of a game: the name of its file if there are several files, else empty."""
         self.game = ""
         """The current game, in words."""
         self._interrupt: KeyboardInterrupt | None = None
@@ -134,21 +135,21 @@ class Watch:
 
     def begin(self, number: int, tags: Mapping[str, str]) -> None:
         """Make a game of the current file the current game."""
-        white, black, of_round = (printable(tags.get(name, "?")) for name in ("White", "Black", "Round"))
-        before = "" if of_round in ("", "?", "-") else f"round {of_round}, "
-        self.game = f"{self.place}game {number} ({before}{white} - {black})"
+        white, black, round_tag = (printable(tags.get(name, "?")) for name in ("White", "Black", "Round"))
+        prefix = "" if round_tag in ("", "?", "-") else f"round {round_tag}, "
+        self.game = f"{self.place}game {number} ({prefix}{white} - {black})"
 
     def interrupt(self, interrupt: KeyboardInterrupt) -> None:
-        """Remember an interrupt that has ended the work on a position."""
+        """Store an interrupt that has ended the work on a position; :meth:`end` raises it."""
         self._interrupt = interrupt
 
     @property
     def interrupted(self) -> bool:
-        """Whether an interrupt came, so that no further game is begun."""
+        """Whether an interrupt has come, after which no further game is begun."""
         return self._interrupt is not None
 
     def work_on(self, jobs: Iterable[Job]) -> None:
-        """Solve positions of games in the order of the solver."""
+        """Solve the positions of jobs, in the order that the solver chooses."""
         solver = self.solver
         if solver is None:
             return
@@ -162,7 +163,7 @@ class Watch:
 
     @staticmethod
     def say_proved(name: str, bounds: ScoreInterval) -> None:
-        """Print the proved bounds of the position at which an interrupt came."""
+        """Print the proved bounds of the position during which an interrupt came."""
         say(f"tbgen: {name}: the value is {bounds.words} by what is proved so far")
 
     def end(self) -> None:
@@ -185,7 +186,7 @@ class Watch:
         self.line.show(f"{text}: {stage_text(stage)}")
 
     def document(self) -> dict[str, Any]:
-        """Return the counts of the games to solve, for JSON; nothing without a solver."""
+        """Return the counts of the games to solve, for JSON; an empty dict without a solver."""
         return {} if self.solver is None else {"solving": asdict(self.course)}
 
 
@@ -197,5 +198,5 @@ def summary(course: Course) -> str:
         (course.refused, "unsolvable"),
         (course.out_of_time, "not begun within the time of --solve-total"),
     )
-    parts = ", ".join(f"{number(count)} {what}" for count, what in counts if count)
+    parts = ", ".join(f"{number(count)} {status}" for count, status in counts if count)
     return f"positions of {counted(course.asked, 'stopped game')} that no table holds: {parts}"

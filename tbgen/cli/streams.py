@@ -1,4 +1,4 @@
-"""The standard streams and signals of a command's process; standard streams may be closed."""
+"""The standard streams and signals of a command's process. Standard streams may be closed."""
 
 import io
 import json
@@ -30,7 +30,7 @@ class TerminationError(KeyboardInterrupt):
 
 
 def raise_terminations() -> None:
-    """Raise :class:`TerminationError` on termination signals from now on, except on ignored ones."""
+    """From now on, raise :class:`TerminationError` on termination signals that are not ignored."""
     for number in TERMINATIONS:
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _raise_termination)
@@ -41,17 +41,17 @@ def _raise_termination(number: int, _frame: FrameType | None) -> NoReturn:
     raise TerminationError(signal.Signals(number))
 
 
-def _send_again(lost: "sys.UnraisableHookArgs") -> None:
-    """Send a signal again if it came where Python drops exceptions, such as in the deletion of an object."""
-    if isinstance(lost.exc_value, KeyboardInterrupt):
-        number = getattr(lost.exc_value, "number", signal.SIGINT)
+def _send_again(unraisable: "sys.UnraisableHookArgs") -> None:
+    """Send a signal again if it came where Python drops exceptions, for example in ``__del__``."""
+    if isinstance(unraisable.exc_value, KeyboardInterrupt):
+        number = getattr(unraisable.exc_value, "number", signal.SIGINT)
         Timer(_RESEND_SECONDS, send_to_main, (number,)).start()
     else:
-        sys.__unraisablehook__(lost)
+        sys.__unraisablehook__(unraisable)
 
 
 class ClosedOutput(io.TextIOBase):
-    """Replaces a standard output that is closed."""
+    """A replacement for a closed standard output."""
 
     def write(self, _text: str) -> NoReturn:
         """Report that standard output is closed.
@@ -62,16 +62,16 @@ class ClosedOutput(io.TextIOBase):
 
 
 def prepare_streams() -> None:
-    """Replace closed streams, which Python sets to None, and let the open ones accept any text."""
+    """Replace closed streams, which Python sets to None. Make open streams accept any text."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
         except OSError:
-            # Otherwise the next opened file, perhaps a table, gets the descriptor that libraries print to.
+            # Else the next opened file, perhaps a table, would get the descriptor that libraries print to.
             os.open(os.devnull, os.O_RDWR)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # Any player's name can be printed, and lines end alike on all systems.
+            # Names of players may have any characters, and lines end the same way on all systems.
             stream.reconfigure(errors="backslashreplace", newline="\n")
     if sys.stdout is None:
         sys.stdout = ClosedOutput()
@@ -94,23 +94,27 @@ def print_json(document: Any, indent: int | None = 2) -> None:
 
 
 def json_text(document: Any, indent: int | None = 2) -> str:
-    """Return a document as JSON; scores, paths and materials in it become strings."""
+    """Return a document as JSON. Scores, paths and materials become strings."""
     return json.dumps(document, indent=indent, default=str)
 
 
 def error_document(fen: str, error: TbgenError) -> dict[str, Any]:
-    """Return the JSON document about a position with an error; ``fen`` is the position's text as entered."""
+    """Return the JSON document about an invalid position; ``fen`` is the text as the user entered it."""
     return {"fen": fen, "error": str(error), "code": error.code}
 
 
-def fields(source: object, *names: str, **others: str) -> dict[str, Any]:
-    """Return attributes of an object for a document: ``names`` as they are, ``others`` as key=attribute."""
-    attributes = {name: name for name in names} | others
+def fields(source: object, *names: str, **renamed: str) -> dict[str, Any]:
+    """Return attributes of an object for a document.
+
+    :param names: attributes whose keys in the document have the same name.
+    :param renamed: further attributes by their keys in the document.
+    """
+    attributes = {name: name for name in names} | renamed
     return {key: getattr(source, name) for key, name in attributes.items()}
 
 
 def say(sentence: str) -> None:
-    """Print a sentence on stderr after flushing stdout; ignore streams that cannot be written."""
+    """Print a sentence on stderr after flushing stdout. Ignore streams that cannot be written."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -122,17 +126,17 @@ def say(sentence: str) -> None:
 
 
 def discard(descriptor: int) -> None:
-    """Redirect a descriptor to nowhere, so that the interpreter's last flush does not fail."""
+    """Redirect a descriptor to the null device, so that the interpreter's last flush does not fail."""
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
 
 
-def batches_of_lines(most: int) -> Iterator[list[str]]:
-    """Yield the lines of standard input in lists of about ``most``, fewer if the next line has not arrived.
+def batches_of_lines(batch_size: int) -> Iterator[list[str]]:
+    """Yield the lines of standard input in lists of about ``batch_size``, or fewer if no more have arrived.
 
-    A client that writes one line and waits gets its answer; a client that writes many lines gets the answers
-    together. Lines end with a line feed. A carriage return before it is kept, and one elsewhere ends no line.
-    Bytes that are not UTF-8 become escapes. A byte order mark before the first line is removed.
+    So a client that writes one line and waits gets its answer, and the answers to many lines are computed
+    together. Lines end with a line feed. Carriage returns are kept; they do not end a line. Bytes that are
+    not UTF-8 become escapes. A byte order mark before the first line is removed.
 
     :raises TbgenError: if standard input cannot be read.
     """
@@ -141,22 +145,22 @@ def batches_of_lines(most: int) -> Iterator[list[str]]:
     try:
         descriptor = sys.stdin.fileno()
     except io.UnsupportedOperation:  # a stream in memory, as in tests
-        while lines := list(islice(sys.stdin, most)):
+        while lines := list(islice(sys.stdin, batch_size)):
             yield lines
         return
     try:
-        yield from _arrived(descriptor, most)
+        yield from _batches_of(descriptor, batch_size)
     except OSError as error:
         raise TbgenError(f"standard input cannot be read: {error.strerror}") from error
 
 
-def _arrived(descriptor: int, most: int) -> Iterator[list[str]]:
+def _batches_of(descriptor: int, batch_size: int) -> Iterator[list[str]]:
     decoder = getincrementaldecoder("utf-8-sig")("backslashreplace")
     lines, unfinished = [], ""
     while read := os.read(descriptor, _READ_BYTES):
         *complete, unfinished = (unfinished + decoder.decode(read)).split("\n")
         lines += complete
-        if len(lines) >= most or not has_input(descriptor):
+        if len(lines) >= batch_size or not has_input(descriptor):
             yield lines
             lines = []
     yield lines + (unfinished + decoder.decode(b"", True)).split("\n")

@@ -16,8 +16,8 @@ from tbgen.games.tagging import Tally
 from tbgen.system.files import make_directory
 from tbgen.text import counted
 
-_MAX_HELD_BYTES: Final = 16 << 20
-"""Maximum size of the broken games held back until a good one follows, if written bytes cannot be undone."""
+_MAX_BUFFERED_BYTES: Final = 16 << 20
+"""Maximum size of broken games that are buffered before the first readable game, if OUT is a stream."""
 _EMPTY_LINE: Final = re.compile(rb"(?:\r\n|\n|\r){2}\Z")
 
 
@@ -31,7 +31,7 @@ def run(
     json: AsJson,
     adjudication: AdjudicationOptions,
 ) -> int:
-    """Add to every game its r-mobility result as tags.
+    """Write the r-mobility result of every game into its tags.
 
     The tags are RMobilityResult, Points, RMobilityCutoff, RMobilityScoring, Komi (if it counts), the 50-move
     rule by which the game was refereed, and the basis of the result. The basis is the end of the game, or
@@ -45,24 +45,24 @@ def run(
     With --solve the positions that no table holds are solved as by tbgen solve. The basis is then "solved"
     for an exact value. It is "bounded" for a proved interval whose scores all give the same points; the
     result is then the score in the interval nearest to the accrued score. If the points differ and the
-    accrued score is outside the interval, the nearest score in the interval counts too, with the basis
-    "nearest bound", and is not proven. The tag RMobilityBounds has every interval.
+    accrued score is outside the interval, the nearest score in the interval also counts as the result. The
+    basis is then "nearest bound", and the result is not proven. The tag RMobilityBounds has any proved
+    interval.
 
     The tag RMobilityDoubts says what is doubtful about a game, such as truncated (docs/referee.md has the
-    list). A truncated game that nobody has won is published as played, since its last position is not known,
-    and so is a game that both sides have lost (0-0).
+    list). A truncated game that nobody has won is published as played, because its last position is not
+    known. A game that both sides have lost (0-0) is also published as played.
 
-    Existing tags of these names are replaced. Everything else stays byte for byte, the classical Result
-    included. Games that cannot be read are reported and copied unchanged. If there are no other games,
-    nothing is written (except that standard output, a device or a pipe gets such games once they exceed 16
-    MiB).
+    Existing tags of these names are replaced. Everything else is copied byte for byte, the classical Result
+    included. Games that cannot be read are reported and copied unchanged. If no game can be read, nothing is
+    written, except to standard output, a device or a pipe if the games exceed 16 MiB.
 
-    The games of several files, or of patterns such as "round*.pgn", go into OUT in this order. If OUT is a
-    directory, or ends in a slash, the games of each file go into a file of the same name there. With several
-    input files, OUT must not be an existing file.
+    The games of several files, or of patterns such as "round*.pgn", are written to OUT in this order. If OUT
+    is a directory, or ends in a slash, the games of each file are written to a file of the same name there.
+    With several input files, OUT must not be an existing file.
 
     IN and OUT may be - for standard input and output. Compressed input (gzip, bzip2, xz, zstd) is accepted;
-    OUT is compressed if its name ends in .gz, .bz2, .xz or .zst. OUT gets its name when it is complete.
+    OUT is compressed if its name ends in .gz, .bz2, .xz or .zst. OUT gets its final name when it is complete.
 
     \b
     For example:
@@ -72,9 +72,9 @@ def run(
       zcat games.pgn.gz | tbgen tag - - | less
       tbgen tag games.pgn tagged.pgn --solve --solve-results results.jsonl
 
-    :param names: files of games, and last the file for the tagged games, or a directory; with one IN, OUT may
-        be the same file
-    :param json: print counts of the games as one JSON document, instead of a line on stderr
+    :param names: files of games, and last the file or directory for the tagged games; with one IN, OUT may be
+        the same file
+    :param json: print counts of the games as one JSON document instead of a line on stderr
     """
     if len(names) < 2:
         raise UsageError("name files to tag, and last the one to write; see: tbgen tag --help")
@@ -102,7 +102,7 @@ def run(
 
 
 def _outputs(sources: list[str], target: str) -> dict[str, list[str]]:
-    """Return for each file to write the files whose games go there.
+    """Return, for each file to write, the files whose games it gets.
 
     :raises UsageError: if the target cannot hold the games.
     :raises TbgenError: if a directory cannot be made.
@@ -124,39 +124,39 @@ def _tag(sources: list[str], target: str, work: Adjudication) -> None:
 
     :raises _UnreadableError: if no game can be read.
     """
-    held: list[bytes] = []
-    size, most = 0, _MAX_HELD_BYTES if is_stream(target) else 0
-    tally, games, broken = work.tally, work.tally.games, work.tally.broken
+    buffered: list[bytes] = []
+    size, buffer_limit = 0, _MAX_BUFFERED_BYTES if is_stream(target) else 0
+    tally, tagged_before, broken_before = work.tally, work.tally.games, work.tally.broken
     with writing(target) as sink:
         for data in _joined(sources, work):
-            held.append(data)
+            buffered.append(data)
             size += len(data)
-            if tally.games > games or size > most:  # otherwise no game may be readable
-                sink.write(b"".join(held))
-                held.clear()
-        if tally.broken > broken and tally.games == games:
-            what = {1: "standard input" if sources == ["-"] else sources[0]}.get(len(sources), "these files")
-            fate = "so all were copied unchanged" if size > most > 0 else "so nothing is written"
-            raise _UnreadableError(f"no game of {what} can be read, {fate}")
-        sink.write(b"".join(held))
+            if tally.games > tagged_before or size > buffer_limit:  # before that, perhaps no game can be read
+                sink.write(b"".join(buffered))
+                buffered.clear()
+        if tally.broken > broken_before and tally.games == tagged_before:
+            name = {1: "standard input" if sources == ["-"] else sources[0]}.get(len(sources), "these files")
+            fate = "so all were copied unchanged" if size > buffer_limit > 0 else "so nothing is written"
+            raise _UnreadableError(f"no game of {name} can be read, {fate}")
+        sink.write(b"".join(buffered))
 
 
 def _joined(sources: list[str], work: Adjudication) -> Iterator[bytes]:
     """Yield the bytes of the tagged games of some files, with an empty line between two files."""
-    end = b""
+    tail = b""
     for source in sources:
-        gap = b"" if not end or _EMPTY_LINE.search(end) else b"\n\n"[end.endswith(b"\n") :]
+        gap = b"" if not tail or _EMPTY_LINE.search(tail) else b"\n\n"[tail.endswith(b"\n") :]
         for game in work.games(source, "left as it is"):
             yield gap + game.data
-            gap, end = b"", game.data[-4:]
+            gap, tail = b"", game.data[-4:]
 
 
 def _summary(tally: Tally) -> str:
     text = f"{counted(tally.games, 'game')} tagged"
     names = {basis: basis.value for basis in Basis} | {Basis.TABLE_MISSING: "with a table missing"}
-    ends = ", ".join(f"{tally.bases[basis]:,} {name}" for basis, name in names.items() if tally.bases[basis])
-    if ends:
-        text += f" ({ends})"
+    bases = ", ".join(f"{tally.bases[basis]:,} {name}" for basis, name in names.items() if tally.bases[basis])
+    if bases:
+        text += f" ({bases})"
     unknown = tally.unknown_scorings.total()
     if unknown:
         text += f", {unknown:,} of an unknown scoring with exponential points"

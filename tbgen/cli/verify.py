@@ -36,13 +36,13 @@ def run(
     """Check the digests of tables, then prove every value and depth in them.
 
     The proof generates the moves of every position, for every accrued score, independently of the program
-    that built the tables. A table depends on its sub-tables, so these are proved first. Without materials,
-    all tables of the directory are proved. During the proof, packed tables of five men that are sub-tables
-    have plain copies beside the tables, a few hundred MiB each, if there is space on disk. If the proof will
-    take long, the command first prints an estimate of its time and memory.
+    that built the tables. A table depends on its sub-tables, so the sub-tables are proved first. Without
+    materials, all tables of the directory are proved. During the proof, packed sub-tables of five men have
+    plain copies beside the tables, a few hundred MiB each, if there is space on disk. If the proof will take
+    long, the command first prints an estimate of its time and memory.
 
     With --proofs FILE, each proved table is added to a list. Tables in this list are only checked against
-    their digests and not proved again, so an interrupted run can be resumed, also on another machine.
+    their digests and not proved again. So an interrupted run can be resumed, also on another machine.
 
     \b
     For example:
@@ -51,27 +51,27 @@ def run(
       tbgen verify --rules wg
       tbgen verify --proofs proofs.txt
 
-    :param materials: such as KBvK
-    :param sample: prove only N random positions of each table; all slots are still checked for whether they
-        hold a position
+    :param materials: materials such as KBvK
+    :param sample: prove only N random positions of each table; whether a slot holds a position is still
+        checked for all slots
     :param seed: seed of the random choice (default: 0)
-    :param findings: wrong states to print per table (default: 10)
-    :param threads: threads (default: all cores)
-    :param proofs: list of completed proofs; new proofs are added
+    :param findings: maximum number of wrong states to print per table (default: 10)
+    :param threads: number of threads (default: one per core)
+    :param proofs: file that lists completed proofs; new proofs are added
     :param json: print one JSON document about the tables
     """
     from tbgen.probe.values import Values
     from tbgen.verify.directory import verify  # needs numba, and --help does not
     from tbgen.verify.plan import Proofs
 
-    wanted = list(materials) or tables_in(directory, variant)
-    if not wanted:
+    selection = list(materials) or tables_in(directory, variant)
+    if not selection:
         raise NoTablesError(directory, variant)
     reporter = TableProgress()
-    done = []
+    completed = []
     with reporter.line, closing(Values([directory], variant=variant)) as tables:
         for proof in verify(
-            wanted,
+            selection,
             directory,
             tables,
             reporter,
@@ -82,13 +82,13 @@ def run(
             variant=variant,
             proofs=Proofs(proofs),
         ):
-            done.append(proof)
+            completed.append(proof)
             reporter.line.clear()
             if not json:
                 print(_text(proof), flush=True)
     if json:
-        print_json({"directory": directory, "rules": variant, "tables": list(map(_table, done))})
-    _raise_failure(done)
+        print_json({"directory": directory, "rules": variant, "tables": list(map(_table, completed))})
+    _raise_failure(completed)
 
 
 def _text(proof: TableProof) -> str:
@@ -98,9 +98,9 @@ def _text(proof: TableProof) -> str:
     if proof.waits_for is not None:
         return f"{name} not proved, since its sub-table {proof.waits_for} is not"
     if proof.earlier is not None:
-        what = "proved earlier" if proof.earlier.in_full else "nothing wrong in an earlier sample"
-        of = "" if proof.earlier.in_full else f"{proof.earlier.proved:,} of "
-        return f"{name} {what}: {of}{counted(proof.earlier.positions, 'position')}"
+        verdict = "proved earlier" if proof.earlier.in_full else "nothing wrong in an earlier sample"
+        sample_text = "" if proof.earlier.in_full else f"{proof.earlier.proved:,} of "
+        return f"{name} {verdict}: {sample_text}{counted(proof.earlier.positions, 'position')}"
     result = proof.result
     assert result is not None
     if not result.ok:
@@ -139,7 +139,7 @@ def _raise_failure(proofs: list[TableProof]) -> None:
         return
     wrong = [proof.material.name for proof in failed if proof.result is not None]
     if wrong:
-        are = "is" if len(wrong) == 1 else "are"
-        raise TbgenError(f"{len(wrong)} of {counted(len(proofs), 'table')} {are} wrong: {', '.join(wrong)}")
+        verb = "is" if len(wrong) == 1 else "are"
+        raise TbgenError(f"{len(wrong)} of {counted(len(proofs), 'table')} {verb} wrong: {', '.join(wrong)}")
     errors = [proof.error for proof in failed if proof.error is not None]
     raise min(errors, key=lambda error: isinstance(error, MissingTableError))

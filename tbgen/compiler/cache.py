@@ -1,9 +1,10 @@
 """The cache of compiled kernels on disk, and the compilation of kernels in two processes.
 
-The files of a kernel are in a folder named by its module and a digest of all files of the package that the
-module imports, directly or not: the sources that can be part of its machine code. The path of the package is
-not part of the digest, so clones and environments share kernels. An edit invalidates only the kernels that it
-can change. This module does not import numba.
+The files of a kernel are in a folder that is named after the kernel's module and a digest of its sources. The
+sources are the module and all files of the package that it imports, directly or indirectly, because any of
+them can be part of the machine code. The path of the package is not part of the digest, so clones and
+environments share kernels. An edit invalidates only the kernels that it can change. This module does not
+import numba.
 """
 
 import atexit
@@ -24,7 +25,7 @@ from threading import Lock, local
 from typing import Final, NamedTuple
 
 from tbgen.system.locks import lock
-from tbgen.system.processes import dying_with_parent
+from tbgen.system.processes import parent_death_prefix
 
 _PACKAGE: Final = Path(__file__).parent.parent
 _IMPORT: Final = re.compile(r"^[ \t]*from (tbgen[.\w]*) import (\([^)]*\)|[^\n#]*)", re.MULTILINE)
@@ -32,62 +33,62 @@ _IMPORT: Final = re.compile(r"^[ \t]*from (tbgen[.\w]*) import (\([^)]*\)|[^\n#]
 _logger = logging.getLogger(__name__)
 
 
-def home() -> Path:
+def shared_directory() -> Path:
     """Return the directory of the kernels of all versions of tbgen.
 
-    It is ``kernels`` in ``$NUMBA_CACHE_DIR``, if that is set, else in ``tbgen`` in the user's cache
-    directory: ``$XDG_CACHE_HOME`` or ``~/.cache`` on Linux, and the corresponding directory on Windows and
-    macOS.
+    It is ``$NUMBA_CACHE_DIR/kernels`` if that variable is set, else ``tbgen/kernels`` in the user's cache
+    directory. On Linux, the cache directory is ``$XDG_CACHE_HOME`` or ``~/.cache``.
     """
     from platformdirs import user_cache_path
 
     return Path(os.environ.get("NUMBA_CACHE_DIR") or user_cache_path("tbgen", appauthor=False), "kernels")
 
 
-_SUBSTITUTE: Final = "TBGEN_KERNELS"
-"""Name of the environment variable that passes :func:`substitute` to child processes."""
+_FALLBACK_VARIABLE: Final = "TBGEN_KERNELS"
+"""Name of the environment variable that passes the path of :func:`fallback_directory` to child processes."""
 
 
 @cache
 def directory() -> Path:
-    """Return the directory of the kernels, and create it if necessary.
+    """Return the directory in which kernels are stored, and create it if necessary.
 
-    If it cannot be written, the result is :func:`substitute`; the process that creates that logs a warning.
+    The result is :func:`shared_directory`, or :func:`fallback_directory` if the former cannot be written. The
+    process that creates the fallback directory logs a warning.
     """
     try:
-        home().mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=home()).close()
+        shared_directory().mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=shared_directory()).close()
     except OSError as error:
         with suppress(FileExistsError):
-            substitute().mkdir(mode=0o700)
+            fallback_directory().mkdir(mode=0o700)
             _logger.warning(
-                "compiled kernels cannot be kept in %s (%s), so every start compiles them again: "
-                "name a directory that can be written in NUMBA_CACHE_DIR",
-                home(),
+                "compiled kernels cannot be stored in %s (%s), so every start compiles them again: "
+                "set NUMBA_CACHE_DIR to a directory that can be written",
+                shared_directory(),
                 error.strerror,
             )
-        return substitute()
-    return home()
+        return fallback_directory()
+    return shared_directory()
 
 
-def substitute() -> Path:
-    """Return the path of a temporary directory, for kernels that cannot be kept.
+def fallback_directory() -> Path:
+    """Return the path of a temporary directory, for use if :func:`shared_directory` cannot be written.
 
-    The first process that calls this shares the directory with all processes that it starts afterwards.
+    The first process that calls this function shares the path with all processes that it starts afterwards.
     """
     name = f"tbgen-kernels-{os.getpid()}-{token_hex(8)}"
-    return Path(os.environ.setdefault(_SUBSTITUTE, str(Path(tempfile.gettempdir(), name))))
+    return Path(os.environ.setdefault(_FALLBACK_VARIABLE, str(Path(tempfile.gettempdir(), name))))
 
 
 @atexit.register
-def remove_substitute() -> None:
-    """Remove the temporary directory, at the end of the process that named it."""
-    if f"-{os.getpid()}-" in os.environ.get(_SUBSTITUTE, ""):
-        shutil.rmtree(substitute(), ignore_errors=True)
+def remove_fallback() -> None:
+    """Remove the temporary directory when the process that chose its name ends."""
+    if f"-{os.getpid()}-" in os.environ.get(_FALLBACK_VARIABLE, ""):
+        shutil.rmtree(fallback_directory(), ignore_errors=True)
 
 
 @cache
-def imported(path: Path) -> frozenset[Path]:
+def direct_imports(path: Path) -> frozenset[Path]:
     """Return the files of the package that a module imports directly."""
     names = set()
     for module, targets in _IMPORT.findall(path.read_text("utf-8")):
@@ -98,16 +99,16 @@ def imported(path: Path) -> frozenset[Path]:
     return frozenset(file for file in files if file.exists() and file != _PACKAGE / "__init__.py")
 
 
-def closure(module: str) -> list[Path]:
-    """Return the file of a module, and the files of the package that it imports, directly or not."""
+def source_files(module: str) -> list[Path]:
+    """Return the file of a module, and all files of the package that it imports, directly or indirectly."""
     path = _PACKAGE.parent.joinpath(*module.split("."))
-    waiting, found = [path.with_suffix(".py")], set()
-    while waiting:
-        file = waiting.pop()
-        if file not in found:
-            found.add(file)
-            waiting += imported(file)
-    return sorted(found)
+    unread, files = [path.with_suffix(".py")], set()
+    while unread:
+        file = unread.pop()
+        if file not in files:
+            files.add(file)
+            unread += direct_imports(file)
+    return sorted(files)
 
 
 @cache
@@ -116,7 +117,7 @@ def _source_digest(path: Path) -> bytes:
 
 
 @cache
-def name_of(module: str) -> str:
+def folder_name(module: str) -> str:
     """Return the name of a module's folder of kernels.
 
     It contains a digest of the sources and of the versions of Python, numba and llvmlite.
@@ -124,7 +125,7 @@ def name_of(module: str) -> str:
     from importlib.metadata import version
 
     versions = "\0".join((sys.version, version("numba"), version("llvmlite"), "")).encode()
-    digest = hashlib.sha256(versions + b"".join(map(_source_digest, closure(module))))
+    digest = hashlib.sha256(versions + b"".join(map(_source_digest, source_files(module))))
     return f"{module.removeprefix('tbgen.')}-{digest.hexdigest()[:16]}"
 
 
@@ -141,43 +142,43 @@ class CachedKernels(NamedTuple):
 def cached_kernels() -> CachedKernels:
     """Return the directory and the sizes of the kernels of all versions."""
     sizes = {True: 0, False: 0}
-    for path in filter(Path.is_file, home().rglob("*")):
-        sizes[_is_current(path.relative_to(home()).parts[0])] += path.stat().st_size
-    return CachedKernels(home(), sizes[True], sizes[False])
+    for path in filter(Path.is_file, shared_directory().rglob("*")):
+        sizes[_is_current(path.relative_to(shared_directory()).parts[0])] += path.stat().st_size
+    return CachedKernels(shared_directory(), sizes[True], sizes[False])
 
 
 @cache
 def _is_current(name: str) -> bool:
     module = name.rpartition("-")[0]
-    known = _PACKAGE.joinpath(*module.split(".")).with_suffix(".py").exists()
-    return known and name.partition(".compiled")[0].partition(".lock")[0] == name_of(f"tbgen.{module}")
+    exists = _PACKAGE.joinpath(*module.split(".")).with_suffix(".py").exists()
+    return exists and name.partition(".compiled")[0].partition(".lock")[0] == folder_name(f"tbgen.{module}")
 
 
 def clear() -> CachedKernels:
     """Remove the kernels of all versions, and return their directory and sizes.
 
-    :raises OSError: if they cannot be removed.
+    :raises OSError: if a file cannot be removed.
     """
-    found = cached_kernels()
-    if found.directory.exists():
-        shutil.rmtree(found.directory)
-    return found
+    kernels = cached_kernels()
+    if kernels.directory.exists():
+        shutil.rmtree(kernels.directory)
+    return kernels
 
 
-_waiting: Final = local()
+_thread_state: Final = local()
 """Thread-local flag ``refused``: True in threads that do not wait for compilation."""
 _COMPILING: Final[set[str]] = set()
-"""The families that a thread of this process compiles, or waits for another process to compile."""
-_CLAIMING: Final = Lock()
+"""Families of kernels that a thread of this process compiles, or waits for another process to compile."""
+_COMPILING_LOCK: Final = Lock()
 """Protects ``_COMPILING``."""
 
 
 def _marker(family: str) -> Path:
-    return directory() / f"{name_of(family)}.compiled"
+    return directory() / f"{folder_name(family)}.compiled"
 
 
 def is_compiled(family: str) -> bool:
-    """Return whether the cache has all kernels of a family, which is named by the module that compiles it."""
+    """Return whether the cache has all kernels of a family, named after the module that compiles it."""
     return _marker(family).exists()
 
 
@@ -187,36 +188,37 @@ def mark_compiled(family: str) -> None:
 
 
 class KernelsMissingError(Exception):
-    """Kernels are not compiled, and the thread does not wait; the message says how long compilation takes."""
+    """Kernels are not compiled, and the thread may not wait. The message says how long compilation takes."""
 
 
 @contextmanager
 def without_compiling() -> Iterator[None]:
     """Raise a :class:`KernelsMissingError` if the block needs kernels that are not compiled yet."""
-    _waiting.refused = True
+    _thread_state.refused = True
     try:
         yield
     finally:
-        _waiting.refused = False
+        _thread_state.refused = False
 
 
 @contextmanager
-def compiling(family: str, which: str, takes: str, note: Callable[[str], object]) -> Iterator[bool]:
+def compiling(family: str, description: str, duration: str, note: Callable[[str], object]) -> Iterator[bool]:
     """Yield whether the block has to compile a family of kernels, and announce it if so.
 
-    Processes that need the same family wait for the first one. Threads of one process do not wait for each
-    other, since one may hold a lock that the other needs; each compiles the kernels that it uses.
+    Processes that need the same family wait for the first of them. Threads of one process do not wait for
+    each other, because the waiting thread may hold a lock that the compiling thread needs. Each thread
+    compiles the kernels that it uses.
 
     :param family: name of the module that compiles the family.
-    :param which: text after the word "kernels" in the message.
-    :param takes: approximate duration, in words.
+    :param description: text after the word "kernels" in the message.
+    :param duration: approximate duration of the compilation, in words.
     :param note: called with the message.
     :raises KernelsMissingError: within :func:`without_compiling`, if the family is not compiled.
     """
-    sentence = f"compiling the kernels {which}, once for this version of tbgen: {takes}"
-    if getattr(_waiting, "refused", False) and not is_compiled(family):
+    sentence = f"compiling the kernels {description}, once for this version of tbgen: {duration}"
+    if getattr(_thread_state, "refused", False) and not is_compiled(family):
         raise KernelsMissingError(sentence)
-    with _CLAIMING:
+    with _COMPILING_LOCK:
         claimed = not is_compiled(family) and family not in _COMPILING
         if claimed:
             _COMPILING.add(family)
@@ -227,42 +229,42 @@ def compiling(family: str, which: str, takes: str, note: Callable[[str], object]
         with _marker(family).with_suffix(".lock").open("w") as file:
             with suppress(OSError):  # on file systems without locks, each process compiles
                 lock(file.fileno())
-            needed = not is_compiled(family)
-            if needed:
+            must_compile = not is_compiled(family)
+            if must_compile:
                 note(sentence)
             else:
                 file.close()  # release the lock: no other process has to wait for the block
-            yield needed
+            yield must_compile
             mark_compiled(family)
     finally:
         _COMPILING.discard(family)
 
 
-def compile_side_by_side(aside: Callable[[], object], here: Callable[[], object]) -> None:
-    """Call two functions that compile kernels, ``aside`` in another process that shares the cache.
+def compile_side_by_side(in_child: Callable[[], object], in_parent: Callable[[], object]) -> None:
+    """Call two functions that compile kernels: ``in_parent`` here, ``in_child`` in a child process.
 
-    Afterwards this process calls ``aside`` too. That compiles whatever the other process has not, or
-    everything if there is only one processor or no shared cache. If this process is interrupted, the other
-    process is killed.
+    The processes share the cache. Afterwards this process calls ``in_child`` too, which compiles whatever the
+    child has not compiled. Without a second processor or a shared cache there is no child, and this process
+    compiles everything. If this process is interrupted, the child is killed.
 
-    :param aside: a function at the top level of a module.
+    :param in_child: a function at the top level of a module.
     """
-    other = _start(aside) if directory() == home() and os.cpu_count() != 1 else None
+    child = _start(in_child) if directory() == shared_directory() and os.cpu_count() != 1 else None
     try:
-        here()
-        if other is not None:
-            other.wait()
+        in_parent()
+        if child is not None:
+            child.wait()
     finally:
-        if other is not None:
-            other.kill()  # no effect on a process that has ended
-    aside()
+        if child is not None:
+            child.kill()  # no effect on a process that has ended
+    in_child()
 
 
-def _start(aside: Callable[[], object]) -> "subprocess.Popen[bytes]":
-    script = f"from {aside.__module__} import {aside.__qualname__} as run; run()"
+def _start(function: Callable[[], object]) -> "subprocess.Popen[bytes]":
+    script = f"from {function.__module__} import {function.__qualname__} as run; run()"
     path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
     return subprocess.Popen(
-        [*dying_with_parent(), sys.executable, "-c", script],
+        [*parent_death_prefix(), sys.executable, "-c", script],
         env={**os.environ, "PYTHONPATH": path},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,

@@ -23,23 +23,23 @@ Result = TypeVar("Result")
 
 
 class KernelLocator(_CacheLocator):
-    """Makes numba keep the kernels of the package in the cache of :mod:`tbgen.compiler.cache`.
+    """Makes numba store the kernels of the package in the cache of :mod:`tbgen.compiler.cache`.
 
-    The cache of numba does not notice edits to the functions that a kernel calls, and depends on the path of
-    the package.
+    The cache of numba itself does not notice edits to the functions that a kernel calls, and it depends on
+    the path of the package.
     """
 
     def __init__(self, function: Callable[..., Any], file: str) -> None:
         self._py_file = file
         self._line = function.__code__.co_firstlineno
-        self._name = kernel_cache.name_of(function.__module__)
+        self._name = kernel_cache.folder_name(function.__module__)
 
     def get_cache_path(self) -> str:
         """Return the folder of the kernel's module."""
         return str(kernel_cache.directory() / self._name)
 
     def get_source_stamp(self) -> str:
-        """Return the stamp of the sources: the name of the folder, which contains a digest of them."""
+        """Return the stamp of the sources: the name of the folder, which contains their digest."""
         return self._name
 
     def get_disambiguator(self) -> str:
@@ -48,7 +48,7 @@ class KernelLocator(_CacheLocator):
 
     @classmethod
     def from_function(cls, function: Callable[..., Any], file: str) -> "KernelLocator | None":
-        """Return the locator of a function of the package, None for others."""
+        """Return the locator of a function of the package; None for any other function."""
         return cls(function, file) if function.__module__.startswith("tbgen.") else None
 
 
@@ -69,16 +69,16 @@ class InnerLibrary(JITCodeLibrary):
         self._finalized = True
 
 
-def _needed(library: CodeLibrary) -> list[CodeLibrary]:
-    """Return a library and all libraries of kernels that it needs, directly or not."""
-    found: dict[CodeLibrary, None] = {}
-    waiting = [library]
-    while waiting:
-        each = waiting.pop()
-        if each not in found:
-            found[each] = None
-            waiting += each._linking_libraries if isinstance(each, InnerLibrary) else []
-    return list(found)
+def _linked_libraries(library: CodeLibrary) -> list[CodeLibrary]:
+    """Return a library and all libraries of kernels that it needs, directly or indirectly."""
+    libraries: dict[CodeLibrary, None] = {}
+    unvisited = [library]
+    while unvisited:
+        current = unvisited.pop()
+        if current not in libraries:
+            libraries[current] = None
+            unvisited += current._linking_libraries if isinstance(current, InnerLibrary) else []
+    return list(libraries)
 
 
 class EntryLibrary(JITCodeLibrary):
@@ -86,8 +86,8 @@ class EntryLibrary(JITCodeLibrary):
 
     def add_linking_library(self, library: CodeLibrary) -> None:
         """Link a library and all libraries that it needs into this one."""
-        for each in _needed(library):
-            super().add_linking_library(each)
+        for needed in _linked_libraries(library):
+            super().add_linking_library(needed)
 
 
 class InnerCompiler(Compiler):
@@ -142,7 +142,7 @@ def _compiled(function: Kernel, **options: Any) -> Kernel:
 
 
 def jit(function: Kernel) -> Kernel:
-    """Decorate a kernel: it uses no Python objects, releases the interpreter lock, and is cached."""
+    """Decorate a kernel, which uses no Python objects, releases the interpreter lock, and is cached."""
     return _compiled(function)
 
 
@@ -157,16 +157,16 @@ def kernel(function: Kernel) -> Kernel:
 def inlined(function: Kernel) -> Kernel:
     """Decorate a function that is always inlined into the kernels that call it.
 
-    Like a function decorated with ``kernel``, it does not count references. So an array that it returns may
-    be used by such kernels only, not by functions decorated with ``jit``.
+    Like a function decorated with ``kernel``, it does not count references. So only kernels decorated with
+    ``kernel`` or ``inlined`` may use an array that it returns, not functions decorated with ``jit``.
     """
     return _compiled(function, _nrt=False, forceinline=True)
 
 
 def intrinsic(generator: Callable[..., Any]) -> Callable[..., Any]:
     """Decorate a function that generates the LLVM code of a call (``numba.extending.intrinsic``)."""
-    made: Callable[..., Any] = numba.extending.intrinsic(generator)
-    return made
+    decorator: Callable[..., Any] = numba.extending.intrinsic(generator)
+    return decorator
 
 
 def compile_for(kernel: Callable[..., Result], *examples: Any) -> Callable[..., Result]:
@@ -178,8 +178,8 @@ def compile_for(kernel: Callable[..., Result], *examples: Any) -> Callable[..., 
 def with_fixed_types(kernel: Callable[P, Result]) -> Callable[P, Result]:
     """Return a function that calls a kernel, for many calls with arguments of the same types.
 
-    It determines the types at the first call only. A kernel determines them at each call, which takes 0.4 ms
-    if the arguments include tuples of arrays.
+    The returned function determines the types at its first call only. The kernel itself determines them at
+    each call, which takes 0.4 ms if the arguments include tuples of arrays.
     """
     code: Callable[..., Result] | None = None
 
@@ -192,7 +192,7 @@ def with_fixed_types(kernel: Callable[P, Result]) -> Callable[P, Result]:
 
 
 def python_of(kernel: Kernel) -> Kernel:
-    """Return the Python function of a kernel, for calls that do not justify compilation."""
+    """Return the Python function of a kernel, for calls that are not worth compilation."""
     function: Kernel = cast(Any, kernel).py_func
     return function
 

@@ -21,18 +21,18 @@ from numba.np.arrayobj import populate_array
 from numpy.typing import NDArray
 
 _WORD: Final = ir.IntType(64)
-_TUPLE: Final[Any] = types.BaseTuple
+_TUPLE_TYPE: Final[Any] = types.BaseTuple
 
 
 class Struct:
     """Base class of frozen dataclasses that kernels read.
 
-    Fields are C-contiguous arrays, numbers, truth values, named tuples of these, and structures. Kernels may
-    change elements of arrays, but not fields.
+    A field is a C-contiguous array, a number, a truth value, a structure, or a named tuple of such values.
+    Kernels may change elements of arrays, but not fields.
     """
 
     constant: ClassVar[str] = ""
-    """Dotted path of the only instance, if its fields are compiled as constants, like global arrays."""
+    """Dotted path of the only instance if its fields are compiled as constants; else empty."""
 
     @cached_property
     def _numba_type_(self) -> "StructType":
@@ -58,7 +58,7 @@ class Struct:
 
 
 def _kind(value: Any) -> Any:
-    """Return a key that determines the type of a field; it is computed faster than numba's type."""
+    """Return a key that determines the type of a field. It is faster to compute than numba's type."""
     if isinstance(value, np.ndarray):
         flags = value.flags
         return value.dtype, value.ndim, flags.c_contiguous, flags.writeable, flags.aligned
@@ -70,15 +70,15 @@ def _kind(value: Any) -> Any:
 
 
 def _words(value: Any) -> list[int]:
-    """Return the words of a field; for an array, its address and shape."""
+    """Return the words of a field; the words of an array are its address and shape."""
     if isinstance(value, np.ndarray):
         if not value.flags.c_contiguous:
-            raise ValueError("arrays of structures have to be C-contiguous")
+            raise ValueError("array fields of a structure must be C-contiguous")
         return [value.ctypes.data, *value.shape]
     if isinstance(value, Struct):
         return [value.address]
     if isinstance(value, tuple):
-        return [word for each in value for word in _words(each)]
+        return [word for element in value for word in _words(element)]
     return [int(value) & (1 << 64) - 1]
 
 
@@ -89,10 +89,10 @@ class StructType(types.Type):
         self, structure: type[Struct], members: tuple[tuple[str, types.Type], ...], constant: str
     ) -> None:
         self.members, self.constant = members, constant
-        facts = sha256(repr((structure.__module__, members)).encode()).hexdigest()[:12]
-        super().__init__(f"{structure.__name__}_{facts}")
+        digest = sha256(repr((structure.__module__, members)).encode()).hexdigest()[:12]
+        super().__init__(f"{structure.__name__}_{digest}")
         self.signature: Final = int(sha256(self.name.encode()).hexdigest()[:16], 16)
-        """A hash of the type, stored as the first word in memory, by which kernels check arguments."""
+        """A hash of the type. It is the first word in memory, where kernels check the type of an argument."""
 
 
 _TYPES: Final[dict[tuple[Any, ...], StructType]] = {}
@@ -117,13 +117,13 @@ def _read_field(context: Any, builder: Any, structure: StructType, address: Any,
         value = getattr(getattr(import_module(module), instance), name)
         return context.get_constant_generic(builder, members[name], value)
     names = list(members)
-    at = 1 + sum(_size(members[before]) for before in names[: names.index(name)])
-    return _read(context, builder, members[name], builder.bitcast(address, _WORD.as_pointer()), at)
+    offset = 1 + sum(_size(members[before]) for before in names[: names.index(name)])
+    return _read(context, builder, members[name], builder.bitcast(address, _WORD.as_pointer()), offset)
 
 
 @lower_constant(StructType)
 def _address_of_constant(context: Any, builder: Any, structure: StructType, value: Any) -> Any:
-    assert structure.constant, "a kernel reads no global structures but constant ones"
+    assert structure.constant, "a global structure that a kernel reads must be constant"
     return ir.Constant(cgutils.voidptr_t, None)  # the address of a constant structure is never read
 
 
@@ -131,44 +131,44 @@ def _size(kind: Any) -> int:
     """Return the number of words of a field of a type."""
     if isinstance(kind, types.Array):
         return 1 + int(kind.ndim)
-    return sum(map(_size, kind.types)) if isinstance(kind, _TUPLE) else 1
+    return sum(map(_size, kind.types)) if isinstance(kind, _TUPLE_TYPE) else 1
 
 
-def _read(context: Any, builder: Any, kind: Any, words: Any, at: int) -> Any:
-    """Generate the code that reads a field of type ``kind``, starting at word ``at``."""
-    if isinstance(kind, _TUPLE):
+def _read(context: Any, builder: Any, kind: Any, words: Any, offset: int) -> Any:
+    """Generate the code that reads a field of type ``kind``, starting at word ``offset``."""
+    if isinstance(kind, _TUPLE_TYPE):
         values = []
-        for each in kind.types:
-            values.append(_read(context, builder, each, words, at))
-            at += _size(each)
+        for element_type in kind.types:
+            values.append(_read(context, builder, element_type, words, offset))
+            offset += _size(element_type)
         return context.make_tuple(builder, kind, values)
-    first = _read_word(builder, words, at)
+    first = _read_word(builder, words, offset)
     value = context.get_value_type(kind)
     if isinstance(kind, StructType):
         return builder.inttoptr(first, value)
     if isinstance(kind, types.Array):
-        shape = [_read_word(builder, words, at + 1 + axis) for axis in range(kind.ndim)]
+        shape = [_read_word(builder, words, offset + 1 + axis) for axis in range(kind.ndim)]
         return _array(context, builder, kind, first, shape)
     return builder.trunc(first, value) if value.width < _WORD.width else first
 
 
-def _read_word(builder: Any, words: Any, at: int) -> Any:
-    word = builder.load(builder.gep(words, [ir.Constant(_WORD, at)]))
+def _read_word(builder: Any, words: Any, offset: int) -> Any:
+    word = builder.load(builder.gep(words, [ir.Constant(_WORD, offset)]))
     # No kernel writes to these words, so LLVM may assume that they do not change.
     word.set_metadata("invariant.load", builder.module.add_metadata([]))
     return word
 
 
-def _array(context: Any, builder: Any, kind: types.Array, first: Any, shape: list[Any]) -> Any:
+def _array(context: Any, builder: Any, kind: types.Array, address: Any, shape: list[Any]) -> Any:
     """Generate the code that makes an array from its address and shape."""
-    made = context.make_array(kind)(context, builder)
+    array = context.make_array(kind)(context, builder)
     size = ir.Constant(_WORD, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
     strides = [size]
     for length in reversed(shape[1:]):
         strides.insert(0, builder.mul(strides[0], length))
-    data = builder.inttoptr(first, context.get_data_type(kind.dtype).as_pointer())
-    populate_array(made, data=data, shape=shape, strides=strides, itemsize=size, meminfo=None)
-    return made._getvalue()
+    data = builder.inttoptr(address, context.get_data_type(kind.dtype).as_pointer())
+    populate_array(array, data=data, shape=shape, strides=strides, itemsize=size, meminfo=None)
+    return array._getvalue()
 
 
 @unbox(StructType)
@@ -180,9 +180,9 @@ def _unbox(kind: StructType, value: Any, context: Any) -> NativeValue:
     api.decref(address)
     failed = cgutils.alloca_once_value(builder, cgutils.is_not_null(builder, api.err_occurred()))
     with builder.if_then(builder.not_(builder.load(failed)), likely=True):
-        stated = builder.load(builder.inttoptr(number, _WORD.as_pointer()))
-        other = builder.icmp_unsigned("!=", stated, ir.Constant(_WORD, kind.signature))
-        with builder.if_then(other, likely=False):
-            api.err_set_string("PyExc_TypeError", f"a kernel wants a structure of the type {kind.name}")
+        signature = builder.load(builder.inttoptr(number, _WORD.as_pointer()))
+        mismatch = builder.icmp_unsigned("!=", signature, ir.Constant(_WORD, kind.signature))
+        with builder.if_then(mismatch, likely=False):
+            api.err_set_string("PyExc_TypeError", f"a kernel needs a structure of the type {kind.name}")
             builder.store(cgutils.true_bit, failed)
     return NativeValue(builder.inttoptr(number, cgutils.voidptr_t), is_error=builder.load(failed))

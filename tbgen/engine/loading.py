@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from tbgen.documents import MANAGED_OPTIONS, unmanaged
+from tbgen.documents import MANAGED_OPTIONS, settable_options
 from tbgen.errors import TbgenError
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class Partnership:
         def start() -> "Partner":
             from tbgen.engine.partner import Partner  # not needed without a partner
 
-            wanted = unmanaged(options.items(), MANAGED_OPTIONS, self._note)
+            wanted = settable_options(options.items(), MANAGED_OPTIONS, self._note)
             return Partner(command, hash_mebibytes, wanted)
 
         configuration = command, hash_mebibytes, tuple(options.items())

@@ -28,7 +28,7 @@ from tbgen.documents import options_for, spaced
 from tbgen.engine.game import Candidate, SearchGame
 from tbgen.engine.limits import Timer
 from tbgen.errors import TbgenError, UsageError, quote
-from tbgen.system.processes import words_of
+from tbgen.system.processes import split_words
 
 _LINE: Final = re.compile(rb"info(?! string )(?=.* score ).* pv ")
 _INFO_CONTENT: Final = re.compile(rb"info.* (string|score|pv) ")
@@ -176,7 +176,7 @@ class Partner:
         self.new_game()
         self.failed = False
         """Whether the partner has terminated or failed, so that it must not be used any more."""
-        words = [command] if Path(command).is_file() else words_of(command)
+        words = [command] if Path(command).is_file() else split_words(command)
         try:
             self._engine = chess.engine.SimpleEngine.popen(LastLines, words, timeout=_START_SECONDS)
         except (OSError, chess.engine.EngineError, TimeoutError) as error:

@@ -38,7 +38,7 @@ from tbgen.games.referee import Arbiter, StateSolver, adjudicate, replay
 from tbgen.games.settings import FiftyMoveRule, GameOptions
 from tbgen.probe.syzygy import Syzygy, address
 from tbgen.probe.tablebase import Tablebase
-from tbgen.system.memory import workers
+from tbgen.system.memory import pool_size
 from tbgen.system.signals import ignore_terminal, signals_blocked
 from tbgen.text import counted
 
@@ -280,10 +280,10 @@ def tag_games(
         for raw in games:
             yield _tagged_game(raw, _judge(adjudicator, raw))
         return
-    from tbgen.compiler.cache import substitute
+    from tbgen.compiler.cache import fallback_directory
 
-    substitute()  # the processes share one temporary cache; caches of their own would remain after they end
-    with ProcessPoolExecutor(workers(jobs), get_context(), _start, (adjudicator.solverless(),)) as pool:
+    fallback_directory()  # processes share one temporary cache; separate caches would remain after they end
+    with ProcessPoolExecutor(pool_size(jobs), get_context(), _start, (adjudicator.solverless(),)) as pool:
         pending: deque[tuple[list[RawGame], Future[list[_Result]]]] = deque()
         try:
             while batch := list(islice(games, _BATCH_GAMES)):

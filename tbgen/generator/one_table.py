@@ -15,7 +15,7 @@ from tbgen.index.table import AccruedForm
 from tbgen.progress import Progress, Reporter
 from tbgen.store.format import TableInfo, form_of, is_packed, table_path
 from tbgen.store.writer import write_table
-from tbgen.system.memory import free_memory, give_back, held, peak
+from tbgen.system.memory import free_memory, peak_memory, resident_memory, trim_memory
 
 if TYPE_CHECKING:
     from tbgen.packed.sources import Sources
@@ -30,9 +30,9 @@ def ensure_memory(tables: Sequence[Estimate], cap: int | None = None) -> None:
     :raises TbgenError: if a table still needs more than ``cap`` bytes, or more than the machine has.
     """
     allowed = max(table.memory for table in tables) if cap is None else cap
-    if any(table.peak_beside(held()) > allowed for table in tables):
-        give_back()
-    check_memory(tables, cap, held())
+    if any(table.peak_beside(resident_memory()) > allowed for table in tables):
+        trim_memory()
+    check_memory(tables, cap, resident_memory())
 
 
 def fits_memory(table: Estimate, at_work: Sequence[Estimate], planned: int, cap: int | None = None) -> bool:
@@ -45,16 +45,16 @@ def fits_memory(table: Estimate, at_work: Sequence[Estimate], planned: int, cap:
     allowed = available() if cap is None else cap
 
     def expected_peak() -> int:
-        return combined_peak([*at_work, table]) + max(0, held() - combined_peak(at_work))
+        return combined_peak([*at_work, table]) + max(0, resident_memory() - combined_peak(at_work))
 
     if expected_peak() > (min(planned, allowed) if cap is None else cap):
-        give_back()
+        trim_memory()
     return expected_peak() <= allowed
 
 
 def available() -> int:
     """Return the bytes that the process may use: those that it uses now, and nine tenths of free memory."""
-    return held() + free_memory() // 10 * 9
+    return resident_memory() + free_memory() // 10 * 9
 
 
 @dataclass(frozen=True)
@@ -158,4 +158,4 @@ def solve_and_write(
         if finder is not None and material in copied:
             sources.copies.write(table, info, threads)
     sources.put(table)
-    return Built(info, stages.layers, time.perf_counter() - begun, dict(stages.seconds), peak())
+    return Built(info, stages.layers, time.perf_counter() - begun, dict(stages.seconds), peak_memory())

@@ -32,7 +32,7 @@ from tbgen.generator.schedule import BuildProgress, BuildSchedule, Limits
 from tbgen.progress import Reporter
 from tbgen.store.format import table_path
 from tbgen.store.table_file import StoredFile
-from tbgen.system.files import remove_leftovers, remove_own
+from tbgen.system.files import remove_leftovers, remove_own_leftovers
 from tbgen.system.locks import NoLocksError, lock, try_lock
 
 LOCK_NAME: Final = ".tbgen.lock"
@@ -289,7 +289,7 @@ class _LocalBuild:
         at_work = self._course.at_work
         self._pool.shutdown(wait=not at_work, cancel_futures=True)
         for material in at_work:
-            remove_own(table_path(self.directory, material.name, self.variant))
+            remove_own_leftovers(table_path(self.directory, material.name, self.variant))
 
 
 def _exists(material: Material, directory: Path, variant: Variant) -> bool:

@@ -27,7 +27,14 @@ from tbgen.errors import UsageError, printable, quote
 from tbgen.match.clock import Clock, TimeControl, limit_of
 from tbgen.match.uci import Thought, Uci
 from tbgen.system.files import check_name, write_errors
-from tbgen.system.processes import APART, Guard, dying_with_parent, end_all, on_processors, words_of
+from tbgen.system.processes import (
+    APART,
+    Guard,
+    affinity_prefix,
+    kill_tree,
+    parent_death_prefix,
+    split_words,
+)
 from tbgen.text import duration
 
 LineLog: TypeAlias = Callable[[str, str], None]
@@ -148,7 +155,7 @@ def find_command(words: str, arguments: tuple[str, ...], directory: Path | None)
     """
     interpretations = [[words]]
     with contextlib.suppress(ValueError):
-        interpretations.append(words_of(words))
+        interpretations.append(split_words(words))
     for program, *own_arguments in filter(None, interpretations):
         directories = [directory] if directory is not None else []
         directories += [Path()] if os.path.dirname(program) else []
@@ -201,8 +208,8 @@ class Engine:
                 raise PermissionError(f"the program {settings.command[0]} no longer exists")
             transport, uci = await asyncio.get_running_loop().subprocess_exec(
                 lambda: Uci(log),
-                *dying_with_parent(),
-                *on_processors(processors),
+                *parent_death_prefix(),
+                *affinity_prefix(processors),
                 *settings.command,
                 cwd=settings.directory,
                 stderr=subprocess.DEVNULL,
@@ -286,7 +293,7 @@ class Engine:
                 uci.failure = "it has been asked to quit"
                 await asyncio.wait({uci.returncode}, timeout=_QUIT_SECONDS)
         finally:
-            end_all(self._pid)
+            kill_tree(self._pid)
             try:
                 await asyncio.wait({uci.returncode}, timeout=_KILL_SECONDS)
             finally:

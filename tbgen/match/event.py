@@ -31,7 +31,7 @@ from tbgen.match.openings import Openings
 from tbgen.match.schedule import Fixture, Schedule
 from tbgen.match.settings import EventSettings, check
 from tbgen.system.processes import Guard
-from tbgen.system.signals import ENDINGS
+from tbgen.system.signals import END_SIGNALS
 
 
 class _StopEvent(Exception):  # noqa: N818
@@ -322,7 +322,7 @@ def run_event(
             signal.signal(number, stop)
         return await event
 
-    old_handlers = {number: signal.getsignal(number) for number in ENDINGS}
+    old_handlers = {number: signal.getsignal(number) for number in END_SIGNALS}
     handlers = {number: handler for number, handler in old_handlers.items() if handler != signal.SIG_IGN}
     try:
         return asyncio.run(play())

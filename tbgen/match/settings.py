@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, Self
 
 from msgspec import Meta, Struct
 
-from tbgen.documents import MANAGED_OPTIONS, converted, naming, unmanaged, values_of
+from tbgen.documents import MANAGED_OPTIONS, converted, option_in_errors, settable_options, values_of
 from tbgen.errors import NamedChoice, UsageError, printable, quote
 from tbgen.games.standings.elo import TestSettings
 from tbgen.match.adjudication import StopRules
@@ -227,10 +227,10 @@ def _engine(own: Mapping[str, Any], each: Mapping[str, Any], note: Callable[[str
     arguments = {"arg": [*each.get("arg", ()), *own.get("arg", ())]}
     common = {key: value for key, value in each.items() if key not in replaced}
     words = converted(option, {**common, **own, **arguments}, _EngineWords)
-    with naming(option):
+    with option_in_errors(option):
         settings = words.settings()
     requested = [*each.get("option", {}).items(), *own.get("option", {}).items()]
-    options = unmanaged(requested, MANAGED, lambda sentence: note(f"{settings.name}: {sentence}"))
+    options = settable_options(requested, MANAGED, lambda sentence: note(f"{settings.name}: {sentence}"))
     settings = replace(settings, options=options)
     for key in replaced:
         clock = next(f"{clock}={own[clock]}" for clock in _TIME_LIMITS if clock in own)

@@ -22,7 +22,7 @@ import chess.engine
 from chess.engine import Cp, Mate, Score
 
 from tbgen.documents import spaced
-from tbgen.system.processes import end_all
+from tbgen.system.processes import kill_tree
 
 _MAX_LINE_BYTES: Final = 1 << 16
 """Maximum length of a line; the rest is cut off."""
@@ -208,7 +208,7 @@ class Uci(chess.engine.UciProtocol):
         if self.transport is None:
             return
         if self.transport.get_returncode() is None:
-            end_all(self.transport.get_pid())
+            kill_tree(self.transport.get_pid())
         else:
             self.transport.close()
 

@@ -32,7 +32,7 @@ from tbgen.store import schema
 from tbgen.store.cache import ChunkCache
 from tbgen.store.schema import PACKED, slots_of
 from tbgen.store.table_file import Entry, StoredFile
-from tbgen.system.memory import forget, processors
+from tbgen.system.memory import processors, release_pages
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -261,7 +261,7 @@ class PackedFile(StoredFile):
     def _forget_blocks(self) -> None:
         """Release the memory of mapped blocks; they stay in the page cache of the system."""
         for mapped in self._mappings:
-            forget(mapped)
+            release_pages(mapped)
 
     @cached_property
     def _exception_slots(self) -> NDArray[np.int64]:

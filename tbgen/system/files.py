@@ -1,8 +1,8 @@
 """Atomic writing of files, and the rules of systems for file names and open files.
 
 A file is written under a temporary name in the same directory, synced, and then renamed. The temporary name
-contains machine and process of the writer. So several writers of the same file do not conflict, and files
-that killed writers have left can be recognised and removed.
+identifies the machine and the process of the writer. So several writers of the same file do not conflict, and
+the leftovers of killed writers can be recognised and removed.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from tbgen.errors import TbgenError, UsageError, causes, quote
 from tbgen.system.locks import lock
 
 _MARK: Final = ".tmp-"
-"""Separates the final name from the writer (place, process, random number) in temporary names."""
+"""In temporary names: separates the final name from the writer (place, process, random number)."""
 
 _UNFINISHED: Final = re.compile(rf"(?P<name>.*){re.escape(_MARK)}(?P<place>.+)-(?P<process>\d+)-[0-9a-f]+")
 
 _MAX_NAME_BYTES: Final = 255
-"""Length of the longest file name that all common file systems support."""
+"""Length in bytes of the longest file name that all common file systems support."""
 
 _ABANDONED_SECONDS: Final = 3600.0
 """Time without a change after which a temporary file of another machine is considered abandoned."""
@@ -48,18 +48,18 @@ _RESERVED: Final = re.compile(
 
 @contextmanager
 def written_aside(path: Path, *, remedy: str = "choose another directory") -> Iterator[Path]:
-    """Yield a temporary file for the block to write and check; give it its final name if the block succeeds.
+    """Yield a temporary file for the block to write and check. If the block succeeds, give it its final name.
 
-    The temporary file is empty, and in the directory of the final one. At the end of the block it is synced,
-    renamed to ``path`` in one step, and the directory is synced. An existing file is replaced; the new file
-    has its permissions. If ``path`` is a link, the link is replaced. If the block raises an exception,
+    The temporary file is empty, and in the directory of the final file. At the end of the block it is synced
+    and renamed to ``path`` in one step, and the directory is synced. An existing file is replaced; the new
+    file has its permissions. If ``path`` is a link, the link is replaced. If the block raises an exception,
     ``path`` is unchanged, and the temporary file is removed. A killed process leaves its temporary file; the
     next writer of the same file removes it.
 
     :param path: the final name, in an existing directory.
     :param remedy: advice if writing is not permitted, as the end of a sentence.
     :raises TbgenError: if the file cannot be created, synced or renamed. Exceptions of the block are not
-        converted; the block uses :func:`write_errors` for those that are about this file.
+        converted; the block applies :func:`write_errors` to its errors about this file.
     """
     check_name(path)
     remove_leftovers(path.parent, path.name)
@@ -80,9 +80,9 @@ def written_aside(path: Path, *, remedy: str = "choose another directory") -> It
 
 
 def put_in_place(temporary: Path, path: Path) -> None:
-    """Give a complete file its final name in one step; sync the file before and the directory after.
+    """Give a complete file its final name in one step. Sync the file before, and the directory after.
 
-    :raises OSError: if it fails.
+    :raises OSError: if the file cannot be renamed or synced.
     """
     _sync(temporary)
     replace(temporary, path)
@@ -92,9 +92,9 @@ def put_in_place(temporary: Path, path: Path) -> None:
 def replace(source: Path, target: Path) -> None:
     """Rename a file in one step, replacing any file of that name.
 
-    Windows does not replace a file that a process has open, so this is tried again for a while.
+    Windows does not replace a file that a process has open. There, the renaming is retried for a while.
 
-    :raises OSError: if it fails.
+    :raises OSError: if the file cannot be renamed.
     """
     for pause in _RETRY_SECONDS:
         with contextlib.suppress(PermissionError):
@@ -107,16 +107,16 @@ def replace(source: Path, target: Path) -> None:
 def close_for_rename(file: IO[bytes]) -> None:
     """Close a file before it is renamed, replaced or removed, if the system requires that.
 
-    On other systems the file stays open, and so locked.
+    On other systems the file stays open, and so stays locked.
     """
     if sys.platform == "win32":
         file.close()
 
 
 def rename_locked(file: FileIO, source: Path, target: Path) -> FileIO:
-    """Rename a file that is open and locked, replacing any file of that name; return it, open and locked.
+    """Rename an open and locked file, replacing any file of that name. Return the file, open and locked.
 
-    :raises OSError: if it fails.
+    :raises OSError: if the file cannot be renamed or locked.
     """
     close_for_rename(file)
     replace(source, target)
@@ -127,12 +127,12 @@ def rename_locked(file: FileIO, source: Path, target: Path) -> FileIO:
 
 
 def without_links(path: str, flags: int) -> int:
-    """Open a file without following links, if the system supports that; an ``opener`` for ``open``."""
+    """Open a file, without following links if the system supports that; usable as ``opener`` of ``open``."""
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
 
 
 def without_waiting(path: str, flags: int) -> int:
-    """Open a file without waiting for the writer of a pipe; an ``opener`` for ``open``."""
+    """Open a file without waiting for the writer of a pipe; usable as ``opener`` of ``open``."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
@@ -149,7 +149,7 @@ def check_name(path: PurePath) -> None:
 
 @contextmanager
 def write_errors(path: Path, *, remedy: str = "choose another directory") -> Iterator[None]:
-    """Convert an :class:`OSError` of the block to an error about writing a file.
+    """Convert an :class:`OSError` raised in the block to a :class:`TbgenError` about writing a file.
 
     :param path: the final name of the file.
     :param remedy: advice if writing is not permitted, as the end of a sentence.
@@ -197,10 +197,10 @@ def temporary_path(path: Path) -> Path:
 
 
 def _place() -> str:
-    """Return the name of the machine or container whose process numbers include this process's.
+    """Return the name of the machine or container in which the number of this process is unique.
 
-    Several containers may have the same host name, and each numbers its processes from 1. So the name
-    includes the number of the process namespace, on systems that have them (``pid_namespaces(7)`` of Linux).
+    Several containers may have the same host name, and each numbers its processes from 1. So on systems with
+    process namespaces (``pid_namespaces(7)`` of Linux) the name includes the number of the namespace.
     """
     host = socket.gethostname()
     with contextlib.suppress(OSError):
@@ -217,8 +217,8 @@ def remove_leftovers(directory: Path, name: str = "") -> list[Path]:
     """Remove the temporary files of killed writers in a directory, and return their paths.
 
     Files of running writers are kept. A writer on this machine, or in this container, is running if its
-    process exists. A writer elsewhere is considered running while its file changes. Files that may not be
-    removed are kept too.
+    process exists. Any other writer is considered running while its file changes. Files that this process has
+    no permission to remove are kept too.
 
     :param name: final name of the file whose leftovers are removed; empty for all files.
     """
@@ -231,19 +231,19 @@ def remove_leftovers(directory: Path, name: str = "") -> list[Path]:
     return leftovers
 
 
-def remove_own(path: Path) -> None:
-    """Remove the temporary files of this process for a file.
+def remove_own_leftovers(path: Path) -> None:
+    """Remove the temporary files that this process has made for a file.
 
-    Another thread that is writing it will fail to rename it.
+    If another thread is still writing the file, it will fail to rename its temporary file.
     """
-    for own, writer in _unfinished_files(path.parent, path.name):
+    for temporary, writer in _unfinished_files(path.parent, path.name):
         if writer["place"] == _place() and int(writer["process"]) == os.getpid():
             with contextlib.suppress(OSError):
-                own.unlink()
+                temporary.unlink()
 
 
 def _unfinished_files(directory: Path, name: str) -> Iterator[tuple[Path, re.Match[str]]]:
-    """Yield temporary files with the parts of their names: of the file ``name``, or of all if it is empty."""
+    """Yield the temporary files of the file ``name``, or all if it is empty, with matches of their names."""
     for path in sorted(directory.glob(f"*{_MARK}*")):
         match = _UNFINISHED.fullmatch(path.name)
         if match and (not name or match["name"] == _cut(name, len(os.fsencode(match["name"])))):
@@ -258,7 +258,7 @@ def _is_abandoned(path: Path, writer: re.Match[str]) -> bool:
 
 
 def _is_running(process: int) -> bool:
-    import psutil  # imported when needed, since there are seldom temporary files
+    import psutil  # imported here because it is seldom needed
 
     with contextlib.suppress(OverflowError):
         return psutil.pid_exists(process)
@@ -266,14 +266,14 @@ def _is_running(process: int) -> bool:
 
 
 def _permissions(path: Path) -> int | None:
-    """Return the permissions of an existing file; None if there is none."""
+    """Return the permissions of a file; None if the file does not exist."""
     with contextlib.suppress(FileNotFoundError):
         return stat.S_IMODE(path.stat().st_mode)
     return None
 
 
 def _sync(path: Path) -> None:
-    """Sync a file or directory. Windows syncs directories itself, and files only if open for writing."""
+    """Sync a file or directory. Windows syncs directories by itself, and files only if open for writing."""
     if sys.platform == "win32" and path.is_dir():
         return
     descriptor = os.open(path, os.O_RDWR if sys.platform == "win32" else os.O_RDONLY)
@@ -284,19 +284,19 @@ def _sync(path: Path) -> None:
 
 
 def _explain(error: BaseException, path: Path, remedy: str) -> str:
-    """Return a sentence about a failed write, by the first cause with an error number of the system."""
+    """Return a sentence about a failed write, by the deepest cause that has an error number of the system."""
     number = None
     for cause in causes(error):
-        named = re.search(r"errno = (\d+)", str(cause))  # the format of HDF5's messages
+        hdf5_error = re.search(r"errno = (\d+)", str(cause))  # the format of HDF5's messages
         if isinstance(cause, OSError) and cause.errno:
             number = cause.errno
-        elif named:
-            number = int(named[1])
+        elif hdf5_error:
+            number = int(hdf5_error[1])
     if number in (errno.ENOSPC, errno.EDQUOT):
         return f"the disk is full: {path} was not written; free some space and try again"
     if number in (errno.EACCES, errno.EPERM):
-        opened = ", or another program has it open" if sys.platform == "win32" else ""
-        return f"no permission to write {path}{opened}; {remedy}"
+        open_hint = ", or another program has it open" if sys.platform == "win32" else ""
+        return f"no permission to write {path}{open_hint}; {remedy}"
     if number == errno.EROFS:
         return f"{path} could not be written: its file system is read-only; {remedy}"
     reason = os.strerror(number) if number else (str(error).splitlines() or ["unknown"])[0]

@@ -17,7 +17,7 @@ else:
 _NO_LOCKS: Final = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
 """Error numbers of network file systems without locks."""
 _LOCKED_OFFSET: Final = (1 << 31) - 2
-"""Offset of the byte that is locked on Windows. It is beyond the end of any file, since other processes
+"""Offset of the byte that is locked on Windows. It is beyond the end of any file, because other processes
 cannot read a locked byte."""
 _RETRY_SECONDS: Final = 0.1
 """Interval between attempts to lock a file on systems that do not wait for a lock."""
@@ -35,7 +35,7 @@ def try_lock(descriptor: int) -> bool:
     """
     try:
         if sys.platform == "win32":
-            _at_place(descriptor, msvcrt.LK_NBLCK)
+            _set_byte_lock(descriptor, msvcrt.LK_NBLCK)
         else:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except (BlockingIOError, PermissionError):
@@ -48,7 +48,7 @@ def try_lock(descriptor: int) -> bool:
 
 
 def lock(descriptor: int) -> None:
-    """Lock an open file exclusively, after waiting for other processes that have locked it.
+    """Lock an open file exclusively, waiting until no other process has locked it.
 
     :raises OSError: if the lock fails.
     """
@@ -60,14 +60,14 @@ def lock(descriptor: int) -> None:
 
 
 def is_locked(descriptor: int) -> bool:
-    """Return whether a process has locked an open file; True also if this cannot be determined.
+    """Return whether a process has locked an open file. Return True also if this cannot be determined.
 
-    Several processes may check at once.
+    Several processes may call this function at once.
     """
     try:
         if sys.platform == "win32":
-            _at_place(descriptor, msvcrt.LK_NBLCK)
-            _at_place(descriptor, msvcrt.LK_UNLCK)
+            _set_byte_lock(descriptor, msvcrt.LK_NBLCK)
+            _set_byte_lock(descriptor, msvcrt.LK_UNLCK)
         else:
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
             fcntl.flock(descriptor, fcntl.LOCK_UN)
@@ -78,8 +78,8 @@ def is_locked(descriptor: int) -> bool:
 
 if sys.platform == "win32":
 
-    def _at_place(descriptor: int, mode: int) -> None:
-        """Lock or unlock the byte that stands for the file; the position in the file is unchanged."""
+    def _set_byte_lock(descriptor: int, mode: int) -> None:
+        """Lock or unlock the byte that represents the file. The position in the file is unchanged."""
         position = os.lseek(descriptor, 0, os.SEEK_CUR)
         os.lseek(descriptor, _LOCKED_OFFSET, os.SEEK_SET)
         try:

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 def total_memory() -> int:
     """Return the memory of the machine in bytes."""
-    import psutil  # imported when needed, since that takes longer than a probe
+    import psutil  # imported here, because the import takes longer than a probe
 
     return psutil.virtual_memory().total
 
@@ -20,14 +20,14 @@ def free_memory() -> int:
     return psutil.virtual_memory().available
 
 
-def held() -> int:
+def resident_memory() -> int:
     """Return the resident memory of this process in bytes."""
     import psutil
 
     return psutil.Process().memory_info().rss
 
 
-def peak() -> int:
+def peak_memory() -> int:
     """Return the peak resident memory of this process in bytes."""
     if sys.platform == "win32":
         import psutil
@@ -38,7 +38,7 @@ def peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << (0 if sys.platform == "darwin" else 10)
 
 
-def give_back() -> None:
+def trim_memory() -> None:
     """Return unused memory of this process to the system; without the GNU C library, do nothing."""
     if sys.platform == "linux":
         import ctypes
@@ -48,10 +48,10 @@ def give_back() -> None:
             library.malloc_trim(0)
 
 
-def forget(mapped: mmap.mmap) -> None:
-    """Release the memory of a mapped file, which remains in the system's file cache.
+def release_pages(mapped: mmap.mmap) -> None:
+    """Release the memory of a mapped file. Its content remains in the system's file cache.
 
-    Windows does so by itself.
+    Windows releases such memory by itself.
     """
     if sys.platform != "win32":
         mapped.madvise(mmap.MADV_DONTNEED)
@@ -76,6 +76,6 @@ def usable_processors() -> list[int]:
     return list(range(os.cpu_count() or 1))
 
 
-def workers(wanted: int) -> int:
-    """Return the allowed size of a process pool of ``wanted`` processes: Windows can wait for at most 61."""
-    return min(wanted, 61) if sys.platform == "win32" else wanted
+def pool_size(processes: int) -> int:
+    """Return ``processes``, limited to the allowed size of a process pool: Windows waits for at most 61."""
+    return min(processes, 61) if sys.platform == "win32" else processes

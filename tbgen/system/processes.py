@@ -1,7 +1,7 @@
 """Child processes: starting, killing with descendants, priority, CPU affinity; limit of open files; sockets.
 
-On Windows processes have no groups. There, the children of a process are the processes that record
-its ID as that of their parent, even after it has ended.
+Windows has no process groups. There, a child of a process is any process that records its ID as the ID of the
+parent, even after the parent has ended.
 """
 
 import functools
@@ -22,31 +22,31 @@ if sys.platform == "win32":
     APART: Final[dict[str, Any]] = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
 else:
     APART: Final[dict[str, Any]] = {"start_new_session": True}
-"""Arguments of ``Popen`` that keep Ctrl-C in this process's terminal from reaching the child."""
+"""Arguments of ``Popen`` that prevent Ctrl-C in this process's terminal from reaching the child."""
 
 _NICE_STEP: Final = 10
 """Increment of the nice value for low priority."""
 
 
-def end_all(root: int) -> None:
-    """Kill a process that was started with :data:`APART` and all its descendants, even if it has ended."""
+def kill_tree(root: int) -> None:
+    """Kill a process that was started with :data:`APART`, even if it has ended, and its descendants."""
     if sys.platform != "win32":
         with suppress(OSError):
             os.killpg(root, signal.SIGKILL)
         return
     import psutil
 
-    found = set() if psutil.pid_exists(root) else {root}
+    tree = set() if psutil.pid_exists(root) else {root}
     processes = psutil.process_iter(["ppid", "create_time"])
-    for process in sorted(processes, key=lambda each: each.info["create_time"] or 0):
-        if process.pid == root or process.info["ppid"] in found:
-            found.add(process.pid)
+    for process in sorted(processes, key=lambda candidate: candidate.info["create_time"] or 0):
+        if process.pid == root or process.info["ppid"] in tree:
+            tree.add(process.pid)
             with suppress(psutil.Error):
                 process.kill()
 
 
 class Guard:
-    """A process that kills watched processes, with all their descendants, when this one ends.
+    """A process that kills watched processes, with all their descendants, when this process ends.
 
     Its standard input is a pipe from this process. When the pipe closes, even by ``kill -9``, the guard kills
     the processes that it still watches.
@@ -67,7 +67,7 @@ class Guard:
         self._send(f"+{root}\n")
 
     def release(self, root: int) -> None:
-        """Stop watching a process, which has ended."""
+        """Stop watching a process that has ended."""
         self._send(f"-{root}\n")
 
     def close(self) -> None:
@@ -77,38 +77,38 @@ class Guard:
 
     def _send(self, line: str) -> None:
         if self._process.stdin is not None:
-            with suppress(OSError):  # the guard was killed; dying_with_parent still protects on Linux
+            with suppress(OSError):  # the guard was killed; parent_death_prefix still protects on Linux
                 self._process.stdin.write(line.encode())
                 self._process.stdin.flush()
 
 
 def guard() -> None:
-    """Run the process of a :class:`Guard`."""
+    """Run the loop of the process of a :class:`Guard`."""
     watched = set[int]()
     for line in sys.stdin:
         (watched.add if line[0] == "+" else watched.discard)(int(line[1:]))
     for root in watched:
-        end_all(root)
+        kill_tree(root)
 
 
 @functools.cache
-def dying_with_parent() -> tuple[str, ...]:
-    """Return the words to put before a command so that the system kills it when its parent dies.
+def parent_death_prefix() -> tuple[str, ...]:
+    """Return the words to put before a command so that the system kills its process when the parent dies.
 
-    There are none if the system does not support that. The program ``setpriv`` of util-linux makes the
-    request and then executes the command. Making it in this process, between fork and exec, would be unsafe
-    with threads.
+    The result is empty if the system does not support that. The program ``setpriv`` of util-linux requests
+    the signal and then executes the command. A request by this process, between fork and exec, would be
+    unsafe with threads.
     """
     program = shutil.which("setpriv") if sys.platform == "linux" else None
     if program is None:
         return ()
     words = (program, "--pdeathsig", "KILL", "--")
-    tried = subprocess.run([*words, "true"], capture_output=True)
-    return words if tried.returncode == 0 else ()
+    trial = subprocess.run([*words, "true"], capture_output=True)
+    return words if trial.returncode == 0 else ()
 
 
-def on_processors(processors: Collection[int]) -> tuple[str, ...]:
-    """Return the words to put before a command so that it runs on some processors only.
+def affinity_prefix(processors: Collection[int]) -> tuple[str, ...]:
+    """Return the words to put before a command so that it runs only on some processors.
 
     :param processors: numbers of the processors; empty for all.
     :raises UsageError: if the program ``taskset`` is not installed.
@@ -121,12 +121,12 @@ def on_processors(processors: Collection[int]) -> tuple[str, ...]:
     return (program, "-c", ",".join(map(str, sorted(processors))))
 
 
-def words_of(command: str) -> list[str]:
+def split_words(command: str) -> list[str]:
     """Return a command's program and arguments, split as by the system's shell.
 
     :raises ValueError: if a quotation mark is missing.
     """
-    if sys.platform == "win32":  # a backslash is no escape character, but separates the parts of a path
+    if sys.platform == "win32":  # a backslash separates the parts of a path; it is no escape character
         return [word.strip('"') for word in shlex.split(command, posix=False)]
     return shlex.split(command)
 
@@ -143,17 +143,17 @@ def lower_priority(process: int) -> None:
             os.setpriority(os.PRIO_PROCESS, process, os.getpriority(os.PRIO_PROCESS, process) + _NICE_STEP)
 
 
-def raise_file_limit(wanted: int) -> int:
-    """Raise the limit of open files of this process to ``wanted`` if possible, and return the limit."""
+def raise_file_limit(target: int) -> int:
+    """Raise the limit of open files of this process to ``target`` if possible, and return the limit."""
     if sys.platform == "win32":
-        return wanted
+        return target
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
-        return wanted
-    if soft < wanted:
-        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        return target
+    if soft < target:
+        soft = target if hard == resource.RLIM_INFINITY else min(target, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     return soft
 
@@ -161,14 +161,14 @@ def raise_file_limit(wanted: int) -> int:
 def reuse_address(listener: socket.socket) -> None:
     """Let a server bind an address that another server has just released.
 
-    Windows allows that anyway; there this option would let two servers share a port.
+    Windows always allows that. There, this option would let two servers share a port.
     """
     if sys.platform != "win32":
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 
 
 def limit_unread(listener: socket.socket, milliseconds: int) -> None:
-    """Have the system close connections whose clients leave data unread for a time."""
+    """Let the system close connections whose clients leave data unread for longer than ``milliseconds``."""
     if sys.platform == "linux":  # accepted sockets inherit the option
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
 
@@ -176,9 +176,9 @@ def limit_unread(listener: socket.socket, milliseconds: int) -> None:
 def start_with_socket(
     words: Sequence[str], listener: socket.socket, **options: Any
 ) -> subprocess.Popen[bytes]:
-    """Start a process that inherits a socket, and gets it by :func:`inherited_socket`.
+    """Start a process that inherits a socket, which :func:`inherited_socket` returns there.
 
-    :param options: options of ``Popen``, except the standard input.
+    :param options: arguments of ``Popen`` other than ``stdin``.
     """
     stdin = subprocess.PIPE if sys.platform == "win32" else listener.fileno()
     process: subprocess.Popen[bytes] = subprocess.Popen(words, stdin=stdin, **options)

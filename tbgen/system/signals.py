@@ -1,7 +1,7 @@
 """Signals that end a process, and the check for available input.
 
-Terminals send SIGINT (Ctrl-C) on all systems. When a terminal is closed, processes receive SIGHUP, on Windows
-SIGBREAK, which Ctrl-Break sends too. Services and job schedulers send SIGTERM.
+Terminals send SIGINT (Ctrl-C) on all systems. When a terminal is closed, its processes receive SIGHUP. On
+Windows they receive SIGBREAK instead, which Ctrl-Break sends too. Services and job schedulers send SIGTERM.
 """
 
 import select
@@ -13,41 +13,41 @@ from contextlib import contextmanager
 from typing import Final
 
 TERMINATIONS: Final = {
-    getattr(signal, name): said
-    for name, said in (("SIGTERM", "terminated"), ("SIGHUP", "hung up"), ("SIGBREAK", "interrupted"))
+    getattr(signal, name): word
+    for name, word in (("SIGTERM", "terminated"), ("SIGHUP", "hung up"), ("SIGBREAK", "interrupted"))
     if hasattr(signal, name)
 }
-"""Signals that end a process like Ctrl-C, each with the word for messages."""
+"""Signals, other than Ctrl-C, that end a process, each with the word for messages."""
 
-ENDINGS: Final = (signal.SIGINT, *TERMINATIONS)
-"""All signals that end a process like Ctrl-C."""
+END_SIGNALS: Final = (signal.SIGINT, *TERMINATIONS)
+"""All signals that end a process, Ctrl-C included."""
 
 
 @contextmanager
 def signals_blocked() -> Iterator[None]:
-    """Block :data:`ENDINGS` until the end of the block, in this process and in those that the block starts.
+    """Block :data:`END_SIGNALS` until the end of the block, in this process and in processes started there.
 
     On Windows nothing is blocked.
     """
     if sys.platform == "win32":
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS)
+    previous_mask = signal.pthread_sigmask(signal.SIG_BLOCK, END_SIGNALS)
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous_mask)
 
 
 def ignore_terminal() -> None:
-    """Ignore signals from the terminal, in a process that was started in a block of :func:`signals_blocked`.
+    """Ignore signals from the terminal, in a process that was started within :func:`signals_blocked`.
 
-    The parent receives them too, and ends this process by SIGTERM, which takes effect immediately.
+    The parent receives these signals too. It ends this process by SIGTERM, which takes effect immediately.
     """
-    for number in ENDINGS:  # a pending signal that is ignored is discarded
+    for number in END_SIGNALS:  # a pending signal that is ignored is discarded
         signal.signal(number, signal.SIG_DFL if number == signal.SIGTERM else signal.SIG_IGN)
     if sys.platform != "win32":
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDINGS)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, END_SIGNALS)
 
 
 def send_to_main(number: int) -> None:
@@ -61,6 +61,6 @@ def send_to_main(number: int) -> None:
 def has_input(descriptor: int) -> bool:
     """Return whether data can be read from a pipe, a file or a terminal without waiting.
 
-    On Windows the result is always False, since it supports this check for sockets only.
+    On Windows, which supports this check for sockets only, the result is always False.
     """
     return sys.platform != "win32" and bool(select.select([descriptor], [], [], 0)[0])

@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Self
 
-from tbgen.compiler.cache import substitute
+from tbgen.compiler.cache import fallback_directory
 from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.games.live_file import EventStart
 from tbgen.system.processes import (
@@ -89,7 +89,7 @@ def serve_at(
     )
     # The temporary directory for kernels is made here and shared, because workers and solving processes
     # would not remove their own.
-    substitute()
+    fallback_directory()
     ready()
     if workers > 1:
         Multiprocess(config, sockets=[listener]).run()

@@ -19,7 +19,7 @@ from tbgen.board.score import GScore, code_of, of_gscore
 from tbgen.cells.bounds import Bounds
 from tbgen.cells.cell import Cell, CellPosition
 from tbgen.cells.games import Games
-from tbgen.system.memory import held
+from tbgen.system.memory import resident_memory
 from tests.support.same_bounds import is_same
 from tests.support.solving import LOCKED, of_cells
 
@@ -162,9 +162,9 @@ def test_memory_of_freed_arrays_returns_to_the_system(tmp_path: Path) -> None:
             arrays = [np.ones(1 << 16, np.uint8) for _ in range(4000)]
             stay = arrays[::50]
             arrays.clear()
-            before = held()
+            before = resident_memory()
             CellLayers(known, Meter(Budget(memory=memory)), cell, None).free_memory(cell)
-            assert (before - held() > 100 << 20) == goes
+            assert (before - resident_memory() > 100 << 20) == goes
             assert stay
 
 

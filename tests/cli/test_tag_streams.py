@@ -42,7 +42,7 @@ def test_a_stream_gets_what_would_take_too_much_memory(
         (len(data), b"", "so nothing is written"),
         (len(data) - 1, data, "so all were copied unchanged"),
     ):
-        monkeypatch.setattr(tag, "_MAX_HELD_BYTES", room)
+        monkeypatch.setattr(tag, "_MAX_BUFFERED_BYTES", room)
         assert main(["tag", str(source), "-", "--jobs", "1"]) == 2
         output = capsysbinary.readouterr()
         assert output.out == out

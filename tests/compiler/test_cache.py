@@ -60,7 +60,7 @@ def test_only_one_thread_waits_for_another_process(tmp_path: Path, monkeypatch: 
         with compiling(FAMILY, "of tests", "a second", str) as needed:
             found.put(needed)
 
-    with (tmp_path / f"{kernel_cache.name_of(FAMILY)}.lock").open("w") as lock:
+    with (tmp_path / f"{kernel_cache.folder_name(FAMILY)}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # as another process does that compiles them
         for _ in range(2):
             Thread(target=work, daemon=True).start()
@@ -101,7 +101,7 @@ def test_the_other_process_ends_with_the_first(tmp_path: Path, name: str, path: 
 def test_sizes_and_removal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     assert kernel_cache.clear() == kernel_cache.CachedKernels(tmp_path / "kernels", 0, 0)
-    current, other = kernel_cache.name_of(FAMILY), "errors-0123456789abcdef"
+    current, other = kernel_cache.folder_name(FAMILY), "errors-0123456789abcdef"
     for name, size in ((current, 3), (other, 5), ("no.module-0123456789abcdef", 7)):
         (tmp_path / "kernels" / name).mkdir(parents=True)
         (tmp_path / "kernels" / name / "kernel.nbc").write_bytes(bytes(size))

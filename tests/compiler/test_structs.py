@@ -45,7 +45,7 @@ def test_a_structure_of_another_type_is_refused() -> None:
         Numbers(number, True),
     )
     for other in others:
-        with pytest.raises(TypeError, match="a kernel wants a structure of the type Numbers_"):
+        with pytest.raises(TypeError, match="a kernel needs a structure of the type Numbers_"):
             call(other)
     assert call(Numbers(number, 5)) == 10
 

@@ -134,7 +134,7 @@ def test_tables_are_at_work_together(empty: Path) -> None:
 
 def test_memory_decides_how_many(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The tables at work take no more memory than --memory allows, or than the machine has free."""
-    monkeypatch.setattr(one_table, "held", lambda: 0)
+    monkeypatch.setattr(one_table, "resident_memory", lambda: 0)
     one = max(estimate(Material.parse(name), R, 4).memory for name in PIECES)
     two = combined_peak([estimate(Material.parse(name), R, 2) for name in PIECES[:2]])
     assert two > one
@@ -151,9 +151,9 @@ def test_what_the_process_holds_besides_counts(empty: Path, monkeypatch: pytest.
     """If returning unused memory is not enough, a table waits for those at work."""
     needs = [estimate(Material.parse(name), R, 2) for name in PIECES[:2]]
     given: list[str] = []
-    monkeypatch.setattr(one_table, "give_back", lambda: given.append("back"))
+    monkeypatch.setattr(one_table, "trim_memory", lambda: given.append("back"))
     for held, room in ((0, True), (combined_peak(needs[:1]), True), (combined_peak(needs[:1]) + 1, False)):
-        monkeypatch.setattr(one_table, "held", lambda held=held: held)
+        monkeypatch.setattr(one_table, "resident_memory", lambda held=held: held)
         assert one_table.fits_memory(needs[1], needs[:1], 0, combined_peak(needs)) == room
     assert given == ["back"]
     monkeypatch.setattr(one_table, "available", lambda: 2 * combined_peak(needs))

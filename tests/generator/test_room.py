@@ -47,7 +47,7 @@ def test_a_disk_that_others_fill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_cap_on_memory(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(one_table, "held", lambda: 0)
+    monkeypatch.setattr(one_table, "resident_memory", lambda: 0)
     words = ["build", "KBNvK", "--dir", str(tmp_path), "--memory"]
     assert main([*words, "128M"]) == 1
     sentence = capsys.readouterr().err
@@ -72,7 +72,7 @@ def test_a_cap_on_memory(
 def test_what_the_process_holds_already_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Memory is checked at the start and before each table; here 1 GiB is used up after the first table."""
     holding = 0
-    monkeypatch.setattr(one_table, "held", lambda: holding)
+    monkeypatch.setattr(one_table, "resident_memory", lambda: holding)
     need = estimate(KBVK, R).memory
 
     class Hog(Diary):

@@ -164,7 +164,7 @@ def test_an_engine_that_says_what_it_does_has_longer_to_get_ready(
 def test_the_exit_code_of_a_running_engine_is_left_to_asyncio(monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise asyncio prints a warning. So the transport is closed only when the engine has ended."""
     killed, transport = list[int](), create_autospec(asyncio.SubprocessTransport)
-    monkeypatch.setattr("tbgen.match.uci.end_all", killed.append)
+    monkeypatch.setattr("tbgen.match.uci.kill_tree", killed.append)
     transport.get_pid.return_value, transport.get_returncode.return_value = 7, None
 
     async def end_engine() -> None:

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tbgen.system.signals import ENDINGS
+from tbgen.system.signals import END_SIGNALS
 
 SCRIPT = """
 import os, signal, sys, time
@@ -47,7 +47,7 @@ def stopping(material: str, moment: str, action: str) -> str:
 def start(command: Sequence[str], **options: Any) -> "subprocess.Popen[Any]":
     """Start a process that does not ignore the signals which interrupt and terminate it."""
     # Whoever handles a signal leaves it at its default to those it starts; who ignores it does not.
-    found = {number: signal.getsignal(number) for number in ENDINGS}
+    found = {number: signal.getsignal(number) for number in END_SIGNALS}
     ignored = [number for number, handler in found.items() if handler == signal.SIG_IGN]
     for number in ignored:
         signal.signal(number, signal.default_int_handler)

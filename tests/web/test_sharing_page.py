@@ -15,7 +15,7 @@ from tests.support.static_host import hosting
 
 sys.path.append(str(ROOT / "scripts"))
 
-from men import drawn
+from men import draw_men
 
 pytestmark = pytest.mark.slow
 KBK = "8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"
@@ -77,7 +77,7 @@ def test_a_frame_of_another_site(browser: Browser, address: str, tmp_path: Path)
 
 
 def test_the_men_of_pictures_are_those_of_the_page(browser: Browser) -> None:
-    with Image.open(io.BytesIO(drawn(browser))) as now, Image.open(MEN_FILE) as kept:
+    with Image.open(io.BytesIO(draw_men(browser))) as now, Image.open(MEN_FILE) as kept:
         assert now.size == kept.size
         difference = ImageChops.difference(now.convert("RGBA"), kept.convert("RGBA"))
         assert max(ImageStat.Stat(difference).mean) < 2

@@ -17,7 +17,7 @@ import codecs
 import re
 from typing import Final
 
-from tbgen.text import ODD, Legible, legible
+from tbgen.text import UNUSUAL_CHARACTER, Legible, legible
 
 _FIGURINES: Final = dict(zip("♔♕♖♗♘♙♚♛♜♝♞♟", [*"KQRBN", "", *"KQRBN", ""], strict=True))
 _SYMBOLS: Final = {"\xd7": "x", "\u2236": ":", "\u2044": "/", "\u2215": "/", "\u0394": "\u25b3"}
@@ -55,7 +55,7 @@ def plain(text: str) -> str:
 def plain_movetext(data: bytes) -> str:
     """Decode a movetext, and apply :func:`plain` outside its comments. Line breaks are kept."""
     text = decode(data)
-    if not ODD.search(text):
+    if not UNUSUAL_CHARACTER.search(text):
         return text
     return _COMMENT_OR_MOVES.sub(lambda part: part[0] if part[0][0] in "{;" else plain(part[0]), text)
 
