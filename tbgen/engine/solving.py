@@ -48,7 +48,7 @@ class BackgroundProof:
         time = f"{max(int(seconds), _MIN_SECONDS)}s" if seconds is not None else "60m"
         options = ["--accrued", str(game.accrued), "--json", "--line", "--time", time, "--memory", MAX_MEMORY]
         options += ["--dir", str(directories[0].absolute())]
-        fallback_directory()  # the process shares a temporary cache, because its own would remain after a kill
+        fallback_directory()  # the process shares a temporary cache; its own would remain after a kill
         with ExitStack() as files:
             self._output = files.enter_context(tempfile.TemporaryFile())
             self._errors = files.enter_context(tempfile.TemporaryFile())
