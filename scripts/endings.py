@@ -233,8 +233,8 @@ def _picture(ending: Ending) -> str:
     """Draw an ending with the first moves of its line."""
     board = chess.Board(ending.fen)
     plan = tuple(PlanMove(chess.Move.from_uci(ply.uci), "", ply.accrued) for ply in ending.line)
-    mobile = tuple(map(chess.parse_square, ending.mobile))
-    return bound_picture(board, f"{board_words(board)} {_title(ending)}", plan, mobile)
+    men = tuple(map(chess.parse_square, ending.mobile))
+    return bound_picture(board, f"{board_words(board)} {ending.accrued} is {ending.bounds.words}", plan, men)
 
 
 def _share(value: GScore) -> float:

@@ -27,14 +27,7 @@ from tbgen.errors import UsageError, printable, quote
 from tbgen.match.clock import Clock, TimeControl, limit_of
 from tbgen.match.uci import Thought, Uci
 from tbgen.system.files import check_name, write_errors
-from tbgen.system.processes import (
-    APART,
-    Guard,
-    affinity_prefix,
-    kill_tree,
-    parent_death_prefix,
-    split_words,
-)
+from tbgen.system.processes import APART, Guard, affinity_prefix, kill_tree, parent_death_prefix, split_words
 from tbgen.text import duration
 
 LineLog: TypeAlias = Callable[[str, str], None]
