@@ -37,7 +37,7 @@ from tbgen.compiler.jit import python_of
 from tbgen.errors import TbgenError
 from tbgen.index.arrays import squares_of
 from tbgen.index.layout import SIDES, Slot
-from tbgen.index.table import NO_SCORE, AccruedForm, free_men, pawns
+from tbgen.index.table import NO_SCORE, AccruedForm, free_men_text, pawns_text
 from tbgen.packed.encode import packed_content
 from tbgen.packed.file import PackedFile
 from tbgen.packed.kernels.blocks import checksum
@@ -157,7 +157,7 @@ class Trial:
         self.original = self.path.read_bytes()
         with TableFile(table_path(tables, material.name, R)) as file:
             self.value, self.layout = file.read_fresh()[0], file.layout
-        self.letters = f"{free_men(self.layout)}{pawns(self.layout)}".replace(" ", "")
+        self.letters = f"{free_men_text(self.layout)}{pawns_text(self.layout)}".replace(" ", "")
 
     def run(self, number: int) -> Iterator[str]:
         """Change the table at random with a seed, and yield the outcome of each way to probe it."""

@@ -19,11 +19,11 @@ from tbgen.index.layout import Layout, layout_of
 from tbgen.index.table import BYTES_PER_SLOT, AccruedForm, fresh_bytes
 from tbgen.index.zeroing import (
     block_slots,
+    blocks_after_promotions,
     en_passant_configs,
     is_wide,
-    most_promoted_slots,
-    reached_by_promotion,
-    slots_of_window,
+    max_promoted_slots,
+    max_slots_of_window,
 )
 
 
@@ -160,7 +160,7 @@ def file_size(material: Material, variant: Variant, form: AccruedForm) -> int:
     """Return the size of a table's file in bytes."""
     layout = layout_of(material)
     rate = _rate_of(material, variant).file[form][_pawns(material)]
-    return 30_000 + int(2 * layout.size * rate / layout.orders)
+    return 30_000 + int(2 * layout.size * rate / layout.permutations)
 
 
 def copy_size(material: Material, variant: Variant) -> int:
@@ -175,7 +175,7 @@ def _pawns(material: Material) -> int:
 def pool_memory(layout: Layout) -> int:
     """Return the bytes of the pool, the memory area with the values of the table and its sub-tables."""
     en_passant_slots = len(en_passant_configs(layout)) * layout.phase_size
-    successor_slots = _slots_of_fewer_men(layout) + most_promoted_slots(layout)
+    successor_slots = _slots_of_fewer_men(layout) + max_promoted_slots(layout)
     return fresh_bytes(layout.size) + BYTES_PER_SLOT * (en_passant_slots + successor_slots)
 
 
@@ -186,13 +186,13 @@ def slots_at_work(layout: Layout, threads: int) -> int:
 
 def layers_memory(layout: Layout) -> int:
     """Return the bytes of memory for computing all layers of a table."""
-    return pool_memory(layout) + memory_of("layers", slots_of_window(layout))
+    return pool_memory(layout) + memory_of("layers", max_slots_of_window(layout))
 
 
 def layer_memory(layout: Layout, phase: int) -> int:
     """Return the bytes of memory for computing one layer of a phase."""
     successor_slots = _slots_of_fewer_men(layout)
-    successor_slots += 2 * sum(map(block_slots, reached_by_promotion(layout, [phase])))
+    successor_slots += 2 * sum(map(block_slots, blocks_after_promotions(layout, [phase])))
     return memory_of("layer", layout.phase_size) + BYTES_PER_SLOT * (6 * layout.phase_size + successor_slots)
 
 

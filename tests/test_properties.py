@@ -129,10 +129,10 @@ def test_a_symmetric_table_agrees_with_its_own_swap(name: str, tables: Path) -> 
         assert len(slots) > 2500
         others = swapped(layout, slots + phase * layout.phase_size)
         white, black = layout.placements[phase]
-        other_phase = layout.rows.get((black ^ 56, white ^ 56))
+        other_phase = layout.phase_by_placement.get((black ^ 56, white ^ 56))
         other_square = square ^ 56
         if other_phase is None:
-            other_phase, other_square = layout.rows[black ^ 63, white ^ 63], square ^ 63
+            other_phase, other_square = layout.phase_by_placement[black ^ 63, white ^ 63], square ^ 63
         other_row = rows[other_phase, other_square]
         assert (others // layout.phase_size == other_phase).all()
         within = others % layout.phase_size

@@ -36,15 +36,15 @@ from tbgen.cells.file import name_of
 from tbgen.cells.games import Games
 from tbgen.cells.packing import is_complete
 from tbgen.errors import TbgenError
-from tbgen.generator.cluster_task import MEMORY, first_line, place_of, problem_of, wait_until_visible
+from tbgen.generator.cluster_task import MEMORY_RESOURCE, first_line, place_of, problem_of, wait_until_visible
 from tbgen.generator.cluster_workers import (
     Worker,
     connected_workers,
     connection,
+    inspect_workers,
     lost_scheduler_error,
     mib_text,
     shared_probe,
-    survey,
 )
 from tbgen.probe.tablebase import Tablebase
 from tbgen.system.files import remove_leftovers
@@ -197,7 +197,7 @@ def solve_on_cluster(
     work = None
     try:
         with connection(scheduler) as client, shared_probe(directory) as probe:
-            survey(client, probe, patience)
+            inspect_workers(client, probe, patience)
             task = partial(
                 run_task,
                 tables=[str(each.absolute()) for each in tables],
@@ -297,7 +297,7 @@ class _CellSubmitter:
             key = f"cell-{name_of(cell).replace(' ', '-').replace('/', '.')}-{secrets.token_hex(4)}"
             below = [each for each in dependencies if each not in self.refused]
             future = self.client.submit(
-                self.task, cell, below, key=key, resources={MEMORY: _memory(cell)}, pure=False
+                self.task, cell, below, key=key, resources={MEMORY_RESOURCE: _memory(cell)}, pure=False
             )
             self.running_tasks[key] = cell, future
             future.add_done_callback(self.ended_tasks.put)

@@ -323,7 +323,7 @@ def _location_of(cell: Cell, side: Side) -> tuple[Material, int, Side, int]:
     squares = [square for own in pawns for square in chess.scan_forward(own)]
     for symmetry in (0, MIRROR_FILES):
         symmetry |= MIRROR_RANKS if swapped else 0
-        phase = layout.rows.get(layout.placement_of(squares, symmetry))
+        phase = layout.phase_by_placement.get(layout.placement_of(squares, symmetry))
         if phase is not None:
             return material, phase, Side(side ^ swapped), symmetry
     raise AssertionError(f"{material} has no phase for the pawns of {cell}")

@@ -1,7 +1,8 @@
-"""Parsing of FENs with an optional seventh field, the accrued score; also EPD and the notation of Lichess.
+"""Parsing of FENs with an optional seventh field, the accrued score; also of EPDs.
 
-A FEN may have described men in brackets. Boards of python-chess support the six types of chess only, so
-``DescribedBoard`` is a board for such positions, with the attributes and methods that look-ups in tables use.
+A FEN may contain described men (docs/glossary.md), in brackets. Boards of python-chess support only the six
+piece types of chess. ``DescribedBoard`` therefore represents positions with described men; it has the
+attributes and methods that look-ups in tables use.
 """
 
 import functools
@@ -13,32 +14,32 @@ from typing import Final, TypeAlias
 import chess
 
 from tbgen.board.kinds import KINDS, Kind, attacks
-from tbgen.board.material import described
+from tbgen.board.material import described_kind
 from tbgen.board.score import GScore
 from tbgen.board.variant import Resets, Variant, unlisted
 from tbgen.errors import UsageError, quote
 from tbgen.text import legible
 
-_EXPECTED: Final = (
+_EXPECTED_FIELDS: Final = (
     "expected pieces and side to move, then optionally castling, en passant square, halfmove clock, "
     "move number and accrued score"
 )
 _COUNTER: Final = re.compile(r"[0-9]+")
-_COUNTERS: Final = re.compile(r"([0-9]+)\s+([0-9]+)(?:\s+(-?m?G[0-9.]+))?(?:\s*;|\s+|\Z)", re.I)
-"""Counters in an EPD, optionally followed by an accrued score."""
-_OPERATION: Final = re.compile(r"""[\s;]*([A-Za-z]\w*+)((?:[^;"]|"[^"]*")*+)(?:;|\Z)""")
-"""An operation of an EPD: its opcode and its operands; some programs omit the last semicolon."""
-_END: Final = "; \t\r\n"
-_ONLY_OPERATION: Final = re.compile(
+_COUNTERS_PATTERN: Final = re.compile(r"([0-9]+)\s+([0-9]+)(?:\s+(-?m?G[0-9.]+))?(?:\s*;|\s+|\Z)", re.I)
+"""The halfmove clock and the move number in an EPD, optionally followed by an accrued score."""
+_OPERATION_PATTERN: Final = re.compile(r"""[\s;]*([A-Za-z]\w*+)((?:[^;"]|"[^"]*")*+)(?:;|\Z)""")
+"""An operation of an EPD: opcode, operands and semicolon. Some programs omit the last semicolon."""
+_TRAILING_CHARACTERS: Final = "; \t\r\n"
+_EPD_WITHOUT_SEMICOLON: Final = re.compile(
     r"(?:\S+\s+){4}(?:[0-9]+\s+[0-9]+\s+(?:-?m?G[0-9.]+\s+)?)?[a-z][a-z0-9_]+\s+\S"
 )
 """An EPD without any semicolon."""
 _MAX_COUNTER_DIGITS: Final = 9
 _TURNS: Final = {"w": chess.WHITE, "b": chess.BLACK}
 _EP_SQUARES: Final = {"-": None} | {name: square for square, name in enumerate(chess.SQUARE_NAMES)}
-_CELLS: Final = r"(?:[1-8pnbrqkPNBRQK]|\[[A-Za-z0-9-]*\])+"
-_BEGIN: Final = re.compile(rf"{_CELLS}(/{_CELLS}){{2,}}([\s_]|\Z)")
-_ROW: Final = re.compile("([1-8](?![1-8])|[pnbrqkPNBRQK]){1,8}")
+_ROW_SYMBOLS: Final = r"(?:[1-8pnbrqkPNBRQK]|\[[A-Za-z0-9-]*\])+"
+_FEN_BEGINNING: Final = re.compile(rf"{_ROW_SYMBOLS}(/{_ROW_SYMBOLS}){{2,}}([\s_]|\Z)")
+_ROW_PATTERN: Final = re.compile("([1-8](?![1-8])|[pnbrqkPNBRQK]){1,8}")
 
 
 def is_fen(text: str) -> bool:
@@ -47,17 +48,17 @@ def is_fen(text: str) -> bool:
     >>> is_fen("8/8/8/4KBk1/8/8/8/8 b - -"), is_fen("games/positions.fen")
     (True, False)
     """
-    return bool(_BEGIN.match(text))
+    return bool(_FEN_BEGINNING.match(text))
 
 
 @dataclass(frozen=True, slots=True)
 class Fen:
     """A parsed FEN.
 
-    :ivar board: the board as written; only the syntax is validated. If it has a castling right that cannot
-        occur in standard chess (of a king off the e-file, or of a rook off the a- and h-files), ``chess960``
-        is set, and castling is written as the king's move onto its rook: ``e1h1``, not ``e1g1``.
-    :ivar seventh: the seventh field; None if there is none.
+    :ivar board: the board as written; only the syntax is validated. ``chess960`` is set if standard chess
+        has no such castling right, because the king is off the e-file or the rook off the a- and h-files.
+        Castling is then written as the king's move onto its rook: ``e1h1``, not ``e1g1``.
+    :ivar seventh: the seventh field, None if it is absent.
     """
 
     board: chess.Board
@@ -67,30 +68,33 @@ class Fen:
     def accrued(self) -> GScore | None:
         """The score accrued since the last reset in r-mobility.
 
-        The seventh field is ignored at a halfmove clock of 0, and if an en passant capture is legal: then a
-        pawn has just moved.
+        The seventh field is ignored if the halfmove clock is 0. It is also ignored if an en passant capture
+        is legal, because a pawn has then just moved.
         """
         return self.accrued_in(Variant.R_MOBILITY)
 
     def accrued_in(self, variant: Variant) -> GScore | None:
-        """Return the accrued score in a variant: :attr:`accrued` in r-mobility; in whole-game mobility, where
-        nothing resets it, the seventh field unchanged."""
+        """Return the accrued score in a variant.
+
+        In r-mobility, this is :attr:`accrued`. Nothing resets the score in whole-game mobility, so the
+        seventh field is returned unchanged.
+        """
         board = self.board
         is_reset = variant.is_reset_by(not board.halfmove_clock or board.has_legal_en_passant())
         return None if is_reset else self.seventh
 
     def note(self, variant: Variant) -> str | None:
-        """Return a sentence that says why the seventh field is ignored; None if it is not, or is absent."""
+        """Return a sentence that says why the seventh field is ignored, None if it counts or is absent."""
         return note_on_reset(self.seventh, self.accrued_in(variant), self.board.halfmove_clock)
 
 
-def note_on_reset(seventh: GScore | None, accrued: GScore | None, clock: int) -> str | None:
-    """Return a sentence that says why the seventh field is ignored; None if it is not, or is absent."""
+def note_on_reset(seventh: GScore | None, accrued: GScore | None, halfmove_clock: int) -> str | None:
+    """Return a sentence that says why the seventh field is ignored, None if it counts or is absent."""
     if seventh is None or accrued is not None:
         return None
     reason = (
         "an en passant capture is legal, so a pawn move has just reset the score"
-        if clock
+        if halfmove_clock
         else "the halfmove clock is 0, so the score has just been reset; "
         "give it beside the FEN, or a higher clock"
     )
@@ -100,10 +104,12 @@ def note_on_reset(seventh: GScore | None, accrued: GScore | None, clock: int) ->
 def parse_fen(text: str) -> Fen:
     """Parse a FEN of six or seven fields; fields after the side to move may be omitted.
 
-    Underscores are accepted for spaces, as in addresses of Lichess, and any dash for a hyphen. Invisible
-    characters are ignored. An EPD has operations instead of the counters or after them, each ended by a
-    semicolon: ``hmvc`` and ``fmvn`` set the counters, and all others are ignored [1]. The last semicolon may
-    be missing, and further semicolons may follow the fields.
+    Underscores may replace spaces, as in addresses of Lichess, and any dash may replace a hyphen. Invisible
+    characters are ignored.
+
+    In an EPD, operations replace or follow the counters, and a semicolon ends each operation [1]. ``hmvc``
+    and ``fmvn`` set the counters; all other operations are ignored. The last semicolon may be missing, and
+    extra semicolons may follow the fields.
 
     [1] Steven J. Edwards, *Portable Game Notation Specification and Implementation Guide* (1994), section
     16.2.
@@ -123,16 +129,16 @@ def parse_fen(text: str) -> Fen:
             "engine are of chess: look it up with tbgen probe"
         )
     if not 2 <= len(fields) <= 7:
-        raise UsageError(f"{quote(text)} is not a FEN: {_EXPECTED}")
+        raise UsageError(f"{quote(text)} is not a FEN: {_EXPECTED_FIELDS}")
     for name, counter in zip(("halfmove clock", "move number"), fields[4:6], strict=False):
         if not _COUNTER.fullmatch(counter):
             raise UsageError(
-                f"{quote(text)} is not a FEN: the {name} {quote(counter)} is not a number; {_EXPECTED}"
+                f"{quote(text)} is not a FEN: the {name} {quote(counter)} is not a number; {_EXPECTED_FIELDS}"
             )
         if len(counter) > _MAX_COUNTER_DIGITS:
             raise UsageError(f"{quote(text)} is not a FEN: the {name} {quote(counter)} is too large")
     try:
-        board = _plain_board(fields[:6]) or chess.Board(" ".join(fields[:6]))
+        board = _board_without_castling(fields[:6]) or chess.Board(" ".join(fields[:6]))
     except ValueError as error:
         # The message of python-chess ends with the FEN itself.
         reason = str(error).split(" in fen: ")[0].split(": '")[0]
@@ -151,24 +157,24 @@ def _fields(text: str) -> list[str]:
     text = legible(text).strip()
     if "_" in text.partition(" ")[0]:
         text = text.replace("_", " ")
-    ended = text.rstrip(_END)
-    fields = ended.split()
-    if ";" not in ended and (len(fields) < 5 or (len(fields) == 5 and _COUNTER.fullmatch(fields[4]))):
+    body = text.rstrip(_TRAILING_CHARACTERS)
+    fields = body.split()
+    if ";" not in body and (len(fields) < 5 or (len(fields) == 5 and _COUNTER.fullmatch(fields[4]))):
         return fields
-    return _fields_of_epd(text) if ";" in text or _ONLY_OPERATION.match(text) else fields
+    return _fields_of_epd(text) if ";" in text or _EPD_WITHOUT_SEMICOLON.match(text) else fields
 
 
 def _fields_of_epd(text: str) -> list[str]:
     *fields, operations = text.split(None, 4)
-    match = _COUNTERS.match(operations)
+    match = _COUNTERS_PATTERN.match(operations)
     clock, number, accrued = match.groups() if match else ("0", "1", None)
-    counters, at = {"hmvc": clock, "fmvn": number}, match.end() if match else 0
-    while operation := _OPERATION.match(operations, at):
+    counters, offset = {"hmvc": clock, "fmvn": number}, match.end() if match else 0
+    while operation := _OPERATION_PATTERN.match(operations, offset):
         opcode, operand = operation.groups()
         if opcode in counters:
             counters[opcode] = operand.strip()
-        at = operation.end()
-    if len(fields) < 4 or operations[at:].strip(_END):
+        offset = operation.end()
+    if len(fields) < 4 or operations[offset:].strip(_TRAILING_CHARACTERS):
         raise UsageError(
             f"{quote(text)} is not an EPD: expected pieces, side to move, castling, en passant square, then "
             "opcodes, each with its operands and a semicolon"
@@ -176,10 +182,11 @@ def _fields_of_epd(text: str) -> list[str]:
     return [*fields, *counters.values(), *([accrued] if accrued else [])]
 
 
-def _plain_board(fields: list[str]) -> chess.Board | None:
-    """Return the board of six fields; None if python-chess has to parse them, or report what is wrong.
+def _board_without_castling(fields: list[str]) -> chess.Board | None:
+    """Return the board of six fields without castling rights.
 
-    This is three times as fast as python-chess, since the same rows occur again and again.
+    The result is None if python-chess has to parse the fields or report what is wrong. The same rows occur
+    again and again and are cached, so this is three times as fast as python-chess.
     """
     rows = fields[0].split("/")
     if len(fields) < 6 or len(rows) != 8 or fields[1] not in _TURNS or fields[2] != "-":
@@ -189,12 +196,12 @@ def _plain_board(fields: list[str]) -> chess.Board | None:
     men, sides = [0] * 7, [0, 0]
     for rank, row in enumerate(reversed(rows)):
         if row != "8":
-            found = _men_of_row(row) if len(row) <= 8 else None
-            if found is None:
+            row_men = _men_of_row(row) if len(row) <= 8 else None
+            if row_men is None:
                 return None
-            for kind, is_white, file in found:
-                men[kind] |= file << 8 * rank
-                sides[is_white] |= file << 8 * rank
+            for kind, is_white, file_bit in row_men:
+                men[kind] |= file_bit << 8 * rank
+                sides[is_white] |= file_bit << 8 * rank
     board = chess.Board(None)
     _, board.pawns, board.knights, board.bishops, board.rooks, board.queens, board.kings = men
     board.occupied_co = sides
@@ -207,8 +214,11 @@ def _plain_board(fields: list[str]) -> chess.Board | None:
 
 @functools.lru_cache(1 << 12)
 def _men_of_row(row: str) -> tuple[tuple[chess.PieceType, chess.Color, chess.Bitboard], ...] | None:
-    """Return type, colour and file (as a bit of the first rank) of the men in a row; None if malformed."""
-    if not _ROW.fullmatch(row):
+    """Return type, colour and file of each man in a row, None if the row is malformed.
+
+    The file is a bit of the first rank.
+    """
+    if not _ROW_PATTERN.fullmatch(row):
         return None
     files = "".join("." * int(letter) if letter.isdigit() else letter for letter in row)
     if len(files) != 8:
@@ -221,11 +231,11 @@ def _men_of_row(row: str) -> tuple[tuple[chess.PieceType, chess.Color, chess.Bit
 
 
 Man: TypeAlias = tuple[str, chess.Color]
-"""Name of the kind, and colour."""
+"""A man: the name of its kind, and its colour."""
 
-_CELL: Final = re.compile(r"\[[^][]*\]|[KQRBNkqrbn]|[1-8]")
-_KINDS: Final = {kind.name: kind for kind in KINDS}
-_EXPECTED_FIELDS: Final = (
+_SYMBOL_PATTERN: Final = re.compile(r"\[[^][]*\]|[KQRBNkqrbn]|[1-8]")
+_CHESS_KINDS: Final = {kind.name: kind for kind in KINDS}
+_EXPECTED_DESCRIBED_FIELDS: Final = (
     "expected pieces and side to move, then optionally - for castling and en passant, halfmove clock, "
     "move number and accrued score"
 )
@@ -240,7 +250,7 @@ class DescribedBoard:
     """
 
     castling_rights: Final = chess.BB_EMPTY
-    """Castling rights, as an attribute of all boards: there are none."""
+    """An empty set of castling rights; all boards have this attribute."""
 
     def __init__(
         self, men: Mapping[chess.Square, Man], turn: chess.Color, halfmove_clock: int = 0, number: int = 1
@@ -249,7 +259,7 @@ class DescribedBoard:
         self.turn = turn
         self.halfmove_clock, self.fullmove_number = halfmove_clock, number
         self.move_stack: list[chess.Move] = []
-        self._before: list[tuple[Man | None, int]] = []
+        self._undo_stack: list[tuple[Man | None, int]] = []
 
     def __str__(self) -> str:
         return self.fen()
@@ -258,21 +268,21 @@ class DescribedBoard:
         """Return the FEN, with described men in brackets."""
         rows = []
         for rank in reversed(range(8)):
-            cells = [self._cell(chess.square(file, rank)) for file in range(8)]
-            rows.append(re.sub("1+", lambda empty: str(len(empty[0])), "".join(cells)))
+            symbols = [self._symbol_or_digit(chess.square(file, rank)) for file in range(8)]
+            rows.append(re.sub("1+", lambda empty: str(len(empty[0])), "".join(symbols)))
         turn = "w" if self.turn else "b"
         return f"{'/'.join(rows)} {turn} - - {self.halfmove_clock} {self.fullmove_number}"
 
-    def _cell(self, square: chess.Square) -> str:
+    def _symbol_or_digit(self, square: chess.Square) -> str:
         return self.symbol_at(square) or "1"
 
     def symbol_at(self, square: chess.Square) -> str:
-        """Return the man on a square in the notation of FENs, an empty text for an empty square."""
+        """Return the FEN symbol of the man on a square, an empty text if the square is empty."""
         name, white = self.men.get(square, ("", True))
         return name if white else name.lower()
 
     def has_legal_en_passant(self) -> bool:
-        """Return whether an en passant capture is legal: never, since there are no pawns."""
+        """Return False: without pawns, no en passant capture is legal."""
         return False
 
     def is_insufficient_material(self) -> bool:
@@ -286,11 +296,11 @@ class DescribedBoard:
 
     @property
     def occupied(self) -> int:
-        """The set of the squares of all men."""
+        """The bitboard of all men."""
         return sum(1 << square for square in self.men)
 
     def king(self, colour: chess.Color) -> chess.Square | None:
-        """Return the square of a king."""
+        """Return the square of a side's king, None if it has no king."""
         return next((square for square, man in self.men.items() if man == ("K", colour)), None)
 
     def is_attacked_by(self, colour: chess.Color, square: chess.Square | None) -> bool:
@@ -314,10 +324,11 @@ class DescribedBoard:
         return GScore(2 * sum(1 for _ in self.legal_moves) + (not self.is_check()), not self.turn)
 
     def accrued_score(self, variant: Variant) -> GScore:
-        """Return the score accrued in the moves made, including the position score.
+        """Return the score accrued in the moves made on the board, including the position score.
 
-        In a variant with resets, only positions since the last capture count."""
-        best, undone = self.position_score(), list[chess.Move]()
+        In a variant with resets, only positions since the last capture count.
+        """
+        accrued, undone_moves = self.position_score(), list[chess.Move]()
         match variant.resets:
             case Resets.ZEROING_MOVES:
                 plies = min(self.halfmove_clock, len(self.move_stack))
@@ -326,13 +337,13 @@ class DescribedBoard:
             case other:
                 raise unlisted(other)
         for _ in range(plies):
-            undone.append(self.pop())
+            undone_moves.append(self.pop())
             score = self.position_score()
-            if score.rank <= best.rank:  # on equal ranks, the earlier score counts
-                best = score
-        for move in reversed(undone):
+            if score.rank <= accrued.rank:  # on equal ranks, the earlier score counts
+                accrued = score
+        for move in reversed(undone_moves):
             self.push(move)
-        return best
+        return accrued
 
     @property
     def legal_moves(self) -> Iterator[chess.Move]:
@@ -342,15 +353,15 @@ class DescribedBoard:
             if white == turn:
                 for target in chess.scan_forward(attacks(_kind(name), origin, occupied)):
                     move = chess.Move(origin, target)
-                    if self.men.get(target, ("", not turn))[1] != turn and not self._leaves_king(move):
+                    if self.men.get(target, ("", not turn))[1] != turn and not self._exposes_king(move):
                         yield move
 
-    def _leaves_king(self, move: chess.Move) -> bool:
+    def _exposes_king(self, move: chess.Move) -> bool:
         """Return whether a move leaves the mover's king attacked."""
         self.push(move)
-        attacked = self.was_into_check()
+        is_attacked = self.was_into_check()
         self.pop()
-        return attacked
+        return is_attacked
 
     def is_zeroing(self, move: chess.Move) -> bool:
         """Return whether a move is a capture."""
@@ -359,7 +370,7 @@ class DescribedBoard:
     def push(self, move: chess.Move) -> None:
         """Make a move."""
         captured = self.men.pop(move.to_square, None)
-        self._before.append((captured, self.halfmove_clock))
+        self._undo_stack.append((captured, self.halfmove_clock))
         self.men[move.to_square] = self.men.pop(move.from_square)
         self.halfmove_clock = 0 if captured else self.halfmove_clock + 1
         self.fullmove_number += not self.turn
@@ -368,7 +379,7 @@ class DescribedBoard:
 
     def pop(self) -> chess.Move:
         """Undo the last move."""
-        move, (captured, self.halfmove_clock) = self.move_stack.pop(), self._before.pop()
+        move, (captured, self.halfmove_clock) = self.move_stack.pop(), self._undo_stack.pop()
         self.men[move.from_square] = self.men.pop(move.to_square)
         if captured:
             self.men[move.to_square] = captured
@@ -382,14 +393,14 @@ AnyBoard: TypeAlias = chess.Board | DescribedBoard
 
 
 def _kind(name: str) -> Kind:
-    return _KINDS.get(name) or described(name[1:-1])
+    return _CHESS_KINDS.get(name) or described_kind(name[1:-1])
 
 
 class DescribedFen:
     """A parsed FEN with described men.
 
     :ivar board: the board as written; only the syntax is validated.
-    :ivar seventh: the seventh field; None if there is none.
+    :ivar seventh: the seventh field, None if it is absent.
     """
 
     def __init__(self, board: DescribedBoard, seventh: GScore | None) -> None:
@@ -405,7 +416,9 @@ class DescribedFen:
 
 
 def parse_described(text: str) -> DescribedFen:
-    """Parse a FEN of two to seven fields with men in brackets, White's in capital letters.
+    """Parse a FEN of two to seven fields with described men in brackets.
+
+    White's men are written in capital letters.
 
     >>> parse_described("8/8/8/4K[WD]k1/8/8/8/8 b").board.fen()
     '8/8/8/4K[WD]k1/8/8/8/8 b - - 0 1'
@@ -414,55 +427,56 @@ def parse_described(text: str) -> DescribedFen:
     """
     fields = text.split() if " " in text.strip() else text.replace("_", " ").split()
     if not 2 <= len(fields) <= 7:
-        raise UsageError(f"{quote(text)} is not a FEN: {_EXPECTED_FIELDS}")
-    rows, turn, *rest = fields
-    reasons = [
+        raise UsageError(f"{quote(text)} is not a FEN: {_EXPECTED_DESCRIBED_FIELDS}")
+    rows, turn, *extras = fields
+    checks = [
         (turn not in ("w", "b"), f"the side to move is {quote(turn)}, not w or b"),
-        (any(field != "-" for field in rest[:2]), "with described men, there is no castling or en passant"),
-        (any(not re.fullmatch("[0-9]{1,9}", field) for field in rest[2:4]), "a counter is not a number"),
+        (any(field != "-" for field in extras[:2]), "with described men, there is no castling or en passant"),
+        (any(not re.fullmatch("[0-9]{1,9}", field) for field in extras[2:4]), "a counter is not a number"),
     ]
-    for is_wrong, reason in reasons:
+    for is_wrong, reason in checks:
         if is_wrong:
-            raise UsageError(f"{quote(text)} is not a FEN: {reason}; {_EXPECTED_FIELDS}")
-    counters = [int(field) for field in rest[2:4]]
+            raise UsageError(f"{quote(text)} is not a FEN: {reason}; {_EXPECTED_DESCRIBED_FIELDS}")
+    counters = [int(field) for field in extras[2:4]]
     board = DescribedBoard(_men_of(rows, text), turn == "w", *counters)
-    return DescribedFen(board, GScore(rest[4]) if len(rest) == 5 else None)
+    return DescribedFen(board, GScore(extras[4]) if len(extras) == 5 else None)
 
 
-def _men_of(placement: str, text: str) -> dict[chess.Square, Man]:
-    """Return the men of the first field of a FEN.
+def _men_of(board_field: str, text: str) -> dict[chess.Square, Man]:
+    """Return the men in the first field of a FEN, by square.
 
-    :raises UsageError: if it is malformed.
+    :param text: the whole FEN, for error messages.
+    :raises UsageError: if the field is malformed.
     """
-    rows = placement.split("/")
+    rows = board_field.split("/")
     men: dict[chess.Square, Man] = {}
     if len(rows) != 8:
         raise UsageError(f"{quote(text)} is not a FEN: it has {len(rows)} rows, not 8")
     for rank, row in zip(reversed(range(8)), rows, strict=True):
-        cells = _CELL.findall(row)
-        if "".join(cells) != row:
+        symbols = _SYMBOL_PATTERN.findall(row)
+        if "".join(symbols) != row:
             raise UsageError(
                 f"{quote(text)} is not a FEN: a row is {quote(row)}; expected numbers, KQRBN for White, "
                 "kqrbn for Black, and other men in brackets; with described men, there are no pawns"
             )
         file = 0
-        for cell in cells:
-            if cell.isdigit():
-                file += int(cell)
+        for symbol in symbols:
+            if symbol.isdigit():
+                file += int(symbol)
             else:
-                men[chess.square(file, rank) if file < 8 else -1] = _man(cell)
+                men[chess.square(file, rank) if file < 8 else -1] = _man(symbol)
                 file += 1
         if file != 8:
             raise UsageError(f"{quote(text)} is not a FEN: the row {quote(row)} has {file} squares, not 8")
     return men
 
 
-def _man(cell: str) -> Man:
+def _man(symbol: str) -> Man:
     """Return the man that a symbol of a FEN stands for.
 
-    :raises UsageError: if it is described, and tables do not support it.
+    :raises UsageError: if the symbol describes a man that tables do not support.
     """
-    return (described(cell[1:-1]).name if len(cell) > 1 else cell.upper()), cell.isupper()
+    return (described_kind(symbol[1:-1]).name if len(symbol) > 1 else symbol.upper()), symbol.isupper()
 
 
 def parse_position(text: str) -> Fen | DescribedFen:

@@ -1,10 +1,10 @@
 """The kinds of men and their moves, as data and in Betza's notation.
 
-All move generation uses these kinds, except that of the proof, which has definitions of its own. Pawns are
-not among the kinds, since they capture differently from how they move.
+The proof of tables defines the moves independently; all other move generation uses these kinds. Pawns are
+not among the kinds, because their captures differ from their other moves.
 
-Ralph Betza, *Funny Notation* (1996): a letter stands for a leap in all directions, a doubled letter for a
-ride, and several letters for a man that can move as each of them.
+In Betza's notation, a letter stands for a leap in all directions, and a doubled letter for a ride. Several
+letters stand for a man that combines their moves (Ralph Betza, *Funny Notation*, 1996).
 """
 
 import re
@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 from tbgen.errors import UsageError
 
 Step: TypeAlias = tuple[int, int]
-"""Numbers of files and ranks that a man moves in a single step, positive towards h and 8."""
+"""Numbers of files and ranks of a single step, positive towards the h-file and the eighth rank."""
 
 _ROOK: Final = ((0, 1), (0, -1), (1, 0), (-1, 0))
 _BISHOP: Final = ((1, 1), (-1, -1), (1, -1), (-1, 1))
@@ -26,10 +26,10 @@ _MAX_DISTANCE: Final = 7
 
 @dataclass(frozen=True, eq=False)
 class Kind:
-    """The moves and captures of men of one kind, which are the same for all symmetries of the board.
+    """The moves of one kind of men, which are also its captures; every symmetry of the board preserves them.
 
-    :ivar name: the name in materials, and of White's men in FENs: a letter, or a description in brackets.
-    :ivar leaps: steps that are a move by themselves, regardless of men in between.
+    :ivar name: the name in materials, and in FENs for White: a letter, or a description in brackets.
+    :ivar leaps: steps that are complete moves; men in between do not block them.
     :ivar rides: steps that can be repeated in one move, up to the first man on the way.
     """
 
@@ -39,17 +39,17 @@ class Kind:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """The steps of leaps, then those of rides."""
+        """The steps of leaps, then the steps of rides."""
         return self.leaps + self.rides
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """Maximum repetitions of each of :attr:`steps` in one move."""
+        """For each of :attr:`steps`, the maximum number of times that one move can repeat it."""
         return (1,) * len(self.leaps) + tuple(_MAX_DISTANCE // max(map(abs, step)) for step in self.rides)
 
     @property
     def is_colour_bound(self) -> bool:
-        """Whether men stay on squares of one colour, as bishops do."""
+        """Whether a man of this kind stays on squares of one colour, as a bishop does."""
         return all((files + ranks) % 2 == 0 for files, ranks in self.steps)
 
 
@@ -60,9 +60,9 @@ KINDS: Final = (
     Kind("B", rides=_BISHOP),
     Kind("N", leaps=_KNIGHT),
 )
-"""The kinds of chess: the king, then the others from the strongest to the weakest.
+"""The kinds of chess: the king, then the pieces from the strongest to the weakest.
 
-The index of a kind is its number. The described kinds of a material have the numbers that follow
+The index of a kind is its kind number. The described kinds of a material have the next numbers
 (:attr:`tbgen.board.material.Material.kinds`)."""
 
 PIECE_ORDER: Final = "".join(kind.name for kind in KINDS)
@@ -70,11 +70,11 @@ PIECE_ORDER: Final = "".join(kind.name for kind in KINDS)
 PIECE_VALUES: Final = {"Q": 9.5, "R": 5.0, "B": 3.25, "N": 3.25, "P": 1.0}
 """Values of men in pawns, by letter; kings have none."""
 KING: Final = 0
-"""Number of the king."""
+"""Kind number of the king."""
 PROMOTIONS: Final = range(1, len(KINDS))
-"""Numbers of the kinds that pawns promote to."""
+"""Kind numbers that pawns promote to."""
 NO_PROMOTION: Final = 0
-"""Stands for the number of a kind if there is no promotion."""
+"""Used instead of a kind number if a move is not a promotion."""
 
 
 @cache
@@ -86,43 +86,46 @@ def ways(kind: Kind, square: int) -> tuple[tuple[int, ...], ...]:
     >>> ways(KINDS[PIECE_ORDER.index("B")], 9)
     ((18, 27, 36, 45, 54, 63), (0,), (2,), (16,))
     """
-    found = []
+    all_ways = []
     for (files, ranks), length in zip(kind.steps, kind.lengths, strict=True):
         way: list[int] = []
         file, rank = square % 8 + files, square // 8 + ranks
         while len(way) < length and file in range(8) and rank in range(8):
             way.append(8 * rank + file)
             file, rank = file + files, rank + ranks
-        found.append(tuple(way))
-    return tuple(found)
+        all_ways.append(tuple(way))
+    return tuple(all_ways)
 
 
 @cache
 def reach(kind: Kind) -> tuple[int, ...]:
-    """Return, for each square, the set of squares that a man on it reaches on an empty board."""
+    """Return, by square, the bitboard of the squares that a man on it reaches on an empty board."""
     return tuple(sum(1 << target for target in set[int]().union(*ways(kind, square))) for square in range(64))
 
 
 @cache
 def between(kind: Kind, start: int, stop: int) -> int:
-    """Return the set of squares that a man passes from one square to another.
+    """Return the bitboard of the squares that a man passes on its way from ``start`` to ``stop``.
 
-    If there are several ways, it is the one with the fewest squares. The set is empty if the man leaps, or
-    cannot reach the other square.
+    If there are several ways, the one with the fewest squares is used. The bitboard is empty if the man
+    leaps, or cannot reach ``stop``.
     """
     passed = (way[: way.index(stop)] for way in ways(kind, start) if stop in way)
     return sum(1 << square for square in min(passed, key=len, default=()))
 
 
 def attacks(kind: Kind, square: int, occupied: int) -> int:
-    """Return the set of squares that a man attacks; ``occupied`` is the set of the squares of all men."""
-    found = 0
+    """Return the bitboard of the squares that a man attacks.
+
+    :param occupied: bitboard of all men.
+    """
+    attacked = 0
     for way in ways(kind, square):
         for target in way:
-            found |= 1 << target
+            attacked |= 1 << target
             if occupied >> target & 1:
                 break
-    return found
+    return attacked
 
 
 ATOMS: Final = {
@@ -131,12 +134,12 @@ ATOMS: Final = {
 }
 """The leap of each letter: wazir, ferz, dabbaba, knight, alfil, threeleaper, camel, zebra, tripper."""
 
-_COMPOUNDS: Final = {"K": "WF", "Q": "WWFF", "R": "WW", "B": "FF"}
-_ORDER: Final = "QRB" + "".join(ATOMS)
+_COMPOUND_ATOMS: Final = {"K": "WF", "Q": "WWFF", "R": "WW", "B": "FF"}
+_LETTER_ORDER: Final = "QRB" + "".join(ATOMS)
 """The order of letters in names."""
-_LETTERS: Final = re.compile(f"(?:[{''.join(_COMPOUNDS)}]|([{''.join(ATOMS)}])\\1?)")
-_CLASHES: Final = ("D", "H"), ("A", "G")
-"""Pairs of atoms whose rides can reach the same square on different ways."""
+_PART_PATTERN: Final = re.compile(f"(?:[{''.join(_COMPOUND_ATOMS)}]|([{''.join(ATOMS)}])\\1?)")
+_CLASHING_RIDES: Final = ("D", "H"), ("A", "G")
+"""Pairs of atoms whose rides can reach the same square by different ways."""
 
 
 def _steps(atom: str) -> tuple[Step, ...]:
@@ -146,43 +149,43 @@ def _steps(atom: str) -> tuple[Step, ...]:
     return tuple(sorted({(a * f, b * r) for f, r in turned for a in (1, -1) for b in (1, -1)}))
 
 
-EVERY_MOVE: Final = Kind("", rides=sum(map(_steps, ATOMS), ()))
-"""A kind that rides by all atoms, and so has all moves of any kind."""
+ALL_MOVES_KIND: Final = Kind("", rides=sum(map(_steps, ATOMS), ()))
+"""A kind that rides by all atoms, so it has every move of every kind."""
 
 
 def kind_of_letters(letters: str) -> Kind | None:
-    """Return the kind that capital letters describe, None if they are malformed.
+    """Return the kind that capital letters describe, None if the letters are malformed.
 
     :raises UsageError: if tables do not support the kind.
     """
-    parts = [match[0] for match in _LETTERS.finditer(letters)]
+    parts = [match[0] for match in _PART_PATTERN.finditer(letters)]
     if not parts or "".join(parts) != letters:
         return None
-    return _kind("".join(_COMPOUNDS.get(part, part) for part in parts))
+    return _kind_of_atoms("".join(_COMPOUND_ATOMS.get(part, part) for part in parts))
 
 
 @cache
-def _kind(atoms: str) -> Kind:
+def _kind_of_atoms(atoms: str) -> Kind:
     """Return the kind for a text of atoms, in which a doubled atom is a ride."""
-    riding = {atom for atom in ATOMS if 2 * atom in atoms}
-    for one, other in _CLASHES:
-        if {one, other} <= riding:
+    riding_atoms = {atom for atom in ATOMS if 2 * atom in atoms}
+    for first, second in _CLASHING_RIDES:
+        if {first, second} <= riding_atoms:
             raise UsageError(
-                f"tables do not support a man that rides by both {one} and {other}: leave one of them out, "
-                "or let it leap"
+                f"tables do not support a man that rides by both {first} and {second}: leave one of them "
+                "out, or let it leap"
             )
-    leaping = [atom for atom in ATOMS if atom in atoms and atom not in riding]
-    return _named(tuple(leaping), tuple(atom for atom in ATOMS if atom in riding))
+    leaping_atoms = [atom for atom in ATOMS if atom in atoms and atom not in riding_atoms]
+    return _named_kind(tuple(leaping_atoms), tuple(atom for atom in ATOMS if atom in riding_atoms))
 
 
 @cache
-def _named(leaping: tuple[str, ...], riding: tuple[str, ...]) -> Kind:
-    lines = {"W": "R", "F": "B"}
-    names = [lines.get(atom, 2 * atom) for atom in riding] + list(leaping)
-    name = "".join(sorted(names, key=lambda letters: _ORDER.index(letters[0]))).replace("RB", "Q")
-    return Kind(f"[{name}]", sum(map(_steps, leaping), ()), sum(map(_steps, riding), ()))
+def _named_kind(leaping_atoms: tuple[str, ...], riding_atoms: tuple[str, ...]) -> Kind:
+    line_letters = {"W": "R", "F": "B"}
+    names = [line_letters.get(atom, 2 * atom) for atom in riding_atoms] + list(leaping_atoms)
+    name = "".join(sorted(names, key=lambda letters: _LETTER_ORDER.index(letters[0]))).replace("RB", "Q")
+    return Kind(f"[{name}]", sum(map(_steps, leaping_atoms), ()), sum(map(_steps, riding_atoms), ()))
 
 
-def order_of(name: str) -> list[int]:
-    """Return the sort key of a described man's name, letter by letter."""
-    return [_ORDER.index(letter) for letter in name.strip("[]")]
+def name_sort_key(name: str) -> list[int]:
+    """Return a sort key for the name of a described man: the order number of each letter."""
+    return [_LETTER_ORDER.index(letter) for letter in name.strip("[]")]

@@ -1,7 +1,7 @@
-"""Materials: the men of both sides, under one canonical name for both colourings; and their successors.
+"""Materials, which are the men of both sides, with their canonical names and their successors.
 
-Men of chess are written as letters; others are described in brackets, such as ``[WF]``
-(:mod:`tbgen.board.kinds`).
+One name serves both colourings. Men of chess are written as letters; others are described in brackets, such
+as ``[WF]`` (:mod:`tbgen.board.kinds`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tbgen.board.kinds import (
     PROMOTIONS,
     Kind,
     kind_of_letters,
-    order_of,
+    name_sort_key,
     reach,
 )
 from tbgen.errors import UsageError, quote
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 MAX_MEN: Final = 5
 """Maximum number of men of a material, kings and pawns included."""
 
-_MEN = PIECE_ORDER + "P"
+_LETTERS = PIECE_ORDER + "P"
 _PROMOTED = [PIECE_ORDER[kind] for kind in PROMOTIONS]
-_SIDE = rf"((?:[{_MEN}]|\[[^][]*\])+)"
-_NAME = re.compile(f"{_SIDE}v{_SIDE}", re.ASCII | re.IGNORECASE)
-_MAN = re.compile(r"\[[^][]*\]|.", re.DOTALL)
+_SIDE_PATTERN = rf"((?:[{_LETTERS}]|\[[^][]*\])+)"
+_NAME_PATTERN = re.compile(f"{_SIDE_PATTERN}v{_SIDE_PATTERN}", re.ASCII | re.IGNORECASE)
+_SYMBOL = re.compile(r"\[[^][]*\]|.", re.DOTALL)
 _MAX_MOVES: Final = 127
-"""Maximum number of legal moves in a position that can be counted."""
+"""Maximum number of legal moves that tables can count in a position."""
 _MAX_CODED_MOVES: Final = 62
-"""Maximum number of legal moves in a score that has a code; only one side may be able to have more moves."""
+"""Maximum number of legal moves in a score that has a code. At most one side may be able to exceed it."""
 
 _EMPTY_PROBABILITY: Final = 0.8
 """Assumed probability that a square is empty in the middle of a game."""
@@ -50,13 +50,14 @@ Men: TypeAlias = tuple[str, ...]
 
 
 @cache
-def described(text: str) -> Kind:
-    """Return the kind of men that letters, all capital or all small, describe; one object for each kind.
+def described_kind(text: str) -> Kind:
+    """Return the kind of men that letters, all capital or all small, describe.
 
-    The name of the kind has the fewest possible letters, in the order Q R B W F D N A H C Z G. A text that
-    does not describe a man may be the name of one (:mod:`tbgen.board.named`).
+    Equal kinds are the same object. The name of the kind has the fewest possible letters, in the order
+    Q R B W F D N A H C Z G. A text that does not describe a man may be a user-defined name
+    (:mod:`tbgen.board.named`).
 
-    >>> described("bdd").name, described("K").name, described("NFFWW").name
+    >>> described_kind("bdd").name, described_kind("K").name, described_kind("NFFWW").name
     ('[BDD]', '[WF]', '[QN]')
 
     :raises UsageError: if the text does not describe a man that tables support.
@@ -69,23 +70,23 @@ def described(text: str) -> Kind:
         )
     if (kind := kind_of_letters(text.upper())) is not None:
         return kind
-    from tbgen.board.named import FILE, named_men
+    from tbgen.board.named import FILE_NAME, named_men
 
     if not is_mixed and (named := named_men().get(text.lower())) is not None:
-        return described(named.moves)
+        return described_kind(named.moves)
     raise UsageError(
         f"{quote(f'[{text}]')} is not a man: expected letters of {''.join(ATOMS)}, doubled for a rider, "
-        f"or K, Q, R, B, such as [WF] or [BDD], or a name that {FILE} gives"
+        f"or K, Q, R, B, such as [WF] or [BDD], or a name that {FILE_NAME} gives"
     )
 
 
 @cache
 def worth_of(man: str) -> float:
-    """Return the value of a man in pawns: 0 for a king, an estimate for a described man, or a piece's value.
+    """Return the value of a man in pawns, which is 0 for a king and an estimate for a described man.
 
-    The estimate is H. G. Muller's for men with n short leaps, 0.33 n + 0.007 n * n [1]. Each further step of
-    a ride counts as a leap times the probability that its target is on the board and the squares on the way
-    are empty.
+    H. G. Muller's estimate for a man with n short leaps is 0.33 n + 0.007 n * n [1]. Each further step of a
+    ride counts as a fraction of a leap: the probability that its target is on the board and that the squares
+    on the way are empty.
 
     [1] H. G. Muller, comment of 7 November 2020,
     https://www.chessvariants.com/index/editcomment.php?reply=40630
@@ -95,15 +96,15 @@ def worth_of(man: str) -> float:
     """
     if len(man) == 1:
         return PIECE_VALUES.get(man, 0.0)
-    kind = described(man[1:-1])
+    kind = described_kind(man[1:-1])
     leaps = float(len(kind.steps))
     for (x, y), length in zip(kind.steps, kind.lengths, strict=True):
         origins = (8 - abs(x)) * (8 - abs(y))
-        further = (
+        further_leaps = (
             (8 - n * abs(x)) * (8 - n * abs(y)) / origins * _EMPTY_PROBABILITY ** (n - 1)
             for n in range(2, length + 1)
         )
-        leaps += sum(further)
+        leaps += sum(further_leaps)
     return round(0.33 * leaps + 0.007 * leaps * leaps, 2)
 
 
@@ -112,9 +113,9 @@ def worth_of(man: str) -> float:
 class Material:
     """The men of both sides in canonical form; one table serves both colourings.
 
-    The side with more men comes first, and is White in the table. If both have the same number, the stronger
-    side comes first: sides are compared man by man in the order K Q R B N P, then described men by their
-    letters in the order Q R B W F D N A H C Z G. The men of each side are written in the same order.
+    The side with more men comes first, and is White in the table. If both sides have the same number of men,
+    the stronger side comes first. Sides are compared man by man in the order K Q R B N P, then described men
+    by their letters in the order Q R B W F D N A H C Z G. The men of each side are written in the same order.
 
     Materials sort in build order: by number of men, then by number of pawns. So a material comes after all
     its successors.
@@ -135,15 +136,15 @@ class Material:
     black: str
 
     def __post_init__(self) -> None:
-        if not all(man in _MEN or len(man) > 1 for man in _MAN.findall(self.white + self.black)):
-            raise UsageError(f"{quote(self.name)} is not a material: the men are {', '.join(_MEN)}")
+        if not all(man in _LETTERS or len(man) > 1 for man in _SYMBOL.findall(self.white + self.black)):
+            raise UsageError(f"{quote(self.name)} is not a material: the men are {', '.join(_LETTERS)}")
         if any(side.count("K") != 1 for side in self.sides):
             raise UsageError(f"{quote(self.name)} is not a material: each side needs exactly one king")
         if self.men > MAX_MEN:
             raise UsageError(
                 f"{quote(self.name)} has {self.men} men, kings included, and tables have at most {MAX_MEN}"
             )
-        if (self.white, self.black) != _canonical(self.white, self.black):
+        if (self.white, self.black) != _canonical_sides(self.white, self.black):
             raise UsageError(f"{quote(self.name)} is not canonical: read it with Material.parse instead")
         if self.is_described:
             self._check_described()
@@ -170,7 +171,7 @@ class Material:
             raise TypeError(
                 f"a material cannot be read from {type(text).__name__}: expected text such as KBNvK"
             )
-        match = _NAME.fullmatch(text)
+        match = _NAME_PATTERN.fullmatch(text)
         if match is None:
             raise UsageError(
                 f"{quote(text)} is not a material name: expected the men (K, Q, R, B, N, P) of one side, "
@@ -188,8 +189,8 @@ class Material:
         >>> Material.of_sides("K", "KB")
         (Material(white='KB', black='K'), True)
         """
-        strong, weak = _canonical(white, black)
-        return cls(strong, weak), strong != "".join(_in_order(men_of(white)))
+        strong, weak = _canonical_sides(white, black)
+        return cls(strong, weak), strong != "".join(_sorted_men(men_of(white)))
 
     @classmethod
     def of_board(cls, board: chess.Board) -> tuple[Material, bool]:
@@ -200,7 +201,7 @@ class Material:
         """
         masks = (board.kings, board.queens, board.rooks, board.bishops, board.knights, board.pawns)
         black, white = (
-            "".join([man * (mask & side).bit_count() for man, mask in zip(_MEN, masks, strict=True)])
+            "".join([man * (mask & side).bit_count() for man, mask in zip(_LETTERS, masks, strict=True)])
             for side in board.occupied_co
         )
         return _of_sides(white, black)
@@ -222,7 +223,7 @@ class Material:
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """The kinds of chess, then the described ones in the order of their names, indexed by kind number."""
+        """The kinds of chess, then the described kinds sorted by name, indexed by kind number."""
         return _kinds_of(self.name) if self.is_described else KINDS
 
     @property
@@ -259,18 +260,18 @@ class Material:
     def _after(self, *, promoting: bool, capturing: bool) -> set[Material]:
         """Return the materials after one move of either side with or without promotion and capture."""
         # No pawn stands on the last rank, so a promoting pawn captures a piece.
-        found = set()
-        for own, other in (self.sides, self.sides[::-1]):
-            victims = set(_PROMOTED) & set(other) if promoting else set(other) - {"K"}
-            promoted = [_exchanged(own, "P", piece) for piece in _PROMOTED if "P" in own]
-            rest = [_exchanged(other, man, "") for man in victims]
-            unchanged = "".join(own), "".join(other)
-            pairs = product(promoted if promoting else unchanged[:1], rest if capturing else unchanged[1:])
-            found |= {Material.of_sides(*pair)[0] for pair in pairs}
-        return found
+        materials = set()
+        for own_men, other_men in (self.sides, self.sides[::-1]):
+            victims = set(_PROMOTED) & set(other_men) if promoting else set(other_men) - {"K"}
+            promoted = [_replaced(own_men, "P", piece) for piece in _PROMOTED if "P" in own_men]
+            reduced = [_replaced(other_men, man, "") for man in victims]
+            unchanged = "".join(own_men), "".join(other_men)
+            pairs = product(promoted if promoting else unchanged[:1], reduced if capturing else unchanged[1:])
+            materials |= {Material.of_sides(*pair)[0] for pair in pairs}
+        return materials
 
     def _build_key(self) -> tuple[object, ...]:
-        return self.men, self.pawns, *map(_precedence, self.sides)
+        return self.men, self.pawns, *map(_side_sort_key, self.sides)
 
     def __lt__(self, other: object) -> bool:
         if not isinstance(other, Material):
@@ -282,19 +283,19 @@ class Material:
 
 
 def closure(materials: Iterable[Material]) -> list[Material]:
-    """Return materials and all that captures and promotions can lead to, in build order.
+    """Return materials and all materials that captures and promotions can lead to, in build order.
 
     >>> [material.name for material in closure([Material.parse("KBNvK")])]
     ['KvK', 'KBvK', 'KNvK', 'KBNvK']
     """
-    found: set[Material] = set()
+    reached_materials: set[Material] = set()
     pending = list(materials)
     while pending:
         material = pending.pop()
-        if material not in found:
-            found.add(material)
+        if material not in reached_materials:
+            reached_materials.add(material)
             pending.extend(material.successors())
-    return sorted(found)
+    return sorted(reached_materials)
 
 
 def all_materials(men: int) -> list[Material]:
@@ -310,7 +311,7 @@ def all_materials(men: int) -> list[Material]:
     sides = [
         "K" + "".join(others)
         for count in range(men - 1)
-        for others in combinations_with_replacement(_MEN[1:], count)
+        for others in combinations_with_replacement(_LETTERS[1:], count)
     ]
     pairs = ((white, black) for white in sides for black in sides if len(white + black) <= men)
     return sorted({Material.of_sides(white, black)[0] for white, black in pairs})
@@ -328,42 +329,42 @@ def men_of(text: str) -> Men:
 
     :raises UsageError: if tables do not support a described man.
     """
-    found = _MAN.findall(text)
-    return tuple(described(man[1:-1]).name if len(man) > 1 else man.upper() for man in found)
+    symbols = _SYMBOL.findall(text)
+    return tuple(described_kind(man[1:-1]).name if len(man) > 1 else man.upper() for man in symbols)
 
 
-def _exchanged(side: Men, man: str, other: str) -> str:
-    """Return a side with one of its men exchanged for another, or for nothing."""
-    at = side.index(man)
-    return "".join((*side[:at], other, *side[at + 1 :]))
+def _replaced(side: Men, man: str, replacement: str) -> str:
+    """Return a side with one man replaced by another, or removed if ``replacement`` is empty."""
+    index = side.index(man)
+    return "".join((*side[:index], replacement, *side[index + 1 :]))
 
 
-def _place(man: str) -> tuple[int, list[int]]:
-    """Return a key by which men are sorted."""
-    return (len(_MEN), order_of(man)) if len(man) > 1 else (_MEN.find(man), [])
+def _man_sort_key(man: str) -> tuple[int, list[int]]:
+    """Return the sort key of a man within its side."""
+    return (len(_LETTERS), name_sort_key(man)) if len(man) > 1 else (_LETTERS.find(man), [])
 
 
-def _in_order(men: Iterable[str]) -> list[str]:
-    return sorted(men, key=_place)
+def _sorted_men(men: Iterable[str]) -> list[str]:
+    return sorted(men, key=_man_sort_key)
 
 
 @cache
 def _kinds_of(name: str) -> tuple[Kind, ...]:
     """Return the kinds of a material with described men."""
-    others = {man for side in name.split("v") for man in men_of(side) if len(man) > 1}
-    return *KINDS, *(described(man[1:-1]) for man in _in_order(others))
+    described_men = {man for side in name.split("v") for man in men_of(side) if len(man) > 1}
+    return *KINDS, *(described_kind(man[1:-1]) for man in _sorted_men(described_men))
 
 
 def _most_targets(kind: Kind) -> int:
     return max(map(int.bit_count, reach(kind)))
 
 
-def _precedence(side: Sequence[str]) -> tuple[int, list[tuple[int, list[int]]]]:
+def _side_sort_key(side: Sequence[str]) -> tuple[int, list[tuple[int, list[int]]]]:
     """Return the sort key of a side; the side with the smaller key comes first in a name."""
-    return -len(side), [_place(man) for man in side]
+    return -len(side), [_man_sort_key(man) for man in side]
 
 
 @cache
-def _canonical(white: str, black: str) -> tuple[str, str]:
-    strong, weak = sorted((_in_order(men_of(side)) for side in (white, black)), key=_precedence)
+def _canonical_sides(white: str, black: str) -> tuple[str, str]:
+    strong, weak = sorted((_sorted_men(men_of(side)) for side in (white, black)), key=_side_sort_key)
     return "".join(strong), "".join(weak)

@@ -1,7 +1,7 @@
 """User-defined names, values and pictures of described men, from a file.
 
-Each table of ``men.toml`` is headed by the name of a man, and contains its description and, optionally, its
-value in pawns and the paths of its pictures.
+The header of each TOML table in ``men.toml`` is the name of a man. The table contains the man's description
+and, optionally, its value in pawns and the paths of its pictures.
 """
 
 import os
@@ -17,9 +17,9 @@ import msgspec
 from tbgen.board.kinds import Kind, kind_of_letters
 from tbgen.errors import UsageError, quote
 
-FILE: Final = "men.toml"
-"""Name of the file in the working directory, unless the environment variable ``TBGEN_MEN`` has a path."""
-_NAME: Final = re.compile("[a-z][a-z0-9-]+")
+FILE_NAME: Final = "men.toml"
+"""Name of the file in the working directory; the environment variable ``TBGEN_MEN`` may name another path."""
+_NAME_PATTERN: Final = re.compile("[a-z][a-z0-9-]+")
 
 
 class NamedMan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -34,11 +34,11 @@ class NamedMan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def named_men() -> Mapping[str, NamedMan]:
-    """Return the men of the file by name, in lower case; none if there is no file.
+    """Return the men of the file by lower-case name; the mapping is empty if there is no file.
 
     :raises UsageError: if the file cannot be used.
     """
-    path = _path()
+    path = _men_path()
     try:
         return _read(path, path.stat().st_mtime_ns)
     except FileNotFoundError:
@@ -50,53 +50,53 @@ def named_men() -> Mapping[str, NamedMan]:
 
 
 def named_value(man: str) -> float | None:
-    """Return the value of a described man in the file, None if it has none.
+    """Return the value that the file states for a described man, None if it states none.
 
     :param man: canonical name of the man, such as ``[WF]``.
     :raises UsageError: as :func:`named_men` does.
     """
-    return next((named.value for named in _named(man) if named.value is not None), None)
+    return next((named.value for named in _entries_of(man) if named.value is not None), None)
 
 
 def named_picture(man: str, white: bool) -> Path | None:
-    """Return the path of the picture of a described man in the file, None if it has none.
+    """Return the path of the picture that the file states for a described man, None if it states none.
 
     :param man: canonical name of the man, such as ``[WF]``.
     :raises UsageError: as :func:`named_men` does.
     """
-    found = (named.pictures[not white] for named in _named(man) if named.pictures is not None)
-    return next((_path().parent / picture for picture in found), None)
+    pictures = (named.pictures[not white] for named in _entries_of(man) if named.pictures is not None)
+    return next((_men_path().parent / picture for picture in pictures), None)
 
 
-def _named(man: str) -> Iterator[NamedMan]:
+def _entries_of(man: str) -> Iterator[NamedMan]:
     """Yield the entries of the file for a man."""
-    return (named for named in named_men().values() if _canonical(named) == man)
+    return (named for named in named_men().values() if _canonical_name(named) == man)
 
 
-def _path() -> Path:
-    return Path(os.environ.get("TBGEN_MEN") or FILE).absolute()
+def _men_path() -> Path:
+    return Path(os.environ.get("TBGEN_MEN") or FILE_NAME).absolute()
 
 
 @cache
-def _read(path: Path, changed: int) -> Mapping[str, NamedMan]:
-    """Return the men of a file; ``changed``, its modification time, is part of the key of the cache."""
+def _read(path: Path, modified_ns: int) -> Mapping[str, NamedMan]:
+    """Return the men of a file. Its modification time, ``modified_ns``, makes the cache notice changes."""
     try:
-        found = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), dict[str, NamedMan])
-        for name, man in found.items():
-            _check(name, man, path.parent)
-        return found
+        men = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), dict[str, NamedMan])
+        for name, man in men.items():
+            _check_man(name, man, path.parent)
+        return men
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError, UsageError) as error:
         example = '[ghost] and below it moves = "WD" and, optionally, value = 3.1'
         raise UsageError(f"{quote(str(path))} is not a file of men ({error}): write {example}") from None
 
 
-def _check(name: str, man: NamedMan, directory: Path) -> None:
+def _check_man(name: str, man: NamedMan, directory: Path) -> None:
     """Check a man of the file.
 
     :param directory: directory of the file.
     :raises UsageError: if the man is invalid.
     """
-    if not _NAME.fullmatch(name):
+    if not _NAME_PATTERN.fullmatch(name):
         raise UsageError(f"{quote(name)} is not a name: it may have small letters, digits and hyphens")
     if kind_of_letters(name.upper()) is not None:
         raise UsageError(f"{quote(name)} describes a man itself")
@@ -110,11 +110,14 @@ def _check(name: str, man: NamedMan, directory: Path) -> None:
 
 
 def _kind(man: NamedMan) -> Kind | None:
-    """Return the kind of a man, None if its letters, all capital or all small, do not describe one."""
+    """Return the kind of a man, None if its letters do not describe a kind.
+
+    The letters are all capital or all small.
+    """
     return kind_of_letters(man.moves.upper() if man.moves.islower() else man.moves)
 
 
-def _canonical(man: NamedMan) -> str:
+def _canonical_name(man: NamedMan) -> str:
     kind = _kind(man)
     assert kind is not None
     return kind.name

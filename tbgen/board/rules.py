@@ -1,7 +1,7 @@
-"""Validation of boards, their mobility, and the score accrued in the moves that a board remembers.
+"""Validation of boards, their number of legal moves, and the score accrued in a board's move stack.
 
-Legal moves are counted without making them. This is nine times as fast as python-chess with four men, and
-less than twice as fast with a full board.
+Legal moves are counted without being made. This is nine times as fast as python-chess with four men, and less
+than twice as fast with a full board.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from tbgen.board.score import GScore
 from tbgen.board.variant import Resets, Variant, unlisted
 from tbgen.errors import UsageError
 
-_DIAGONAL: Final = tuple(zip(chess.BB_DIAG_MASKS, chess.BB_DIAG_ATTACKS, strict=True))
-_FILE: Final = tuple(zip(chess.BB_FILE_MASKS, chess.BB_FILE_ATTACKS, strict=True))
-_RANK: Final = tuple(zip(chess.BB_RANK_MASKS, chess.BB_RANK_ATTACKS, strict=True))
+_DIAGONAL_ATTACKS: Final = tuple(zip(chess.BB_DIAG_MASKS, chess.BB_DIAG_ATTACKS, strict=True))
+_FILE_ATTACKS: Final = tuple(zip(chess.BB_FILE_MASKS, chess.BB_FILE_ATTACKS, strict=True))
+_RANK_ATTACKS: Final = tuple(zip(chess.BB_RANK_MASKS, chess.BB_RANK_ATTACKS, strict=True))
 
 
 def mobility(board: chess.Board) -> tuple[int, bool]:
@@ -27,29 +27,29 @@ def mobility(board: chess.Board) -> tuple[int, bool]:
     turn = board.turn
     us, them = board.occupied_co[turn], board.occupied_co[not turn]
     king = us & board.kings
-    home = king.bit_length() - 1
+    king_square = king.bit_length() - 1
     attacked, checkers, pinners = _attacks(board, them, king)
-    moves = (chess.BB_KING_ATTACKS[home] & ~us & ~attacked).bit_count()
+    moves = (chess.BB_KING_ATTACKS[king_square] & ~us & ~attacked).bit_count()
     if checkers & checkers - 1 or us == king:
         return moves, bool(checkers)
-    targets = checkers | chess.between(home, checkers.bit_length() - 1) if checkers else chess.BB_ALL
+    targets = checkers | chess.between(king_square, checkers.bit_length() - 1) if checkers else chess.BB_ALL
     pinned = 0
     while pinners:
-        between = chess.between(home, pinners.bit_length() - 1) & board.occupied
-        if between & us and not between & between - 1:
-            pinned |= between
+        blockers = chess.between(king_square, pinners.bit_length() - 1) & board.occupied
+        if blockers & us and not blockers & blockers - 1:
+            pinned |= blockers
         pinners ^= 1 << pinners.bit_length() - 1
     men = us ^ king
     while men:
         man = men & -men
         men ^= man
         square = man.bit_length() - 1
-        allowed = targets & chess.ray(home, square) if man & pinned else targets
+        allowed_targets = targets & chess.ray(king_square, square) if man & pinned else targets
         if man & board.pawns:
-            reached = _pawn_moves(board, square, them) & allowed
-            moves += reached.bit_count() + 3 * (reached & chess.BB_BACKRANKS).bit_count()
+            pawn_targets = _pawn_targets(board, square, them) & allowed_targets
+            moves += pawn_targets.bit_count() + 3 * (pawn_targets & chess.BB_BACKRANKS).bit_count()
         else:
-            moves += (board.attacks_mask(square) & ~us & allowed).bit_count()
+            moves += (board.attacks_mask(square) & ~us & allowed_targets).bit_count()
     if board.castling_rights and not checkers:
         moves += sum(1 for _ in board.generate_castling_moves())
     return moves, bool(checkers)
@@ -66,7 +66,10 @@ def _attacks(
 ) -> tuple[chess.Bitboard, chess.Bitboard, chess.Bitboard]:
     """Return the squares that a side attacks, its men that give check, and its line pieces aimed at the king.
 
-    The king does not block: squares behind it on a line of attack are attacked too.
+    The king does not block an attack, so squares behind it on the same line are attacked too.
+
+    :param attackers: bitboard of the side's men.
+    :param king: bitboard of the enemy king.
     """
     attacked = checkers = pinners = 0
     occupied = board.occupied ^ king
@@ -75,29 +78,32 @@ def _attacks(
         man = attackers & -attackers
         attackers ^= man
         square = man.bit_length() - 1
-        reached = line = 0
+        man_attacks = line = 0
         if man & diagonal:
-            mask, table = _DIAGONAL[square]
-            reached, line = table[mask & occupied], table[0]
+            mask, table = _DIAGONAL_ATTACKS[square]
+            man_attacks, line = table[mask & occupied], table[0]
         if man & straight:
-            mask, table = _FILE[square]
-            reached |= table[mask & occupied]
+            mask, table = _FILE_ATTACKS[square]
+            man_attacks |= table[mask & occupied]
             line |= table[0]
-            mask, table = _RANK[square]
-            reached |= table[mask & occupied]
+            mask, table = _RANK_ATTACKS[square]
+            man_attacks |= table[mask & occupied]
             line |= table[0]
         if not line:
-            reached = board.attacks_mask(square)
+            man_attacks = board.attacks_mask(square)
         elif line & king:
             pinners |= man
-        if reached & king:
+        if man_attacks & king:
             checkers |= man
-        attacked |= reached
+        attacked |= man_attacks
     return attacked, checkers, pinners
 
 
-def _pawn_moves(board: chess.Board, square: chess.Square, them: chess.Bitboard) -> chess.Bitboard:
-    """Return the targets of a pawn of the side to move, ignoring pins, checks and en passant."""
+def _pawn_targets(board: chess.Board, square: chess.Square, them: chess.Bitboard) -> chess.Bitboard:
+    """Return the bitboard of a pawn's targets, ignoring pins, checks and en passant.
+
+    :param them: bitboard of the enemy men.
+    """
     empty = ~board.occupied
     if board.turn:
         step = chess.BB_SQUARES[square] << 8 & empty
@@ -109,11 +115,11 @@ def _pawn_moves(board: chess.Board, square: chess.Square, them: chess.Bitboard) 
 
 
 def validate(board: chess.Board) -> None:
-    """Check that a position can be played on by the rules of chess.
+    """Check that a game can continue from a position by the rules of chess.
 
     Positions that cannot arise in a game, such as those with too many men or impossible checks, are accepted.
 
-    :raises UsageError: if it cannot be played on.
+    :raises UsageError: if no game can continue from the position.
     """
     if board.uci_variant != "chess":
         raise UsageError(f"r-mobility is played by the moves of chess, not of {board.uci_variant}")
@@ -132,30 +138,30 @@ def validate(board: chess.Board) -> None:
         raise UsageError(f"{_side(not board.turn)} is in check although {_side(board.turn)} is to move")
     if board.castling_rights and board.castling_rights != board.clean_castling_rights():
         raise UsageError("there are castling rights without king and rook in their places")
-    if board.ep_square is not None and not _possible_double_step(board, board.ep_square):
+    if board.ep_square is not None and not _is_possible_double_step(board, board.ep_square):
         square = chess.square_name(board.ep_square)
         raise UsageError(f"no pawn can just have passed {square}: write - for the en passant square")
 
 
-def without_impossible_en_passant(board: chess.Board) -> bool:
-    """Remove an en passant square that no pawn can just have passed, and return whether there was one.
+def remove_impossible_en_passant(board: chess.Board) -> bool:
+    """Remove an en passant square that no pawn can just have passed; return whether a square was removed.
 
-    No capture is legal there, so python-chess and Lichess ignore it.
+    No capture is legal on such a square, so python-chess and Lichess ignore it.
     """
-    impossible = board.ep_square is not None and not _possible_double_step(board, board.ep_square)
-    if impossible:
+    is_impossible = board.ep_square is not None and not _is_possible_double_step(board, board.ep_square)
+    if is_impossible:
         board.ep_square = None
-    return impossible
+    return is_impossible
 
 
-def _possible_double_step(board: chess.Board, square: chess.Square) -> bool:
+def _is_possible_double_step(board: chess.Board, square: chess.Square) -> bool:
     """Return whether the last move can have been a pawn's double step over the square."""
     rank, forward = (5, -8) if board.turn else (2, 8)
     if chess.square_rank(square) != rank:
         return False
-    empty = not board.occupied & (chess.BB_SQUARES[square] | chess.BB_SQUARES[square - forward])
-    passed = board.pawns & board.occupied_co[not board.turn] & chess.BB_SQUARES[square + forward]
-    return empty and bool(passed)
+    is_empty = not board.occupied & (chess.BB_SQUARES[square] | chess.BB_SQUARES[square - forward])
+    pawn = board.pawns & board.occupied_co[not board.turn] & chess.BB_SQUARES[square + forward]
+    return is_empty and bool(pawn)
 
 
 def _side(colour: chess.Color) -> str:
@@ -172,19 +178,19 @@ class Fresh(Enum):
 
 
 FRESH: Final[Literal[Fresh.FRESH]] = Fresh.FRESH
-"""As an argument for an accrued score: the position score, ignoring the moves that the board remembers."""
+"""An argument for an accrued score that means the position score, ignoring the board's move stack."""
 
 
 def accrued_score(board: chess.Board, variant: Variant) -> GScore | None:
     """Return the score accrued in the moves of a board's stack, including the position score.
 
-    In r-mobility, positions since the last capture or pawn move count, in whole-game mobility all positions.
-    If the stack begins later, positions since its beginning count. The board is not changed. The 50-move rule
-    is ignored, as by tables and adjudication.
+    In r-mobility, positions since the last capture or pawn move count. In whole-game mobility, all positions
+    count. Positions before the beginning of the stack are ignored. So is the 50-move rule, as in tables and
+    adjudication. The board is not changed.
 
     :param board: a valid board (:func:`tbgen.board.rules.validate`).
 
-    :returns: None if the board remembers no moves.
+    :returns: the accrued score, None if the move stack is empty.
 
     :raises UsageError: if a move of the stack is not legal, such as a null move.
 
@@ -208,11 +214,11 @@ def accrued_score(board: chess.Board, variant: Variant) -> GScore | None:
     move = past.pop()
     past.push(move)
     if past.fen() != board.fen():
-        raise no_play(f"{move.uci()} does not lead to {board.fen()}")
+        raise unplayable_stack_error(f"{move.uci()} does not lead to {board.fen()}")
     for _ in range(plies):
         move = past.pop()
         if not past.is_legal(move):
-            raise no_play(f"{move.uci()} is not legal in {past.fen()}")
+            raise unplayable_stack_error(f"{move.uci()} is not legal in {past.fen()}")
         score = position_score(past)
         if score.rank <= accrued.rank:  # on equal ranks, the earlier score counts
             accrued = score
@@ -220,7 +226,7 @@ def accrued_score(board: chess.Board, variant: Variant) -> GScore | None:
     return accrued
 
 
-def no_play(reason: str) -> UsageError:
+def unplayable_stack_error(reason: str) -> UsageError:
     """Return the error for a move stack that cannot have been played."""
     return UsageError(
         f"the moves on the board's stack cannot have been played: {reason}; clear them with "

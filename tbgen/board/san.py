@@ -1,6 +1,7 @@
 """Standard algebraic notation (SAN): parsing of moves, and notation of all legal moves of a position.
 
-Parsing an ordinary move is two to three times as fast as with python-chess, notation is five times as fast.
+Parsing an ordinary move is two to three times as fast as in python-chess. Writing the moves of a position is
+five times as fast.
 """
 
 import functools
@@ -11,11 +12,11 @@ from typing import Final
 
 import chess
 
-_ORDINARY: Final = re.compile(r"([NBRQK]?)([a-h]?)([1-8]?)(x?)([a-h][1-8])")
+_ORDINARY_SAN: Final = re.compile(r"([NBRQK]?)([a-h]?)([1-8]?)(x?)([a-h][1-8])")
 """SAN of any move except castling and promotions."""
 
-_FILES: Final = {"": chess.BB_ALL} | dict(zip(chess.FILE_NAMES, chess.BB_FILES, strict=True))
-_RANKS: Final = {"": chess.BB_ALL} | dict(zip(chess.RANK_NAMES, chess.BB_RANKS, strict=True))
+_FILE_MASKS: Final = {"": chess.BB_ALL} | dict(zip(chess.FILE_NAMES, chess.BB_FILES, strict=True))
+_RANK_MASKS: Final = {"": chess.BB_ALL} | dict(zip(chess.RANK_NAMES, chess.BB_RANKS, strict=True))
 _CACHE_ENTRIES: Final = 1 << 13
 
 
@@ -45,99 +46,103 @@ def move_number(number: int, white: bool) -> str:
 
 
 def parse_san(board: chess.Board, san: str) -> chess.Move:
-    """Parse a SAN without check and annotation marks on a valid board.
+    """Parse the SAN of a move on a valid board; the text must not have check or annotation marks.
 
-    Parsing is as lenient as in python-chess, which decides all but ordinary moves. A null move is rejected.
+    Parsing is as lenient as in python-chess, which parses every move for which :func:`_ordinary_move` returns
+    None. A null move is rejected.
 
     :raises ValueError: if the text matches no legal move, or more than one.
     """
-    move = _ordinary(board, san) or board.parse_san(san)
+    move = _ordinary_move(board, san) or board.parse_san(san)
     if not move:
         raise chess.IllegalMoveError(san)
     return move
 
 
-def _ordinary(board: chess.Board, san: str) -> chess.Move | None:
-    """Return the move if exactly one man can make it and it is certainly legal, else None."""
-    parts = _parts(san)
+def _ordinary_move(board: chess.Board, san: str) -> chess.Move | None:
+    """Return the move if exactly one man can make it and the move is certainly legal, else None."""
+    parts = _san_parts(san)
     if parts is None:
         return None
-    kind, origins, step, target = parts
-    turn, occupied, mask = board.turn, board.occupied, chess.BB_SQUARES[target]
-    if step:
-        movers = 0 if mask & occupied else _pawn_before(mask, turn, occupied)
-    elif mask & board.occupied_co[turn] or (kind == chess.PAWN and not mask & occupied):
+    piece_type, origins, is_pawn_step, target = parts
+    turn, occupied, target_mask = board.turn, board.occupied, chess.BB_SQUARES[target]
+    if is_pawn_step:
+        movers = 0 if target_mask & occupied else _pawn_origin(target_mask, turn, occupied)
+    elif target_mask & board.occupied_co[turn] or (piece_type == chess.PAWN and not target_mask & occupied):
         return None  # an en passant capture, or not a legal move
     else:
         movers = board.attackers_mask(turn, target)
-    movers &= origins & board.pieces_mask(kind, turn)
+    movers &= origins & board.pieces_mask(piece_type, turn)
     if not movers or movers & movers - 1:
         return None
-    king = mask if kind == chess.KING else board.kings & board.occupied_co[turn]
-    after = (occupied ^ movers) | mask
-    if board.attackers_mask(not turn, king.bit_length() - 1, after) & ~mask:
+    king_mask = target_mask if piece_type == chess.KING else board.kings & board.occupied_co[turn]
+    occupied_after = (occupied ^ movers) | target_mask
+    if board.attackers_mask(not turn, king_mask.bit_length() - 1, occupied_after) & ~target_mask:
         return None
-    return _move(movers.bit_length() - 1, target)
+    return _cached_move(movers.bit_length() - 1, target)
 
 
 @functools.lru_cache(_CACHE_ENTRIES)
-def _parts(san: str) -> tuple[chess.PieceType, chess.Bitboard, bool, chess.Square] | None:
-    """Return type, possible origins, whether a pawn moves without capturing, and target of an ordinary move.
+def _san_parts(san: str) -> tuple[chess.PieceType, chess.Bitboard, bool, chess.Square] | None:
+    """Return the parts of an ordinary move, None for castling, promotions and malformed texts.
 
-    The result is None for castling, promotions and malformed texts.
+    The parts are the piece type, the bitboard of possible origins, whether a pawn moves without capturing,
+    and the target.
     """
-    match = _ORDINARY.fullmatch(san)
+    match = _ORDINARY_SAN.fullmatch(san)
     if match is None:
         return None
     letter, file, rank, capture, name = match.groups()
     target = chess.parse_square(name)
     if not letter and (rank or (capture and not file) or chess.BB_SQUARES[target] & chess.BB_BACKRANKS):
         return None
-    kind = chess.PIECE_SYMBOLS.index(letter.lower()) if letter else chess.PAWN
-    return kind, _FILES[file] & _RANKS[rank], not letter and not file, target
+    piece_type = chess.PIECE_SYMBOLS.index(letter.lower()) if letter else chess.PAWN
+    return piece_type, _FILE_MASKS[file] & _RANK_MASKS[rank], not letter and not file, target
 
 
-_move = functools.lru_cache(_CACHE_ENTRIES)(chess.Move)
+_cached_move = functools.lru_cache(_CACHE_ENTRIES)(chess.Move)
 
 
-def _pawn_before(mask: chess.Bitboard, turn: chess.Color, occupied: chess.Bitboard) -> chess.Bitboard:
-    """Return the origin of a pawn's single or double step to the square in ``mask``."""
+def _pawn_origin(target_mask: chess.Bitboard, turn: chess.Color, occupied: chess.Bitboard) -> chess.Bitboard:
+    """Return the origin, as a bitboard, of a pawn's single or double step to ``target_mask``."""
     if turn:
-        near = mask >> 8
-        return near if near & occupied or not mask & chess.BB_RANK_4 else near >> 8
-    near = mask << 8
-    return near if near & occupied or not mask & chess.BB_RANK_5 else near << 8
+        near = target_mask >> 8
+        return near if near & occupied or not target_mask & chess.BB_RANK_4 else near >> 8
+    near = target_mask << 8
+    return near if near & occupied or not target_mask & chess.BB_RANK_5 else near << 8
 
 
 def sans_without_check(board: chess.Board, moves: Sequence[chess.Move]) -> list[str]:
-    """Return the notation of all legal moves of a board, without ``+`` and ``#``.
+    """Return the SANs of all legal moves of a board, without ``+`` and ``#``.
 
-    For each move, python-chess would generate all moves again to find ambiguities, and make the move to find
-    whether it gives check, which the caller already knows.
+    For each move, python-chess would generate all moves again to find ambiguities, and make the move to
+    detect a check. The caller already knows which moves give check.
+
+    :param moves: all legal moves.
     """
-    men = [(board.piece_type_at(move.from_square), move.to_square) for move in moves]
-    sources = defaultdict[tuple[chess.PieceType | None, chess.Square], list[chess.Square]](list)
-    for move, man in zip(moves, men, strict=True):
-        sources[man].append(move.from_square)
-    return [_san(board, move, man[0], sources[man]) for move, man in zip(moves, men, strict=True)]
+    keys = [(board.piece_type_at(move.from_square), move.to_square) for move in moves]
+    origins = defaultdict[tuple[chess.PieceType | None, chess.Square], list[chess.Square]](list)
+    for move, key in zip(moves, keys, strict=True):
+        origins[key].append(move.from_square)
+    return [_san(board, move, key[0], origins[key]) for move, key in zip(moves, keys, strict=True)]
 
 
 def _san(
-    board: chess.Board, move: chess.Move, kind: chess.PieceType | None, sources: list[chess.Square]
+    board: chess.Board, move: chess.Move, piece_type: chess.PieceType | None, origins: list[chess.Square]
 ) -> str:
     if board.castling_rights and board.is_castling(move):
         return "O-O" if move.to_square > move.from_square else "O-O-O"
     target = chess.SQUARE_NAMES[move.to_square]
-    source = chess.SQUARE_NAMES[move.from_square]
+    origin = chess.SQUARE_NAMES[move.from_square]
     capture = "x" if board.is_capture(move) else ""
-    if kind is None or kind == chess.PAWN:
+    if piece_type is None or piece_type == chess.PAWN:
         promotion = f"={chess.piece_symbol(move.promotion).upper()}" if move.promotion else ""
-        return f"{source[0] if capture else ''}{capture}{target}{promotion}"
-    others = [square for square in sources if square != move.from_square]
-    if not others:
-        source = ""
-    elif all(square & 7 != move.from_square & 7 for square in others):
-        source = source[0]
-    elif all(square >> 3 != move.from_square >> 3 for square in others):
-        source = source[1]
-    return f"{chess.piece_symbol(kind).upper()}{source}{capture}{target}"
+        return f"{origin[0] if capture else ''}{capture}{target}{promotion}"
+    other_origins = [square for square in origins if square != move.from_square]
+    if not other_origins:
+        origin = ""
+    elif all(square & 7 != move.from_square & 7 for square in other_origins):
+        origin = origin[0]
+    elif all(square >> 3 != move.from_square >> 3 for square in other_origins):
+        origin = origin[1]
+    return f"{chess.piece_symbol(piece_type).upper()}{origin}{capture}{target}"

@@ -1,4 +1,4 @@
-"""G-scores: their order, text and codes in tables; and signed scores, integers that probing computes with."""
+"""G-scores, with their order, text and codes in tables; and signed scores, the integers of probing."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ MAX_CODED_RANK: Final = 126
 NONE: Final = Code(127)
 """The code that stands for no position or no value."""
 
-_TEXT = re.compile("([-m\N{MINUS SIGN}\N{EN DASH}])?[Gg]([0-9]+)(?:\\.([0-9]+))?")
-_HALVES: Final = {None: 0, "0": 0, "5": 2}
-_set: Final = object.__setattr__
+_SCORE_PATTERN = re.compile("([-m\N{MINUS SIGN}\N{EN DASH}])?[Gg]([0-9]+)(?:\\.([0-9]+))?")
+_HALF_DECIMALS: Final = {None: 0, "0": 0, "5": 2}
+_set_attribute: Final = object.__setattr__
 
 
 def rank_of_code(code: int) -> Rank:
@@ -51,8 +51,8 @@ def rank_of_code(code: int) -> Rank:
 class GScore:
     """A G-score: the rank of a position, held by the side that just moved.
 
-    The rank is twice the number of legal moves of the side to move, plus one unless that side is in check;
-    the score prints as half of it. The fewer moves the opponent has, the better for the holder:
+    The rank is twice the number of legal moves of the side to move, plus one unless that side is in check.
+    The score prints as half its rank. The fewer moves the opponent has, the better for the holder:
 
     =========  ====  ======================================
     text       rank  meaning
@@ -70,7 +70,7 @@ class GScore:
     A score is made from a text, or from a rank and whether White is the holder:
 
     :ivar rank: twice the number of legal moves, plus 1 without check; twice the unsigned G-score.
-    :ivar white: whether White is the holder, else Black.
+    :ivar white: True if White is the holder, False if Black is.
 
     >>> max(GScore("G3.5"), GScore("-G8.5"), GScore(3, True))
     GScore('G1.5')
@@ -96,8 +96,8 @@ class GScore:
             rank, white = _rank_and_holder(rank, white)
         if not 0 <= rank <= MAX_RANK:
             raise UsageError(f"a G-score is between G0.0 and G{MAX_RANK / 2}, but rank {rank} is not")
-        _set(self, "rank", rank)
-        _set(self, "white", white)
+        _set_attribute(self, "rank", rank)
+        _set_attribute(self, "white", white)
 
     @classmethod
     def parse(cls, text: str) -> GScore:
@@ -116,12 +116,12 @@ class GScore:
 
     @classmethod
     def from_code(cls, code: SupportsIndex) -> GScore:
-        """Return the score with a code; it is the same object for the same code.
+        """Return the score with a code; equal codes return the same object.
 
         :raises ValueError: if no score has that code, as with :data:`NONE`.
         """
         try:
-            return _BY_CODE[code]
+            return _SCORE_BY_CODE[code]
         except KeyError:
             raise ValueError(f"{code} is not the code of a G-score") from None
 
@@ -149,7 +149,7 @@ class GScore:
     def code(self) -> Code:
         """The byte that stands for the score in tables; a smaller code is better for White.
 
-        The code of White's scores is their rank, of Black's 255 minus their rank.
+        The code of a score held by White is its rank, and of a score held by Black 255 minus its rank.
 
         :raises UsageError: if the rank is above :data:`MAX_CODED_RANK`.
         """
@@ -179,7 +179,10 @@ class GScore:
 
 
 def _rank_and_holder(score: str | SupportsIndex, white: bool | None) -> tuple[int, bool]:
-    """Return rank and holder of a score from a text, or from a rank and a holder, of numpy's types too."""
+    """Return the rank and holder of a score from a text, or from a rank and a holder.
+
+    The rank and the holder may have numpy's types.
+    """
     if white is not None:
         if white not in (True, False):
             raise TypeError(f"the holder of a G-score cannot be {white!r}: expected True for White, or False")
@@ -196,31 +199,32 @@ def _rank_and_holder(score: str | SupportsIndex, white: bool | None) -> tuple[in
             "and whether White holds it"
         )
     expected = "moves in halves, such as G3.5 or G3, or -G3.5 or mG3.5 if Black holds it"
-    quarters, white = parse_quarters(score, "a G-score", expected, _HALVES)
+    quarters, white = parse_quarters(score, "a G-score", expected, _HALF_DECIMALS)
     return quarters // 2, white
 
 
 def parse_quarters(
-    text: str, what: str, expected: str, decimals: Mapping[str | None, int]
+    text: str, noun: str, expected: str, decimals: Mapping[str | None, int]
 ) -> tuple[int, bool]:
-    """Return four times the unsigned score in a text, and whether it is White's.
+    """Return four times the unsigned score in a text, and whether White holds it.
 
+    :param noun: the kind of score with its article, for error messages.
+    :param expected: the accepted forms, for error messages.
     :param decimals: the allowed decimals, each with its number of quarters.
-    :param what: description of the text, for error messages.
     :raises UsageError: if the text is malformed, or the score too large.
     """
-    match = _TEXT.fullmatch(text)
+    match = _SCORE_PATTERN.fullmatch(text)
     if match is None or match[3] not in decimals:
-        raise UsageError(f"{quote(text)} is not {what}: expected {expected}")
+        raise UsageError(f"{quote(text)} is not {noun}: expected {expected}")
     minus, moves, fraction = match.groups()
     digits = moves.lstrip("0") or "0"
     if len(digits) > len(str(MAX_RANK // 2)):
         largest = MAX_RANK // 2 + max(decimals.values()) / 4
-        raise UsageError(f"{quote(text)} is not {what}: the largest one is G{largest}")
+        raise UsageError(f"{quote(text)} is not {noun}: the largest one is G{largest}")
     return 4 * int(digits) + decimals[fraction], minus is None
 
 
-_BY_CODE: Final[dict[SupportsIndex, GScore]] = {
+_SCORE_BY_CODE: Final[dict[SupportsIndex, GScore]] = {
     score.code: score
     for rank in range(MAX_CODED_RANK + 1)
     for score in (GScore(rank, True), GScore(rank, False))
@@ -229,10 +233,10 @@ _BY_CODE: Final[dict[SupportsIndex, GScore]] = {
 Signed = NewType("Signed", int)
 """A score as an integer: r for White's score of rank r, ~r for Black's."""
 
-_RANKS: Final = (*map(Rank, range(MAX_RANK + 1)), *map(Rank, range(MAX_RANK, -1, -1)))
+_RANK_BY_SIGNED: Final = (*map(Rank, range(MAX_RANK + 1)), *map(Rank, range(MAX_RANK, -1, -1)))
 """The rank of each signed score; negative indices count from the end."""
 
-_OF_CODE: Final = (*map(Signed, range(128)), *map(Signed, range(-128, 0)))
+_SIGNED_BY_CODE: Final = (*map(Signed, range(128)), *map(Signed, range(-128, 0)))
 """The signed score of each code."""
 
 
@@ -242,7 +246,7 @@ def rank_of(score: Signed) -> Rank:
     >>> rank_of(Signed(7)), rank_of(Signed(~7))
     (7, 7)
     """
-    return _RANKS[score]
+    return _RANK_BY_SIGNED[score]
 
 
 def of_code(code: Code, swapped: bool = False) -> Signed:
@@ -251,7 +255,7 @@ def of_code(code: Code, swapped: bool = False) -> Signed:
     >>> of_code(Code(7)), of_code(Code(7), swapped=True)
     (7, -8)
     """
-    return _OF_CODE[code ^ 255 if swapped else code]
+    return _SIGNED_BY_CODE[code ^ 255 if swapped else code]
 
 
 def code_of(score: Signed, swapped: bool = False) -> Code:
@@ -282,10 +286,13 @@ def merit(score: Signed, white: bool) -> int:
     >>> merit(Signed(0), True) > merit(Signed(7), True) > merit(Signed(~7), True) > merit(Signed(~0), True)
     True
     """
-    value = 4096 - score if score >= 0 else -4096 - score
-    return value if white else -value
+    white_merit = 4096 - score if score >= 0 else -4096 - score
+    return white_merit if white else -white_merit
 
 
-def fold(accrued: Signed, score: Signed) -> Signed:
-    """Return the combination of an accrued score with a position score: on equal ranks, the accrued score."""
-    return score if rank_of(score) < rank_of(accrued) else accrued
+def fold(accrued: Signed, position_score: Signed) -> Signed:
+    """Return the fold of an accrued score with a position score: the score of smaller rank.
+
+    On equal ranks, the accrued score is returned.
+    """
+    return position_score if rank_of(position_score) < rank_of(accrued) else accrued

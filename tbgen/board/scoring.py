@@ -1,4 +1,4 @@
-"""Scorings, which convert results to points, as on the TCEC wiki and in cuteRMob; intervals of scores."""
+"""Scorings, which convert results to points as the TCEC wiki and cuteRMob do; and intervals of scores."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tbgen.errors import NamedChoice, UsageError, quote
 
 _CUTERMOB_PREFIX: Final = re.compile("r-?mobility[ _-]?", re.IGNORECASE)
 """Prefix of the name of a scheme in cuteRMob."""
-_UNSIGNED: Final = re.compile(r"[Gg][0-9]+(?:\.[05])?")
-_QUARTERS: Final = {None: 0, "0": 0, "25": 1, "5": 2, "75": 3}
+_UNSIGNED_PATTERN: Final = re.compile(r"[Gg][0-9]+(?:\.[05])?")
+_QUARTER_DECIMALS: Final = {None: 0, "0": 0, "25": 1, "5": 2, "75": 3}
 _TAG_DECIMALS: Final = 4
 OTB_CUTOFF: Final = GScore(8, True)
 """G4.0: over the board, only scores up to G3.5 are recorded."""
@@ -28,10 +28,10 @@ class Scheme(NamedChoice, what="a scoring"):
     :cvar HARMONIC: the holder of rank r gets 1/2 + 1/(2 (1 + r)).
     :cvar CLASSICAL: one point for mate; any other result is a draw.
     :cvar WINNER: one point for the holder of a score below the cutoff, else a draw.
-    :cvar KOMI: one point for the side that has to beat the komi if it does, else for the other side; a draw
-        at the komi itself. All scores from the cutoff on, of either side, count as a score at the cutoff of
-        the side that has to beat the komi.
-    :cvar FULL: like komi, but without a cutoff, and without draws, since no score may equal the komi.
+    :cvar KOMI: one point for the side that has to beat the komi if it does so, else one point for the other
+        side; a draw if the score equals the komi. Any score from the cutoff on counts as a score at the
+        cutoff, held by the side that has to beat the komi.
+    :cvar FULL: like komi without a cutoff. No score may equal the komi, so there are no draws.
     :cvar OTB: over the board: one point for the holder of G3.5 or less, else a draw.
     """
 
@@ -63,19 +63,19 @@ class Scheme(NamedChoice, what="a scoring"):
 
     @property
     def has_whole_points(self) -> bool:
-        """Whether it gives whole and half points only, which tags write as results of chess."""
+        """Whether the scheme gives only whole and half points, which tags write as results of chess."""
         return _DEFINITIONS[self].has_whole_points
 
     @property
     def has_komi(self) -> bool:
-        """Whether it uses the komi."""
+        """Whether the scheme uses the komi."""
         return _DEFINITIONS[self].has_komi
 
 
 class Points(NamedTuple):
     """The points of each side for a result; their sum is 1.
 
-    They are floating-point numbers. From G26.5 on, exponential points round to a half each;
+    The points are floating-point numbers, and exponential points round to a half each from G26.5 on.
     :meth:`Scoring.lead` is exact.
 
     :ivar white: White's points, from 0 to 1.
@@ -91,7 +91,7 @@ class Komi:
     """A komi: a score, in quarters, that one side has to beat.
 
     :ivar quarters: four times the unsigned score: 23 for ``G5.75``.
-    :ivar white: whether White has to beat it, else Black.
+    :ivar white: True if White has to beat the komi, False if Black has to.
 
     >>> print(Komi.parse("mG5.75"))
     -G5.75
@@ -107,17 +107,17 @@ class Komi:
         :raises UsageError: if the text is anything else.
         """
         expected = "moves in quarters, such as G5.75 or G6, or -G5.75 or mG5.75 if Black has to beat it"
-        return cls(*parse_quarters(text, "a komi", expected, _QUARTERS))
+        return cls(*parse_quarters(text, "a komi", expected, _QUARTER_DECIMALS))
 
     def __str__(self) -> str:
         return f"{'' if self.white else '-'}G{self.quarters / 4}"
 
 
 DEFAULT_CUTOFF: Final = GScore(12, True)
-"""G6.0."""
+"""The default cutoff, G6.0."""
 
 DEFAULT_KOMI: Final = Komi(23, True)
-"""G5.75."""
+"""The default komi: White has to beat G5.75."""
 
 
 def parse_cutoff(text: str) -> GScore:
@@ -128,7 +128,7 @@ def parse_cutoff(text: str) -> GScore:
     >>> print(parse_cutoff("g6"))
     G6.0
     """
-    if not _UNSIGNED.fullmatch(text):
+    if not _UNSIGNED_PATTERN.fullmatch(text):
         raise UsageError(
             f"{quote(text)} is not a cutoff: expected a G-score without sign, such as G6.0 or G3.5"
         )
@@ -137,7 +137,7 @@ def parse_cutoff(text: str) -> GScore:
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """A scheme with a cutoff and a komi, which most schemes do not use.
+    """A scheme with a cutoff and a komi; most schemes use neither.
 
     >>> scoring = Scoring(Scheme.KOMI)
     >>> scoring.points(GScore.parse("G5.5")), scoring.tag(GScore.parse("G6.5"))
@@ -162,7 +162,7 @@ class Scoring:
     def parse(cls, scheme: str, cutoff: str | None = None, komi: str | None = None) -> Scoring:
         """Parse a scoring from the texts of its parts; None stands for the default.
 
-        :raises UsageError: if one of them is malformed.
+        :raises UsageError: if one of the texts is malformed.
         """
         return cls(
             Scheme.parse(scheme),
@@ -194,8 +194,8 @@ class Scoring:
     def text(self, value: GScore) -> str:
         """Return the points of a result as text for readers, in which unequal points never look equal.
 
-        The format is that of tags. If four decimals would hide the difference, it is written with enough
-        decimals to show two of its digits.
+        The format is that of tags. If four decimals would hide the difference, the points have enough
+        decimals to show two digits of the difference.
 
         >>> print(EXPONENTIAL.tag(GScore.parse("G8.5")), EXPONENTIAL.text(GScore.parse("G8.5")))
         0.5000-0.5000 0.5000038-0.4999962
@@ -223,7 +223,7 @@ def _holders_lead(scoring: Scoring, rank: int, white: bool) -> Fraction:
     return Fraction(_DEFINITIONS[scoring.scheme].lead(scoring, rank, white))
 
 
-def _against_komi(komi: Komi, rank: int, white: bool, cutoff: int) -> int:
+def _komi_lead(komi: Komi, rank: int, white: bool, cutoff: int) -> int:
     """Return 1 if the holder wins by komi, -1 if it loses, 0 for a draw; the cutoff limits the rank."""
     if white == komi.white:
         quarters = 2 * min(rank, cutoff)
@@ -233,7 +233,7 @@ def _against_komi(komi: Komi, rank: int, white: bool, cutoff: int) -> int:
     return 0 if komi.quarters == 2 * cutoff else -1
 
 
-class _SchemeRow(NamedTuple):
+class _SchemeDefinition(NamedTuple):
     """The definition of a scheme."""
 
     lead: Callable[[Scoring, int, bool], Fraction | int]
@@ -244,19 +244,18 @@ class _SchemeRow(NamedTuple):
     """See :attr:`Scheme.has_komi`."""
 
 
-_DEFINITIONS: Final[Mapping[Scheme, _SchemeRow]] = {
-    Scheme.EXPONENTIAL: _SchemeRow(lambda _, rank, __: Fraction(1, 2**rank), has_whole_points=False),
-    Scheme.HARMONIC: _SchemeRow(lambda _, rank, __: Fraction(1, 1 + rank), has_whole_points=False),
-    Scheme.CLASSICAL: _SchemeRow(lambda _, rank, __: rank < 1),
-    Scheme.WINNER: _SchemeRow(lambda scoring, rank, _: rank < scoring.cutoff.rank),
-    Scheme.KOMI: _SchemeRow(
-        lambda scoring, rank, white: _against_komi(scoring.komi, rank, white, scoring.cutoff.rank),
-        has_komi=True,
+_DEFINITIONS: Final[Mapping[Scheme, _SchemeDefinition]] = {
+    Scheme.EXPONENTIAL: _SchemeDefinition(lambda _, rank, __: Fraction(1, 2**rank), has_whole_points=False),
+    Scheme.HARMONIC: _SchemeDefinition(lambda _, rank, __: Fraction(1, 1 + rank), has_whole_points=False),
+    Scheme.CLASSICAL: _SchemeDefinition(lambda _, rank, __: rank < 1),
+    Scheme.WINNER: _SchemeDefinition(lambda scoring, rank, _: rank < scoring.cutoff.rank),
+    Scheme.KOMI: _SchemeDefinition(
+        lambda scoring, rank, white: _komi_lead(scoring.komi, rank, white, scoring.cutoff.rank), has_komi=True
     ),
-    Scheme.FULL: _SchemeRow(
-        lambda scoring, rank, white: _against_komi(scoring.komi, rank, white, MAX_RANK + 1), has_komi=True
+    Scheme.FULL: _SchemeDefinition(
+        lambda scoring, rank, white: _komi_lead(scoring.komi, rank, white, MAX_RANK + 1), has_komi=True
     ),
-    Scheme.OTB: _SchemeRow(lambda _, rank, __: rank < OTB_CUTOFF.rank),
+    Scheme.OTB: _SchemeDefinition(lambda _, rank, __: rank < OTB_CUTOFF.rank),
 }
 
 EXPONENTIAL: Final = Scoring(Scheme.EXPONENTIAL)
@@ -294,8 +293,8 @@ def points(
 class ScoreInterval(NamedTuple):
     """A closed interval of scores that contains a value.
 
-    :ivar lower: the lower bound: White gets at least this.
-    :ivar upper: the upper bound: White gets at most this.
+    :ivar lower: the lower bound; White gets at least this score.
+    :ivar upper: the upper bound; White gets at most this score.
 
     >>> bounds = ScoreInterval.parse("-G4.5 G2.0")
     >>> print(bounds, bounds.nearest(GScore("G1.5")), bounds.nearest(GScore("-G9.0")))
@@ -307,7 +306,7 @@ class ScoreInterval(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Parse an interval as it prints: both bounds, separated by a space.
+        """Parse an interval in its printed form: both bounds, separated by a space.
 
         :raises UsageError: if the text is anything else.
         """
@@ -334,7 +333,7 @@ class ScoreInterval(NamedTuple):
     def within(self, other: Self) -> Self:
         """Return the intersection with another interval.
 
-        :raises ValueError: if it is empty.
+        :raises ValueError: if the intersection is empty.
         """
         lower, upper = max(self.lower, other.lower), min(self.upper, other.upper)
         if lower > upper:
@@ -348,7 +347,7 @@ class ScoreInterval(NamedTuple):
     def gives_equal_points(self, scoring: Scoring) -> bool:
         """Return whether all scores of the interval have the same points in tags.
 
-        Comparing the bounds is enough, since no scoring gives less for a better score.
+        Comparing the bounds is enough, because no scoring gives fewer points for a better score.
         """
         return scoring.tag(self.lower) == scoring.tag(self.upper)
 
@@ -366,7 +365,7 @@ class ProvedValue:
     """Proved bounds of the value of a state, and its depth.
 
     :ivar bounds: an interval that contains the value.
-    :ivar depth: plies until the accrued score equals the value; None if unknown.
+    :ivar depth: plies until the accrued score equals the value, None if unknown.
     """
 
     bounds: ScoreInterval

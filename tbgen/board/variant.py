@@ -9,10 +9,10 @@ from tbgen.errors import UsageError, quote
 
 
 class Resets(Enum):
-    """The moves that reset the accrued score to the score of the position that they lead to.
+    """The moves that reset the accrued score to the position score after the move.
 
-    Code that depends on this, or on the variant, matches all cases and passes any other to :func:`unlisted`.
-    So mypy reports each place where a new case is missing.
+    Code that depends on the resets or on the variant matches all cases, and passes any other case to
+    :func:`unlisted`. So mypy reports each place where a new case is missing.
     """
 
     ZEROING_MOVES = "captures and pawn moves"
@@ -31,7 +31,7 @@ class Variant(StrEnum):
     R_MOBILITY = "r"
     """Captures and pawn moves reset the accrued score to the next position score (TCEC's main rules)."""
     WHOLE_GAME = "wg"
-    """Nothing resets the accrued score: the best score of all moves counts (section 9 of docs/theory.md)."""
+    """Nothing resets the accrued score; the best score of all moves counts (section 9 of docs/theory.md)."""
 
     @classmethod
     def parse(cls, text: str) -> Variant:
@@ -84,9 +84,9 @@ class Variant(StrEnum):
 
     @property
     def layered(self) -> bool:
-        """Whether values of accrued scores have to be solved, layer by layer, and stored.
+        """Whether the values for accrued scores have to be solved, layer by layer, and stored.
 
-        If not, they follow from the fresh value (section 9 of docs/theory.md).
+        Otherwise, these values follow from the fresh value (section 9 of docs/theory.md).
         """
         match self.resets:
             case Resets.ZEROING_MOVES:
@@ -100,6 +100,7 @@ class Variant(StrEnum):
 def unlisted(case: Never) -> UsageError:
     """Return the error for a variant, or a kind of resets, that the calling code does not support.
 
-    It serves like :func:`typing.assert_never`, with a message for users.
+    Like :func:`typing.assert_never`, it makes mypy report a case that is not handled. The error has a message
+    for users.
     """
     return UsageError(f"this is not known for the rules {case}; use those of r-mobility (r)")

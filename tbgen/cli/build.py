@@ -26,7 +26,7 @@ from tbgen.cli.progress import ProgressLine
 from tbgen.cli.streams import fields, print_json
 from tbgen.errors import UsageError
 from tbgen.extras import needs_extra
-from tbgen.generator import Built, Estimate, build, check_memory, missing
+from tbgen.generator import BuiltTable, Estimate, build, check_memory, missing_tables
 from tbgen.generator.runner import limits_of, schedule_of
 from tbgen.generator.schedule import Outlook
 from tbgen.system.memory import processors
@@ -44,7 +44,7 @@ class Journal(AbstractContextManager["Journal"]):
         self._table_begun = self._expected = 0.0
         self._table, self._count = "", 0
         self._begun_at: dict[Material, float] = {}
-        self._built: list[Built] = []
+        self._built: list[BuiltTable] = []
 
     def note(self, text: str) -> None:
         """Print a sentence on stderr."""
@@ -69,7 +69,7 @@ class Journal(AbstractContextManager["Journal"]):
         spent = duration(time.monotonic() - self._table_begun)
         self._line.show(f"{self._table}, {step}{amount}, at work for {spent}; {self._time_left()}")
 
-    def done(self, built: Built, seconds_left: float) -> None:
+    def done(self, built: BuiltTable, seconds_left: float) -> None:
         """Print the table's row on stdout, and log it."""
         self._line.clear()
         info = built.info
@@ -102,7 +102,7 @@ class Journal(AbstractContextManager["Journal"]):
             advice = "the same command, without --force, continues from there"
             self._line.note(f"stopped: {len(self._built)} of {tables} {totals}; {advice}")
 
-    def _print_row(self, built: Built) -> None:
+    def _print_row(self, built: BuiltTable) -> None:
         info = built.info
         if len(self._built) == 1:
             print(f"{'material':10} {'positions':>12} {'layers':>6} {'longest':>11} {'time':>9} {'size':>11}")
@@ -173,7 +173,7 @@ def run(
     thread_count = threads or processors()
     job_count = min(thread_count, MAX_JOBS) if jobs is None else jobs
     if estimate:
-        to_build = missing(targets, directory, variant, force=targets if force else ())
+        to_build = missing_tables(targets, directory, variant, force=targets if force else ())
         schedule = schedule_of(to_build, variant)
         estimates = [schedule.estimate(material, thread_count) for material in to_build]
         outlook = schedule.outlook(limits_of(job_count, thread_count, memory))
@@ -218,7 +218,7 @@ def _print_estimates(estimates: Sequence[Estimate], outlook: Outlook, copies: in
     print(f"{counted(len(estimates), 'table')} to build{at_once}: about {duration(outlook.seconds)}, {needs}")
 
 
-def _document(built: Built) -> dict[str, Any]:
+def _document(built: BuiltTable) -> dict[str, Any]:
     info = built.info
     return {
         **fields(info, "material", rules="variant"),

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, Self
 import chess
 
 from tbgen.board.fen import Fen, parse_fen
-from tbgen.board.rules import without_impossible_en_passant
+from tbgen.board.rules import remove_impossible_en_passant
 from tbgen.board.score import GScore
 from tbgen.board.scoring import EXPONENTIAL
 from tbgen.board.variant import Variant
@@ -157,7 +157,7 @@ def read_game(
         start = parse_fen(" ".join(position[1:]))
     else:
         raise UsageError(_USAGE)
-    if without_impossible_en_passant(start.board):
+    if remove_impossible_en_passant(start.board):
         note(Doubt.EN_PASSANT.sentence)
     if ignored := start.note(Variant.R_MOBILITY):
         note(ignored)

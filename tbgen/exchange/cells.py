@@ -1,4 +1,7 @@
-"""Publishing and fetching the solved cells that ``--cells`` keeps."""
+"""Publishing and fetching the solved cells that the option ``--cells`` keeps.
+
+A cell is all positions that differ only in the squares of its mobile men (docs/glossary.md).
+"""
 
 from collections.abc import Callable, Collection, Iterable
 from functools import partial
@@ -7,7 +10,7 @@ from pathlib import Path
 from tbgen.cells.file import SUFFIX, CellFileError, check_cell, check_directory, is_file_name, stated_digest
 from tbgen.errors import MissingTableError, TbgenError, UsageError, quote
 from tbgen.exchange.fetch import FetchPlan, names_text
-from tbgen.exchange.publish import lay_out, published_in, size_and_sha256
+from tbgen.exchange.publish import lay_out, published_files, size_and_sha256
 from tbgen.exchange.published import (
     PublishedCell,
     PublishedFile,
@@ -20,7 +23,7 @@ from tbgen.system.files import make_directory
 
 
 class MissingCellsError(TbgenError):
-    """There are no cells of the requested men, or none at all."""
+    """There are no cells of the requested men, or no cells at all."""
 
     exit_code = MissingTableError.exit_code
     code = "missing_cells"
@@ -29,23 +32,23 @@ class MissingCellsError(TbgenError):
 class MenOfCells:
     """A filter of cells by their men.
 
-    :param names: names such as ``KRPvKRP``, of any number of men, with the sides in either order; all cells
-        are chosen if there are no names.
+    :param names: names such as ``KRPvKRP``, of any number of men, with the sides in either order. Without
+        names, all cells are chosen.
     :raises UsageError: if a name is malformed.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
         self.names = [*names]
-        self._chosen = {name: _sides_of(name) for name in self.names}
+        self._sides_by_name = {name: _sides_of(name) for name in self.names}
 
-    def __contains__(self, file: str) -> bool:
+    def __contains__(self, file_name: str) -> bool:
         """Whether the men of the cell in a file are chosen."""
-        return not self.names or _sides_of(file.split(".")[0]) in self._chosen.values()
+        return not self.names or _sides_of(file_name.split(".")[0]) in self._sides_by_name.values()
 
-    def without(self, files: Collection[str]) -> list[str]:
+    def unmatched_names(self, file_names: Collection[str]) -> list[str]:
         """Return the names that match none of the files."""
-        found = {_sides_of(file.split(".")[0]) for file in files}
-        return [name for name, sides in self._chosen.items() if sides not in found]
+        sides_of_files = {_sides_of(file.split(".")[0]) for file in file_names}
+        return [name for name, sides in self._sides_by_name.items() if sides not in sides_of_files]
 
 
 def _sides_of(name: str) -> frozenset[tuple[str, ...]]:
@@ -65,41 +68,41 @@ def publish_cells(
 ) -> PublishedSet:
     """Publish the cells of a directory in ``target``, which may be the same directory.
 
-    This is like :func:`tbgen.exchange.publish.publish` for tables. Other processes may add and remove cells
-    meanwhile.
+    Tables are published likewise by :func:`tbgen.exchange.publish.publish`. Other processes may add and
+    remove cells at the same time.
 
     :param done: called with each cell, its number, and the number of cells.
-    :raises MissingCellsError: if there are no cells, or none that match one of the names.
-    :raises TbgenError: if some cells cannot be used, after all others are published; immediately if nothing
-        can be written.
+    :raises MissingCellsError: if there are no cells, or no cells match one of the names.
+    :raises TbgenError: if some cells cannot be used, once all others are published. If the target cannot be
+        written, the error is raised immediately.
     """
     paths = [path for path in sorted(directory.glob(f"*{SUFFIX}")) if is_file_name(path.name)]
-    wanted = [path for path in paths if path.name in men]
-    if missing := men.without([path.name for path in wanted]):
+    chosen_paths = [path for path in paths if path.name in men]
+    if missing := men.unmatched_names([path.name for path in chosen_paths]):
         raise MissingCellsError(f"there are no cells of {names_text(missing)} in {directory}")
-    if not wanted:
+    if not chosen_paths:
         raise MissingCellsError(
             f"there are no cells in {directory}: solve positions with --cells {directory}"
         )
     make_directory(target)
-    refused: list[tuple[Path, UnusableFileError]] = []
-    with published_in(target) as files:
-        for number, path in enumerate(wanted, 1):
+    refusals: list[tuple[Path, UnusableFileError]] = []
+    with published_files(target) as files:
+        for number, path in enumerate(chosen_paths, 1):
             try:
-                done(lay_out(path, target, files, partial(_cell, path.name)), number, len(wanted))
+                done(lay_out(path, target, files, partial(_entry_of, path.name)), number, len(chosen_paths))
             except UnusableFileError as error:
-                refused.append((path, error))
+                refusals.append((path, error))
             except TbgenError:
                 if path.exists():
                     raise
-    if refused:
-        path, reason = refused[0]
-        others = f", nor were {len(refused) - 1} others" if len(refused) > 1 else ""
+    if refusals:
+        path, reason = refusals[0]
+        others = f", nor were {len(refusals) - 1} others" if len(refusals) > 1 else ""
         raise TbgenError(f"{path} {reason}; it was not published{others}")
     return PublishedSet.of(files.values())
 
 
-def _cell(name: str, path: Path) -> PublishedCell:
+def _entry_of(name: str, path: Path) -> PublishedCell:
     digest = checked_cell(path)
     return PublishedCell(name, *size_and_sha256(path), digest)
 
@@ -112,41 +115,41 @@ def plan_cells(
     place: str,
     check: Callable[[str, int, int], None] | None = None,
 ) -> FetchPlan:
-    """Compare the cells of a set with those of a directory, as :func:`tbgen.exchange.fetch.plan` does tables.
+    """Compare the cells of a set with the cells in a directory, like :func:`tbgen.exchange.fetch.plan`.
 
     :param place: address or directory of the set, for messages.
     :param check: called before each existing cell is read in full, with its file name, its number, and the
         number of cells; None to read only the digests that the files state.
     :raises UsageError: if the directory is not a directory of cells.
-    :raises MissingCellsError: if the set has no cells, or none that match one of the names.
+    :raises MissingCellsError: if the set has no cells, or no cells match one of the names.
     """
     check_directory(directory)
     chosen = [cell for cell in published.cells if cell.file in men]
-    if missing := men.without([cell.file for cell in chosen]):
+    if missing := men.unmatched_names([cell.file for cell in chosen]):
         raise MissingCellsError(f"the set of {place} has no cells of {names_text(missing)}: choose others")
     if not chosen:
         raise MissingCellsError(f"the set of {place} has no cells: choose another")
-    wanted: list[PublishedCell] = []
+    absent: list[PublishedCell] = []
     present: list[PublishedCell] = []
     different: list[PublishedCell] = []
     for number, cell in enumerate(chosen, 1):
         if check is not None:
             check(cell.file, number, len(chosen))
         path = directory / cell.file
-        digest = _digest(path, whole=check is not None)
+        digest = _digest(path, check_all=check is not None)
         if digest is None or (digest == cell.digest and size_of(path) != cell.bytes):
-            wanted.append(cell)
+            absent.append(cell)
         else:
             (present if digest == cell.digest else different).append(cell)
-    return FetchPlan(directory, tuple(wanted), tuple(present), tuple(different))
+    return FetchPlan(directory, tuple(absent), tuple(present), tuple(different))
 
 
-def _digest(path: Path, *, whole: bool) -> str | None:
-    """Return the digest that a cell states, None if the cell is missing or found damaged.
+def _digest(path: Path, *, check_all: bool) -> str | None:
+    """Return the digest that the file of a cell states, None if the file is missing or found damaged.
 
-    :param whole: read and check the whole file, not only what it states.
+    :param check_all: whether the whole file is read and checked, instead of only the stated digest.
     """
     try:
-        return (check_cell if whole else stated_digest)(path)
+        return (check_cell if check_all else stated_digest)(path)
     except (OSError, CellFileError):
         return None

@@ -1,6 +1,6 @@
 """Exporting tables as flat files, which programs such as the C library map into memory (docs/native.md).
 
-A flat file consists of a header, the sections, and a checksum for every page of :data:`PAGE` bytes.
+A flat file consists of a header, the sections, and a checksum for every page of :data:`PAGE_BYTES` bytes.
 """
 
 import mmap
@@ -27,7 +27,7 @@ from tbgen.system.files import make_directory, write_errors, written_aside
 
 VERSION: Final = 1
 """Version of the format, incremented by every change that an older reader would misread."""
-PAGE: Final = 4096
+PAGE_BYTES: Final = 4096
 """Number of bytes that each checksum covers."""
 SUFFIX: Final = ".flat"
 
@@ -41,18 +41,18 @@ SECTIONS: Final = (
 )
 """Names of the sections, in the order in which the header lists them and the file has them."""
 
-_HEAD: Final = struct.Struct("<8sIIQ16sBBBx32s4x")
+_HEADER_STRUCT: Final = struct.Struct("<8sIIQ16sBBBx32s4x")
 """Magic, version, checksum, size of the file, material, rules, form, stored side, digest of the table."""
-_PLACE: Final = struct.Struct("<QQ")
+_PLACE_STRUCT: Final = struct.Struct("<QQ")
 """Offset and length in bytes of a section."""
 _MAGIC: Final = b"tbgflat\0"
 _CHECKSUM_OFFSET: Final = 12
 """Offset of the checksum in the header, in bytes."""
-_ALIGNMENT: Final = 64
+_ALIGNMENT_BYTES: Final = 64
 """Alignment of sections in bytes."""
 _STEP_SYMBOLS: Final = 16
-"""Number of symbols of a context that a decoder compares at once."""
-_STEP: Final = np.dtype(
+"""Number of a context's symbols that a decoder compares at once."""
+_STEP_DTYPE: Final = np.dtype(
     {
         "names": ["edge", "symbol"],
         "formats": [("<u2", _STEP_SYMBOLS + 1), ("u1", _STEP_SYMBOLS)],
@@ -62,10 +62,10 @@ _STEP: Final = np.dtype(
 )
 """A group of symbols of a context; the half-open interval of symbol n is ``edge[n]`` to ``edge[n + 1]``."""
 _SHARES_TOTAL: Final = 4096
-"""Sum of the shares of a context."""
+"""Sum of the shares of the symbols in a context (docs/format.md)."""
 _EXCEPTION_BITS: Final = 16
 """Number of low bits of a slot that the list of exceptions stores."""
-_NOWHERE: Final = 0xFFFFFFFF
+_NO_PHASE: Final = 0xFFFFFFFF
 
 Sections = Mapping[str, NDArray[Any]]
 
@@ -83,19 +83,19 @@ def is_flat_file_of(path: Path, table: StoredFile) -> bool:
     """Return whether a file is the undamaged flat file of a table, by its header, size and checksums."""
     try:
         with path.open("rb") as file:
-            head, size = file.read(PAGE), path.stat().st_size
+            header, size = file.read(PAGE_BYTES), path.stat().st_size
     except OSError:
         return False
-    facts = _HEAD.unpack_from(head.ljust(PAGE, b"\0"))
-    if facts[:4] != (_MAGIC, VERSION, _header_checksum(head), size) or facts[-1] != _digest(table):
+    facts = _HEADER_STRUCT.unpack_from(header.ljust(PAGE_BYTES, b"\0"))
+    if facts[:4] != (_MAGIC, VERSION, _header_checksum(header), size) or facts[-1] != _digest(table):
         return False
-    end, _ = _PLACE.unpack_from(head, _HEAD.size + _PLACE.size * len(SECTIONS))
-    stated = np.fromfile(path, "<u4", offset=end)
-    return np.array_equal(stated, np.fromiter(_page_checksums(path, end), "<u4"))
+    end, _ = _PLACE_STRUCT.unpack_from(header, _HEADER_STRUCT.size + _PLACE_STRUCT.size * len(SECTIONS))
+    stated_checksums = np.fromfile(path, "<u4", offset=end)
+    return np.array_equal(stated_checksums, np.fromiter(_page_checksums(path, end), "<u4"))
 
 
 def write_flat(table: StoredFile, path: Path) -> int:
-    """Write the flat file of a table; it gets its final name once it is complete and checked.
+    """Write the flat file of a table. The file gets its final name once it is complete and checked.
 
     :returns: size of the file in bytes.
     :raises DamagedTableError: if the table cannot be used.
@@ -103,26 +103,26 @@ def write_flat(table: StoredFile, path: Path) -> int:
     """
     if table.info.variant.layered and not table.info.stores_accrued:
         raise table.damaged("it was built without accrued scores")
-    sections = _packed(table) if table.info.packed else _plain(table)
+    sections = _packed_sections(table) if table.info.packed else _plain_sections(table)
     with written_aside(path) as temporary, write_errors(path):
         with temporary.open("wb") as file:
-            file.write(bytes(PAGE))
+            file.write(bytes(PAGE_BYTES))
             places = []
             for name in SECTIONS:
-                file.write(bytes(-file.tell() % _ALIGNMENT))
+                file.write(bytes(-file.tell() % _ALIGNMENT_BYTES))
                 data = np.ascontiguousarray(sections.get(name, np.zeros(0, np.uint8)))
                 places.append((file.tell(), data.nbytes))
                 file.write(data.data)
-            file.write(bytes(-file.tell() % PAGE))
-            places.append((file.tell(), 4 * (file.tell() // PAGE - 1)))
-        checks = np.fromiter(_page_checksums(temporary, places[-1][0]), "<u4")
+            file.write(bytes(-file.tell() % PAGE_BYTES))
+            places.append((file.tell(), 4 * (file.tell() // PAGE_BYTES - 1)))
+        checksums = np.fromiter(_page_checksums(temporary, places[-1][0]), "<u4")
         with temporary.open("r+b") as file:
             file.seek(places[-1][0])
-            file.write(checks.data)
+            file.write(checksums.data)
             size = file.tell()
             file.seek(0)
             file.write(_header(table, size, places))
-        _compare(temporary, sections, places)
+        _check_sections(temporary, sections, places)
     return size
 
 
@@ -133,14 +133,14 @@ def _digest(table: StoredFile) -> bytes:
 def _header(table: StoredFile, size: int, places: list[tuple[int, int]]) -> bytes:
     info = table.info
     side = table.stored_side if info.packed else 0
-    facts = (_number_of(info.variant), int(info.packed), side)
-    head = _HEAD.pack(_MAGIC, VERSION, 0, size, info.material.encode(), *facts, _digest(table))
-    header = bytearray((head + b"".join(_PLACE.pack(*place) for place in places)).ljust(PAGE, b"\0"))
+    facts = (_variant_number(info.variant), int(info.packed), side)
+    head = _HEADER_STRUCT.pack(_MAGIC, VERSION, 0, size, info.material.encode(), *facts, _digest(table))
+    header = bytearray((head + b"".join(_PLACE_STRUCT.pack(*p) for p in places)).ljust(PAGE_BYTES, b"\0"))
     struct.pack_into("<I", header, _CHECKSUM_OFFSET, _header_checksum(header))
     return bytes(header)
 
 
-def _number_of(variant: Variant) -> int:
+def _variant_number(variant: Variant) -> int:
     """Return the number that stands for a variant in the header."""
     match variant:
         case Variant.R_MOBILITY:
@@ -159,14 +159,14 @@ def _header_checksum(header: bytes | bytearray) -> int:
 def _page_checksums(path: Path, end: int) -> Iterator[int]:
     """Yield the CRC-32 of every page between the header and the offset ``end``."""
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        for start in range(PAGE, end, PAGE):
-            yield zlib.crc32(data[start : start + PAGE])
+        for start in range(PAGE_BYTES, end, PAGE_BYTES):
+            yield zlib.crc32(data[start : start + PAGE_BYTES])
 
 
-def _compare(path: Path, sections: Sections, places: list[tuple[int, int]]) -> None:
+def _check_sections(path: Path, sections: Sections, places: list[tuple[int, int]]) -> None:
     """Read a file back and compare it with the sections that were written.
 
-    :raises DamagedTableError: if it differs.
+    :raises DamagedTableError: if the file differs from them.
     """
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         for name, (start, size) in zip(SECTIONS, places, strict=False):
@@ -174,32 +174,32 @@ def _compare(path: Path, sections: Sections, places: list[tuple[int, int]]) -> N
                 raise DamagedTableError(f"{path} differs from what was written: check the disk, try again")
 
 
-def _plain(table: StoredFile) -> dict[str, NDArray[Any]]:
+def _plain_sections(table: StoredFile) -> dict[str, NDArray[Any]]:
     """Return the sections of a plain table."""
     mask = table.data(schema.RUN_MASK).view("<u8")
     return {
-        **_shared(table),
+        **_shared_sections(table),
         "value": table.data(schema.VALUE),
         "depth": table.data(schema.DEPTH),
         "run_mask": mask,
-        "run_start": _before(np.bitwise_count(mask.reshape(-1)), table.data(schema.RUN_RANK)),
+        "run_start": _first_runs(np.bitwise_count(mask.reshape(-1)), table.data(schema.RUN_RANK)),
         "run_rank": table.data(schema.RUN_RANK),
         "run_value": table.data(schema.RUN_VALUE),
         "run_depth": table.data(schema.RUN_DEPTH),
     }
 
 
-def _before(slots: NDArray[np.uint8], rank: NDArray[np.uint8]) -> NDArray[np.uint32]:
-    """Return, for each word of a mask, the number of runs before its first one.
+def _first_runs(slot_counts: NDArray[np.uint8], run_ranks: NDArray[np.uint8]) -> NDArray[np.uint32]:
+    """Return, for each word of a mask, the number of runs before the word's first run.
 
-    :param slots: uint8 (words,): number of slots of the word that have runs.
-    :param rank: uint8 (runs,): rank of each run; the highest bit marks the last run of a slot.
+    :param slot_counts: uint8 (words,): number of slots of the word that have runs.
+    :param run_ranks: uint8 (runs,): rank of each run; the highest bit marks the last run of a slot.
     """
-    ends = np.concatenate([[0], np.flatnonzero(rank >> 7) + 1])
-    return np.asarray(ends[np.cumsum(slots, dtype=np.int64) - slots], "<u4")
+    ends = np.concatenate([[0], np.flatnonzero(run_ranks >> 7) + 1])
+    return np.asarray(ends[np.cumsum(slot_counts, dtype=np.int64) - slot_counts], "<u4")
 
 
-def _shared(table: StoredFile) -> dict[str, NDArray[Any]]:
+def _shared_sections(table: StoredFile) -> dict[str, NDArray[Any]]:
     """Return the sections that both forms have."""
     config = table.data(schema.EP_CONFIG).astype(np.int64)
     number = config[:, 0] << 6 | config[:, 1]
@@ -213,46 +213,46 @@ def _shared(table: StoredFile) -> dict[str, NDArray[Any]]:
 
 
 def _phases(layout: Layout) -> NDArray[np.uint32]:
-    """Return the entry of the phase of every tuple of pawn squares.
+    """Return the entry of the phase for every tuple of pawn squares.
 
     An entry is 4 times the phase, plus 1 if the placement has to be mirrored, plus 2 if its mirror image
-    belongs to the same phase; it is ``_NOWHERE`` if no phase has these squares.
+    belongs to the same phase. The entry is ``_NO_PHASE`` if no phase has these squares.
 
-    :returns: uint32 (48 ** pawns,), empty without pawns; its index has the squares, less 8, as digits to base
-        48.
+    :returns: uint32 (48 ** pawns,), empty without pawns. The digits of an index to base 48 are the squares,
+        each less 8.
     """
     if not layout.pawns:
         return np.zeros(0, np.uint32)
-    found = np.full(48**layout.pawns, _NOWHERE, "<u4")
-    for placement, phase in layout.rows.items():
+    entries = np.full(48**layout.pawns, _NO_PHASE, "<u4")
+    for placement, phase in layout.phase_by_placement.items():
         mirrored = tuple(IMAGE[MIRROR_FILES][square] for square in placement)
-        same = 2 * (layout.placement_of(mirrored) == placement)
-        for image, flags in ((mirrored, same + 1), (placement, same)):
+        same_flag = 2 * (layout.placement_of(mirrored) == placement)
+        for image, flags in ((mirrored, same_flag + 1), (placement, same_flag)):
             white, black = image[: layout.white_pawns], image[layout.white_pawns :]
-            for first, last in product(permutations(white), permutations(black)):
-                number = 0
-                for square in (*first, *last):
-                    number = number * 48 + square - 8
-                found[number] = 4 * phase + flags
-    return found
+            for white_order, black_order in product(permutations(white), permutations(black)):
+                index = 0
+                for square in (*white_order, *black_order):
+                    index = index * 48 + square - 8
+                entries[index] = 4 * phase + flags
+    return entries
 
 
-def _packed(table: StoredFile) -> dict[str, NDArray[Any]]:
+def _packed_sections(table: StoredFile) -> dict[str, NDArray[Any]]:
     """Return the sections of a packed table."""
-    slots = slots_of(table.data(schema.EXCEPTION_STEP))
+    exception_slots = slots_of(table.data(schema.EXCEPTION_STEP))
     buckets = np.arange((table.info.size >> _EXCEPTION_BITS) + 2) << _EXCEPTION_BITS
     return {
-        **_shared(table),
+        **_shared_sections(table),
         "code": table.data(schema.CODE),
         **_model("value", table.data(schema.VALUE_SHARES)),
         **_model("depth", table.data(schema.DEPTH_SHARES)),
         **_model("function", table.data(schema.FUNCTION_SHARES)),
-        "block_start": _starts(table.data(schema.VALUE_LENGTH)),
+        "block_start": _block_starts(table.data(schema.VALUE_LENGTH)),
         "block_data": table.data(schema.VALUE_DATA),
-        "function_block_start": _starts(table.data(schema.FUNCTION_LENGTH)),
+        "function_block_start": _block_starts(table.data(schema.FUNCTION_LENGTH)),
         "function_block_data": table.data(schema.FUNCTION_DATA),
-        "exception_start": np.searchsorted(slots, buckets).astype("<u4"),
-        "exception_slot": (slots & (1 << _EXCEPTION_BITS) - 1).astype("<u2"),
+        "exception_start": np.searchsorted(exception_slots, buckets).astype("<u4"),
+        "exception_slot": (exception_slots & (1 << _EXCEPTION_BITS) - 1).astype("<u2"),
         "exception_value": table.data(schema.EXCEPTION_VALUE),
         "exception_depth": table.data(schema.EXCEPTION_DEPTH),
         "entry_start": table.data(schema.FUNCTION_START),
@@ -261,42 +261,43 @@ def _packed(table: StoredFile) -> dict[str, NDArray[Any]]:
     }
 
 
-def _starts(length: NDArray[np.uint16]) -> NDArray[np.uint32]:
+def _block_starts(length: NDArray[np.uint16]) -> NDArray[np.uint32]:
     """Return the offsets of consecutive blocks, with the end of the last one appended."""
     return np.concatenate([[0], np.cumsum(length, dtype=np.int64)]).astype("<u4")
 
 
 def _model(name: str, share: NDArray[np.uint16]) -> dict[str, NDArray[Any]]:
-    """Return the sections of a model: for each context, its symbols by descending share, in steps of 16.
+    """Return the sections of a model, which states the shares (frequencies) of symbols in each context.
 
-    Contexts without symbols share the first step.
+    The symbols of a context are ordered by descending share, in steps of 16. All contexts without symbols
+    have the first step.
 
     :param share: uint16 (contexts, symbols).
     """
-    wide = share.astype(np.int64)
-    found = np.count_nonzero(wide, axis=1)
-    count = -(-found // _STEP_SYMBOLS)
-    start = np.where(found, np.cumsum(count) - count + 1, 0)
-    context = np.repeat(np.arange(len(wide)), found)
-    within = np.arange(len(context)) - np.repeat(np.cumsum(found) - found, found)
-    symbols = np.argsort(-wide, axis=1, kind="stable")[context, within]
-    total = wide.sum(axis=1)
-    ends = np.cumsum(wide[context, symbols]) - (np.cumsum(total) - total)[context]
-    step = np.zeros(1 + count.sum() if len(wide) else 0, _STEP)
+    shares = share.astype(np.int64)
+    symbol_counts = np.count_nonzero(shares, axis=1)
+    step_counts = -(-symbol_counts // _STEP_SYMBOLS)
+    first_steps = np.where(symbol_counts, np.cumsum(step_counts) - step_counts + 1, 0)
+    contexts = np.repeat(np.arange(len(shares)), symbol_counts)
+    order = np.arange(len(contexts)) - np.repeat(np.cumsum(symbol_counts) - symbol_counts, symbol_counts)
+    symbols = np.argsort(-shares, axis=1, kind="stable")[contexts, order]
+    total = shares.sum(axis=1)
+    ends = np.cumsum(shares[contexts, symbols]) - (np.cumsum(total) - total)[contexts]
+    step = np.zeros(1 + step_counts.sum() if len(shares) else 0, _STEP_DTYPE)
     step["edge"][:, 1:] = _SHARES_TOTAL
-    place = start[context] + within // _STEP_SYMBOLS, within % _STEP_SYMBOLS
+    place = first_steps[contexts] + order // _STEP_SYMBOLS, order % _STEP_SYMBOLS
     step["edge"][place[0], place[1] + 1], step["symbol"][place] = ends, symbols
-    later = place[0][(within > 0) & (within % _STEP_SYMBOLS == 0)]
-    step["edge"][later, 0] = step["edge"][later - 1, _STEP_SYMBOLS]
-    return {f"{name}_start": start.astype("<u4"), f"{name}_step": step.view(np.uint8)}
+    later_steps = place[0][(order > 0) & (order % _STEP_SYMBOLS == 0)]
+    step["edge"][later_steps, 0] = step["edge"][later_steps - 1, _STEP_SYMBOLS]
+    return {f"{name}_start": first_steps.astype("<u4"), f"{name}_step": step.view(np.uint8)}
 
 
 class ExportedTable(NamedTuple):
     """A flat file in the target directory.
 
-    :ivar file: its name.
-    :ivar bytes: its size.
-    :ivar written: True if it was written, False if it existed before.
+    :ivar file: name of the file.
+    :ivar bytes: size of the file.
+    :ivar written: True if the file was written, False if it existed before.
     """
 
     file: str
@@ -316,8 +317,8 @@ def export(
 ) -> list[ExportedTable]:
     """Write tables as flat files (docs/native.md) to a directory, and return them in build order.
 
-    An undamaged flat file that exists is kept. Before a file is written, its table is read and compared with
-    its digest.
+    An existing flat file is kept if it is undamaged. Before a file is written, its table is read and compared
+    with the table's digest.
 
     :param materials: the tables to export with their sub-tables; None for all.
     :param done: called with each table, its number, and the number of tables.
@@ -326,15 +327,15 @@ def export(
     :raises DamagedTableError: if a table cannot be used.
     :raises TbgenError: if a file cannot be written.
     """
-    wanted = chosen_tables(directory, tuple(variants), materials)
-    for material, variant in reversed(wanted):  # report the largest: building it builds the others too
+    tables = chosen_tables(directory, tuple(variants), materials)
+    for material, variant in reversed(tables):  # report the largest: building it builds the others too
         if not table_path(directory, material.name, variant).exists():
             raise MissingTableError(material.name, directory, variant)
     make_directory(target)
     exported = []
-    for number, (material, variant) in enumerate(wanted, 1):
+    for number, (material, variant) in enumerate(tables, 1):
         exported.append(_export(directory, target, material, variant))
-        done(exported[-1], number, len(wanted))
+        done(exported[-1], number, len(tables))
     return exported
 
 

@@ -1,7 +1,7 @@
 """Fetching files of a published set: the comparison with a directory, and the transfer of missing files.
 
-Data are received into a partial file, whose name ends in ``.part``; it is renamed once it is complete and
-checked. An interrupted transfer resumes from the partial file, at the next attempt or with the next command.
+Data are received into a partial file, whose name ends in ``.part``. The partial file is renamed once it is
+complete and checked. After an interruption, the next attempt or the next command resumes the partial file.
 """
 
 import os
@@ -37,19 +37,19 @@ from tbgen.system.locks import try_lock
 from tbgen.text import size_text
 
 PARTIAL_SUFFIX: Final = ".part"
-_REJECTED: Final = "it was rejected"
+_REJECTION: Final = "it was rejected"
 """End of messages about files that differ from their entries in the list."""
 _MAX_NAMES: Final = 5
 """Maximum number of files that a message names."""
 _EXPECTED_LIST_BYTES: Final = 1 << 20
-"""Size from which the time limit for a list is computed; the list of all tables of five men is smaller."""
+"""Expected size of a list, for its time limit; the list of all tables of five men is smaller."""
 _STOP_SECONDS: Final = 0.5
 """Time to wait for a thread that has to stop."""
 
 
 @dataclass(frozen=True)
 class FetchPlan:
-    """The comparison of a set with a directory: the files to fetch and those that exist.
+    """The comparison of a published set with a directory.
 
     :param directory: destination of the files.
     """
@@ -60,8 +60,9 @@ class FetchPlan:
     present: tuple[PublishedFile, ...]
     """The files that exist with the same content."""
     differing_files: tuple[PublishedFile, ...]
-    """The files that exist with another content, and are kept: tables in the other form or without accrued
-    scores, cells with other bounds."""
+    """The files that exist with other content, and are kept.
+
+    They are tables in the other form or without accrued scores, and cells with other bounds."""
 
     @cached_property
     def bytes(self) -> int:
@@ -73,7 +74,7 @@ class FetchReporter(Protocol):
     """Receives reports while files are fetched, from several threads."""
 
     def received(self, size: int) -> None:
-        """Report the number of bytes received; it is negative if data are dropped, to be received again."""
+        """Report the number of bytes received; it is negative if data are discarded, to be received again."""
 
     def done(self, file: PublishedFile) -> None:
         """Report a file that is complete and has its final name."""
@@ -82,7 +83,7 @@ class FetchReporter(Protocol):
 def read_list(source: FileSource) -> PublishedSet:
     """Read the list of a set.
 
-    :raises TbgenError: if there is no list, or it cannot be used.
+    :raises TbgenError: if there is no list, or the list cannot be used.
     """
 
     def read() -> bytes:
@@ -106,7 +107,7 @@ def plan(
     place: str,
     check: Callable[[str, int, int], None] | None = None,
 ) -> FetchPlan:
-    """Compare the tables of a set with those of a directory.
+    """Compare the tables of a set with the tables in a directory.
 
     :param materials: the tables to fetch with their sub-tables; None for all.
     :param place: address or directory of the set, for messages.
@@ -114,13 +115,13 @@ def plan(
         number, and the number of tables; None to read only the digests that the files state.
     :raises NotPublishedError: if the set lacks a requested table, or has no tables for the rules.
     """
-    named = None if materials is None else closure(materials)
-    wanted: list[PublishedFile] = []
+    choice = None if materials is None else closure(materials)
+    absent: list[PublishedFile] = []
     present: list[PublishedFile] = []
     different: list[PublishedFile] = []
     for variant in variants:
-        missing: list[tuple[str, bool]] = []
-        expected = named or [table.parsed_material for table in published.tables if table.rules is variant]
+        missing_tables: list[tuple[str, bool]] = []
+        expected = choice or [table.parsed_material for table in published.tables if table.rules is variant]
         for number, material in enumerate(expected, 1):
             path = table_path(directory, material.name, variant)
             if check is not None:
@@ -128,20 +129,20 @@ def plan(
             table = published.find(material, variant)
             digest = _digest(path, material, variant, check=check is not None)
             if table is not None:
-                (wanted if digest is None else present if digest == table.digest else different).append(table)
+                (absent if digest is None else present if digest == table.digest else different).append(table)
             elif digest is None:
-                missing.append((material.name, path.exists()))
-        if missing:
-            raise NotPublishedError(place, [variant], missing, directory)
-    if not (named or wanted or present or different):
+                missing_tables.append((material.name, path.exists()))
+        if missing_tables:
+            raise NotPublishedError(place, [variant], missing_tables, directory)
+    if not (choice or absent or present or different):
         raise NotPublishedError(place, variants, [], directory)
-    return FetchPlan(directory, tuple(wanted), tuple(present), tuple(different))
+    return FetchPlan(directory, tuple(absent), tuple(present), tuple(different))
 
 
 class NotPublishedError(TbgenError):
-    """The set lacks requested tables, or sub-tables of these.
+    """The set lacks requested tables or their sub-tables.
 
-    :param missing: names of these tables, and whether the directory has a damaged one.
+    :param missing: name of each missing table, and whether the directory has a damaged file of that table.
     """
 
     exit_code = MissingTableError.exit_code
@@ -165,20 +166,20 @@ def names_text(names: Sequence[str]) -> str:
     return ", ".join(names[:_MAX_NAMES]) + more
 
 
-def fetch(to_do: FetchPlan, source: FileSource, *, jobs: int = 4, report: FetchReporter) -> None:
-    """Fetch the files of a plan, several at once; check each before it gets its final name.
+def fetch(fetch_plan: FetchPlan, source: FileSource, *, jobs: int = 4, report: FetchReporter) -> None:
+    """Fetch the files of a plan, several at once. Each file is checked before it gets its final name.
 
-    :raises RejectedFileError: if files are unavailable or differ from the list, after all others are fetched.
+    :raises RejectedFileError: if files are unavailable or differ from the list, once all others are fetched.
     :raises TbgenError: immediately, if the source cannot be reached, or the directory cannot be written.
         Finished files are kept, and the next command resumes the others.
     """
-    directory = to_do.directory
+    directory = fetch_plan.directory
     make_directory(directory)
-    free = shutil.disk_usage(directory).free
-    if to_do.bytes > free:
+    free_bytes = shutil.disk_usage(directory).free
+    if fetch_plan.bytes > free_bytes:
         raise TbgenError(
-            f"the files take {size_text(to_do.bytes)}, and the disk of {directory} has {size_text(free)} "
-            "free: free some space, or choose another directory"
+            f"the files take {size_text(fetch_plan.bytes)}, and the disk of {directory} has "
+            f"{size_text(free_bytes)} free: free some space, or choose another directory"
         )
     stop = Event()
 
@@ -196,18 +197,18 @@ def fetch(to_do: FetchPlan, source: FileSource, *, jobs: int = 4, report: FetchR
         return None
 
     with ThreadPool(jobs) as pool:  # daemon threads, so the process can end while a server is silent
-        attempts = pool.imap_unordered(attempt, to_do.files_to_fetch)
+        attempts = pool.imap_unordered(attempt, fetch_plan.files_to_fetch)
         try:
             rejected = dict(filter(None, attempts))
         finally:
             stop.set()
-            with suppress(Exception):  # all attempts have ended, another one failed, or a server is silent
+            with suppress(Exception):  # all attempts have ended, one has failed, or a server is silent
                 while True:
                     attempts.next(_STOP_SECONDS)
-    for first in rejected.values():
+    for first_error in rejected.values():
         if len(rejected) == 1:
-            raise first
-        raise RejectedFileError(f"{names_text([*rejected])} could not be fetched; the first: {first}")
+            raise first_error
+        raise RejectedFileError(f"{names_text([*rejected])} could not be fetched; the first: {first_error}")
 
 
 class _TooShortError(InterruptedTransferError, RejectedFileError):
@@ -215,62 +216,62 @@ class _TooShortError(InterruptedTransferError, RejectedFileError):
 
 
 class _FetchStoppedError(Exception):
-    """The transfer was stopped because of another failure, or by the user."""
+    """The transfer was stopped by the user, or because another transfer failed."""
 
 
 def _fetch_file(
     published: PublishedFile, source: FileSource, directory: Path, report: FetchReporter, stop: Event
 ) -> None:
     place, path = source.place(published.file), directory / published.file
-    part = _partial_path(path)
-    with write_errors(part), _locked(part) as file:
+    partial_path = _partial_path(path)
+    with write_errors(partial_path), _locked_file(partial_path) as file:
         start = retried(lambda: _append(published, source, file, report, stop))
-        correct = sha256_of(file) == published.sha256
-        if start and not correct:  # the data of an earlier transfer may be wrong
+        is_correct = sha256_of(file) == published.sha256
+        if start and not is_correct:  # the data of an earlier transfer may be wrong
             _start_over(file, report)
             retried(lambda: _append(published, source, file, report, stop))
-            correct = sha256_of(file) == published.sha256
-        if not correct:
+            is_correct = sha256_of(file) == published.sha256
+        if not is_correct:
             _start_over(file, report)
             raise RejectedFileError(
-                f"{place} is not the file that its set names (its SHA-256 differs): {_REJECTED}"
+                f"{place} is not the file that its set names (its SHA-256 differs): {_REJECTION}"
             )
         file.flush()
         try:
-            if published.check(part) != published.digest:
+            if published.check(partial_path) != published.digest:
                 raise UnusableFileError("does not have the content that its set states")
         except UnusableFileError as error:
             close_for_rename(file)
-            part.unlink()
-            raise RejectedFileError(f"{place} {error}: {_REJECTED}") from None
+            partial_path.unlink()
+            raise RejectedFileError(f"{place} {error}: {_REJECTION}") from None
         close_for_rename(file)
-        put_in_place(part, path)
+        put_in_place(partial_path, path)
     report.done(published)
 
 
 def _append(
     published: PublishedFile, source: FileSource, file: BufferedRandom, report: FetchReporter, stop: Event
 ) -> int:
-    """Append the missing data to a partial file, and return the offset of the first byte received.
+    """Append the missing data to a partial file, and return the offset of the first received byte.
 
     A partial file that is too long is emptied first. If the source cannot start at the requested byte, the
     file is received from its beginning.
     """
-    size, place = file.seek(0, os.SEEK_END), source.place(published.file)
-    if size > published.bytes:
+    offset, place = file.seek(0, os.SEEK_END), source.place(published.file)
+    if offset > published.bytes:
         file.truncate(0)
-        size = file.seek(0)
-    if size == published.bytes:
-        return size
-    with source.open(published.file, size, published.bytes) as (start, stream):
-        if start < size:
+        offset = file.seek(0)
+    if offset == published.bytes:
+        return offset
+    with source.open(published.file, offset, published.bytes) as (start, stream):
+        if start < offset:
             _start_over(file, report)
         for data in stream:
             if stop.is_set():
                 raise _FetchStoppedError
             if file.tell() + len(data) > published.bytes:
                 _start_over(file, report)
-                raise RejectedFileError(f"{place} is longer than its set says: {_REJECTED}")
+                raise RejectedFileError(f"{place} is longer than its set says: {_REJECTION}")
             file.write(data)
             report.received(len(data))
     if file.tell() < published.bytes:
@@ -285,33 +286,33 @@ def _start_over(file: BufferedRandom, report: FetchReporter) -> None:
 
 
 @contextmanager
-def _locked(part: Path) -> Iterator[BufferedRandom]:
-    """Open and lock a partial file; after an exception, it is removed if it is empty.
+def _locked_file(partial_path: Path) -> Iterator[BufferedRandom]:
+    """Open and lock a partial file. After an exception, an empty partial file is removed.
 
     :raises RejectedFileError: if another process is fetching the file, or the partial file is a link.
     """
-    with _open_locked(part) as file:
+    with _open_locked(partial_path) as file:
         try:
             yield file
         except BaseException:
             close_for_rename(file)
-            if not size_of(part):
-                part.unlink(missing_ok=True)
+            if not size_of(partial_path):
+                partial_path.unlink(missing_ok=True)
             raise
 
 
-def _open_locked(part: Path) -> BufferedRandom:
+def _open_locked(partial_path: Path) -> BufferedRandom:
     """Return a partial file, opened and locked."""
     while True:
-        if part.is_symlink():
-            raise RejectedFileError(f"{part} is a link, which is not followed: remove it")
-        file = open(part, "a+b", opener=without_links)  # noqa: SIM115
+        if partial_path.is_symlink():
+            raise RejectedFileError(f"{partial_path} is a link, which is not followed: remove it")
+        file = open(partial_path, "a+b", opener=without_links)  # noqa: SIM115
         if not try_lock(file.fileno()):
             file.close()
-            raise RejectedFileError(f"{part.name} is being fetched by another process: wait for it")
+            raise RejectedFileError(f"{partial_path.name} is being fetched by another process: wait for it")
         # Before the lock was acquired, another process may have renamed or removed the file.
         with suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(file.fileno()), part.lstat()):
+            if os.path.samestat(os.fstat(file.fileno()), partial_path.lstat()):
                 return file
         file.close()
 
@@ -329,7 +330,7 @@ def _partial_path(path: Path) -> Path:
 def _digest(path: Path, material: Material, variant: Variant, *, check: bool) -> str | None:
     """Return the digest that a table states, None if the table is missing or found damaged.
 
-    :param check: read and check the whole file, not only what it states.
+    :param check: whether the whole file is read and checked, instead of only the stated digest.
     """
     try:
         if check:

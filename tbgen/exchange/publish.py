@@ -1,4 +1,4 @@
-"""Publishing tables: the choice of tables, and a directory with a list that any web server can serve."""
+"""Publishing tables: choosing them, and making a directory with a list that any web server can serve."""
 
 import os
 import shutil
@@ -27,26 +27,26 @@ from tbgen.system.files import make_directory, write_errors, write_file, written
 def chosen_tables(
     directory: Path, variants: Sequence[Variant], materials: Iterable[Material] | None
 ) -> list[tuple[Material, Variant]]:
-    """Return tables in build order, variant by variant, without those that have described men.
+    """Return tables in build order, variant by variant; tables with described men are omitted.
 
     :param materials: the tables, to which their sub-tables are added even if missing; None for all tables of
         the directory.
     :raises NoTablesError: if there are no tables.
     :raises UsageError: if a named table has described men.
     """
-    named = None if materials is None else closure(materials)
-    described = [material.name for material in named or () if material.is_described]
-    if described:
-        raise UsageError(f"{described[-1]} has described men: only tables of chess are published or exported")
-    wanted = [
+    choice = None if materials is None else closure(materials)
+    names = [material.name for material in choice or () if material.is_described]
+    if names:
+        raise UsageError(f"{names[-1]} has described men: only tables of chess are published or exported")
+    tables = [
         (material, variant)
         for variant in variants
-        for material in (tables_in(directory, variant) if named is None else named)
+        for material in (tables_in(directory, variant) if choice is None else choice)
         if not material.is_described
     ]
-    if not wanted:
+    if not tables:
         raise NoTablesError(directory, variants[0])
-    return wanted
+    return tables
 
 
 SUMS_NAME: Final = "SHA256SUMS"
@@ -63,8 +63,8 @@ def publish(
 ) -> PublishedSet:
     """Publish tables and their list in ``target``, which may be the directory of the tables.
 
-    Tables are linked if the file system supports it, else copied. Each is read and checked in full. Files
-    published before remain, and are not read again unless they have changed.
+    Tables are linked if the file system supports links, else copied. Each table is read and checked in full.
+    Files published before remain, and are not read again unless they have changed.
 
     :param materials: the tables to publish with their sub-tables; None for all.
     :param done: called with each table, its number, and the number of tables.
@@ -72,27 +72,27 @@ def publish(
     :raises MissingTableError: if a table is missing and was not published before.
     :raises DamagedTableError: if a table cannot be used.
     """
-    wanted = chosen_tables(directory, tuple(variants), materials)
-    with published_in(target) as files:
-        for material, variant in reversed(wanted):  # report the largest: building it builds the others too
+    tables = chosen_tables(directory, tuple(variants), materials)
+    with published_files(target) as files:
+        for material, variant in reversed(tables):  # report the largest: building it builds the others too
             path = table_path(directory, material.name, variant)
             if path.name not in files and not path.exists():
                 raise MissingTableError(material.name, directory, variant)
         make_directory(target)
-        for number, (material, variant) in enumerate(wanted, 1):
+        for number, (material, variant) in enumerate(tables, 1):
             source = table_path(directory, material.name, variant)
-            table = lay_out(source, target, files, partial(_table, source, material, variant))
-            done(table, number, len(wanted))
+            table = lay_out(source, target, files, partial(_published_table, source, material, variant))
+            done(table, number, len(tables))
     return PublishedSet.of(files.values())
 
 
 @contextmanager
-def published_in(target: Path) -> Iterator[dict[str, PublishedFile]]:
-    """Yield the files published in a directory, by name, for the block to change.
+def published_files(target: Path) -> Iterator[dict[str, PublishedFile]]:
+    """Yield the files published in a directory, by name; the block may change this mapping.
 
-    At the end of the block, also after an exception, the list is written if the files have changed.
+    At the end of the block, even after an exception, the list is written if the mapping has changed.
     """
-    files = {each.file: each for each in _published(target)}
+    files = {each.file: each for each in _listed_files(target)}
     listed = dict(files)
     try:
         yield files
@@ -107,27 +107,29 @@ def published_in(target: Path) -> Iterator[dict[str, PublishedFile]]:
 def lay_out(
     source: Path, target: Path, files: dict[str, PublishedFile], entry: Callable[[Path], PublishedFile]
 ) -> PublishedFile:
-    """Publish a file, unless it is published already and its source is unchanged or no longer exists.
+    """Publish a file and return its entry.
+
+    A file that is published already is skipped if its source is unchanged or no longer exists.
 
     :param files: the files published in the directory ``target``, by name; the new entry is added.
     :param entry: checks a file, which may still have a temporary name, and returns its entry for the list.
     """
     path = target / source.name
-    before = files.get(path.name)
-    if before is None or (source.exists() and not _unchanged(source, path, before)):
-        files[path.name] = _laid_out(source, path, entry)
+    old_entry = files.get(path.name)
+    if old_entry is None or (source.exists() and not _is_unchanged(source, path, old_entry)):
+        files[path.name] = _linked_or_copied(source, path, entry)
     return files[path.name]
 
 
-def _unchanged(source: Path, path: Path, before: PublishedFile) -> bool:
-    """Whether sizes and modification times show that a published file still agrees with its list entry."""
-    published, original, listed = (
+def _is_unchanged(source: Path, path: Path, entry: PublishedFile) -> bool:
+    """Return whether sizes and modification times show that a published file agrees with its list entry."""
+    published_time, source_time, list_time = (
         each.stat().st_mtime_ns for each in (path, source, path.with_name(LIST_NAME))
     )
-    return size_of(source) == size_of(path) == before.bytes and original <= published < listed
+    return size_of(source) == size_of(path) == entry.bytes and source_time <= published_time < list_time
 
 
-def _published(target: Path) -> Iterable[PublishedFile]:
+def _listed_files(target: Path) -> Iterable[PublishedFile]:
     """Return the entries of a directory's list whose files exist and have the listed size."""
     path = target / LIST_NAME
     try:
@@ -138,9 +140,9 @@ def _published(target: Path) -> Iterable[PublishedFile]:
     return [each for each in files if size_of(target / each.file) == each.bytes]
 
 
-def _table(source: Path, material: Material, variant: Variant, laid_out: Path) -> PublishedTable:
+def _published_table(source: Path, material: Material, variant: Variant, path: Path) -> PublishedTable:
     digest = check_table(source, material, variant)  # not the temporary file: errors name the source
-    return PublishedTable(source.name, *size_and_sha256(laid_out), digest, material.name, variant)
+    return PublishedTable(source.name, *size_and_sha256(path), digest, material.name, variant)
 
 
 def size_and_sha256(path: Path) -> tuple[int, str]:
@@ -149,7 +151,7 @@ def size_and_sha256(path: Path) -> tuple[int, str]:
         return os.fstat(file.fileno()).st_size, sha256_of(file)
 
 
-def _laid_out(source: Path, path: Path, entry: Callable[[Path], PublishedFile]) -> PublishedFile:
+def _linked_or_copied(source: Path, path: Path, entry: Callable[[Path], PublishedFile]) -> PublishedFile:
     """Link or copy a file to ``path``, check it, and return its entry for the list."""
     if path.exists() and path.samefile(source):
         return entry(path)

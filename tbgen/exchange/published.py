@@ -1,4 +1,4 @@
-"""The list of a published set, with sizes and digests of its tables and cells, and checks of its files.
+"""The list of a published set, with the sizes and digests of its tables and cells; and checks of its files.
 
 docs/publishing.md describes the list.
 """
@@ -24,7 +24,7 @@ from tbgen.store.table_file import StoredFile
 def check_table(path: Path, material: Material, variant: Variant) -> str:
     """Read a whole table, plain or packed, compare it with its digest, and return the digest.
 
-    :raises DamagedTableError: if it is damaged, or of another material or variant.
+    :raises DamagedTableError: if the table is damaged, or has another material or variant.
     """
     with StoredFile(path, material=material) as table:
         if table.info.variant is not variant:
@@ -35,19 +35,19 @@ def check_table(path: Path, material: Material, variant: Variant) -> str:
 
 LIST_NAME: Final = "tbgen-set.json"
 MAX_LIST_BYTES: Final = 32 << 20
-"""Size limit of a list. All tables of both variants take some 100 KiB, a thousand cells 300 KiB."""
+"""Maximum size of a list. All tables of both variants need about 100 KiB, a thousand cells 300 KiB."""
 
 _VERSION: Final = 1
 
 
 class UnusableFileError(TbgenError):
-    """A file is not a usable table or cell of its name; the message is the predicate of a sentence."""
+    """A file is not a usable table or cell. The message is the predicate of a sentence about the file."""
 
 
 class PublishedFile(Struct, frozen=True):
     """A file of a set, as an entry of the list.
 
-    :ivar file: name of the file, checked to be that of a table or cell, so it cannot contain a directory.
+    :ivar file: name of the file. Only names of tables and cells are valid, so it cannot contain a directory.
     :ivar bytes: size of the file.
     :ivar sha256: SHA-256 of the file.
     :ivar digest: digest of the content, which the file states too (docs/format.md, docs/solve_reference.md).
@@ -61,7 +61,7 @@ class PublishedFile(Struct, frozen=True):
     def check(self, path: Path) -> str:
         """Read a whole file that was received for this entry, and return the digest of its content.
 
-        :raises UnusableFileError: if it cannot be used.
+        :raises UnusableFileError: if the file cannot be used.
         """
         raise NotImplementedError
 
@@ -78,7 +78,7 @@ class PublishedTable(PublishedFile, frozen=True):
 
     @property
     def parsed_material(self) -> Material:
-        """The material."""
+        """The parsed name of the material."""
         return Material.parse(self.material)
 
     def check(self, path: Path) -> str:
@@ -105,7 +105,7 @@ class PublishedCell(PublishedFile, frozen=True):
 def checked_cell(path: Path) -> str:
     """Read the whole file of a cell, which may still have a temporary name, and return its digest.
 
-    :raises UnusableFileError: if it cannot be used.
+    :raises UnusableFileError: if the file cannot be used.
     """
     try:
         return check_cell(path)
@@ -135,7 +135,7 @@ class PublishedSet(_SetHead, frozen=True):
 
     @property
     def files(self) -> tuple[PublishedFile, ...]:
-        """All tables and cells."""
+        """The entries of all tables and cells."""
         return *self.tables, *self.cells
 
     @classmethod
@@ -143,7 +143,7 @@ class PublishedSet(_SetHead, frozen=True):
         """Parse a list.
 
         :param where: address or path of the list, for messages.
-        :raises TbgenError: if it is malformed, or has another version.
+        :raises TbgenError: if the list is malformed, or has another version.
         """
         try:
             version = msgspec.json.decode(text, type=_SetHead).version
@@ -158,10 +158,10 @@ class PublishedSet(_SetHead, frozen=True):
 
     def find(self, material: Material, variant: Variant) -> PublishedTable | None:
         """Return a table of the set, None if the set does not contain it."""
-        found = (
+        entries = (
             table for table in self.tables if (table.parsed_material, table.rules) == (material, variant)
         )
-        return next(found, None)
+        return next(entries, None)
 
     def text(self) -> bytes:
         """Return the list as JSON."""

@@ -27,7 +27,7 @@ _READ_SECONDS: Final = 60.0
 _MIN_TIMEOUT_SECONDS: Final = 120.0
 """Time limit for a small file."""
 _MIN_BYTES_PER_SECOND: Final = 1 << 13
-"""Average rate of a transfer from which the time limit for a large file is computed."""
+"""Minimum average rate of a transfer; the time limit for a large file follows from it."""
 _MAX_REDIRECTS: Final = 5
 _MAX_ATTEMPTS: Final = 5
 _FIRST_PAUSE_SECONDS: Final = 0.5
@@ -45,13 +45,13 @@ class RejectedFileError(TbgenError):
 
 
 Download: TypeAlias = tuple[int, Iterator[bytes]]
-"""The offset in the file at which the data begin, and the data."""
+"""The offset in the file at which the data begin, and the data in chunks."""
 
 
 def source_of(text: str) -> "FileSource":
     """Return the source for an address or a directory.
 
-    :raises UsageError: if ``text`` is neither.
+    :raises UsageError: if ``text`` is neither an address nor a directory.
     """
     try:
         parts = urllib.parse.urlsplit(text)
@@ -83,7 +83,7 @@ class DirectorySource:
     def open(self, name: str, start: int, _size: int) -> Iterator[Download]:
         """Open a file at the byte ``start``.
 
-        :raises RejectedFileError: if it cannot be read, or is a pipe or a device.
+        :raises RejectedFileError: if the file cannot be read, or is a pipe or a device.
         """
         path = self._directory / name
         with _read_errors(path):
@@ -117,32 +117,32 @@ class WebSource:
         """Open a file at the byte ``start``, or at its beginning if the server does not support ranges.
 
         :param size: size of the file in bytes, from which the time limit is computed.
-        :raises InterruptedTransferError: if the transfer is interrupted, also while the data are read.
+        :raises InterruptedTransferError: if the transfer is interrupted, even while the data are read.
         :raises RejectedFileError: if the file does not exist, is refused, or exceeds the time limit.
         """
         seconds = _MIN_TIMEOUT_SECONDS + size / _MIN_BYTES_PER_SECOND
         with _TimeLimit(seconds) as limit:
             try:
-                with closing(self._ask(name, start)) as answer:
-                    yield self._start(name, answer, start), self._data(name, answer)
+                with closing(self._response(name, start)) as response:
+                    yield self._start_offset(name, response, start), self._data(name, response)
             except InterruptedTransferError:
-                if not limit.over:
+                if not limit.is_over:
                     raise
-            if limit.over:
+            if limit.is_over:
                 raise self._refusal(name, f"was not received in {duration(seconds)}: the server is too slow")
 
-    def _ask(self, name: str, start: int) -> urllib3.BaseHTTPResponse:
-        """Request a file, and follow redirects within the set."""
+    def _response(self, name: str, start: int) -> urllib3.BaseHTTPResponse:
+        """Request a file, follow redirects within the set, and return the response."""
         address = self._base + urllib.parse.quote(name)
         headers = {"Accept-Encoding": "identity", "User-Agent": "tbgen"}
         if start:
             headers["Range"] = f"bytes={start}-"
         for _ in range(_MAX_REDIRECTS + 1):
-            answer = self._request(name, address, headers)
-            location = answer.get_redirect_location()
+            response = self._request(name, address, headers)
+            location = response.get_redirect_location()
             if not location:
-                return answer
-            answer.close()
+                return response
+            response.close()
             try:
                 address = urllib.parse.urljoin(address, location)
             except ValueError:
@@ -156,36 +156,36 @@ class WebSource:
 
     def _request(self, name: str, address: str, headers: dict[str, str]) -> urllib3.BaseHTTPResponse:
         try:
-            answer = self._pool.request(
+            response = self._pool.request(
                 "GET", address, headers=headers, preload_content=False, redirect=False, retries=False
             )
         except (urllib3.exceptions.HTTPError, ValueError) as error:
             raise self._interruption(name, f"cannot be reached: {_reason(error)}") from None
-        coding = answer.headers.get("Content-Encoding", "identity")
-        if answer.get_redirect_location() or (answer.status in (200, 206) and coding == "identity"):
-            return answer
-        answer.close()
-        if answer.status in (200, 206):
+        coding = response.headers.get("Content-Encoding", "identity")
+        if response.get_redirect_location() or (response.status in (200, 206) and coding == "identity"):
+            return response
+        response.close()
+        if response.status in (200, 206):
             reason = f"is sent compressed ({quote(coding)}): the server has to send files unchanged"
             raise self._refusal(name, reason)
-        if answer.status == 416 and headers.pop("Range", ""):  # the file is shorter than the partial file
+        if response.status == 416 and headers.pop("Range", ""):  # the file is shorter than the partial file
             return self._request(name, address, headers)
-        if answer.status == 404:
+        if response.status == 404:
             raise RejectedFileError(f"there is no {self.place(name)}: is it the address of a published set?")
-        kind = self._interruption if answer.status in _RETRIED_STATUSES else self._refusal
-        raise kind(name, f"was refused by the server (status {answer.status})")
+        error_of = self._interruption if response.status in _RETRIED_STATUSES else self._refusal
+        raise error_of(name, f"was refused by the server (status {response.status})")
 
-    def _start(self, name: str, answer: urllib3.BaseHTTPResponse, start: int) -> int:
-        if answer.status == 200:
+    def _start_offset(self, name: str, response: urllib3.BaseHTTPResponse, start: int) -> int:
+        if response.status == 200:
             return 0
-        first = answer.headers.get("Content-Range", "").removeprefix("bytes ").split("-")[0]
-        if first not in (str(start), "0"):
-            raise self._refusal(name, f"was sent from byte {quote(first)} on, not from {start}")
-        return int(first)
+        first_byte = response.headers.get("Content-Range", "").removeprefix("bytes ").split("-")[0]
+        if first_byte not in (str(start), "0"):
+            raise self._refusal(name, f"was sent from byte {quote(first_byte)} on, not from {start}")
+        return int(first_byte)
 
-    def _data(self, name: str, answer: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
+    def _data(self, name: str, response: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
         try:
-            yield from answer.stream(_CHUNK_BYTES, decode_content=False)
+            yield from response.stream(_CHUNK_BYTES, decode_content=False)
         except (urllib3.exceptions.HTTPError, ValueError) as error:  # ValueError, as for a chunk of -5 bytes
             raise self._interruption(name, f"was interrupted: {_reason(error)}") from None
 
@@ -209,7 +209,7 @@ def _read_errors(path: Path) -> Iterator[None]:
 
 
 def retried(attempt: Callable[[], Result]) -> Result:
-    """Call ``attempt`` until it succeeds, with growing pauses after interrupted transfers; return its result.
+    """Call ``attempt`` until it succeeds, and return its result. Pauses after failures grow.
 
     :raises InterruptedTransferError: if the last attempt is interrupted too.
     """
@@ -222,53 +222,53 @@ def retried(attempt: Callable[[], Result]) -> Result:
 
 
 class _TimeLimit:
-    """A context manager that limits the time of a transfer: at the end of it, the connection is closed."""
+    """A context manager that closes the connection of a transfer after a time limit."""
 
-    _of_thread: Final = threading.local()
+    _thread_state: Final = threading.local()
 
     def __init__(self, seconds: float) -> None:
-        self.over = False
+        self.is_over = False
         self._socket: socket.socket | None = None
         self._timer = threading.Timer(seconds, self._end)
         self._timer.daemon = True
 
     def __enter__(self) -> "_TimeLimit":
-        self._of_thread.limit = self
+        self._thread_state.limit = self
         self._timer.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._timer.cancel()
-        self._of_thread.limit = None
+        self._thread_state.limit = None
 
     @classmethod
     def watch(cls, connection: HTTPConnection) -> None:
         """Apply the time limit of the calling thread to a connection."""
-        limit = getattr(cls._of_thread, "limit", None)
+        limit = getattr(cls._thread_state, "limit", None)
         if limit is not None:
             limit._socket = connection.sock
-            if limit.over:
+            if limit.is_over:
                 limit._end()
 
     def _end(self) -> None:
-        self.over = True
+        self.is_over = True
         if self._socket is not None:
             with suppress(OSError):  # the socket is closed already
-                # The method of the base class does not touch the state of TLS.
+                # Unlike the method of the TLS socket, this method of the base class keeps the state of TLS.
                 socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
 
 
 class _LimitedConnection(HTTPConnection):
-    """An HTTP connection whose answers have a time limit."""
+    """An HTTP connection whose responses have a time limit."""
 
     def getresponse(self) -> Any:
-        """Return the answer."""
+        """Return the response, and apply the thread's time limit to its transfer."""
         _TimeLimit.watch(self)
         return super().getresponse()
 
 
 class _LimitedSecureConnection(_LimitedConnection, HTTPSConnection):
-    """An HTTPS connection whose answers have a time limit."""
+    """An HTTPS connection whose responses have a time limit."""
 
 
 class _PlainPool(urllib3.HTTPConnectionPool):
@@ -305,7 +305,7 @@ def _manager(address: str, timeout: urllib3.Timeout) -> urllib3.PoolManager:
 
 
 def _reason(error: Exception) -> str:
-    """Return the reason for a failed transfer, as the system describes it if it does."""
+    """Return the reason for a failed transfer, in the words of the system if there are any."""
     for cause in causes(error):
         if isinstance(cause, OSError) and cause.strerror:
             return cause.strerror

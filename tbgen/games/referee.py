@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, Protocol, Self, TypeAlias
 import chess
 
 from tbgen.board.fen import Fen
-from tbgen.board.rules import Fresh, no_play, position_score, validate
+from tbgen.board.rules import Fresh, position_score, unplayable_stack_error, validate
 from tbgen.board.score import GScore
 from tbgen.board.scoring import DEFAULT_CUTOFF, ProvedValue, ScoreInterval, parse_cutoff
 from tbgen.board.variant import Resets, Variant, unlisted
@@ -99,10 +99,10 @@ class Arbiter:
         self._begin(board.root() if history else board, accrued_before, settings)
         for move in history:
             if not self._board.is_legal(move):
-                raise no_play(f"{move.uci()} is not legal in {self._board.fen()}")
+                raise unplayable_stack_error(f"{move.uci()} is not legal in {self._board.fen()}")
             self._push(move)
         if history and self._board.fen() != board.fen():
-            raise no_play(f"{history[-1].uci()} does not lead to {board.fen()}")
+            raise unplayable_stack_error(f"{history[-1].uci()} does not lead to {board.fen()}")
 
     @classmethod
     def of(cls, start: Fen, settings: GameSettings) -> Self:

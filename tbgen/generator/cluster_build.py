@@ -1,6 +1,7 @@
-"""Building on several machines: each missing table is a task of Dask, done by a worker in a shared directory.
+"""Building on several machines: each missing table is a task of Dask.
 
-Needs the package ``distributed``, which the extra ``tbgen[cluster]`` installs (docs/cluster.md).
+Workers build the tables in a shared directory. The package ``distributed`` is needed, which the extra
+``tbgen[cluster]`` installs (docs/cluster.md).
 """
 
 import contextlib
@@ -19,19 +20,19 @@ from tbgen import __version__
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
-from tbgen.generator.cluster_task import MEMORY, build_table_on_worker, first_line
+from tbgen.generator.cluster_task import MEMORY_RESOURCE, build_table_on_worker, first_line
 from tbgen.generator.cluster_workers import (
     Worker,
     check_workers,
     connected_workers,
     connection,
+    inspect_workers,
     lost_scheduler_error,
     mib_text,
     shared_probe,
-    survey,
 )
 from tbgen.generator.estimate import Estimate, check_disk, check_memory, copy_sizes, estimate
-from tbgen.generator.one_table import BuildReporter, Built
+from tbgen.generator.one_table import BuildReporter, BuiltTable
 from tbgen.generator.runner import is_done, locked
 from tbgen.generator.schedule import BuildProgress, BuildSchedule, Limits
 from tbgen.system.files import remove_leftovers
@@ -40,7 +41,7 @@ _POLL_SECONDS: Final = 1.0
 """Interval at which the workers are polled."""
 
 _MAX_ATTEMPTS: Final = 4
-"""Number of workers that a table may kill, as by default in Dask (``allowed-failures``)."""
+"""Number of workers that may die while building a table, as by default in Dask (``allowed-failures``)."""
 
 
 def build_on_cluster(
@@ -54,27 +55,27 @@ def build_on_cluster(
     threads: int | None = None,
     memory: int | None = None,
     patience: float = 30.0,
-) -> list[Built]:
+) -> list[BuiltTable]:
     """Build tables like :func:`tbgen.generator.build`, on the workers of a Dask scheduler.
 
     :param directory: a directory that all workers see under the same path.
     :param scheduler: address of the scheduler, such as ``tcp://host:8786``.
     :param variant: the variant of the tables and their sub-tables.
-    :param threads: threads for each table; None for the worker's processors, shared by the tables that it
-        builds at once.
-    :param memory: bytes of memory that a table may need; None for all that a worker offers.
+    :param threads: number of threads for each table. None shares the worker's processors among the tables
+        that it builds at once.
+    :param memory: bytes of memory that a table may need; None for the largest memory that a worker offers.
     :param patience: seconds to wait for a suitable worker, before and during the build.
-    :raises TbgenError: if the cluster is unsuitable, or a table cannot be built; finished tables are kept.
+    :raises TbgenError: if the cluster is unsuitable, or a table cannot be built. Finished tables are kept.
     """
-    wanted, directory = list(materials), directory.absolute()
-    if not force and is_done(wanted, directory, reporter, variant):
+    targets, directory = list(materials), directory.absolute()
+    if not force and is_done(targets, directory, reporter, variant):
         return []
-    with connection(scheduler) as client, locked(wanted, directory, reporter, variant, force) as todo:
+    with connection(scheduler) as client, locked(targets, directory, reporter, variant, force) as todo:
         if not todo:
             return []
         with shared_probe(directory) as probe:
-            share = survey(client, probe, patience)
-            estimates = {material: estimate(material, variant, threads or share) for material in todo}
+            max_threads = inspect_workers(client, probe, patience)
+            estimates = {material: estimate(material, variant, threads or max_threads) for material in todo}
             check_workers(connected_workers(client, scheduler), estimates.values())
             if memory is not None:
                 check_memory(estimates.values(), memory)
@@ -94,12 +95,14 @@ def build_on_cluster(
 
 @dataclass
 class _ClusterBuild:
-    """One build; assigns each table whose sub-tables are finished to a worker with a free thread and memory.
+    """One build on a cluster.
+
+    A table is assigned to a worker with a free thread and enough memory once its sub-tables are finished.
 
     The tables are not passed to Dask as one graph of tasks, for three reasons. Dask repeats finished tasks of
-    a dead worker if other tasks wait for their results. It counts a worker's death against all tasks in its
-    queue. And it leaves tasks that need a resource in the queue of a busy worker while another one is free.
-    Here results are files in the directory, and the queues of workers stay empty.
+    a dead worker if other tasks wait for their results. Dask counts a worker's death against all tasks in the
+    worker's queue. And Dask leaves tasks that need a resource in the queue of a busy worker while another
+    worker is free. Here, results are files in the directory, and the queues of workers stay empty.
     """
 
     client: Client
@@ -109,10 +112,10 @@ class _ClusterBuild:
     patience: float
     estimates: dict[Material, Estimate]
     """The tables to build, in build order, with their costs."""
-    task: "partial[Built]"
+    task: "partial[BuiltTable]"
 
     reports: "SimpleQueue[Future | dict[str, Any]]" = field(default_factory=SimpleQueue)
-    """Tasks that have ended, and messages of workers."""
+    """Ended tasks, and messages from workers."""
     workers: dict[str, Worker] = field(default_factory=dict)
     """The workers by address, as of the last poll."""
     tasks: dict[Material, Future] = field(default_factory=dict)
@@ -120,13 +123,13 @@ class _ClusterBuild:
     addresses: dict[Material, str] = field(default_factory=dict)
     """The address of the worker to which each table was last assigned."""
     attempts: dict[Material, list[str]] = field(default_factory=dict)
-    """For each table, the workers that have begun it; several if workers have died."""
+    """For each table, the workers that have begun it: several workers if some have died."""
     stuck_since: float | None = None
-    """The time since which no worker has had a table; None if one has."""
+    """Monotonic time since when no worker has had a table, None if some worker has a table."""
 
     def __post_init__(self) -> None:
         schedule = BuildSchedule(list(self.estimates), lambda material, _: self.estimates[material])
-        self.course = BuildProgress(schedule, self.reporter, self._limits)
+        self.tracker = BuildProgress(schedule, self.reporter, self._limits)
 
     def _limits(self) -> Limits:
         """Return the total threads and memory that the workers offer."""
@@ -135,16 +138,16 @@ class _ClusterBuild:
             max(1, sum(each.threads for each in workers)), 1, int(sum(each.memory for each in workers))
         )
 
-    def run(self) -> list[Built]:
+    def run(self) -> list[BuiltTable]:
         """Build all tables and return them in the order in which they were finished.
 
-        :raises TbgenError: the error of the first table that failed, after the others being built have ended.
+        :raises TbgenError: the error of the first failed table, once the other tables being built have ended.
         """
         self.topic = f"tbgen-{secrets.token_hex(8)}"
         self.client.subscribe_topic(self.topic, lambda event: self.reports.put(event[1]))
         next_poll = time.monotonic()
         try:
-            while self.tasks or not (self.course.failure or self.course.is_finished):
+            while self.tasks or not (self.tracker.failure or self.tracker.is_finished):
                 if time.monotonic() >= next_poll:
                     workers = connected_workers(self.client, self.scheduler)
                     self.workers = {each.address: each for each in workers}
@@ -152,19 +155,19 @@ class _ClusterBuild:
                     self._check_progress()
                     next_poll = time.monotonic() + _POLL_SECONDS
                 with contextlib.suppress(Empty):
-                    self._handle(self.reports.get(timeout=_POLL_SECONDS))
+                    self._handle_report(self.reports.get(timeout=_POLL_SECONDS))
         finally:
             if self.tasks and self.client.status == "running":
                 self.client.cancel(list(self.tasks.values()))
-        return self.course.results()
+        return self.tracker.results()
 
     def _assign_tables(self) -> None:
-        """Assign to workers all tables that can begin now.
+        """Assign all tables that can begin now to workers.
 
-        These include the tables of dead workers, which Dask may have put into another worker's queue.
+        The tables of dead workers are assigned again; Dask may have put them into another worker's queue.
         """
-        for material in self.course.schedule.ready(self.course.built):
-            if self.course.failure or self.addresses.get(material) in self.workers:
+        for material in self.tracker.schedule.ready(self.tracker.built):
+            if self.tracker.failure or self.addresses.get(material) in self.workers:
                 continue
             address = self._free_worker(material)
             if address is None:
@@ -174,10 +177,10 @@ class _ClusterBuild:
             try:
                 attempts = self.attempts.get(material, [])
                 if len(attempts) >= _MAX_ATTEMPTS:
-                    raise self._died(material, len(attempts), attempts[-1])
+                    raise self._deaths_error(material, len(attempts), attempts[-1])
                 check_disk([self.estimates[material]], self.directory, {})
             except TbgenError as error:
-                self._fail(material, error)
+                self._record_failure(material, error)
                 return
             future = self.client.submit(
                 self.task,
@@ -186,19 +189,22 @@ class _ClusterBuild:
                 key=f"{material}-{secrets.token_hex(4)}",
                 workers=[address],
                 allow_other_workers=True,
-                resources={MEMORY: self.estimates[material].memory},
+                resources={MEMORY_RESOURCE: self.estimates[material].memory},
                 pure=False,
             )
             self.tasks[material], self.addresses[material] = future, address
             future.add_done_callback(self.reports.put)
 
     def _free_worker(self, material: Material) -> str | None:
-        """Return the address of the worker with the most free memory, of those that can begin a table now."""
+        """Return the address of the worker with the most free memory among those that can begin a table now.
+
+        The result is None if there is no such worker.
+        """
         free_memory = {}
         for address, worker in self.workers.items():
-            at_work = [other for other in self.tasks if self.addresses[other] == address]
-            memory = worker.memory - sum(self.estimates[other].memory for other in at_work)
-            if len(at_work) < worker.threads and memory >= self.estimates[material].memory:
+            assigned = [other for other in self.tasks if self.addresses[other] == address]
+            memory = worker.memory - sum(self.estimates[other].memory for other in assigned)
+            if len(assigned) < worker.threads and memory >= self.estimates[material].memory:
                 free_memory[address] = memory
         return max(free_memory, key=free_memory.__getitem__, default=None)
 
@@ -207,7 +213,7 @@ class _ClusterBuild:
 
         :raises TbgenError: if no worker has had a table for ``patience`` seconds.
         """
-        ready = self.course.schedule.ready(self.course.built)
+        ready = self.tracker.schedule.ready(self.tracker.built)
         if not ready or any(self.addresses[material] in self.workers for material in self.tasks):
             self.stuck_since = None
         elif self.stuck_since is None:
@@ -215,37 +221,37 @@ class _ClusterBuild:
             self.reporter.note(f"no worker is left for {ready[0]}: waiting {self.patience:.0f} s for one")
         elif time.monotonic() - self.stuck_since > self.patience:
             needed = mib_text(self.estimates[ready[0]].memory)
-            raise self.course.failure or TbgenError(
+            raise self.tracker.failure or TbgenError(
                 f"no worker is left for {ready[0]}, which needs about {needed} of memory: start one and "
                 "build again"
             )
 
-    def _handle(self, report: "Future | dict[str, Any]") -> None:
+    def _handle_report(self, report: "Future | dict[str, Any]") -> None:
         key = report.key if isinstance(report, Future) else report["key"]
         material = next((other for other, future in self.tasks.items() if future.key == key), None)
         if material is None:
             return  # the table is finished, or was assigned to another worker
         if isinstance(report, Future):
-            self._end(material, report)
+            self._record_end(material, report)
             return
         match report["kind"]:
             case "begin":
-                self._begin(material, report["worker"], report["place"])
+                self._record_begin(material, report["worker"], report["place"])
             case "note":
                 self.reporter.note(f"{material}: {report['text']}, on the worker {report['worker']}")
             case "progress":
-                self.course.progress(material, report["stage"], report["done"], report["total"])
+                self.tracker.progress(material, report["stage"], report["done"], report["total"])
 
-    def _begin(self, material: Material, address: str, place: str) -> None:
-        before = self.attempts.setdefault(material, [])
-        again = f" again: its worker {before[-1]} is gone" if before else ""
-        before.append(place)
+    def _record_begin(self, material: Material, address: str, place: str) -> None:
+        previous = self.attempts.setdefault(material, [])
+        retry_text = f" again: its worker {previous[-1]} is gone" if previous else ""
+        previous.append(place)
         self.addresses[material] = address
-        self.reporter.note(f"{material}: begun by the worker {place}{again}")
-        self.course.begin(self.estimates[material])
+        self.reporter.note(f"{material}: begun by the worker {place}{retry_text}")
+        self.tracker.begin(self.estimates[material])
 
-    def _end(self, material: Material, future: Future) -> None:
-        """Record a task that has finished, failed or been lost, and assign the tables that can begin now."""
+    def _record_end(self, material: Material, future: Future) -> None:
+        """Record that a task has finished, failed or been lost; assign the tables that can begin now."""
         if future.status == "finished":
             try:
                 built = future.result(timeout=self.patience)
@@ -253,29 +259,29 @@ class _ClusterBuild:
                 future.add_done_callback(self.reports.put)
                 return
             del self.tasks[material]
-            self.course.finish(self.estimates[material], built)
+            self.tracker.finish(self.estimates[material], built)
         else:
             del self.tasks[material]
-            self.course.drop(material)
+            self.tracker.drop(material)
             if future.status == "error":
-                self._fail(material, future.exception())
-            elif self.course.failure is None:
+                self._record_failure(material, future.exception())
+            elif self.tracker.failure is None:
                 raise lost_scheduler_error(self.scheduler)
         self._assign_tables()
 
-    def _fail(self, material: Material, error: BaseException) -> None:
-        """Record the failure of a table, and cancel the tasks that have not begun."""
+    def _record_failure(self, material: Material, error: BaseException) -> None:
+        """Record the failure of a table, and cancel all tasks that have not begun."""
         if isinstance(error, KilledWorker):
-            error = self._died(material, error.allowed_failures + 1, error.last_worker.address)
+            error = self._deaths_error(material, error.allowed_failures + 1, error.last_worker.address)
         if not isinstance(error, TbgenError):
             error = TbgenError(f"{material} could not be built: {first_line(error)}")
-        if self.course.failure is None:
-            waiting = self.tasks.keys() - self.course.at_work.keys() - {material}
-            self.client.cancel([self.tasks[other] for other in waiting])
-        self.course.fail(material, error)
+        if self.tracker.failure is None:
+            waiting_materials = self.tasks.keys() - self.tracker.at_work.keys() - {material}
+            self.client.cancel([self.tasks[other] for other in waiting_materials])
+        self.tracker.fail(material, error)
 
-    def _died(self, material: Material, attempts: int, last: str) -> TbgenError:
+    def _deaths_error(self, material: Material, attempts: int, worker: str) -> TbgenError:
         return TbgenError(
-            f"{attempts} workers have died while building {material}, the last one {last}: see their logs; "
+            f"{attempts} workers have died while building {material}, the last one {worker}: see their logs; "
             f"the table may need more memory than the estimated {mib_text(self.estimates[material].memory)}"
         )

@@ -1,4 +1,4 @@
-"""Functions that run on the workers of a cluster: an inspection of the worker, and the build of one table."""
+"""Functions that run on the workers of a cluster: inspecting the worker, and building one table."""
 
 import logging
 import os
@@ -13,19 +13,20 @@ from tbgen import __version__
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.errors import MissingTableError, TbgenError
-from tbgen.generator.one_table import Built, build_table
+from tbgen.generator.one_table import BuiltTable, build_table
 from tbgen.store.format import table_path
 from tbgen.system.files import temporary_path
 
-MEMORY: Final = "memory"
+MEMORY_RESOURCE: Final = "memory"
 """Name of the Dask resource that workers offer and tables need, in bytes."""
 
-_MESSAGE_SECONDS: Final = 0.5
+_MIN_MESSAGE_INTERVAL_SECONDS: Final = 0.5
 """Minimum time between two progress messages about a table."""
 
-_VISIBLE_SECONDS: Final = 90.0
-"""Time after which a file renamed on one machine must be visible on all others: network file systems cache
-directories for up to a minute."""
+_VISIBILITY_TIMEOUT_SECONDS: Final = 90.0
+"""Time within which a file renamed on one machine must become visible on the others.
+
+Network file systems cache directories for up to a minute."""
 
 
 class CancelledBuildError(TbgenError):
@@ -35,23 +36,24 @@ class CancelledBuildError(TbgenError):
 def inspect_worker(probe: str, version: str, dask_worker: Worker) -> dict[str, Any]:
     """Return facts about this worker that a build needs before it begins.
 
-    In the answer, ``place`` names the worker, ``threads`` is the number of threads for each of its tables,
-    and ``problem`` is the predicate of a sentence about the worker, empty if there is no problem.
+    The fact ``place`` names the worker, and ``threads`` is the number of threads for each of its tables.
+    ``problem`` is the predicate of a sentence about the worker; it is empty if there is no problem.
 
     :param probe: a file that the client has made in the shared directory.
     :param version: the version of tbgen on the client.
     :param dask_worker: the worker, which Dask passes.
     """
     problem = problem_of(Path(probe), version)
-    return {"place": place_of(dask_worker), "threads": _threads(dask_worker), "problem": problem}
+    return {"place": place_of(dask_worker), "threads": _threads_per_table(dask_worker), "problem": problem}
 
 
 def build_table_on_worker(
     name: str, directory: str, *, version: str, probe: str, topic: str, threads: int | None, variant: Variant
-) -> Built:
+) -> BuiltTable:
     """Build one table in the shared directory, as a task of Dask.
 
-    Events are logged under ``topic``, as dictionaries of the kinds ``begin``, ``note`` and ``progress``.
+    Events are logged under ``topic``. They are dictionaries whose ``kind`` is ``begin``, ``note`` or
+    ``progress``.
 
     :param threads: number of threads; None for this worker's share of the processors.
     :param variant: the variant of the table and its sub-tables.
@@ -67,7 +69,7 @@ def build_table_on_worker(
         for sub_table in sorted(material.successors()):
             if not wait_until_visible(table_path(Path(directory), sub_table.name, variant)):
                 raise MissingTableError(sub_table.name, Path(directory), variant)
-        return build_table(material, Path(directory), relay, variant, threads or _threads(worker))
+        return build_table(material, Path(directory), relay, variant, threads or _threads_per_table(worker))
     except TbgenError:
         raise
     except MemoryError as error:
@@ -86,16 +88,16 @@ def first_line(error: BaseException) -> str:
 
 
 class _Relay:
-    """The reporter of a table on a worker: it forwards all reports to the client."""
+    """The reporter of a table on a worker, which forwards all reports to the client."""
 
     def __init__(self, worker: Worker, name: str, topic: str) -> None:
         self._worker, self._name, self._topic = worker, name, topic
         self._key = worker.get_current_task()
-        self._sent = 0.0
+        self._last_sent_time = 0.0
 
-    def send(self, kind: str, **facts: str | int | None) -> None:
+    def send(self, kind: str, **fields: str | int | None) -> None:
         """Send the client a message about the table."""
-        message = {"kind": kind, "key": self._key, "worker": self._worker.address, **facts}
+        message = {"kind": kind, "key": self._key, "worker": self._worker.address, **fields}
         self._worker.log_event(self._topic, message)
 
     def note(self, text: str) -> None:
@@ -106,21 +108,23 @@ class _Relay:
         """Do nothing: the client reports the beginning of tables itself."""
 
     def progress(self, step: str, done: int | None, total: int, seconds_left: float | None = None) -> None:
-        """Forward the progress of the table, or end its build if it was cancelled.
+        """Forward the progress of the table, or end its build if the task was cancelled.
 
-        :raises CancelledBuildError: if the task was cancelled; Dask cannot stop a running task from outside.
+        Dask cannot stop a running task from outside.
+
+        :raises CancelledBuildError: if the task was cancelled.
         """
         task = self._worker.state.tasks.get(self._key)
         if task is None or task.state == "cancelled":
             raise CancelledBuildError(f"the build of {self._name} was cancelled")
         now = time.monotonic()
-        if now - self._sent >= _MESSAGE_SECONDS:
-            self._sent = now
+        if now - self._last_sent_time >= _MIN_MESSAGE_INTERVAL_SECONDS:
+            self._last_sent_time = now
             self.send("progress", stage=step, done=done, total=total)
 
 
-def _threads(worker: Worker) -> int:
-    """Return the number of the machine's processors for each table of a worker."""
+def _threads_per_table(worker: Worker) -> int:
+    """Return the number of processors that each table of a worker can use."""
     return max(1, (os.cpu_count() or 1) // int(worker.state.nthreads))
 
 
@@ -130,23 +134,23 @@ def place_of(worker: Worker) -> str:
 
 
 def problem_of(probe: Path, version: str) -> str:
-    """Return the reason why this worker cannot join the build, as a predicate; empty if it can."""
+    """Return why this worker cannot join the build, as the predicate of a sentence; empty if it can join."""
     if version != __version__:
         return f"has tbgen {__version__}, not {version}: install tbgen {version} there"
     if not probe.exists():
         return f"does not see the shared directory {probe.parent}: all machines must have it under this path"
-    answer = temporary_path(probe)
+    test_file = temporary_path(probe)
     try:
-        answer.touch()
-        answer.unlink()
+        test_file.touch()
+        test_file.unlink()
     except OSError as error:
         return f"cannot write to {probe.parent} ({os.strerror(error.errno or 0)})"
     return ""
 
 
 def wait_until_visible(path: Path) -> bool:
-    """Wait until a file that another machine has finished is visible here; return False after a timeout."""
-    deadline = time.monotonic() + _VISIBLE_SECONDS
+    """Wait until a file that another machine has finished is visible here; return False on a timeout."""
+    deadline = time.monotonic() + _VISIBILITY_TIMEOUT_SECONDS
     while path.name not in os.listdir(path.parent):  # listing asks the server; looking up a name may not
         if time.monotonic() > deadline:
             return False

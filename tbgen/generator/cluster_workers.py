@@ -12,7 +12,7 @@ from distributed.comm import CommClosedError, get_address_host_port
 
 from tbgen import __version__
 from tbgen.errors import TbgenError, UsageError, quote
-from tbgen.generator.cluster_task import MEMORY, first_line, inspect_worker
+from tbgen.generator.cluster_task import MEMORY_RESOURCE, first_line, inspect_worker
 from tbgen.generator.estimate import Estimate
 from tbgen.store.format import SUFFIX
 from tbgen.system.files import temporary_path
@@ -23,7 +23,9 @@ _CONNECT_TIMEOUT_SECONDS: Final = 10.0
 
 @contextlib.contextmanager
 def connection(scheduler: str) -> Iterator[Client]:
-    """Keep a connection to the scheduler, with the log of Dask silenced: exceptions report failures.
+    """Open a connection to the scheduler for the duration of the block.
+
+    Dask's log is silenced, because exceptions report failures.
 
     :raises TbgenError: if no scheduler answers at the address, or the connection is lost.
     """
@@ -51,7 +53,10 @@ def connection(scheduler: str) -> Iterator[Client]:
 
 @contextlib.contextmanager
 def shared_probe(directory: Path) -> Iterator[Path]:
-    """Keep a probe file in the directory; workers look for it to check that they share the directory."""
+    """Create a probe file in the directory for the duration of the block.
+
+    Workers look for it to check that they share the directory.
+    """
     probe = temporary_path(directory / f"cluster{SUFFIX}")  # a later build removes leftovers with such names
     probe.touch()
     try:
@@ -61,10 +66,11 @@ def shared_probe(directory: Path) -> Iterator[Path]:
             path.unlink(missing_ok=True)
 
 
-def survey(client: Client, probe: Path, patience: float) -> int:
+def inspect_workers(client: Client, probe: Path, patience: float) -> int:
     """Check that there are workers and all are suitable; return the greatest number of threads per table.
 
-    :raises TbgenError: if there is no worker, or an unsuitable one.
+    :param patience: seconds to wait for the first worker.
+    :raises TbgenError: if there is no worker, or some worker is unsuitable.
     """
     try:
         client.wait_for_workers(1, timeout=patience)
@@ -73,19 +79,19 @@ def survey(client: Client, probe: Path, patience: float) -> int:
             f"the scheduler has no worker: start some with: dask worker {client.scheduler.address} "
             '--nthreads 1 --memory-limit 0 --resources "memory=8e9" (docs/cluster.md)'
         ) from None
-    found: Mapping[str, Any] = client.run(inspect_worker, str(probe), __version__, on_error="return")
-    answers = {place: answer for place, answer in found.items() if not isinstance(answer, CommClosedError)}
+    replies: Mapping[str, Any] = client.run(inspect_worker, str(probe), __version__, on_error="return")
+    answers = {address: facts for address, facts in replies.items() if not isinstance(facts, CommClosedError)}
     if not answers:  # all workers have died meanwhile
-        return survey(client, probe, patience)
-    for address, answer in sorted(answers.items()):
-        if isinstance(answer, Exception):
+        return inspect_workers(client, probe, patience)
+    for address, facts in sorted(answers.items()):
+        if isinstance(facts, Exception):
             raise TbgenError(
-                f"the worker {address} cannot build tables: {first_line(answer)}; install tbgen "
+                f"the worker {address} cannot build tables: {first_line(facts)}; install tbgen "
                 f"{__version__} there"
             )
-        if answer["problem"]:
-            raise TbgenError(f"the worker {answer['place']} {answer['problem']}")
-    return max(int(answer["threads"]) for answer in answers.values())
+        if facts["problem"]:
+            raise TbgenError(f"the worker {facts['place']} {facts['problem']}")
+    return max(int(facts["threads"]) for facts in answers.values())
 
 
 @dataclass(frozen=True)
@@ -94,11 +100,11 @@ class Worker:
 
     address: str
     threads: int
-    """Number of tables that it builds at once."""
+    """Number of tables that the worker builds at once."""
     memory: float
-    """Bytes of memory that it offers as a resource."""
-    limit: float
-    """Bytes of memory beyond which Dask kills it, 0 for no limit."""
+    """Bytes of memory that the worker offers as a resource."""
+    memory_limit: float
+    """Bytes of memory beyond which Dask kills the worker, 0 for no limit."""
 
 
 def connected_workers(client: Client, scheduler: str) -> list[Worker]:
@@ -116,7 +122,7 @@ def connected_workers(client: Client, scheduler: str) -> list[Worker]:
         Worker(
             address,
             int(facts["nthreads"]),
-            float(facts["resources"].get(MEMORY, 0)),
+            float(facts["resources"].get(MEMORY_RESOURCE, 0)),
             float(facts["memory_limit"] or 0),
         )
         for address, facts in sorted(workers.items())
@@ -131,27 +137,27 @@ def lost_scheduler_error(scheduler: str) -> TbgenError:
 
 
 def check_workers(workers: list[Worker], estimates: Iterable[Estimate]) -> None:
-    """Check that some worker has enough memory for each table: otherwise Dask would silently wait forever.
+    """Check that for each table some worker has enough memory; Dask would otherwise wait silently forever.
 
     :raises TbgenError: if a table fits no worker, or a worker's limits contradict each other.
     """
-    largest = max((worker.memory for worker in workers), default=0)
-    if not largest:
+    largest_memory = max((worker.memory for worker in workers), default=0)
+    if not largest_memory:
         raise TbgenError(
             'no worker says how much memory it has for tables: start workers with --resources "memory=8e9" '
             "(bytes; docs/cluster.md)"
         )
     for worker in workers:
-        if 0 < worker.limit < worker.memory:
+        if 0 < worker.memory_limit < worker.memory:
             raise TbgenError(
                 f"the worker {worker.address} offers {mib_text(worker.memory)} of memory, but Dask kills it "
-                f"beyond {mib_text(worker.limit)}: start it with --memory-limit 0"
+                f"beyond {mib_text(worker.memory_limit)}: start it with --memory-limit 0"
             )
     for estimate in estimates:
-        if estimate.memory > largest:
+        if estimate.memory > largest_memory:
             raise TbgenError(
                 f"{estimate.material} needs about {mib_text(estimate.memory)} of memory and no worker offers "
-                f"more than {mib_text(largest)}: start one on a larger machine"
+                f"more than {mib_text(largest_memory)}: start one on a larger machine"
             )
 
 

@@ -1,4 +1,4 @@
-"""Building one table: check memory, read the sub-tables, solve, write, check the file."""
+"""Building one table: checking memory, reading sub-tables, solving, writing and checking the file."""
 
 import time
 from collections.abc import Collection, Mapping, Sequence
@@ -22,43 +22,44 @@ if TYPE_CHECKING:
 
 
 def ensure_memory(tables: Sequence[Estimate], cap: int | None = None) -> None:
-    """Ensure that there is enough memory to build each of some tables alone.
+    """Ensure that there is enough memory to build each table alone.
 
-    Unused memory of the process is returned to the system if the peak might otherwise exceed ``cap`` bytes,
-    or without ``cap`` the estimate of the largest table.
+    Unused memory of the process is returned to the system first if the peak might exceed ``cap`` or, without
+    ``cap``, the estimate of the largest table.
 
-    :raises TbgenError: if a table still needs more than ``cap`` bytes, or more than the machine has.
+    :param cap: bytes that the process may use; None for all memory of the machine.
+    :raises TbgenError: if a table still needs more memory than the process may use.
     """
-    allowed = max(table.memory for table in tables) if cap is None else cap
-    if any(table.peak_beside(resident_memory()) > allowed for table in tables):
+    allowed_bytes = max(table.memory for table in tables) if cap is None else cap
+    if any(table.peak_beside(resident_memory()) > allowed_bytes for table in tables):
         trim_memory()
     check_memory(tables, cap, resident_memory())
 
 
 def fits_memory(table: Estimate, at_work: Sequence[Estimate], planned: int, cap: int | None = None) -> bool:
-    """Return whether the memory is enough to start a table in addition to those being built.
+    """Return whether there is enough memory to start a table in addition to the tables being built.
 
-    :param planned: estimated peak of the build. Without ``cap``, unused memory is returned to the system
-        rather than exceed it.
-    :param cap: bytes that the process may use; None for what :func:`available` returns.
+    :param planned: estimated peak of the build in bytes. Without ``cap``, unused memory is returned to the
+        system before the build exceeds this peak.
+    :param cap: bytes that the process may use; None for what :func:`usable_memory` returns.
     """
-    allowed = available() if cap is None else cap
+    allowed_bytes = usable_memory() if cap is None else cap
 
     def expected_peak() -> int:
         return combined_peak([*at_work, table]) + max(0, resident_memory() - combined_peak(at_work))
 
-    if expected_peak() > (min(planned, allowed) if cap is None else cap):
+    if expected_peak() > (min(planned, allowed_bytes) if cap is None else cap):
         trim_memory()
-    return expected_peak() <= allowed
+    return expected_peak() <= allowed_bytes
 
 
-def available() -> int:
+def usable_memory() -> int:
     """Return the bytes that the process may use: those that it uses now, and nine tenths of free memory."""
     return resident_memory() + free_memory() // 10 * 9
 
 
 @dataclass(frozen=True)
-class Built:
+class BuiltTable:
     """A table that this build has finished, and its cost."""
 
     info: TableInfo
@@ -69,20 +70,22 @@ class Built:
     stages: Mapping[str, float]
     """Seconds per stage; stages of several threads overlap."""
     process_peak: int
-    """Peak memory of the process in bytes since its start, which other tables may have caused."""
+    """Peak memory of the process in bytes since its start; another table may have caused the peak."""
 
 
 class BuildReporter(Reporter, Protocol):
     """Receives reports on a build."""
 
-    def done(self, built: Built, seconds_left: float) -> None:
-        """Report a finished table; the remaining ones should take about ``seconds_left``."""
+    def done(self, built: BuiltTable, seconds_left: float) -> None:
+        """Report a finished table; the remaining tables should need about ``seconds_left``."""
 
 
 def build_table(
     material: Material, directory: Path, reporter: Reporter, variant: Variant, threads: int
-) -> Built:
-    """Build one table whose sub-tables are in the directory; the caller has locked it and checked the disk.
+) -> BuiltTable:
+    """Build one table whose sub-tables are in a directory.
+
+    The caller has locked the directory and checked the disk space.
 
     :raises TbgenError: if there is too little memory, or something cannot be read or written.
     """
@@ -95,7 +98,7 @@ def build_table(
 
 
 def compile_kernels(reporter: Reporter, materials: Collection[Material]) -> None:
-    """Compile the kernels that solve tables of these materials, unless they are in the cache."""
+    """Compile the kernels that solve tables of these materials, unless the kernels are in the cache."""
     from tbgen.packed import packed_warmup
     from tbgen.retro import described_warmup, solver_warmup
 
@@ -114,12 +117,14 @@ def solve_and_write(
     variant: Variant,
     threads: int,
     copied: Collection[Material] = (),
-) -> Built:
-    """Build one table from sources that contain its sub-tables; the caller checks locks, memory and disk.
+) -> BuiltTable:
+    """Build one table from sources that contain its sub-tables.
 
-    :param progress: called with the progress of the table; if it raises an exception, the work ends, and no
-        part of the table remains.
-    :param copied: packed tables of which a plain copy is kept until the end of the build.
+    The caller checks locks, memory and disk space.
+
+    :param progress: called with the progress of the table. If it raises an exception, the build of the table
+        ends, and no part of the table remains.
+    :param copied: packed tables whose plain copies are kept until the end of the build.
     :raises TbgenError: if something cannot be read or written.
     """
     from tbgen.packed.encode import packed_content
@@ -127,7 +132,7 @@ def solve_and_write(
     from tbgen.retro.ranks import Stages
     from tbgen.retro.solver import solve
 
-    begun, stages = time.perf_counter(), Stages()
+    start_time, stages = time.perf_counter(), Stages()
     with stages.timed("sub-tables"):
         sub_tables = sources.sub_tables_of(material)
     form, layout = form_of(material), layout_of(material)
@@ -143,7 +148,7 @@ def solve_and_write(
         side=BLACK_TO_MOVE if finder is None else stored_side(layout),
         after_phase=finder,
     )
-    seconds = time.perf_counter() - begun
+    seconds = time.perf_counter() - start_time
     progress("writing", None, 0)
     with stages.timed("write"):
         info = write_table(
@@ -158,4 +163,4 @@ def solve_and_write(
         if finder is not None and material in copied:
             sources.copies.write(table, info, threads)
     sources.put(table)
-    return Built(info, stages.layers, time.perf_counter() - begun, dict(stages.seconds), peak_memory())
+    return BuiltTable(info, stages.layers, time.perf_counter() - start_time, dict(stages.seconds), peak_memory())

@@ -1,6 +1,6 @@
-"""Building missing tables in order, several at once as far as memory allows.
+"""Building missing tables in order, several at once if memory allows.
 
-A lock ensures that only one build at a time runs per directory and variant.
+A lock ensures that only one build runs at a time for each directory and variant.
 """
 
 import contextlib
@@ -21,12 +21,12 @@ from tbgen.errors import MissingTableError, TbgenError
 from tbgen.generator.estimate import Estimate, check_disk, copy_sizes, estimate
 from tbgen.generator.one_table import (
     BuildReporter,
-    Built,
-    available,
+    BuiltTable,
     compile_kernels,
     ensure_memory,
     fits_memory,
     solve_and_write,
+    usable_memory,
 )
 from tbgen.generator.schedule import BuildProgress, BuildSchedule, Limits
 from tbgen.progress import Reporter
@@ -42,12 +42,12 @@ process that holds it ends."""
 
 @contextlib.contextmanager
 def build_lock(directory: Path, on_wait: Callable[[str], None], variant: Variant) -> Iterator[None]:
-    """Hold the directory's build lock for a variant, after waiting for any other build to end.
+    """Wait for any other build of the variant in the directory to end, and lock the directory for the block.
 
-    A file system without locks is accepted: two builds would do the same work twice, but harm nothing, since
-    finished tables are renamed into place.
+    A file system without locks is accepted. Two builds would then do the same work twice, without harm,
+    because finished tables are renamed into place.
 
-    :param on_wait: called once with a sentence if another build is at work, or the file system has no locks.
+    :param on_wait: called once with a sentence if another build is running, or the file system has no locks.
     :raises TbgenError: if the directory cannot be written.
     """
     path = directory / (LOCK_NAME if variant is Variant.R_MOBILITY else f".tbgen.{variant}.lock")
@@ -82,7 +82,7 @@ def build_lock(directory: Path, on_wait: Callable[[str], None], variant: Variant
         os.close(descriptor)
 
 
-def missing(
+def missing_tables(
     materials: Iterable[Material], directory: Path, variant: Variant, *, force: Iterable[Material] = ()
 ) -> list[Material]:
     """Return the tables that a build of these materials in a variant has to make, in build order.
@@ -104,26 +104,26 @@ def build(
     jobs: int = 1,
     threads: int = 2,
     memory: int | None = None,
-) -> list[Built]:
+) -> list[BuiltTable]:
     """Build tables and all missing sub-tables; tables that exist are skipped.
 
-    An interrupted build loses only the tables being built: the next build resumes from the finished ones.
+    An interrupted build loses only the tables being built. The next build starts from the finished tables.
 
     :param variant: the variant of the tables and their sub-tables.
     :param force: rebuild the named materials even if their tables exist.
-    :param jobs: maximum number of tables built at once. A table that would not fit into memory beside the
-        others waits for them.
+    :param jobs: maximum number of tables built at once. A table that does not fit into memory together with
+        the others waits for them.
     :param threads: number of threads that the tables being built share.
-    :param memory: bytes that the process may use; up to this limit, it need not return unused memory to the
-        system. None for the estimated peak of the build, if the machine has as much.
+    :param memory: bytes that the process may use; up to this limit, it may keep unused memory. None for the
+        estimated peak of the build, if the machine has that much.
     :returns: the tables in the order in which they were finished.
-    :raises TbgenError: if there is too little memory or disk space, or something cannot be read or written;
-        tables finished before are kept, and those being built are finished first.
+    :raises TbgenError: if there is too little memory or disk space, or something cannot be read or written.
+        The tables being built are finished first, and finished tables are kept.
     """
-    wanted = list(materials)
-    if not force and is_done(wanted, directory, reporter, variant):
+    targets = list(materials)
+    if not force and is_done(targets, directory, reporter, variant):
         return []
-    with locked(wanted, directory, reporter, variant, force) as todo:
+    with locked(targets, directory, reporter, variant, force) as todo:
         if not todo:
             return []
         schedule = schedule_of(todo, variant)
@@ -141,25 +141,27 @@ def build(
             return _LocalBuild(schedule, directory, variant, reporter, task, limits, memory).run()
 
 
-def is_done(wanted: list[Material], directory: Path, reporter: Reporter, variant: Variant) -> bool:
-    """Return whether all tables exist; if so, remove leftovers. The directory may be read-only."""
-    if missing(wanted, directory, variant):
+def is_done(targets: list[Material], directory: Path, reporter: Reporter, variant: Variant) -> bool:
+    """Return whether all tables exist; if so, remove leftover files. The directory may be read-only."""
+    if missing_tables(targets, directory, variant):
         return False
-    _tidy(directory, reporter)
+    _tidy_directory(directory, reporter)
     return True
 
 
 @contextmanager
 def locked(
-    wanted: list[Material], directory: Path, reporter: Reporter, variant: Variant, force: bool
+    targets: list[Material], directory: Path, reporter: Reporter, variant: Variant, force: bool
 ) -> Iterator[list[Material]]:
-    """Lock the directory, remove leftovers, and yield the tables to build; remove plain copies at the end.
+    """Lock the directory, remove leftover files, and yield the tables to build.
 
-    :param force: rebuild the named materials even if their tables exist.
+    Plain copies are removed at the end of the block.
+
+    :param force: rebuild the target materials even if their tables exist.
     """
     with build_lock(directory, reporter.note, variant):
-        _tidy(directory, reporter)
-        todo = missing(wanted, directory, variant, force=wanted if force else ())
+        _tidy_directory(directory, reporter)
+        todo = missing_tables(targets, directory, variant, force=targets if force else ())
         try:
             yield todo
         finally:
@@ -179,13 +181,13 @@ def schedule_of(todo: list[Material], variant: Variant) -> BuildSchedule:
 def limits_of(jobs: int, threads: int, memory: int | None) -> Limits:
     """Return the present limits of a build.
 
-    :param memory: bytes that the process may use; None for what :func:`available` returns.
+    :param memory: bytes that the process may use; None for :func:`usable_memory`.
     """
-    return Limits(jobs, threads, available() if memory is None else memory)
+    return Limits(jobs, threads, usable_memory() if memory is None else memory)
 
 
-def _tidy(directory: Path, reporter: Reporter) -> None:
-    """Remove the temporary files of killed writers of tables and layers, as far as permissions allow."""
+def _tidy_directory(directory: Path, reporter: Reporter) -> None:
+    """Remove temporary files of killed builds, if permissions allow, and report them."""
     for path in remove_leftovers(directory):
         reporter.note(f"removed {path.name}, left by an interrupted build")
 
@@ -196,47 +198,47 @@ class _BuildStoppedError(Exception):
 
 @dataclass
 class _LocalBuild:
-    """One build; each table is built on a thread of a thread pool.
+    """One build on this machine, in which each table is built on a thread of a thread pool.
 
-    Threads rather than processes are used for three reasons: kernels and all other long steps run without the
-    interpreter lock; small sub-tables are read once and shared; and no child process can outlive the build.
+    Threads are used instead of processes for three reasons. Kernels and all other long steps run without the
+    interpreter lock. Small sub-tables are read once and shared. And no child process can outlive the build.
     """
 
     schedule: BuildSchedule
     directory: Path
     variant: Variant
     reporter: BuildReporter
-    task: Callable[..., Built]
+    task: Callable[..., BuiltTable]
     limits: Callable[[], Limits]
     memory: int | None
 
     def __post_init__(self) -> None:
         limits = self.limits()
         self._planned_memory = self.schedule.outlook(limits).memory
-        self._course = BuildProgress(self.schedule, self.reporter, self.limits)
+        self._tracker = BuildProgress(self.schedule, self.reporter, self.limits)
         self._pool = ThreadPoolExecutor(limits.jobs)
-        self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        """Calls that report on tables being built, to be made on the thread of the build."""
+        self._pending_reports: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        """Reports on tables being built, as calls that the thread of the build has to make."""
         self._stopped = False
 
-    def run(self) -> list[Built]:
+    def run(self) -> list[BuiltTable]:
         """Build all tables and return them in the order in which they were finished.
 
-        :raises TbgenError: the error of the first table that failed, after the others being built have ended.
+        :raises TbgenError: the error of the first failed table, once the other tables being built have ended.
         """
         try:
             self._begin_tables()
-            while self._course.at_work:
-                self._calls.get()()
+            while self._tracker.at_work:
+                self._pending_reports.get()()
         finally:
             self._stop()
-        return self._course.results()
+        return self._tracker.results()
 
     def _begin_tables(self) -> None:
         """Begin the tables that can be built now."""
-        course = self._course
-        for table in self.schedule.tables_to_start(course.built, course.at_work, self.limits()):
-            at_work = list(course.at_work.values())
+        tracker = self._tracker
+        for table in self.schedule.tables_to_start(tracker.built, tracker.at_work, self.limits()):
+            at_work = list(tracker.at_work.values())
             try:
                 # Other programs use the disk too, so its free space may have changed.
                 check_disk([*at_work, table], self.directory, self.schedule.copies)
@@ -245,40 +247,40 @@ class _LocalBuild:
                 elif not fits_memory(table, at_work, self._planned_memory, self.memory):
                     return  # the table waits until another one has finished
             except TbgenError as error:
-                self._fail(table.material, error)
+                self._record_failure(table.material, error)
                 return
-            course.begin(table)
-            progress = partial(self._progress, table.material)
+            tracker.begin(table)
+            progress = partial(self._queue_progress, table.material)
             future = self._pool.submit(self.task, table.material, threads=table.threads, progress=progress)
             future.add_done_callback(partial(self._queue_end, table))
 
-    def _progress(self, material: Material, stage: str, done: int | None, total: int) -> None:
-        """Queue a progress report, on the thread of the table; after a stop, end that thread."""
+    def _queue_progress(self, material: Material, stage: str, done: int | None, total: int) -> None:
+        """Queue a progress report from the thread of the table; after a stop, end that thread."""
         if self._stopped:
             raise _BuildStoppedError
-        self._calls.put(partial(self._course.progress, material, stage, done, total))
+        self._pending_reports.put(partial(self._tracker.progress, material, stage, done, total))
 
-    def _queue_end(self, table: Estimate, future: "Future[Built]") -> None:
-        """Queue the report that a table has ended, on the thread of the table."""
-        self._calls.put(partial(self._end, table, future))
+    def _queue_end(self, table: Estimate, future: "Future[BuiltTable]") -> None:
+        """Queue the report that a table has ended, from the thread of the table."""
+        self._pending_reports.put(partial(self._record_end, table, future))
 
-    def _end(self, table: Estimate, future: "Future[Built]") -> None:
-        """Record a table that is finished or has failed, and begin the tables that can be built now."""
+    def _record_end(self, table: Estimate, future: "Future[BuiltTable]") -> None:
+        """Record that a table is finished or has failed, and begin the tables that can be built now."""
         error = future.exception()
         if error is None:
-            self._course.finish(table, future.result())
+            self._tracker.finish(table, future.result())
         else:
-            self._course.drop(table.material)
-            self._fail(table.material, error)
-        if not self._course.failure:
+            self._tracker.drop(table.material)
+            self._record_failure(table.material, error)
+        if not self._tracker.failure:
             self._begin_tables()
 
-    def _fail(self, material: Material, error: BaseException) -> None:
-        """Record the failure of a table; those being built are finished, and no other is started."""
+    def _record_failure(self, material: Material, error: BaseException) -> None:
+        """Record the failure of a table. Tables being built are finished, and no other table is started."""
         if isinstance(error, MemoryError):
-            remedy = "build with fewer --jobs" if self._course.at_work else "build on a larger machine"
+            remedy = "build with fewer --jobs" if self._tracker.at_work else "build on a larger machine"
             error = TbgenError(f"not enough memory for {material}: {remedy}")
-        self._course.fail(material, error)
+        self._tracker.fail(material, error)
 
     def _stop(self) -> None:
         """Stop the tables being built and remove their temporary files.
@@ -286,7 +288,7 @@ class _LocalBuild:
         Running kernels cannot be interrupted, so this does not wait for threads that build tables.
         """
         self._stopped = True
-        at_work = self._course.at_work
+        at_work = self._tracker.at_work
         self._pool.shutdown(wait=not at_work, cancel_futures=True)
         for material in at_work:
             remove_own_leftovers(table_path(self.directory, material.name, self.variant))

@@ -1,4 +1,4 @@
-"""The schedule and the progress of a build: the finished tables and those being built.
+"""The schedule and the progress of a build.
 
 The build of a table starts when its sub-tables are finished and there is enough memory.
 """
@@ -12,7 +12,7 @@ from typing import Final
 
 from tbgen.board.material import Material
 from tbgen.generator.estimate import Estimate, combined_peak
-from tbgen.generator.one_table import BuildReporter, Built
+from tbgen.generator.one_table import BuildReporter, BuiltTable
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class BuildSchedule:
-    """The order of a build. It is immutable: finished tables and those being built are arguments."""
+    """The order of a build.
+
+    A schedule is immutable: the finished tables and the tables being built are arguments of its methods.
+    """
 
     todo: Sequence[Material]
     """The tables to build, in build order."""
@@ -39,28 +42,28 @@ class BuildSchedule:
     """Sizes in bytes of the plain copies that the build keeps until its end, by material."""
 
     def ready(self, finished: Iterable[Material]) -> list[Material]:
-        """Return the unfinished tables whose sub-tables are finished, including those being built."""
-        open_ = set(self.todo).difference(finished)
-        return [each for each in self.todo if each in open_ and not open_ & self._unbuilt_sub_tables[each]]
+        """Return the unfinished tables whose sub-tables are finished, including tables being built."""
+        todo = set(self.todo).difference(finished)
+        return [each for each in self.todo if each in todo and not todo & self._unbuilt_sub_tables[each]]
 
     def tables_to_start(
         self, finished: Iterable[Material], at_work: Mapping[Material, Estimate], limits: Limits
     ) -> list[Estimate]:
-        """Return the tables to start now, in addition to those being built, with their number of threads.
+        """Return the tables to start now, beside the tables being built, with their number of threads.
 
-        As many tables as possible start, and share the threads. If none is being built, the first table
-        starts even if the limit of memory is too small for it.
+        As many tables as possible start, and they share the threads. If no table is being built, the first
+        table starts even if it exceeds the memory limit.
         """
         ready = [material for material in self.ready(finished) if material not in at_work]
-        kept = self._kept(finished)
-        for at_once in range(min(limits.jobs, len(at_work) + len(ready)), len(at_work), -1):
-            threads = max(1, limits.threads // at_once)
+        kept_bytes = self._kept_bytes(finished)
+        for jobs in range(min(limits.jobs, len(at_work) + len(ready)), len(at_work), -1):
+            threads = max(1, limits.threads // jobs)
             tables = list(at_work.values())
             for material in ready:
                 table = self.estimate(material, threads)
-                if not tables or combined_peak([*tables, table], kept) <= limits.memory:
+                if not tables or combined_peak([*tables, table], kept_bytes) <= limits.memory:
                     tables.append(table)
-                if len(tables) == at_once:
+                if len(tables) == jobs:
                     return tables[len(at_work) :]
         return []
 
@@ -73,32 +76,33 @@ class BuildSchedule:
     ) -> "Outlook":
         """Simulate the rest of a build with the estimates of its tables.
 
-        :param at_work: the tables being built, each with the seconds since it began.
+        :param finished: the finished tables.
+        :param at_work: the tables being built, each with the seconds since its build began.
         :param pace: ratio of actual to estimated time.
         """
-        done, working = set(finished), dict[Material, Estimate]()
-        now, memory, most_jobs = 0.0, 0, 0
-        ends: list[tuple[float, Material]] = []
-        for material, (table, spent) in (at_work or {}).items():
-            working[material] = table
-            heappush(ends, (max(0.0, table.seconds * pace - spent), material))
-        while len(done) < len(self.todo):
-            for table in self.tables_to_start(done, working, limits):
-                working[table.material] = table
-                heappush(ends, (now + table.seconds * pace, table.material))
-            memory = max(memory, combined_peak(working.values(), self._kept(done)))
-            most_jobs = max(most_jobs, len(working))
-            now, material = heappop(ends)
-            del working[material]
-            done.add(material)
-        return Outlook(now, memory, most_jobs)
+        finished_tables, running = set(finished), dict[Material, Estimate]()
+        seconds, peak_memory, most_jobs = 0.0, 0, 0
+        end_times: list[tuple[float, Material]] = []
+        for material, (table, elapsed) in (at_work or {}).items():
+            running[material] = table
+            heappush(end_times, (max(0.0, table.seconds * pace - elapsed), material))
+        while len(finished_tables) < len(self.todo):
+            for table in self.tables_to_start(finished_tables, running, limits):
+                running[table.material] = table
+                heappush(end_times, (seconds + table.seconds * pace, table.material))
+            peak_memory = max(peak_memory, combined_peak(running.values(), self._kept_bytes(finished_tables)))
+            most_jobs = max(most_jobs, len(running))
+            seconds, material = heappop(end_times)
+            del running[material]
+            finished_tables.add(material)
+        return Outlook(seconds, peak_memory, most_jobs)
 
-    def _kept(self, finished: Iterable[Material]) -> int:
+    def _kept_bytes(self, finished: Iterable[Material]) -> int:
         return sum(self.estimate(material, 1).kept for material in finished)
 
     @cached_property
     def _unbuilt_sub_tables(self) -> dict[Material, set[Material]]:
-        """For each table to build, those of its sub-tables that also have to be built."""
+        """For each table to build, the sub-tables that also have to be built."""
         return {material: material.successors() & set(self.todo) for material in self.todo}
 
 
@@ -114,13 +118,13 @@ class Outlook:
 
 
 _PRIOR_SECONDS: Final = 60.0
-"""Weight of the assumption that estimates are correct, as seconds of finished tables."""
+"""Weight of the assumption that estimates are correct, expressed as seconds of finished tables."""
 
 
 class BuildProgress:
-    """Tracks the progress of a build; single-threaded.
+    """Tracks the progress of a build; only one thread may use it.
 
-    Several tables may be built at once; the reporter follows one until it ends, then another.
+    Several tables may be built at once. The reporter follows one table until it ends, then another.
     """
 
     def __init__(
@@ -128,19 +132,19 @@ class BuildProgress:
     ) -> None:
         """Begin to track a build.
 
-        :param limits: returns the present limits, which are assumed for the rest of the build too.
+        :param limits: returns the present limits, which are assumed not to change until the end of the build.
         """
         self.schedule = schedule
-        self.built: dict[Material, Built] = {}
+        self.built: dict[Material, BuiltTable] = {}
         """The finished tables, in the order in which they were finished."""
         self.at_work: dict[Material, Estimate] = {}
         """The tables that have begun and are not finished."""
         self.failure: BaseException | None = None
-        """The first failure of a table; after it, no other table begins."""
+        """The first failure of a table, after which no other table begins."""
         self._reporter, self._limits = reporter, limits
         self._estimated_seconds = self._actual_seconds = _PRIOR_SECONDS
         self._start_times: dict[Material, float] = {}
-        """The times at which tables last began, in the order in which they first began."""
+        """The time at which each table last began, in the order in which the tables first began."""
         self._shown_table: Material | None = None
 
     @property
@@ -148,10 +152,10 @@ class BuildProgress:
         """Whether all tables are finished."""
         return len(self.built) == len(self.schedule.todo)
 
-    def results(self) -> list[Built]:
+    def results(self) -> list[BuiltTable]:
         """Return the finished tables, in the order in which they were finished.
 
-        :raises BaseException: the failure of the first table that failed, if any.
+        :raises BaseException: the first failure of a table, if any.
         """
         if self.failure:
             raise self.failure
@@ -168,18 +172,18 @@ class BuildProgress:
                 self._reporter.note(f"{material} has failed; tables still at work: {others}")
 
     def begin(self, table: Estimate) -> None:
-        """Record that a table begins, or begins again."""
+        """Record that the build of a table begins, or begins again."""
         self.at_work[table.material], self._start_times[table.material] = table, time.monotonic()
         self._show(table.material)
 
     def progress(self, material: Material, stage: str, done: int | None, total: int) -> None:
-        """Report the progress of a table if it is the one shown (:meth:`Reporter.progress`)."""
+        """Report the progress of a table if the reporter shows this table (:meth:`Reporter.progress`)."""
         if material == self._shown_table:
             others = [other.name for other in self.at_work if other != material]
-            beside = f"beside {', '.join(others)}, " if others else ""
-            self._reporter.progress(beside + stage, done, total)
+            others_text = f"beside {', '.join(others)}, " if others else ""
+            self._reporter.progress(others_text + stage, done, total)
 
-    def finish(self, table: Estimate, built: Built) -> None:
+    def finish(self, table: Estimate, built: BuiltTable) -> None:
         """Record and report a finished table."""
         self.at_work.pop(table.material, None)
         self.built[table.material] = built
@@ -189,7 +193,7 @@ class BuildProgress:
         self.drop(table.material)
 
     def drop(self, material: Material) -> None:
-        """Record that a table is no longer being built, and show another one."""
+        """Record that a table is no longer being built, and show another table."""
         self.at_work.pop(material, None)
         if self._shown_table == material:
             self._shown_table = None

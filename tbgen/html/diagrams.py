@@ -13,7 +13,7 @@ import chess
 import chess.svg
 from markupsafe import Markup, escape
 
-from tbgen.board.material import described as described_kind
+from tbgen.board.material import described_kind
 from tbgen.board.named import named_picture
 from tbgen.html.style import MAN_SIZE, SQUARE, corner
 

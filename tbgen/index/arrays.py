@@ -1,4 +1,7 @@
-"""Conversion between the slots of a table and the squares of its men, for arrays of positions."""
+"""Conversion between slots and squares of the men, for arrays of positions.
+
+A slot is the number of a position in its table (:mod:`tbgen.index.layout`).
+"""
 
 from typing import Final
 
@@ -10,14 +13,15 @@ from tbgen.index.layout import IMAGE, MIRROR_FILES, TRIANGLE, Layout
 _IMAGES: Final = np.array(IMAGE, np.uint8)
 _TRIANGLE: Final = np.array(TRIANGLE, np.uint8)
 _OUTSIDE: Final = -1
-_COORDINATES: Final = np.full(64, _OUTSIDE, np.int64)
-_COORDINATES[_TRIANGLE] = np.arange(len(TRIANGLE))
+_TRIANGLE_COORDINATES: Final = np.full(64, _OUTSIDE, np.int64)
+_TRIANGLE_COORDINATES[_TRIANGLE] = np.arange(len(TRIANGLE))
 
 
 def squares_of(layout: Layout, slots: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """Return the squares of the men of slots, shape (n,), as an array of shape (n, men).
+    """Return the squares of the men in slots, shape (n,), as an array of shape (n, men).
 
-    The free men come first, in the order of the layout, then White's pawns and Black's.
+    The free men, which are the kings and pieces, come first, in the order of the layout. White's pawns and
+    Black's pawns follow.
 
     >>> from tbgen.index.layout import layout_of
     >>> from tbgen.board.material import Material
@@ -26,11 +30,11 @@ def squares_of(layout: Layout, slots: NDArray[np.int64]) -> NDArray[np.uint8]:
     array([[ 0, 10, 29]], dtype=uint8)
     """
     squares = np.empty((len(slots), layout.free + layout.pawns), np.uint8)
-    phase, rest = np.divmod(slots, layout.phase_size) if layout.pawns else (None, slots)
+    phase, coordinates = np.divmod(slots, layout.phase_size) if layout.pawns else (None, slots)
     for man in range(layout.free - 1, 0, -1):
-        squares[:, man] = rest & 63
-        rest = rest >> 6
-    squares[:, 0] = rest if layout.pawns else _TRIANGLE[rest]
+        squares[:, man] = coordinates & 63
+        coordinates = coordinates >> 6
+    squares[:, 0] = coordinates if layout.pawns else _TRIANGLE[coordinates]
     if layout.pawns:
         squares[:, layout.free :] = np.array(layout.placements, np.uint8)[phase]
     return squares
@@ -39,37 +43,38 @@ def squares_of(layout: Layout, slots: NDArray[np.int64]) -> NDArray[np.uint8]:
 def slots_of(layout: Layout, squares: NDArray[np.uint8]) -> NDArray[np.int64]:
     """Return the canonical slots of positions, for squares as :func:`squares_of` returns them.
 
-    Like men may be in any order. The slot is -1 if a square is impossible, such as a pawn's on the last rank.
+    Men of the same kind and colour may be in any order. The slot is -1 if the pawns cannot be on their
+    squares, such as on the last rank.
     """
-    best = np.full(len(squares), np.iinfo(np.int64).max)
+    smallest = np.full(len(squares), np.iinfo(np.int64).max)
     for symmetry in (0, MIRROR_FILES) if layout.pawns else range(len(IMAGE)):
         image = _IMAGES[symmetry][squares]
         for start, stop in layout.like_men:
             image[:, start:stop] = np.sort(image[:, start:stop], axis=1)
         if layout.pawns:
-            first = _rows(layout, image[:, layout.free :]) << 6
-            first = np.where(first < 0, _OUTSIDE, first | image[:, 0])
+            prefix = _phases(layout, image[:, layout.free :]) << 6
+            prefix = np.where(prefix < 0, _OUTSIDE, prefix | image[:, 0])
         else:
-            first = _COORDINATES[image[:, 0]]
-        slots = first
+            prefix = _TRIANGLE_COORDINATES[image[:, 0]]
+        slots = prefix
         for man in range(1, layout.free):
             slots = slots << 6 | image[:, man]
-        np.minimum(best, slots, out=best, where=first != _OUTSIDE)
-    best[best == np.iinfo(np.int64).max] = -1
-    return best
+        np.minimum(smallest, slots, out=smallest, where=prefix != _OUTSIDE)
+    smallest[smallest == np.iinfo(np.int64).max] = -1
+    return smallest
 
 
 def ranges(start: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the concatenation of ranges of integers: ``counts[0]`` from ``start[0]`` on, and so on.
+    """Return the concatenation of integer ranges; range i has ``counts[i]`` integers from ``start[i]`` on.
 
     >>> ranges(np.array([10, 20]), np.array([2, 3]))
     array([10, 11, 20, 21, 22])
     """
-    before = np.cumsum(counts) - counts
-    return np.asarray(np.arange(counts.sum()) + np.repeat(start - before, counts), np.int64)
+    offsets = np.cumsum(counts) - counts
+    return np.asarray(np.arange(counts.sum()) + np.repeat(start - offsets, counts), np.int64)
 
 
-def _rows(layout: Layout, pawns: NDArray[np.uint8]) -> NDArray[np.int64]:
+def _phases(layout: Layout, pawns: NDArray[np.uint8]) -> NDArray[np.int64]:
     """Return the phases of pawn placements; -1 for a placement that is not canonical."""
     ordered = np.hstack(
         [np.sort(pawns[:, : layout.white_pawns], axis=1), np.sort(pawns[:, layout.white_pawns :], axis=1)]
@@ -78,5 +83,5 @@ def _rows(layout: Layout, pawns: NDArray[np.uint8]) -> NDArray[np.int64]:
     canonical = np.array(layout.placements, np.int64) @ weights
     order = np.argsort(canonical)
     keys = ordered.astype(np.int64) @ weights
-    found = order[np.searchsorted(canonical, keys, sorter=order).clip(max=len(canonical) - 1)]
-    return np.where(canonical[found] == keys, found, _OUTSIDE)
+    phases = order[np.searchsorted(canonical, keys, sorter=order).clip(max=len(canonical) - 1)]
+    return np.where(canonical[phases] == keys, phases, _OUTSIDE)

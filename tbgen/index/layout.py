@@ -6,9 +6,9 @@ phase. The slot of a position is
 
     phase * phase_size + ((king * 64 + black_king) * 64 + first_piece) * 64 + ...
 
-With pawns, ``king`` is the square of White's king, 0..63; without pawns, it is the number of this square in
-the triangle a1-d1-d4, 0..9. Several slots can stand for one position up to symmetry; the *canonical* slot is
-the smallest one.
+With pawns, ``king`` is the square of White's king, 0..63. Without pawns, ``king`` is the number of that
+square in the triangle a1-d1-d4, 0..9. Several slots can stand for one position up to symmetry; the smallest
+of them is the *canonical* slot.
 
 Squares are numbered as in python-chess: a1 = 0, b1 = 1, ..., h8 = 63.
 """
@@ -24,7 +24,7 @@ from tbgen.board.kinds import KING
 from tbgen.board.material import Material
 
 TRIANGLE: Final = (0, 1, 2, 3, 9, 10, 11, 18, 19, 27)
-"""a1 b1 c1 d1 b2 c2 d2 c3 d3 d4: one square of every orbit under the eight symmetries."""
+"""a1 b1 c1 d1 b2 c2 d2 c3 d3 d4: one square of each orbit under the eight symmetries."""
 
 TRIANGLE_COORD: Final = {square: coord for coord, square in enumerate(TRIANGLE)}
 
@@ -36,9 +36,11 @@ TRANSPOSE: Final = 4
 """Bit of a symmetry number: b1 <-> a2, applied after the mirrors."""
 
 
-def apply(symmetry: int, square: int) -> int:
-    """Return the image of ``square`` under ``symmetry`` (0..7: mirror files, mirror ranks, then
-    transpose)."""
+def image_of(symmetry: int, square: int) -> int:
+    """Return the image of a square under a symmetry, a number from 0 to 7.
+
+    The bits of the number are applied in this order: mirror files, mirror ranks, transpose.
+    """
     file, rank = square & 7, square >> 3
     if symmetry & MIRROR_FILES:
         file = 7 - file
@@ -49,28 +51,29 @@ def apply(symmetry: int, square: int) -> int:
     return rank * 8 + file
 
 
-IMAGE: Final = tuple(tuple(apply(s, square) for square in range(64)) for s in range(8))
-"""``IMAGE[symmetry][square]``."""
+IMAGE: Final = tuple(tuple(image_of(s, square) for square in range(64)) for s in range(8))
+"""The image of each square under each symmetry: ``IMAGE[symmetry][square]``."""
 
 INVERSE: Final = tuple(
     next(t for t in range(8) if all(IMAGE[t][IMAGE[s][q]] == q for q in range(64))) for s in range(8)
 )
-"""``INVERSE[symmetry]``: the inverse symmetry."""
+"""The inverse of each symmetry."""
 
 INTO_TRIANGLE: Final = tuple(
     tuple(s for s in range(8) if IMAGE[s][square] in TRIANGLE_COORD) for square in range(64)
 )
-"""The symmetries that map each square into the triangle: one, or two for a square on a long diagonal."""
+"""The symmetries that map each square into the triangle: two for a square on a long diagonal, else one."""
 
 
 def swap_colours(square: int) -> int:
-    """Return the image of a square when colours are swapped: its rank is mirrored."""
+    """Return the image of a square when colours are swapped, which mirrors its rank."""
     return square ^ 56
 
 
 _PAWN_SQUARES: Final = range(8, 56)
 
 Placement = tuple[int, ...]
+"""The squares of White's pawns, then of Black's, each in ascending order."""
 
 Slot = NewType("Slot", int)
 """Index of a position in the arrays of its table, for one side to move: 0 to ``Layout.size`` - 1."""
@@ -84,7 +87,7 @@ WHITE_TO_MOVE, BLACK_TO_MOVE = SIDES
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The index of one material; get it from :func:`layout_of`."""
+    """The layout of one material; :func:`layout_of` returns it."""
 
     material: Material
     kinds: tuple[int, ...]
@@ -95,7 +98,7 @@ class Layout:
     black_pawns: int
     placements: tuple[Placement, ...] = field(repr=False)
     """Canonical pawn placements in the order of solving: by ascending number of remaining pawn steps."""
-    rows: dict[Placement, int] = field(repr=False)
+    phase_by_placement: dict[Placement, int] = field(repr=False)
     """The phase of each canonical placement."""
     like_men: tuple[tuple[int, int], ...]
     """Half-open ranges of two or more free men of the same kind and colour."""
@@ -112,7 +115,7 @@ class Layout:
 
     @property
     def king_slots(self) -> int:
-        """Number of coordinates of White's king: 10 without pawns, else 64."""
+        """Number of values of ``king`` in the formula of the slot: 10 without pawns, else 64."""
         return 64 if self.pawns else 10
 
     @property
@@ -126,25 +129,29 @@ class Layout:
         return self.phase_size * len(self.placements)
 
     @property
-    def orders(self) -> int:
-        """Number of permutations of like free men, which is the number of slots with the same men on the same
-        squares."""
+    def permutations(self) -> int:
+        """Number of permutations of free men of the same kind and colour.
+
+        It is also the number of slots with the same men on the same squares.
+        """
         return prod(factorial(stop - start) for start, stop in self.like_men)
 
     def slot(self, free: Sequence[int], pawns: Sequence[int] = ()) -> Slot:
         """Return the canonical slot of a position.
 
-        :param free: squares of the free men in the order of the layout; like men may be in any order.
+        :param free: squares of the free men in the order of the layout; men of the same kind and colour may
+            be in any order.
         :param pawns: squares of White's pawns, then of Black's, each in any order.
+        :returns: the slot, -1 if pawns cannot be on these squares.
         """
         if not pawns:
             king = free[0]
             return Slot(min(self._slot_of_image(IMAGE[s], free) for s in INTO_TRIANGLE[king]))
         slots = []
         for symmetry in (0, MIRROR_FILES):
-            row = self.rows.get(self.placement_of(pawns, symmetry))
-            if row is not None:
-                slots.append(row * self.phase_size + self._slot_of_image(IMAGE[symmetry], free))
+            phase = self.phase_by_placement.get(self.placement_of(pawns, symmetry))
+            if phase is not None:
+                slots.append(phase * self.phase_size + self._slot_of_image(IMAGE[symmetry], free))
         return Slot(min(slots, default=-1))
 
     def placement_of(self, pawns: Sequence[int], symmetry: int = 0) -> Placement:
@@ -164,13 +171,13 @@ class Layout:
         return slot
 
     def squares(self, slot: Slot) -> tuple[list[int], Placement]:
-        """Return the squares of the free men and of the pawns of a slot, canonical or not."""
-        phase, rest = divmod(slot, self.phase_size)
+        """Return the squares of the free men and of the pawns in a slot, canonical or not."""
+        phase, coordinates = divmod(slot, self.phase_size)
         free = []
         for _ in range(self.free - 1):
-            free.append(rest & 63)
-            rest >>= 6
-        free.append(rest if self.pawns else TRIANGLE[rest])
+            free.append(coordinates & 63)
+            coordinates >>= 6
+        free.append(coordinates if self.pawns else TRIANGLE[coordinates])
         return free[::-1], self.placements[phase]
 
     def steps_left(self, placement: Placement) -> int:
@@ -188,7 +195,7 @@ def _steps_left(placement: Placement, white: int) -> int:
 
 
 def _placements(white: int, black: int) -> Iterator[Placement]:
-    """Yield the canonical placements: of each pair of mirror images, the lexicographically smaller one."""
+    """Yield the canonical placements: the lexicographically smaller one of each pair of mirror images."""
     mirror = IMAGE[MIRROR_FILES]
     for w, b in product(combinations(_PAWN_SQUARES, white), combinations(_PAWN_SQUARES, black)):
         if set(w).isdisjoint(b) and (*w, *b) <= _placement([mirror[q] for q in (*w, *b)], white):
@@ -199,18 +206,18 @@ def _placements(white: int, black: int) -> Iterator[Placement]:
 def layout_of(material: Material) -> Layout:
     """Return the layout of a canonical material."""
     white, black = ([man for man in side if man not in "KP"] for side in material.sides)
-    numbers = {kind.name: number for number, kind in enumerate(material.kinds)}
-    kinds = (KING, KING, *(numbers[man] for man in white + black))
+    kind_numbers = {kind.name: number for number, kind in enumerate(material.kinds)}
+    kinds = (KING, KING, *(kind_numbers[man] for man in white + black))
     colours = (0, 1, *(0 for _ in white), *(1 for _ in black))
-    like, start = [], 2
+    like_men, start = [], 2
     for stop in range(3, len(kinds) + 1):
         if stop == len(kinds) or (kinds[stop], colours[stop]) != (kinds[start], colours[start]):
             if stop - start > 1:
-                like.append((start, stop))
+                like_men.append((start, stop))
             start = stop
     white_pawns, black_pawns = material.white.count("P"), material.black.count("P")
     placements = tuple(
         sorted(_placements(white_pawns, black_pawns), key=lambda p: (_steps_left(p, white_pawns), p))
     )
-    rows = {placement: row for row, placement in enumerate(placements)}
-    return Layout(material, kinds, colours, white_pawns, black_pawns, placements, rows, tuple(like))
+    phases = {placement: phase for phase, placement in enumerate(placements)}
+    return Layout(material, kinds, colours, white_pawns, black_pawns, placements, phases, tuple(like_men))

@@ -1,4 +1,4 @@
-"""Conversion between boards and slots, in both directions."""
+"""Conversion between boards and slots, the numbers of positions in their tables, in both directions."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -23,13 +23,13 @@ from tbgen.index.layout import (
     Layout,
     Side,
     Slot,
-    apply,
+    image_of,
     layout_of,
     swap_colours,
 )
 
 PIECE_TYPES: Final = tuple(chess.PIECE_SYMBOLS.index(letter.lower()) for letter in PIECE_ORDER + "P")
-"""The piece type of python-chess for each kind, :data:`tbgen.board.kinds.KINDS`, and for the pawn, last."""
+"""The python-chess piece type of each kind of :data:`tbgen.board.kinds.KINDS`, then of the pawn."""
 
 
 class Position(NamedTuple):
@@ -41,13 +41,13 @@ class Position(NamedTuple):
     slot: Slot
     """The canonical slot."""
     ep_square: int
-    """Target square of a legal en passant capture, in the table's orientation; -1 without such a right."""
+    """Target square of a legal en passant capture, in the table's orientation; -1 if there is none."""
     score: Signed
     """The position score, with the colours of the board."""
     terminal: bool
     """Whether the position is mate or stalemate."""
     castling: chess.Board | None
-    """The position itself if it has castling rights, else None; the table contains it without them."""
+    """The board if it has castling rights, else None. The table contains the position without them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +61,18 @@ class Shape:
     pieces: tuple[tuple[chess.PieceType, chess.Color], ...]
     """Type and colour on the board of each kind of free man, in the order of the layout.
 
-    It is empty if some men are described."""
+    The tuple is empty if some men are described (docs/glossary.md)."""
 
 
-_shapes: dict[tuple[int, ...], Shape] = {}
+_shape_by_counts: dict[tuple[int, ...], Shape] = {}
 
 
 def validate(board: AnyBoard) -> None:
     """Check that a table can contain the position, apart from castling rights.
 
-    Checks that cannot arise in a game are accepted.
+    A check that cannot arise in a game is accepted.
 
-    :raises UsageError: if no table can.
+    :raises UsageError: if no table can contain the position.
     """
     if isinstance(board, DescribedBoard):
         _validate_described(board)
@@ -86,7 +86,7 @@ def validate(board: AnyBoard) -> None:
 def _validate_described(board: DescribedBoard) -> None:
     """Check that a table can contain a position with described men.
 
-    :raises UsageError: if no table can.
+    :raises UsageError: if no table can contain the position.
     """
     for colour, side in ((chess.WHITE, "White"), (chess.BLACK, "Black")):
         if board.king(colour) is None:
@@ -111,8 +111,8 @@ def _locate_described(board: DescribedBoard) -> Position:
     for kind, colour in dict.fromkeys(zip(layout.kinds, layout.colours, strict=True)):
         man = material.kinds[kind].name, (colour == 0) != swapped
         squares += [square ^ (56 if swapped else 0) for square, other in board.men.items() if other == man]
-    moves, calm = sum(1 for _ in board.legal_moves), not board.is_check()
-    rank = 2 * moves + calm
+    moves, without_check = sum(1 for _ in board.legal_moves), not board.is_check()
+    rank = 2 * moves + without_check
     score: Any = ~rank if board.turn else rank
     side = SIDES[board.turn == swapped]
     shape = Shape(material, swapped, layout, ())
@@ -143,19 +143,19 @@ def locate(board: AnyBoard) -> Position:
         if board.ep_square is not None and board.has_legal_en_passant():
             ep_square = swap_colours(board.ep_square) if swapped else board.ep_square
             # Two pawns side by side differ from their mirror image, so exactly one placement is canonical.
-            if (*white, *black) not in layout.rows:
-                ep_square = apply(MIRROR_FILES, ep_square)
+            if (*white, *black) not in layout.phase_by_placement:
+                ep_square = image_of(MIRROR_FILES, ep_square)
     else:
         slot = layout.slot(squares)
     moves, check = mobility(board)
     rank = 2 * moves + (not check)
-    score: Any = ~rank if board.turn else rank  # a Signed; the conversion would take time
+    score: Any = ~rank if board.turn else rank  # a Signed; calling Signed would take time
     castling = board.copy(stack=False) if board.castling_rights else None
     return Position(shape, SIDES[board.turn == swapped], slot, ep_square, score, moves == 0, castling)
 
 
 def board_of(layout: Layout, side: Side, slot: Slot, ep_square: int | None = None) -> chess.Board:
-    """Return the position of any slot, canonical or not, with the table's colours; inverse of :func:`locate`.
+    """Return the board of a slot, canonical or not, with the table's colours; the inverse of :func:`locate`.
 
     :param ep_square: target square of an en passant capture, in the table's orientation.
     :raises ValueError: if two men of the slot share a square.
@@ -178,7 +178,7 @@ def board_of(layout: Layout, side: Side, slot: Slot, ep_square: int | None = Non
 
 
 def position_of(layout: Layout, side: Side, slot: Slot, ep_square: int | None = None) -> AnyBoard:
-    """Return the position of a slot, as :func:`board_of` does, for materials with described men too.
+    """Return the board of a slot as :func:`board_of` does, even for a material with described men.
 
     :raises ValueError: if two men of the slot share a square.
     """
@@ -195,7 +195,7 @@ def position_of(layout: Layout, side: Side, slot: Slot, ep_square: int | None = 
 
 
 def random_positions(material: Material, rng: Random, side: chess.Color | None = None) -> Iterator[AnyBoard]:
-    """Yield random legal positions of a material endlessly, each with the same probability.
+    """Yield random legal positions of a material endlessly; all positions are equally likely.
 
     Colours are those of the canonical name.
 
@@ -212,14 +212,14 @@ def random_positions(material: Material, rng: Random, side: chess.Color | None =
                 yield board
 
 
-def en_passant_board(layout: Layout, phase: int, ep_square: int, within: int) -> chess.Board:
-    """Return the position of an entry of an en passant configuration.
+def en_passant_board(layout: Layout, phase: int, ep_square: int, slot_in_phase: int) -> chess.Board:
+    """Return the board of a slot in an en passant configuration, which is a phase and a target square.
 
-    :param within: slot within the phase.
+    :param slot_in_phase: slot within the phase.
     :raises ValueError: if two men of the slot share a square.
     """
     side = BLACK_TO_MOVE if ep_square < 32 else WHITE_TO_MOVE
-    return board_of(layout, side, Slot(phase * layout.phase_size + within), ep_square)
+    return board_of(layout, side, Slot(phase * layout.phase_size + slot_in_phase), ep_square)
 
 
 def shape_of(board: chess.Board) -> Shape:
@@ -237,11 +237,11 @@ def shape_of(board: chess.Board) -> Shape:
         (board.knights & black).bit_count(),
         (board.pawns & black).bit_count(),
     )
-    shape = _shapes.get(key)
+    shape = _shape_by_counts.get(key)
     if shape is None:
         material, swapped = Material.of_board(board)
         layout = layout_of(material)
         men = dict.fromkeys(zip(layout.kinds, layout.colours, strict=True))
         pieces = tuple((PIECE_TYPES[kind], (colour == 0) != swapped) for kind, colour in men)
-        shape = _shapes[key] = Shape(material, swapped, layout, pieces)
+        shape = _shape_by_counts[key] = Shape(material, swapped, layout, pieces)
     return shape

@@ -1,6 +1,6 @@
-"""A table in memory, as the solver makes it and bulk readers return it; and the interfaces of sources.
+"""A table in memory, which the solver makes and bulk readers return; and the interfaces of sources.
 
-The solver reads the fresh values and depths of sub-tables from sources.
+The solver reads fresh values and depths (docs/glossary.md) of sub-tables from sources.
 """
 
 from collections.abc import Iterator
@@ -18,15 +18,15 @@ from tbgen.index.arrays import ranges
 from tbgen.index.layout import Layout, Side, layout_of
 
 FRESH: Final = 128
-"""Value of a run that stands for the fresh value and depth; no score has this code."""
+"""Value of a run that means the fresh value and depth; no score has this code."""
 
 NO_SCORE: Final = -1
-"""Stands for the code of an accrued score if there is none."""
+"""Used instead of the code of an accrued score if there is no accrued score."""
 
 LAST_RUN: Final = 128
-"""Added to the rank of a position's last run to mark it."""
+"""Flag that is added to the rank of a position's last run."""
 
-_PART_CODES: Final = 1 << 20
+_MAX_PART_CODES: Final = 1 << 20
 """Number of codes that are counted at once."""
 
 
@@ -34,87 +34,94 @@ class AccruedForm(Enum):
     """The form in which a table stores the values V(P, A) of accrued scores."""
 
     NOTHING = "nothing"
-    """Not at all."""
+    """The table does not store them."""
     RUNS = "runs"
     """Values and depths for both sides to move, as runs: ``Table.run_mask`` and the other fields of runs."""
     FUNCTIONS = "functions"
-    """Values for one side to move, from which those for the other follow: ``Table.functions``."""
+    """Values for one side to move in ``Table.functions``; the values for the other side follow from them."""
 
 
 @dataclass(slots=True)
 class Functions:
-    """V(P, A) as a step function of A, for every position with one side to move; without depths.
+    """V(P, A) as a step function of the accrued score A, for every position with one side to move.
 
-    Each entry of a function has the value from its A on, up to the next entry. Entries for White's A come
-    first, by ascending rank, then those for Black's. Before the first entry of a holder, V(P, A) = A.
-    Consecutive entries of a holder have different values, and the first is not ``NONE``. Entries are ignored
-    at ranks from which on V(P, A) = W(P) anyway. Function 0 has no entries; the others are ordered by
-    descending frequency, then by their entries.
+    Depths are not stored.
+
+    An entry of a function gives the value from its A on, up to the next entry. Entries for White's A come
+    first, by ascending rank. Entries for Black's A follow in the same order. Before the first entry of a
+    holder, V(P, A) = A. Consecutive entries of a holder have different values, and the first value is not
+    ``NONE``. For each position, entries are ignored from the rank on where V(P, A) = W(P) in any case.
+
+    Function 0 has no entries. The other functions are ordered by descending frequency, then by their entries.
     """
 
     side: Side
     """The side to move."""
     number: NDArray[np.uint32]
-    """Shape (size,): index of the function of each canonical legal slot with this side to move, else 0."""
+    """Shape (size,): number of the function of each canonical legal slot with this side to move, else 0."""
     start: NDArray[np.int64]
     """Shape (n + 1,): the entries of function k are ``start[k]`` to ``start[k + 1]`` - 1."""
     accrued: NDArray[np.uint8]
     """Shape (entries,): code of the first A of each entry."""
     value: NDArray[np.uint8]
-    """Shape (entries,): code of V(P, A), or ``NONE`` for A itself, or ``FRESH`` for W(P), never the
-    code of W(P)."""
+    """Shape (entries,): code of V(P, A), ``NONE`` if it equals A, or ``FRESH`` if it equals W(P).
 
-    def used(self) -> "Functions":
-        """Return the functions without those that no position has; the others are renumbered in order."""
-        kept, number = np.unique(self.number, return_inverse=True)
-        counts = np.diff(self.start)[kept]
-        start, entries = np.concatenate([[0], np.cumsum(counts)]), ranges(self.start[kept], counts)
+    The code of W(P) itself does not occur."""
+
+    def without_unused(self) -> "Functions":
+        """Return only the functions that some position has, renumbered in order."""
+        numbers, number = np.unique(self.number, return_inverse=True)
+        counts = np.diff(self.start)[numbers]
+        start, entries = np.concatenate([[0], np.cumsum(counts)]), ranges(self.start[numbers], counts)
         return Functions(
             self.side, number.astype(np.uint32), start, self.accrued[entries], self.value[entries]
         )
 
-    def said(self, accrued: Code) -> NDArray[np.uint8]:
+    def values_for(self, accrued: Code) -> NDArray[np.uint8]:
         """Return the value of each function for an accrued score: a code, ``NONE`` or ``FRESH``.
 
         The shape is (functions,).
         """
-        counts = self.accrued <= accrued if accrued < NONE else self.accrued >= accrued
-        counts &= (self.accrued < NONE) == (accrued < NONE)
+        applies = self.accrued <= accrued if accrued < NONE else self.accrued >= accrued
+        applies &= (self.accrued < NONE) == (accrued < NONE)
         function = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
-        found = np.full(len(self.start) - 1, NONE, np.uint8)
-        found[function[counts]] = self.value[counts]  # if several entries apply, the last one is kept
-        return found
+        values = np.full(len(self.start) - 1, NONE, np.uint8)
+        values[function[applies]] = self.value[applies]  # if several entries apply, the last one is kept
+        return values
 
 
 @dataclass(slots=True)
 class Table:
     """All values and depths of one material in one variant.
 
-    In whole-game mobility, V(P, A) is W(P) if its rank is smaller than that of A, else A, and the table does
-    not store values of accrued scores.
+    V and D are the value and depth of a position P with an accrued score A, and W is the fresh value
+    (docs/glossary.md).
 
-    Sides to move are 0 for White and 1 for Black; slots are those of :class:`Layout`.
+    In whole-game mobility, V(P, A) is W(P) if W(P) has a smaller rank than A, else A. The table then does not
+    store values of accrued scores.
+
+    Sides to move are 0 for White and 1 for Black. :class:`Layout` defines the slots.
     """
 
     material: Material
     variant: Variant
     value: NDArray[np.uint8]
-    """Shape (2, size): code of W of every canonical legal position, else ``NONE``."""
+    """Shape (2, size): code of the fresh value W of every canonical legal position, else ``NONE``."""
     depth: NDArray[np.uint16]
-    """Shape (2, size): D in plies, 0 for slots without a position."""
+    """Shape (2, size): fresh depth D in plies, 0 for slots without a position."""
     run_mask: NDArray[np.uint64]
     """Shape (2, 2, size // 64), by holder of A (0 White, 1 Black) and side to move: bit i % 64 of word i //
     64 is set if slot i has runs. Without runs, V(P, A) = A for all accrued scores of that holder. The shape
     is (2, 2, 0) if the table does not store values of accrued scores.
 
-    A run has V(P, A) and D(P, A) from its rank of A on, up to the next run of the position, or the rank from
-    which on the value is W(P). Before the first run, V(P, A) = A.
+    A run gives V(P, A) and D(P, A) from its rank of A on. It ends at the next run of the position, or at the
+    rank from which on the value is W(P). Before the first run, V(P, A) = A.
     """
     run_rank: NDArray[np.uint8]
     """Shape (runs,): first rank of A of each run, plus ``LAST_RUN`` for a slot's last run; ordered by holder,
     side, slot and rank."""
     run_value: NDArray[np.uint8]
-    """Shape (runs,): code of V(P, A), or ``NONE`` for A itself at depth 0, or ``FRESH``."""
+    """Shape (runs,): code of V(P, A), ``NONE`` for A itself at depth 0, or ``FRESH`` for W(P) and D(P)."""
     run_depth: NDArray[np.uint16]
     """Shape (runs,): D(P, A) in plies, 0 with ``NONE`` and ``FRESH``."""
     ep_config: NDArray[np.int32]
@@ -122,13 +129,13 @@ class Table:
     ep_value: NDArray[np.uint8]
     """Shape (n, phase_size): code of W of the positions with that en passant right, else ``NONE``."""
     ep_depth: NDArray[np.uint16]
-    """Shape (n, phase_size): D of these positions."""
+    """Shape (n, phase_size): D in plies of the positions with that en passant right."""
     functions: Functions | None = None
     """The values of accrued scores of a packed table, instead of runs."""
 
     @property
     def layout(self) -> Layout:
-        """The index of the table."""
+        """The layout of the table."""
         return layout_of(self.material)
 
     @property
@@ -145,14 +152,16 @@ class Table:
 
     @property
     def positions(self) -> tuple[int, int]:
-        """Numbers of canonical legal positions without en passant right, White and Black to move."""
+        """Numbers of canonical legal positions without en passant right, by side to move."""
         white, black = map(count_positions, self.value)
         return white, black
 
     @property
     def counts(self) -> NDArray[np.uint64]:
-        """Number of positions with each value, without en passant positions: shape (2, 256), by side to move
-        and code, 0 for ``NONE``."""
+        """Number of positions with each value, without en passant positions.
+
+        The shape is (2, 256), by side to move and code. The number for ``NONE`` is 0.
+        """
         return count_values(self.value)
 
     @property
@@ -167,13 +176,13 @@ class Table:
         return max(int(array.max()) for array in arrays if array.size)
 
     def facts(self) -> dict[str, Any]:
-        """Return the facts of the table that a file states, in the order of the manifest (docs/format.md)."""
+        """Return the facts that a table's file states, in the order of the manifest (docs/format.md)."""
         layout = self.layout
         return {
             "rules": self.variant,
             "material": self.material.name,
-            "free_men": free_men(layout),
-            "pawns": pawns(layout),
+            "free_men": free_men_text(layout),
+            "pawns": pawns_text(layout),
             "size": layout.size,
             "phase_size": layout.phase_size,
             "positions": self.positions,
@@ -186,23 +195,23 @@ class Table:
     def check_shapes(self) -> None:
         """Check that the shapes of the arrays agree with the material and each other.
 
-        :raises ValueError: if they do not.
+        :raises ValueError: if the shapes do not agree.
         """
-        size, n_ep, phase_size = self.layout.size, len(self.ep_config), self.layout.phase_size
+        size, configs, phase_size = self.layout.size, len(self.ep_config), self.layout.phase_size
         has_runs = self.accrued_form is AccruedForm.RUNS
-        expected: list[tuple[NDArray[Any], tuple[int, ...]]] = [
+        expected_shapes: list[tuple[NDArray[Any], tuple[int, ...]]] = [
             (self.value, (2, size)),
             (self.depth, (2, size)),
             (self.run_mask, (2, 2, size // 64 if has_runs else 0)),
             (self.run_value, self.run_rank.shape),
             (self.run_depth, self.run_rank.shape),
-            (self.ep_config, (n_ep, 2)),
-            (self.ep_value, (n_ep, phase_size)),
-            (self.ep_depth, (n_ep, phase_size)),
+            (self.ep_config, (configs, 2)),
+            (self.ep_value, (configs, phase_size)),
+            (self.ep_depth, (configs, phase_size)),
         ]
         if self.functions is not None:
             entries = (int(self.functions.start[-1]),)
-            expected += [
+            expected_shapes += [
                 (self.functions.number, (size,)),
                 (self.functions.accrued, entries),
                 (self.functions.value, entries),
@@ -212,7 +221,7 @@ class Table:
             raise ValueError(f"table {self.material}: the runs of {runs} slots do not fit the mask")
         if self.stores_accrued and not self.variant.layered:
             raise ValueError(f"table {self.material}: there are accrued scores, and its variant has none")
-        for array, shape in expected:
+        for array, shape in expected_shapes:
             if array.shape != shape:
                 raise ValueError(f"table {self.material}: array of shape {array.shape}, expected {shape}")
 
@@ -223,10 +232,10 @@ def count_values(value: NDArray[np.uint8]) -> NDArray[np.uint64]:
     The number for ``NONE`` is 0.
     """
     counts = np.zeros((2, 256), np.uint64)
-    for total, codes in zip(counts, value, strict=True):
+    for code_counts, codes in zip(counts, value, strict=True):
         for part in _parts_of(codes):
             pairs = np.bincount(part.view(np.uint16), minlength=1 << 16).astype(np.uint64).reshape(256, 256)
-            total += pairs.sum(axis=0) + pairs.sum(axis=1)
+            code_counts += pairs.sum(axis=0) + pairs.sum(axis=1)
     counts[:, NONE] = 0
     return counts
 
@@ -237,43 +246,45 @@ def count_positions(value: NDArray[np.uint8]) -> int:
 
 
 def _parts_of(codes: NDArray[np.uint8]) -> Iterator[NDArray[np.uint8]]:
-    """Yield codes in parts, since numpy needs much memory to count them at once."""
-    for start in range(0, codes.size, _PART_CODES):
-        yield codes[start : start + _PART_CODES]
+    """Yield consecutive parts of codes; counting all codes at once would need much memory in numpy."""
+    for start in range(0, codes.size, _MAX_PART_CODES):
+        yield codes[start : start + _MAX_PART_CODES]
 
 
-def free_men(layout: Layout) -> str:
+def free_men_text(layout: Layout) -> str:
     """Return the free men in the order of the layout, White's in upper case.
 
-    >>> free_men(layout_of(Material.parse("KBvKN"))), free_men(layout_of(Material.parse("KBvK[WD]")))
-    ('K k B n', 'K k B [wd]')
+    >>> free_men_text(layout_of(Material.parse("KBvKN")))
+    'K k B n'
+    >>> free_men_text(layout_of(Material.parse("KBvK[WD]")))
+    'K k B [wd]'
     """
     names = (layout.material.kinds[kind].name for kind in layout.kinds)
     pairs = zip(names, layout.colours, strict=True)
     return " ".join(name.lower() if colour else name for name, colour in pairs)
 
 
-def pawns(layout: Layout) -> str:
+def pawns_text(layout: Layout) -> str:
     """Return the pawns in the order of a placement, White's in upper case.
 
-    >>> pawns(layout_of(Material.parse("KPvKP")))
+    >>> pawns_text(layout_of(Material.parse("KPvKP")))
     'P p'
     """
     return " ".join(["P"] * layout.white_pawns + ["p"] * layout.black_pawns)
 
 
 BYTES_PER_SLOT: Final = 3
-"""Bytes of memory of a value and a depth."""
+"""Bytes of memory for a value and a depth."""
 
 
-KEPT: Final = 256 << 20
-"""Total size in bytes of the small tables that a build keeps in memory for tables that depend on them."""
-SMALL: Final = KEPT // 4
-"""Size in bytes of the largest small table."""
+MAX_KEPT_BYTES: Final = 256 << 20
+"""Maximum total size in bytes of the small tables that a build keeps in memory for later tables."""
+MAX_SMALL_TABLE_BYTES: Final = MAX_KEPT_BYTES // 4
+"""Maximum size in bytes of a small table."""
 
 
 def fresh_bytes(size: int) -> int:
-    """Return the bytes of memory of all fresh values and depths of a table.
+    """Return the bytes of memory that all fresh values and depths of a table need.
 
     :param size: number of slots for one side to move.
     """
@@ -310,8 +321,8 @@ class ArraySource:
 
     def read_side(self, phase: int, side: Side, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
         """Read one phase and side to move; see :class:`Source`."""
-        part = slice(phase * len(value), (phase + 1) * len(value))
-        value[:], depth[:] = self.value[side, part], self.depth[side, part]
+        phase_slots = slice(phase * len(value), (phase + 1) * len(value))
+        value[:], depth[:] = self.value[side, phase_slots], self.depth[side, phase_slots]
 
     @property
     def nbytes(self) -> int:

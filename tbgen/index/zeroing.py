@@ -1,9 +1,8 @@
-"""The materials and pawn placements that zeroing moves lead to; and the interface for finding exits.
+"""The materials and pawn placements that zeroing moves, which are captures and pawn moves, lead to.
 
-A *block* is one phase of one material. Captures and promotions lead to blocks of other materials, other pawn
-moves to other blocks of the same material.
-
-An *exit* is the result of the best zeroing move of a position (section 4 of docs/theory.md).
+A phase is all positions of a material with one pawn placement, and a *block* is one phase of one material.
+Captures and promotions lead to blocks of other materials. Other pawn moves lead to other blocks of the same
+material.
 """
 
 import functools
@@ -19,11 +18,11 @@ from tbgen.board.material import Material
 from tbgen.index.layout import MIRROR_FILES, SIDES, Layout, Side, layout_of, swap_colours
 
 CAPTURED_PAWN: Final = 6
-"""Number that stands for the capture of a pawn; 0 stands for no capture, 1 + man for that of a free man."""
+"""Number that means a captured pawn; 1 + i means that free man i is captured, and 0 means no capture."""
 NO_SQUARE: Final = 64
-"""Stands in routes for the square of a frozen man or pawn if none has moved, or none is captured."""
+"""Used in routes (docs/glossary.md) as the square of a moved or captured frozen man or pawn, if none is."""
 ROUTE_VICTIMS: Final = 33
-"""Number of values of a route's victim: 0 for none, and one for each of 32 men."""
+"""Number of values for the victim of a route: 0 for no victim, and one value for each of 32 men."""
 PROMOTED: Final = 31
 """Index of the promoted piece among the men after a move; free men keep their indices."""
 
@@ -35,17 +34,17 @@ Block = tuple[Material, int]
 def en_passant_configs(layout: Layout) -> np.ndarray:
     """Return int32 (n, 2): phase and target square of every possible en passant capture.
 
-    A pawn may just have made a double step, past a square that an enemy pawn attacks. Rows are in ascending
-    order of phase, then square.
+    A capture is possible if a pawn can just have made a double step past a square that an enemy pawn attacks.
+    Rows are in ascending order of phase, then of square.
     """
     configs = []
     for phase, placement in enumerate(layout.placements):
         white, black = set(placement[: layout.white_pawns]), set(placement[layout.white_pawns :])
-        for movers, others, home, step in ((white, black, 8, 8), (black, white, 48, -8)):
+        for movers, enemies, base, step in ((white, black, 8, 8), (black, white, 48, -8)):
             for file in range(8):
-                start, passed, stop = home + file, home + file + step, home + file + 2 * step
-                beside = {stop + side for side in (-1, 1) if 0 <= file + side < 8}
-                if stop in movers and others & beside and not {start, passed} & (white | black):
+                start, passed, stop = base + file, base + file + step, base + file + 2 * step
+                neighbours = {stop + side for side in (-1, 1) if 0 <= file + side < 8}
+                if stop in movers and enemies & neighbours and not {start, passed} & (white | black):
                     configs.append((phase, passed))
     return np.array(sorted(configs), np.int32).reshape(-1, 2)
 
@@ -56,18 +55,19 @@ class Target:
 
     material: Material
     swapped: bool
-    """Whether colours are swapped in its table."""
+    """Whether the table of the material swaps the colours."""
     source: tuple[int, ...]
-    """For each free man of the target, its index among the men before the move; ``PROMOTED`` for the promoted
-    piece."""
+    """Index of each free man of the target among the men before the move.
+
+    It is ``PROMOTED`` for the promoted piece."""
 
 
 def targets_of(layout: Layout) -> dict[tuple[int, int, int], Target]:
-    """Return the target of every (side, captured man, promotion) of a table, in their order."""
-    return {move: _target(layout, *move) for move in _moves(layout)}
+    """Return the targets of a table by (side, captured man, promotion), in a fixed order."""
+    return {move: _target_of(layout, *move) for move in _move_keys(layout)}
 
 
-def _target(layout: Layout, side: int, captured: int, promotion: int) -> Target:
+def _target_of(layout: Layout, side: int, captured: int, promotion: int) -> Target:
     men = [(layout.colours[man], layout.kinds[man], man) for man in range(layout.free) if man + 1 != captured]
     kinds, pawns = layout.material.kinds, [layout.white_pawns, layout.black_pawns]
     if captured == CAPTURED_PAWN:
@@ -85,118 +85,123 @@ def _target(layout: Layout, side: int, captured: int, promotion: int) -> Target:
     return Target(material, swapped, tuple(man for *_, man in men))
 
 
-def _moves(layout: Layout) -> list[tuple[int, int, int]]:
-    """Return every (side, captured man, promotion) that changes the material or moves a pawn."""
-    moves, both = [], (layout.white_pawns, layout.black_pawns)
-    for side, own_pawns, pawns in ((0, *both), (1, *both[::-1])):
+def _move_keys(layout: Layout) -> list[tuple[int, int, int]]:
+    """Return every (side, captured man, promotion) that changes the material or moves a pawn.
+
+    The promotion is the kind number of the promoted piece, 0 without a promotion.
+    """
+    moves, pawn_counts = [], (layout.white_pawns, layout.black_pawns)
+    for side, own_pawns, enemy_pawns in ((0, *pawn_counts), (1, *pawn_counts[::-1])):
         pieces = [man + 1 for man in range(2, layout.free) if layout.colours[man] != side]
         moves += [(side, man, 0) for man in pieces]
-        if pawns:
+        if enemy_pawns:
             moves.append((side, CAPTURED_PAWN, 0))
         if own_pawns:
             moves.append((side, 0, 0))
-            # A promotion captures no pawn, since no pawn stands on a last rank.
+            # A promotion captures no pawn, because no pawn is on a last rank.
             moves += [(side, man, kind) for man in [0, *pieces] for kind in PROMOTIONS]
     return moves
 
 
-_WIDE_PHASE: Final = 1 << 19
-"""Number of slots from which on a phase is solved by several threads."""
+_MIN_WIDE_SLOTS: Final = 1 << 19
+"""Minimum number of slots of a phase that several threads solve together."""
 
 
 def is_wide(layout: Layout) -> bool:
-    """Return whether all threads work on one phase at a time, rather than each on a phase of its own."""
-    return layout.phase_size >= _WIDE_PHASE and not len(en_passant_configs(layout))
+    """Return whether all threads work on one phase at a time, instead of each thread on its own phase."""
+    return layout.phase_size >= _MIN_WIDE_SLOTS and not len(en_passant_configs(layout))
 
 
 def phase_groups(layout: Layout) -> list[list[int]]:
-    """Return groups of phases in the order of solving; phases of a group do not depend on each other."""
+    """Return groups of phases in the order of solving; the phases of a group do not depend on each other."""
     steps = [layout.steps_left(placement) for placement in layout.placements]
     return [list(group) for _, group in groupby(range(len(steps)), steps.__getitem__)]
 
 
-_WINDOW_SLOTS: Final = 1 << 23
-"""Maximum number of slots per side to move of a window with several phases."""
+_MAX_WINDOW_SLOTS: Final = 1 << 23
+"""Maximum number of slots, for one side to move, of a window with several phases.
+
+A window is a set of phases whose layers (docs/glossary.md) are made together."""
 
 
-def phases_of_window(layout: Layout) -> int:
-    """Return the maximum number of phases of a window, whose layers are made together."""
-    return 1 if is_wide(layout) else max(1, _WINDOW_SLOTS // layout.phase_size)
+def max_phases_of_window(layout: Layout) -> int:
+    """Return the maximum number of phases in a window."""
+    return 1 if is_wide(layout) else max(1, _MAX_WINDOW_SLOTS // layout.phase_size)
 
 
-def slots_of_window(layout: Layout) -> int:
-    """Return the maximum number of slots of a window, for one side to move."""
-    return layout.phase_size * min(phases_of_window(layout), max(map(len, phase_groups(layout))))
+def max_slots_of_window(layout: Layout) -> int:
+    """Return the maximum number of slots in a window, for one side to move."""
+    return layout.phase_size * min(max_phases_of_window(layout), max(map(len, phase_groups(layout))))
 
 
 def phase_of(layout: Layout, pawns: Sequence[int]) -> int | None:
-    """Return the phase of pawns or of their mirror image; None if pawns cannot stand on these squares."""
-    row = layout.rows.get(layout.placement_of(pawns))
-    return layout.rows.get(layout.placement_of(pawns, MIRROR_FILES)) if row is None else row
+    """Return the phase of pawns or of their mirror image, None if pawns cannot be on these squares."""
+    phase = layout.phase_by_placement.get(layout.placement_of(pawns))
+    return layout.phase_by_placement.get(layout.placement_of(pawns, MIRROR_FILES)) if phase is None else phase
 
 
-def reached_by_pawn_steps(layout: Layout, phase: int) -> set[int]:
+def phases_after_pawn_steps(layout: Layout, phase: int) -> set[int]:
     """Return the phases of the same material that pawn moves lead to from a phase."""
-    found: set[int | None] = set()
+    phases: set[int | None] = set()
     placement = layout.placements[phase]
     for number, square in enumerate(placement):
         step = 8 if number < layout.white_pawns else -8
         for target in (square + step, square + 2 * step):
             if 0 <= target < 64:
-                found.add(phase_of(layout, [*placement[:number], target, *placement[number + 1 :]]))
-    return {phase for phase in found if phase is not None}
+                phases.add(phase_of(layout, [*placement[:number], target, *placement[number + 1 :]]))
+    return {phase for phase in phases if phase is not None}
 
 
-def reached_by_promotion(layout: Layout, phases: Iterable[int]) -> list[Block]:
+def blocks_after_promotions(layout: Layout, phases: Iterable[int]) -> list[Block]:
     """Return the blocks that promotions without captures lead to from the phases."""
     targets = targets_of(layout)
-    found = set()
+    blocks = set()
     for phase in phases:
         placement = layout.placements[phase]
         for number, square in enumerate(placement):
             side = 0 if number < layout.white_pawns else 1
             if square >> 3 == (6, 1)[side]:
-                rest = [q for other, q in enumerate(placement) if other != number]
-                whites = layout.white_pawns - (side == 0)
-                found |= {
-                    _block(target, rest[:whites], rest[whites:])
+                remaining_pawns = [q for other, q in enumerate(placement) if other != number]
+                white_pawns = layout.white_pawns - (side == 0)
+                blocks |= {
+                    _block(target, remaining_pawns[:white_pawns], remaining_pawns[white_pawns:])
                     for (mover, captured, kind), target in targets.items()
                     if mover == side and not captured and kind
                 }
-    return sorted(found)
+    return sorted(blocks)
 
 
-def reached_by_captures(layout: Layout, phases: Iterable[int]) -> set[Block]:
+def blocks_after_captures(layout: Layout, phases: Iterable[int]) -> set[Block]:
     """Return a superset of the blocks that captures lead to from the phases."""
-    found: set[Block] = set()
+    blocks: set[Block] = set()
     for phase in phases:
         placement, white = layout.placements[phase], layout.white_pawns
         for (side, captured, kind), target in targets_of(layout).items():
             if captured:
                 pawns = [*placement[:white]], [*placement[white:]]
-                of_pawn = captured == CAPTURED_PAWN
-                for own, others in _after_capture(side, pawns[side], pawns[1 - side], of_pawn, bool(kind)):
+                takes_pawn = captured == CAPTURED_PAWN
+                for own, others in _pawns_after(side, pawns[side], pawns[1 - side], takes_pawn, bool(kind)):
                     block = _block_if_any(target, *((others, own) if side else (own, others)))
-                    found |= set() if block is None else {block}
-    return found
+                    blocks |= set() if block is None else {block}
+    return blocks
 
 
-def _after_capture(
-    side: int, own: list[int], others: list[int], of_pawn: bool, promoted: bool
+def _pawns_after(
+    side: int, own: list[int], enemies: list[int], takes_pawn: bool, promoted: bool
 ) -> Iterator[tuple[list[int], list[int]]]:
-    """Yield the possible pawn squares of the capturing side and of the other side after a capture.
+    """Yield the possible pawn squares after a capture: the capturing side's, then the other side's.
 
-    :param of_pawn: whether a pawn is captured.
+    :param takes_pawn: whether a pawn is captured.
     """
     step, last_step = (-8, 1) if side else (8, 6)
-    for left in [_without(others, pawn) for pawn in others] if of_pawn else [others]:
+    for remaining in [_without(enemies, pawn) for pawn in enemies] if takes_pawn else [enemies]:
         if not promoted:
-            yield own, left  # a free man captures
+            yield own, remaining  # a free man captures
         for pawn in own:
             if (pawn >> 3 == last_step) == promoted:
-                rest = _without(own, pawn)
+                unmoved = _without(own, pawn)
                 stops = [[]] if promoted else [[pawn + step - 1], [pawn + step + 1]]
-                yield from (([*rest, *stop], left) for stop in stops)
+                yield from (([*unmoved, *stop], remaining) for stop in stops)
 
 
 def _without(pawns: list[int], removed: int) -> list[int]:
@@ -209,21 +214,22 @@ def block_slots(block: Block) -> int:
 
 
 def places_of_promoted(layout: Layout, group: Sequence[int], beyond: int) -> dict[tuple[Block, Side], int]:
-    """Return the first index in the pool of each block that promotions from a group of phases lead to.
+    """Return the first pool index of each block that promotions from a group of phases lead to.
 
-    The keys include the side to move. Blocks use the space of the table's own phases that are solved later;
-    blocks that do not fit there are placed from ``beyond`` on.
+    The pool stores the fresh values and depths of positions after zeroing moves. The keys include the side to
+    move. Blocks use the space of the table's own phases that are solved later. Blocks that do not fit there
+    are placed from index ``beyond`` on.
     """
     to_move = sides_after_promotion(layout)
     places = {}
-    free = [side * layout.size + (group[-1] + 1) * layout.phase_size for side in SIDES]
-    for block in reached_by_promotion(layout, group):
+    next_free = [side * layout.size + (group[-1] + 1) * layout.phase_size for side in SIDES]
+    for block in blocks_after_promotions(layout, group):
         slots = block_slots(block)
         for side in sorted(to_move[block[0]]):
-            fitting = [own for own in SIDES if free[own] + slots <= (own + 1) * layout.size]
-            if fitting:
-                places[block, side] = free[fitting[0]]
-                free[fitting[0]] += slots
+            fitting_sides = [own for own in SIDES if next_free[own] + slots <= (own + 1) * layout.size]
+            if fitting_sides:
+                places[block, side] = next_free[fitting_sides[0]]
+                next_free[fitting_sides[0]] += slots
             else:
                 places[block, side] = beyond
                 beyond += slots
@@ -233,34 +239,34 @@ def places_of_promoted(layout: Layout, group: Sequence[int], beyond: int) -> dic
 def sides_after_promotion(layout: Layout) -> dict[Material, set[Side]]:
     """Return the possible sides to move right after a promotion without capture, by the resulting material.
 
-    Sides are those of the material's table.
+    Sides are numbered as in the table of that material.
     """
-    found: dict[Material, set[Side]] = {}
+    sides_by_material: dict[Material, set[Side]] = {}
     for (mover, captured, kind), target in targets_of(layout).items():
         if kind and not captured:
-            found.setdefault(target.material, set()).add(SIDES[(1 - mover) ^ target.swapped])
-    return found
+            sides_by_material.setdefault(target.material, set()).add(SIDES[(1 - mover) ^ target.swapped])
+    return sides_by_material
 
 
 @functools.cache
-def most_promoted_slots(layout: Layout) -> int:
-    """Return the maximum number of slots that blocks of promotions take beyond those of the table itself."""
-    own = ends = 2 * layout.size
+def max_promoted_slots(layout: Layout) -> int:
+    """Return the maximum number of slots that blocks after promotions need beyond the table's own slots."""
+    own_slots = pool_end = 2 * layout.size
     for group in phase_groups(layout):
-        places = places_of_promoted(layout, group, own)
-        ends = max([ends, *(begin + block_slots(block) for (block, _), begin in places.items())])
-    return ends - own
+        places = places_of_promoted(layout, group, own_slots)
+        pool_end = max([pool_end, *(begin + block_slots(block) for (block, _), begin in places.items())])
+    return pool_end - own_slots
 
 
 def _block(target: Target, white: list[int], black: list[int]) -> Block:
-    """Return the block of a target with these remaining pawns."""
+    """Return the block of a target with the squares of the remaining pawns."""
     block = _block_if_any(target, white, black)
     assert block is not None
     return block
 
 
 def _block_if_any(target: Target, white: list[int], black: list[int]) -> Block | None:
-    """Return the block of a target with these remaining pawns; None if they cannot stand there."""
+    """Return the block of a target with the squares of the remaining pawns, None if pawns cannot be there."""
     if target.swapped:
         white, black = ([swap_colours(square) for square in squares] for squares in (black, white))
     phase = phase_of(layout_of(target.material), [*white, *black])

@@ -21,7 +21,7 @@ from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.compiler.cache import compiling
 from tbgen.index.layout import Side
-from tbgen.index.table import KEPT, SMALL, ArraySource, Source, Table, fresh_bytes
+from tbgen.index.table import MAX_KEPT_BYTES, MAX_SMALL_TABLE_BYTES, ArraySource, Source, Table, fresh_bytes
 from tbgen.packed.copies import PlainCopies
 from tbgen.packed.file import PackedFile
 from tbgen.packed.tables import open_table
@@ -87,7 +87,7 @@ class Sources:
     ) -> None:
         self._directories, self._variant, self._threads = (directory, *others), variant, threads
         self.copies = PlainCopies(directory, variant)
-        self._small_tables = LruCache[ArraySource](KEPT, lambda source: source.nbytes)
+        self._small_tables = LruCache[ArraySource](MAX_KEPT_BYTES, lambda source: source.nbytes)
         self._files: dict[Material, TableFile | PackedSource] = {}
         self._lock = Lock()
         self._opening: defaultdict[Material, Lock] = defaultdict(Lock)
@@ -115,7 +115,7 @@ class Sources:
             if source is not None:
                 return source
             file = self._open(material)
-            if isinstance(file, TableFile) and fresh_bytes(file.info.size) <= SMALL:
+            if isinstance(file, TableFile) and fresh_bytes(file.info.size) <= MAX_SMALL_TABLE_BYTES:
                 with file:
                     small_table = ArraySource(*file.read_fresh())
                 self._small_tables.put(material, small_table)
@@ -138,7 +138,7 @@ class Sources:
 
     def put(self, table: Table) -> None:
         """Keep a table that has just been built, if it is small."""
-        if fresh_bytes(table.layout.size) <= SMALL:
+        if fresh_bytes(table.layout.size) <= MAX_SMALL_TABLE_BYTES:
             self._small_tables.put(table.material, ArraySource(table.value, table.depth))
 
     def unpack(self, material: Material, progress: Progress = silent) -> Table:
@@ -153,7 +153,7 @@ class Sources:
         table = open_table(self._path(material), material)
         if isinstance(table, TableFile):
             return table
-        if not material.pawns and fresh_bytes(table.info.size) > SMALL:
+        if not material.pawns and fresh_bytes(table.info.size) > MAX_SMALL_TABLE_BYTES:
             copy = self.copies.open(material, table.info)
             if copy is None:
                 return PackedSource(table, lambda: self.sub_tables_of(material), self._threads)

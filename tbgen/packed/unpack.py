@@ -20,10 +20,10 @@ from tbgen.index.layout import SIDES, Side
 from tbgen.index.table import Source, Table
 from tbgen.index.zeroing import (
     Block,
+    blocks_after_captures,
+    blocks_after_promotions,
     phase_groups,
-    reached_by_captures,
-    reached_by_pawn_steps,
-    reached_by_promotion,
+    phases_after_pawn_steps,
 )
 from tbgen.packed.encode import parts_of
 from tbgen.packed.file import PackedFile
@@ -106,8 +106,8 @@ def unpack_side(
     :param sources: the tables that captures lead to, and the tables of :func:`promotions`.
     :raises DamagedTableError: if a block does not decode.
     """
-    phases_after_steps: set[int] = set() if side == file.side else reached_by_pawn_steps(file.layout, phase)
-    captures = reached_by_captures(file.layout, {phase, *phases_after_steps})
+    phases_after_steps: set[int] = set() if side == file.side else phases_after_pawn_steps(file.layout, phase)
+    captures = blocks_after_captures(file.layout, {phase, *phases_after_steps})
     with _Unpacker(file, sources, threads, np.zeros(0, np.uint32), captures) as unpacker:
         if side == file.side:
             unpacker.decode_and_fill(phase)
@@ -135,7 +135,7 @@ def promotions(file: PackedFile, phase: int, side: Side) -> set[Material]:
     pawns = placement[white:] if side else placement[:white]
     if side == file.side or not any(square < 16 if side else square >= 48 for square in pawns):
         return set()
-    return {material for material, _ in reached_by_promotion(layout, [phase])}
+    return {material for material, _ in blocks_after_promotions(layout, [phase])}
 
 
 class _Unpacker:

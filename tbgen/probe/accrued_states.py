@@ -212,7 +212,7 @@ class PackedStates:
         stored_ranks = self._ranks[self._stored_side]
         slots = np.flatnonzero((stored_ranks >= FIRST_LAYER) & (stored_ranks != NO_RANK))
         value, functions = file.of_stored_side(slots_in_table(cell)[slots])
-        self._functions = functions.used()
+        self._functions = functions.without_unused()
         by_capture = game.best_exits(self._stored_side).value[slots]
         self._fresh[self._stored_side][slots] = np.where(value == NONE, by_capture, self._recoloured(value))
         self._slots = slots
@@ -243,7 +243,8 @@ class PackedStates:
         """Return the values of :meth:`with_accrued` if the stored side is to move."""
         accrued = GScore(rank, holder == WHITE_TO_MOVE).code
         side, slots, fresh = self._stored_side, self._slots, self._fresh[self._stored_side]
-        code = self._functions.said(Code(255 - accrued if self._swapped else accrued))[self._functions.number]
+        number = self._functions.number
+        code = self._functions.values_for(Code(255 - accrued if self._swapped else accrued))[number]
         code = np.where(code == NONE, accrued, np.where(code == FRESH, fresh[slots], self._recoloured(code)))
         is_fresh = is_value_fresh(fresh[slots], self._ranks[side, slots], side, holder, rank)
         value = fresh.copy()

@@ -18,7 +18,7 @@ from tbgen.errors import UsageError
 from tbgen.index.arrays import slots_of, squares_of
 from tbgen.index.layout import Layout, Side, Slot, layout_of
 from tbgen.index.position import locate, position_of, validate
-from tbgen.index.table import free_men, pawns
+from tbgen.index.table import free_men_text, pawns_text
 from tbgen.probe.arrays import ArrayProbes
 from tbgen.probe.states import AnyPosition, read
 from tbgen.store.table_file import TableFile
@@ -79,7 +79,7 @@ class Positions:
     @property
     def men(self) -> str:
         """The men in the order of :meth:`squares`, such as ``KkB``: White's in upper case."""
-        return f"{free_men(self.layout)}{pawns(self.layout)}".replace(" ", "")
+        return f"{free_men_text(self.layout)}{pawns_text(self.layout)}".replace(" ", "")
 
     def squares(self) -> NDArray[np.uint8]:
         """Return the squares of the men, a1 = 0 to h8 = 63, shape (n, men)."""

@@ -20,7 +20,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from tbgen.board.kinds import KINDS, PIECE_VALUES
-from tbgen.board.material import Material, Men, described, worth_of
+from tbgen.board.material import Material, Men, described_kind, worth_of
 from tbgen.board.named import named_value
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
@@ -151,7 +151,7 @@ def is_bound(man: str) -> bool:
     ['B', '[BD]']
     """
     if len(man) > 1:
-        return described(man[1:-1]).is_colour_bound
+        return described_kind(man[1:-1]).is_colour_bound
     return any(kind.name == man and kind.is_colour_bound for kind in KINDS)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.board import kinds
-from tbgen.board.kinds import EVERY_MOVE, KINDS, KING, Kind, Step, between, ways
+from tbgen.board.kinds import ALL_MOVES_KIND, KINDS, KING, Kind, Step, between, ways
 from tbgen.compiler.structs import Struct
 from tbgen.index.layout import IMAGE, INTO_TRIANGLE, INVERSE, TRIANGLE, TRIANGLE_COORD
 from tbgen.retro.kernels.words import ZERO, Ints, Words
@@ -101,7 +101,7 @@ class Movement(Struct):
 
 MAX_TARGETS: Final = 63
 """Greatest number of squares to which one man can move."""
-MAX_STEPS: Final = sum(EVERY_MOVE.lengths)
+MAX_STEPS: Final = sum(ALL_MOVES_KIND.lengths)
 """Greatest number of steps of a man, added up over its ways."""
 
 

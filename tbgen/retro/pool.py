@@ -21,9 +21,9 @@ from tbgen.index.zeroing import (
     Block,
     block_slots,
     en_passant_configs,
-    most_promoted_slots,
+    max_promoted_slots,
+    phases_after_pawn_steps,
     places_of_promoted,
-    reached_by_pawn_steps,
     targets_of,
 )
 from tbgen.retro.geometry import IMAGES
@@ -146,7 +146,7 @@ class PoolLoader:
         for block, side in product(kept_blocks, SIDES):
             places[block, side] = end
             end += block_slots(block)
-        self._promoted_at, slots = end, end + most_promoted_slots(layout)
+        self._promoted_at, slots = end, end + max_promoted_slots(layout)
         self.pool: Final = Pool(
             np.empty(slots, np.uint8),
             np.empty(slots, np.uint16),
@@ -166,7 +166,7 @@ class PoolLoader:
         """Load from the solved table a phase, with the phases and en passant positions after its pawn
         steps."""
         assert self._table is not None
-        phases = {phase, *reached_by_pawn_steps(self._layout, phase)}
+        phases = {phase, *phases_after_pawn_steps(self._layout, phase)}
         for reached, side in product(phases, SIDES):
             self._copy(self._table, self._layout, reached, side, int(self.pool.targets.begin[reached, side]))
         self.recall_en_passant(self._table, phases)

@@ -20,7 +20,7 @@ from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError, quote
 from tbgen.index.arrays import ranges
 from tbgen.index.layout import SIDES, Layout, Side, Slot, layout_of
-from tbgen.index.table import FRESH, LAST_RUN, Table, count_values, free_men, pawns
+from tbgen.index.table import FRESH, LAST_RUN, Table, count_values, free_men_text, pawns_text
 from tbgen.store import schema
 from tbgen.store.cache import ChunkCache
 from tbgen.store.dataset import placements_of
@@ -242,7 +242,7 @@ class StoredFile(DatasetFile):
         if self.manifest.digest != self.info.digest:
             raise self.damaged("its manifest does not match its digest")
         self.layout = layout = layout_of(Material.parse(self.info.material))
-        index = (free_men(layout), pawns(layout), layout.size, layout.phase_size)
+        index = (free_men_text(layout), pawns_text(layout), layout.size, layout.phase_size)
         if index != (self.info.free_men, self.info.pawns, self.info.size, self.info.phase_size):
             raise self.damaged("it has another index layout")
         self._load_arrays(self._sizes())

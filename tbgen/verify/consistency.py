@@ -66,7 +66,7 @@ def function_values(table: Table, accrued: Accrued) -> FunctionValues:
     functions, code = table.functions, code_of(accrued)
     if functions is None:
         return NO_FUNCTIONS
-    return FunctionValues(int(functions.side), code, functions.number, functions.said(code))
+    return FunctionValues(int(functions.side), code, functions.number, functions.values_for(code))
 
 
 class Probes:

@@ -211,7 +211,7 @@ def _after(
 def _phase_keys(layout: Layout) -> NDArray[np.int32]:
     """Return the part of ``ProofResets.phases`` for a table."""
     entries, white = np.zeros(64**layout.pawns, np.int32), layout.white_pawns
-    for placement, row in layout.rows.items():
+    for placement, row in layout.phase_by_placement.items():
         for symmetry in (0, MIRROR_FILES):
             squares = [IMAGE[symmetry][square] for square in placement]
             for order in product(permutations(squares[:white]), permutations(squares[white:])):

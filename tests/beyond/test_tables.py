@@ -21,7 +21,7 @@ from tbgen.cells.cell import Cell, CellPosition, lineup_of_cell, mobile_squares
 from tbgen.cells.routes import Route, home_of_route, routes_of
 from tbgen.cells.window import Interval
 from tbgen.index.layout import SIDES, Layout, layout_of
-from tbgen.index.zeroing import en_passant_configs, reached_by_pawn_steps
+from tbgen.index.zeroing import en_passant_configs, phases_after_pawn_steps
 from tbgen.packed.file import PackedFile
 from tbgen.packed.unpack import promotions
 from tests.support.exhaustive import exhaustive, sample
@@ -144,7 +144,7 @@ def before_double_steps(layout: Layout) -> Iterator[int]:
     for phase, square in en_passant_configs(layout).tolist():
         start = square + (8 if square >= 32 else -8)
         for before, placement in enumerate(layout.placements):
-            if start in placement and phase in reached_by_pawn_steps(layout, before):
+            if start in placement and phase in phases_after_pawn_steps(layout, before):
                 yield before
 
 

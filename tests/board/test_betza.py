@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tbgen.board.kinds import ATOMS, KINDS, reach
-from tbgen.board.material import described, worth_of
+from tbgen.board.material import described_kind, worth_of
 from tbgen.verify.geometry import reach_of, steps_of
 from tests.support.paths import ROOT
 from tests.support.refusals import refusal
@@ -14,20 +14,20 @@ from tests.support.refusals import refusal
 def test_names_have_as_few_letters_as_possible() -> None:
     names = {"K": "WF", "fw": "WF", "WW": "R", "FFD": "BD", "NFFWW": "QN", "NNN": "NN", "RW": "R"}
     for text, name in names.items():
-        assert described(text) is described(name)
-        assert described(text).name == f"[{name}]"
+        assert described_kind(text) is described_kind(name)
+        assert described_kind(text).name == f"[{name}]"
 
 
 def test_solver_and_proof_read_descriptions_alike() -> None:
     for name in ("W", "WF", "WD", "BD", "BDD", "RN", "BN", "QN", "NN", "RD", "FAA", "WHHCCZZG", *ATOMS):
-        assert list(reach(described(name))) == reach_of(steps_of(f"[{name}]")), name
+        assert list(reach(described_kind(name))) == reach_of(steps_of(f"[{name}]")), name
     for kind in KINDS:  # and men of chess can be described
-        assert reach(described(kind.name)) == reach(kind), kind
+        assert reach(described_kind(kind.name)) == reach(kind), kind
 
 
 def test_atoms_leap_as_far_as_their_names_say() -> None:
     for atom, (x, y) in ATOMS.items():
-        steps = described(atom).leaps
+        steps = described_kind(atom).leaps
         assert {tuple(sorted(map(abs, step), reverse=True)) for step in steps} == {(x, y)}
         assert len(steps) == (4 if y in (0, x) else 8)
 
@@ -50,7 +50,7 @@ def test_what_tables_cannot_have_is_refused() -> None:
         ("DDHH", "rides by both D and H"),
         ("AAGGW", "rides by both A and G"),
     ):
-        assert reason in refusal(described, text), text
+        assert reason in refusal(described_kind, text), text
 
 
 def test_guesses_are_near_to_what_men_of_chess_are_worth() -> None:

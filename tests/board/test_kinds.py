@@ -5,7 +5,7 @@ import random
 import chess
 
 from tbgen.board.kinds import KINDS, KING, PIECE_ORDER, PROMOTIONS, attacks, between, reach, ways
-from tbgen.board.material import described
+from tbgen.board.material import described_kind
 from tbgen.retro.geometry import ORTHODOX
 
 NUMBERS = range(len(KINDS))
@@ -37,7 +37,7 @@ def test_what_stands_in_between_is_in_the_way() -> None:
 
 
 def test_a_leap_passes_nothing_where_a_queen_would() -> None:
-    alfil, queen = described("A"), KINDS[PIECE_ORDER.index("Q")]
+    alfil, queen = described_kind("A"), KINDS[PIECE_ORDER.index("Q")]
     assert reach(alfil)[27] == sum(1 << square for square in (9, 13, 41, 45))
     assert between(alfil, 27, 45) == 0
     assert between(queen, 27, 45) == 1 << 36

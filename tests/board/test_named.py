@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tbgen.board.fen import parse_described
-from tbgen.board.material import Material, described
+from tbgen.board.material import Material, described_kind
 from tbgen.board.named import named_men, named_value
 from tbgen.errors import UsageError
 from tbgen.report.mating import mating_rule
@@ -34,7 +34,7 @@ def men(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.usefixtures("men")
 def test_a_name_stands_for_a_description() -> None:
-    assert described("ghost-2") is described("GHOST-2") is described("WD")
+    assert described_kind("ghost-2") is described_kind("GHOST-2") is described_kind("WD")
     assert Material.parse("kvk[GHOST-2]").name == "K[WD]vK"
     assert parse_described("8/8/8/4K[GHOST-2]k1/8/8/8/8 b").board.fen().startswith("8/8/8/4K[WD]k1/8/8/8/8 b")
     assert parse_described("8/8/8/4K[ghost-2]k1/8/8/8/8 b").board.fen().startswith("8/8/8/4K[wd]k1/8/8/8/8 b")
@@ -42,7 +42,7 @@ def test_a_name_stands_for_a_description() -> None:
     assert named_men()["commoner"].moves == "KK"
     for mixed in ("Ghost-2", "Commoner"):  # White's or Black's in a FEN?
         with pytest.raises(UsageError, match="is not a man"):
-            described(mixed)
+            described_kind(mixed)
 
 
 @pytest.mark.usefixtures("men")
@@ -59,14 +59,14 @@ def test_a_file_elsewhere(men: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     other = tmp_path / "other.toml"
     other.write_text('[elk]\nmoves = "nw"\nvalue = 4.5\n')
     monkeypatch.setenv("TBGEN_MEN", str(other))
-    assert (described("elk").name, named_value("[WN]")) == ("[WN]", 4.5)
+    assert (described_kind("elk").name, named_value("[WN]")) == ("[WN]", 4.5)
     with pytest.raises(UsageError, match=r"'\[unknown\]' is not a man: .*or a name that men.toml gives"):
-        described("unknown")
+        described_kind("unknown")
     other.unlink()
-    assert "of $TBGEN_MEN is missing" in refusal(described, "moose")
-    assert described("WN").name == "[WN]"  # no name: the file does not matter
+    assert "of $TBGEN_MEN is missing" in refusal(described_kind, "moose")
+    assert described_kind("WN").name == "[WN]"  # no name: the file does not matter
     monkeypatch.setenv("TBGEN_MEN", "")  # as if it were not set
-    assert described("commoner").name == "[WF]"
+    assert described_kind("commoner").name == "[WF]"
     men.unlink()
     assert (named_men(), named_value("[WD]")) == ({}, None)
 

@@ -10,7 +10,7 @@ import pytest
 
 from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
-from tbgen.generator import build, estimate, missing
+from tbgen.generator import build, estimate, missing_tables
 from tbgen.generator.runner import build_lock
 from tbgen.store.format import layers_beside, table_path, tables_in
 from tbgen.store.writer import write_table
@@ -50,8 +50,8 @@ def test_the_two_kinds_are_kept_apart(both: str) -> None:
     directory = Path(both)
     assert names_in(both, Variant.R_MOBILITY) == ["KvK", "KBvK", "KNvK"]
     assert names_in(both, Variant.WHOLE_GAME) == ["KvK", "KBvK"]
-    assert missing([KNVK], directory, Variant.R_MOBILITY) == []
-    assert missing([KNVK], directory, variant=Variant.WHOLE_GAME) == [KNVK]
+    assert missing_tables([KNVK], directory, Variant.R_MOBILITY) == []
+    assert missing_tables([KNVK], directory, variant=Variant.WHOLE_GAME) == [KNVK]
     layer = directory / "KBvK.wg.G1.5.layer.h5"
     layer.touch()
     assert layers_beside(table_path(directory, "KBvK", Variant.R_MOBILITY)) == []

@@ -94,7 +94,7 @@ def test_nothing_is_left_of_a_file_that_cannot_be_written(
     (tmp_path / "in the way").touch()
     with pytest.raises(TbgenError, match="in the way"):
         exported(own, tmp_path / "in the way", "KvK")
-    monkeypatch.setattr(flat, "_header", lambda *_: b"\0" * flat.PAGE)
+    monkeypatch.setattr(flat, "_header", lambda *_: b"\0" * flat.PAGE_BYTES)
     monkeypatch.setattr(
         "tbgen.exchange.export.zlib.crc32", lambda *_: (_ for _ in ()).throw(OSError(28, "No space"))
     )

@@ -13,7 +13,7 @@ import pytest
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, TbgenError
-from tbgen.generator import build, missing
+from tbgen.generator import build, missing_tables
 from tbgen.generator.runner import LOCK_NAME
 from tbgen.index.table import AccruedForm
 from tbgen.store.format import form_of, table_path, tables_in
@@ -36,7 +36,7 @@ def inodes(directory: Path) -> dict[str, int]:
 
 def test_sub_tables_come_first_and_finished_tables_are_skipped(tmp_path: Path) -> None:
     directory, diary = tmp_path / "new" / "tables", Diary()
-    assert missing([KBVK], directory, R) == [Material.parse("KvK"), KBVK]
+    assert missing_tables([KBVK], directory, R) == [Material.parse("KvK"), KBVK]
     (first, second) = build([KBVK], directory, diary, variant=R)
     assert diary.begun == [("KvK", 1, 2), ("KBvK", 2, 2)]
     assert diary.finished == ["KvK", "KBvK"]
@@ -54,7 +54,7 @@ def test_sub_tables_come_first_and_finished_tables_are_skipped(tmp_path: Path) -
 
 def test_force_builds_the_named_tables_alone(own: Path) -> None:
     before = inodes(own)
-    assert missing([KBVK], own, R, force=[KBVK]) == [KBVK]
+    assert missing_tables([KBVK], own, R, force=[KBVK]) == [KBVK]
     built = build([KBVK], own, Diary(), variant=R, force=True)
     assert [table.info.material for table in built] == ["KBvK"]
     after = inodes(own)

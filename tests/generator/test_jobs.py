@@ -17,7 +17,7 @@ from tbgen.board.variant import Variant
 from tbgen.cli.build import Journal
 from tbgen.cli.main import main
 from tbgen.errors import TbgenError
-from tbgen.generator import Built, build, estimate, one_table
+from tbgen.generator import BuiltTable, build, estimate, one_table
 from tbgen.generator.estimate import combined_peak
 from tbgen.generator.runner import LOCK_NAME
 from tbgen.index.table import AccruedForm
@@ -51,7 +51,7 @@ class Events(Diary):
         if f"{material} begins" not in self.events:
             self.events.append(f"{material} begins")
 
-    def done(self, built: Built, seconds_left: float) -> None:
+    def done(self, built: BuiltTable, seconds_left: float) -> None:
         super().done(built, seconds_left)
         self.events.append(f"{built.info.material} ends")
 
@@ -140,7 +140,7 @@ def test_memory_decides_how_many(empty: Path, monkeypatch: pytest.MonkeyPatch) -
     assert two > one
     for cap, free, at_once in ((one, 1 << 40, 1), (two, 0, 2), (None, one, 1), (None, 1 << 40, 4)):
         diary = Events()
-        for place in ("tbgen.generator.runner.available", "tbgen.generator.one_table.available"):
+        for place in ("tbgen.generator.runner.usable_memory", "tbgen.generator.one_table.usable_memory"):
             monkeypatch.setattr(place, lambda free=free: free)
         build(FOUR, empty, diary, variant=R, force=True, jobs=4, threads=4, memory=cap)
         assert diary.events[:at_once] == [f"{name} begins" for name in PIECES[:at_once]]
@@ -156,7 +156,7 @@ def test_what_the_process_holds_besides_counts(empty: Path, monkeypatch: pytest.
         monkeypatch.setattr(one_table, "resident_memory", lambda held=held: held)
         assert one_table.fits_memory(needs[1], needs[:1], 0, combined_peak(needs)) == room
     assert given == ["back"]
-    monkeypatch.setattr(one_table, "available", lambda: 2 * combined_peak(needs))
+    monkeypatch.setattr(one_table, "usable_memory", lambda: 2 * combined_peak(needs))
     for foreseen, back in ((combined_peak(needs) + 1, 1), (combined_peak(needs), 2)):
         assert one_table.fits_memory(needs[1], needs[:1], foreseen)  # the machine has as much
         assert len(given) == back

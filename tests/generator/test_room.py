@@ -11,7 +11,7 @@ from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.costs import copy_size
 from tbgen.errors import TbgenError
-from tbgen.generator import Built, Estimate, build, estimate, missing, one_table
+from tbgen.generator import BuiltTable, Estimate, build, estimate, missing_tables, one_table
 from tbgen.generator.runner import LOCK_NAME, schedule_of
 from tbgen.index.table import AccruedForm
 from tbgen.store.format import table_path
@@ -76,7 +76,7 @@ def test_what_the_process_holds_already_counts(tmp_path: Path, monkeypatch: pyte
     need = estimate(KBVK, R).memory
 
     class Hog(Diary):
-        def done(self, built: Built, seconds_left: float) -> None:
+        def done(self, built: BuiltTable, seconds_left: float) -> None:
             nonlocal holding
             super().done(built, seconds_left)
             holding = 1 << 30
@@ -138,7 +138,7 @@ def test_the_disk_has_room_for_plain_copies(own: Path, monkeypatch: pytest.Monke
     wanted = [Material.parse("KPvKN")]
     with stored_as(AccruedForm.FUNCTIONS):
         assert not schedule_of([Material.parse("KQvKN")], R).copies
-        schedule = schedule_of(missing(wanted, own, R), R)
+        schedule = schedule_of(missing_tables(wanted, own, R), R)
         promoted = map(Material.parse, ("KQvKN", "KRvKN", "KBvKN", "KNvKN"))
         copied = {material: copy_size(material, R) for material in promoted}
         assert schedule.copies == copied

@@ -8,7 +8,7 @@ from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
 from tbgen.generator.estimate import Estimate, combined_peak, estimate
 from tbgen.generator.schedule import BuildSchedule, Limits
-from tbgen.index.table import KEPT
+from tbgen.index.table import MAX_KEPT_BYTES
 from tests.support.exhaustive import exhaustive
 
 BASE = combined_peak([])
@@ -70,11 +70,11 @@ def test_finished_tables_that_are_kept() -> None:
     schedule = BuildSchedule(all_materials(4), lambda m, threads: estimate(m, Variant.R_MOBILITY, threads))
     limits = Limits(1, 1, 1 << 40)
     largest = max(schedule.estimate(material, 1).memory for material in all_materials(4))
-    assert largest < schedule.outlook(limits).memory <= largest + KEPT
+    assert largest < schedule.outlook(limits).memory <= largest + MAX_KEPT_BYTES
     lone = schedule.estimate(KPVK, 1)
     assert combined_peak([lone]) == lone.memory
     assert combined_peak([lone], 100 << 20) == lone.memory - lone.shared + BASE + (100 << 20)
-    assert combined_peak([lone], 1 << 40) == lone.memory - lone.shared + BASE + KEPT
+    assert combined_peak([lone], 1 << 40) == lone.memory - lone.shared + BASE + MAX_KEPT_BYTES
     assert estimate(Material.parse("KQRvKR"), Variant.R_MOBILITY).kept == 0
 
 

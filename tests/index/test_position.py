@@ -102,7 +102,7 @@ def test_placements_are_one_of_every_mirror_pair(white: int, black: int) -> None
     fewer steps to go come first."""
     layout = layout_of(Material.parse(f"K{'P' * white}vK{'P' * black}"))
     rows = layout.placements
-    assert layout.rows == {placement: row for row, placement in enumerate(rows)}
+    assert layout.phase_by_placement == {placement: row for row, placement in enumerate(rows)}
     steps = [layout.steps_left(placement) for placement in rows]
     assert steps == sorted(steps)
     ways = [

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tbgen.board.material import all_materials
 from tbgen.board.score import NONE
 from tbgen.board.variant import Variant
-from tbgen.index.table import Table, free_men, pawns
+from tbgen.index.table import Table, free_men_text, pawns_text
 from tbgen.store.format import table_path
 from tbgen.store.table_file import TableFile
 from tests.native.conftest import Build
@@ -56,7 +56,7 @@ def compared(table: Table, probed: Callable[[int, int], NDArray[Any]]) -> int:
 def states_of(table: Table, every: Path, flat: Path) -> int:
     """Compare all states of a table with the library's, and return how many there are."""
     layout = table.layout
-    men = [text.replace(" ", "") for text in (free_men(layout), pawns(layout))]
+    men = [text.replace(" ", "") for text in (free_men_text(layout), pawns_text(layout))]
     with subprocess.Popen([every, flat, *men], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin
         assert process.stdout

@@ -96,7 +96,7 @@ def test_large_tables_without_pawns_are_read_as_they_are(
 ) -> None:
     """A large table without a plain copy is decoded directly; with or without a copy the solver returns the
     same table."""
-    monkeypatch.setattr(sources_of_build, "SMALL", 0)
+    monkeypatch.setattr(sources_of_build, "MAX_SMALL_TABLE_BYTES", 0)
     material = Material.parse("KPvK")
     for name in ("KvK", "KRvK", "KBvK", "KNvK"):
         shutil.copy(table_path(tables, name, R), tmp_path)
@@ -116,7 +116,7 @@ def test_unpacking_reads_large_tables_in_threads_of_its_own(
     three_men: Path, packed: PackedTables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Threads of the unpacking open sub-tables of the same sources, which must not be locked meanwhile."""
-    monkeypatch.setattr(sources_of_build, "SMALL", 0)
+    monkeypatch.setattr(sources_of_build, "MAX_SMALL_TABLE_BYTES", 0)
     for name in ("KvK", "KRvK", "KBvK", "KNvK"):
         shutil.copy(table_path(three_men, name, R), tmp_path)
     for name in ("KQvK", "KPvK"):

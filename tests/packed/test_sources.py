@@ -66,8 +66,8 @@ def test_small_tables_are_read_once(three_men: Path, opened: list[str]) -> None:
 def test_what_was_not_wanted_for_longest_goes_first(
     three_men: Path, opened: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "KEPT", size(KBVK) + size(KNVK) + size(KVK) - 1)
-    monkeypatch.setattr(module, "SMALL", size(KNVK))
+    monkeypatch.setattr(module, "MAX_KEPT_BYTES", size(KBVK) + size(KNVK) + size(KVK) - 1)
+    monkeypatch.setattr(module, "MAX_SMALL_TABLE_BYTES", size(KNVK))
     with Sources(three_men, Variant.R_MOBILITY) as sources:
         for material in (KBVK, KVK, KBVK, KNVK, KBVK, KNVK, KVK):
             check(sources.get(material), table_of(three_men, material.name))
@@ -77,7 +77,7 @@ def test_what_was_not_wanted_for_longest_goes_first(
 def test_a_table_that_was_just_built_is_kept_if_it_is_small(
     three_men: Path, opened: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "SMALL", size(KNVK))
+    monkeypatch.setattr(module, "MAX_SMALL_TABLE_BYTES", size(KNVK))
     with Sources(three_men, Variant.R_MOBILITY) as sources:
         for material in (KNVK, KPVK):
             sources.put(table_of(three_men, material.name))
@@ -89,7 +89,7 @@ def test_large_tables_are_read_from_their_files(
     three_men: Path, opened: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A table solved from files of sub-tables is the same, and the files are closed at the end."""
-    monkeypatch.setattr(module, "SMALL", size(KVK))
+    monkeypatch.setattr(module, "MAX_SMALL_TABLE_BYTES", size(KVK))
     with Sources(three_men, Variant.R_MOBILITY) as sources:
         around = {material: sources.get(material) for material in sorted(KPVK.successors())}
         kept = [material.name for material, source in around.items() if type(source) is ArraySource]

@@ -186,8 +186,8 @@ def test_a_placement_with_en_passant(name: str, turn: chess.Color, monkeypatch: 
     layouts = near("e5 e6 d6", "d5 d4 c4 e4") if turn else near("e4 e5", "d4 d3 c3 e3")
     layout = layouts(material)
     # No pawn of this placement can promote, and the tables it would lead to are large.
-    moves = zeroing._moves
-    monkeypatch.setattr(zeroing, "_moves", lambda layout: [move for move in moves(layout) if not move[2]])
+    moves = zeroing._move_keys
+    monkeypatch.setattr(zeroing, "_move_keys", lambda layout: [move for move in moves(layout) if not move[2]])
     for module in (pools, zeroing):
         monkeypatch.setattr(module, "layout_of", layouts)
     around = {

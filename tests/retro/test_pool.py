@@ -16,10 +16,10 @@ from tbgen.index.layout import SIDES, Layout, layout_of
 from tbgen.index.position import locate
 from tbgen.index.zeroing import (
     Block,
+    blocks_after_captures,
+    blocks_after_promotions,
     phase_groups,
-    reached_by_captures,
-    reached_by_pawn_steps,
-    reached_by_promotion,
+    phases_after_pawn_steps,
     sides_after_promotion,
     targets_of,
 )
@@ -82,7 +82,7 @@ def test_what_zeroing_moves_reach(name: str) -> None:
     layout = layout_of(Material.parse(name))
     rng = random.Random(name)
     for group in phase_groups(layout):
-        needed = set(reached_by_promotion(layout, group))
+        needed = set(blocks_after_promotions(layout, group))
         close = [phase for phase in group if about_to_promote(layout, phase)]
         assert bool(close) == bool(needed)
         far = [phase for phase in group if phase not in close]
@@ -91,7 +91,7 @@ def test_what_zeroing_moves_reach(name: str) -> None:
 
 
 def check_phase(layout: Layout, phase: int, needed: set[Block], rng: random.Random) -> None:
-    named = set(reached_by_promotion(layout, [phase]))
+    named = set(blocks_after_promotions(layout, [phase]))
     assert named <= needed
     reached: dict[int, set[Block]] = {phase: set()}
     to_move: dict[Material, set[int]] = {}
@@ -101,7 +101,7 @@ def check_phase(layout: Layout, phase: int, needed: set[Block], rng: random.Rand
         assert (
             own == phase or material.symmetric
         )  # then the same men stand elsewhere once colours are swapped
-        steps, captures = reached_by_pawn_steps(layout, own), reached_by_captures(layout, [own])
+        steps, captures = phases_after_pawn_steps(layout, own), blocks_after_captures(layout, [own])
         for capture, promotion, after in zeroing_moves(board):
             block = block_of(after)
             if capture:
@@ -121,7 +121,7 @@ def check_phase(layout: Layout, phase: int, needed: set[Block], rng: random.Rand
     sides = sides_after_promotion(layout)
     assert all(found <= sides[material] for material, found in to_move.items())
     for own, blocks in reached.items():
-        assert blocks <= set(reached_by_promotion(layout, [own]))
+        assert blocks <= set(blocks_after_promotions(layout, [own]))
 
 
 class Expected:
@@ -171,7 +171,7 @@ def test_blocks_come_and_go(name: str, tables: Path) -> None:
     smaller = [block for block in blocks if block[0].men < layout.material.men]
     groups, after = phase_groups(layout), sides_after_promotion(layout)
     chosen = [
-        number for number, group in enumerate(groups) if 0 < len(reached_by_promotion(layout, group)) < 40
+        number for number, group in enumerate(groups) if 0 < len(blocks_after_promotions(layout, group)) < 40
     ]
     with Sources(tables, Variant.R_MOBILITY) as sources:
         around = {material: sources.get(material) for material in layout.material.successors()}
@@ -180,7 +180,7 @@ def test_blocks_come_and_go(name: str, tables: Path) -> None:
         for number in (*chosen[:3], chosen[-1], len(groups) - 1):
             with ThreadPoolExecutor(2) as pool:
                 loader.prepare(groups[number], pool.map)
-            needed = reached_by_promotion(layout, groups[number])
+            needed = blocks_after_promotions(layout, groups[number])
             for block in smaller[:: sample(7, 1)]:
                 expected.check(loader, layout, block, SIDES)
             for block in needed:
@@ -190,7 +190,7 @@ def test_blocks_come_and_go(name: str, tables: Path) -> None:
             gone |= {*needed}
         assert not needed
         assert len(gone) > 20
-        only = reached_by_captures(layout, [0])
+        only = blocks_after_captures(layout, [0])
         few = PoolLoader(layout, around, only=only)
         for block in smaller:
             if block in only:

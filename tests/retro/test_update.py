@@ -9,7 +9,7 @@ from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.compiler.jit import int64, python_of
 from tbgen.index.layout import Layout, layout_of
-from tbgen.index.zeroing import reached_by_pawn_steps
+from tbgen.index.zeroing import phases_after_pawn_steps
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER, Workspace, inner_sweep, outer_sweep, retire, settle
 from tbgen.retro.kernels.phase import (
     RUNS,
@@ -116,7 +116,7 @@ def solvers(name: str, phase: int) -> list[Solver]:
         pairs: list[tuple[np.ndarray, np.ndarray]] = [(pool.value, own[0]), (pool.depth, own[1])]
         for array, filled in pairs:
             halves = array[: 2 * layout.size].reshape(2, -1)
-            for reached in reached_by_pawn_steps(layout, phase):
+            for reached in phases_after_pawn_steps(layout, phase):
                 part = slice(reached * layout.phase_size, (reached + 1) * layout.phase_size)
                 halves[:, part] = filled[:, part]
         both.append(Solver(layout, phase, pool))

@@ -16,7 +16,7 @@ from tbgen.board.variant import Variant
 from tbgen.compiler.jit import int64, with_fixed_types
 from tbgen.index.layout import BLACK_TO_MOVE, SIDES, layout_of
 from tbgen.index.table import AccruedForm
-from tbgen.index.zeroing import reached_by_pawn_steps
+from tbgen.index.zeroing import phases_after_pawn_steps
 from tbgen.packed.sources import Sources
 from tbgen.retro import ranks, solver
 from tbgen.retro.kernels.frame import Frame, legal_words
@@ -103,7 +103,7 @@ def solve_phase(
     solved on some threads."""
     layout, rng = layout_of(Material.parse("KQBvKP")), np.random.default_rng(3)
     loader = PoolLoader(layout, as_sources(around))
-    for side, reached in itertools.product(SIDES, reached_by_pawn_steps(layout, phase)):
+    for side, reached in itertools.product(SIDES, phases_after_pawn_steps(layout, phase)):
         part = slice(side * layout.size + reached * layout.phase_size, None)
         loader.pool.value[part][: layout.phase_size] = rng.integers(0, 10, layout.phase_size)
         loader.pool.depth[part][: layout.phase_size] = rng.integers(0, 30, layout.phase_size)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tbgen.board.material import Material, described
+from tbgen.board.material import Material, described_kind
 from tbgen.cli.main import main
 from tbgen.probe.tablebase import open_tablebase
 from tests.support.exhaustive import sample
@@ -55,7 +55,7 @@ def test_tables_have_the_mates_of_fairygen(built: Path) -> None:
 
 def test_men_in_the_words_of_fairygen() -> None:
     words = {"WF": "1,0,* 1,1,*", "BDD": "1,1,s* 2,0,s*", "RN": "2,1,* 1,0,s*", "Z": "3,2,*"}
-    assert {letters: script.definition(described(letters)) for letters in words} == words
+    assert {letters: script.definition(described_kind(letters)) for letters in words} == words
 
 
 def test_what_it_prints(built: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from tbgen.board.material import Material, all_materials
 from tbgen.board.variant import Variant
-from tbgen.generator import Built, build, estimate
+from tbgen.generator import BuiltTable, build, estimate
 from tbgen.index.table import AccruedForm
 from tbgen.progress import SilentReporter
 from tbgen.store import format as form
@@ -23,7 +23,7 @@ from tests.support.exhaustive import sample
 class Silent(SilentReporter):
     """A reporter of builds that says nothing."""
 
-    def done(self, built: Built, seconds_left: float) -> None:
+    def done(self, built: BuiltTable, seconds_left: float) -> None:
         pass
 
 
@@ -47,7 +47,7 @@ class Diary(Silent):
     def progress(self, step: str, done: int | None, total: int, seconds_left: float | None = None) -> None:
         self.stages.add(step)
 
-    def done(self, built: Built, seconds_left: float) -> None:
+    def done(self, built: BuiltTable, seconds_left: float) -> None:
         assert seconds_left >= 0
         self.finished.append(built.info.material)
 

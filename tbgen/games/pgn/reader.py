@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import chess
 
 from tbgen.board.fen import Fen, parse_fen
-from tbgen.board.rules import position_score, validate, without_impossible_en_passant
+from tbgen.board.rules import position_score, remove_impossible_en_passant, validate
 from tbgen.board.san import parse_san
 from tbgen.board.score import GScore
 from tbgen.errors import UsageError, quote
@@ -338,7 +338,7 @@ def doubts_of_start(start: Fen) -> tuple[Doubt, ...]:
 
     :raises UsageError: if the position is not valid.
     """
-    is_impossible = without_impossible_en_passant(start.board)
+    is_impossible = remove_impossible_en_passant(start.board)
     validate(start.board)
     seventh, is_ignored = start.seventh, False
     if seventh is not None and start.accrued is None:

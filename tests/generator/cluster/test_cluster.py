@@ -157,7 +157,7 @@ class NotInstalled:
 
 def test_workers_must_say_how_much_memory_they_have() -> None:
     needs = [estimate(KBVK, R)]
-    worker = Worker("tcp://a:1", threads=1, memory=8e9, limit=0)
+    worker = Worker("tcp://a:1", threads=1, memory=8e9, memory_limit=0)
     check_workers([worker, replace(worker, memory=0)], needs)
     with pytest.raises(TbgenError, match="no worker says how much memory it has for tables"):
         check_workers([replace(worker, memory=0)], needs)
@@ -226,7 +226,7 @@ def test_workers_get_what_they_have_threads_and_memory_for() -> None:
     run._assign_tables()
     assert paper.given == [("KvK", "large")]  # all others rest on it
     run.tasks.clear()
-    run.course.built[Material.parse("KvK")] = SimpleNamespace(seconds=1.0)
+    run.tracker.built[Material.parse("KvK")] = SimpleNamespace(seconds=1.0)
     run._assign_tables()
     assert paper.given[1:] == [("KQvK", "large"), ("KRvK", "small"), ("KBvK", "large")]
     run._assign_tables()
@@ -238,10 +238,10 @@ def test_workers_get_what_they_have_threads_and_memory_for() -> None:
         run.workers[f"new{tries}"] = small
         run._assign_tables()
         assert paper.given[-1] == ("KRvK", f"new{tries}")
-        run._begin(Material.parse("KRvK"), f"new{tries}", f"new{tries} on host")
+        run._record_begin(Material.parse("KRvK"), f"new{tries}", f"new{tries} on host")
         del run.workers[f"new{tries}"]
     assert paper.cancelled == ["KRvK"] * 4
     run.workers["last"] = small
     run._assign_tables()
     assert len(paper.given) == 8
-    assert "4 workers have died while building KRvK, the last one new3 on host: " in str(run.course.failure)
+    assert "4 workers have died while building KRvK, the last one new3 on host: " in str(run.tracker.failure)

@@ -10,7 +10,7 @@ import pytest
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
-from tbgen.generator import Built
+from tbgen.generator import BuiltTable
 from tbgen.generator.cluster_build import build_on_cluster
 from tbgen.generator.runner import LOCK_NAME
 from tbgen.store.format import table_path
@@ -27,7 +27,7 @@ def scratch(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monkey
     return tmp_path_factory.mktemp("scratch")
 
 
-def build_kbvk(directory: Path, diary: Diary, address: str, patience: float = 30.0) -> list[Built]:
+def build_kbvk(directory: Path, diary: Diary, address: str, patience: float = 30.0) -> list[BuiltTable]:
     return build_on_cluster([KBVK], directory, diary, address, variant=R, patience=patience)
 
 
