@@ -21,7 +21,7 @@ import chess
 import numpy as np
 
 from tbgen import TbgenError, open_tablebase
-from tbgen.beyond.knowledge import Known
+from tbgen.beyond.knowledge import ExitBounds
 from tbgen.beyond.promoted_cells import WonCells
 from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.table_source import Tables
@@ -89,9 +89,9 @@ def check(directory: Path, tables: Tablebase, material: Material, count: int) ->
                 Path(folder, path.name).symlink_to(path.resolve())
         with open_tablebase(folder) as smaller_tables:
             won = WonCells(material.men - 1 - material.pawns)
-            known = Known(Tables(smaller_tables), SolvedCells(), won=won)
+            known = ExitBounds(Tables(smaller_tables), SolvedCells(), wins=won)
             solved = [
-                won.solve(each, known) for cell in cells_of(material) for each in won.with_those_below(cell)
+                won.solve(each, known) for cell in cells_of(material) for each in won.unsolved_up_to(cell)
             ]
     seconds = time.process_time() - start
     for wins in solved:

@@ -1,4 +1,8 @@
-"""Budgets of solutions: the limits, the meter of what remains, and the reasons to stop. Needs no compiler."""
+"""The budget of a solution: its limits, a meter of the rest, and the reasons to stop.
+
+A solution of a position is found by solving *cells* one by one (docs/glossary.md). The size of a cell is its
+number of *slots*, the positions of one side to move. This module loads no compiler.
+"""
 
 import math
 import sys
@@ -16,36 +20,36 @@ __all__ = ["Budget", "SolvingInterruptedError", "Stop"]
 
 @dataclass(frozen=True)
 class Budget:
-    """Limits of solving a state."""
+    """Limits on the time, memory and work for solving one state."""
 
     seconds: float = math.inf
-    """Time. Without a limit, solving ends when nothing remains to try."""
+    """Maximum time. Without this limit, solving ends when nothing remains to try."""
     memory: int = 8 << 30
-    """Memory in bytes."""
+    """Maximum memory in bytes."""
     cells: int | None = None
-    """Maximum number of solutions of cells, repeated solutions included; None for no limit."""
+    """Maximum number of solutions of cells; None for no limit. A cell that is solved twice counts twice."""
     threads: int = 2
-    """Number of threads: one for each of the two games; further threads share the counting of moves."""
+    """Number of threads. Two solve the two games of a cell; further threads help to count moves."""
 
 
 class Stop(StrEnum):
-    """Reason why solving ended before the value was proved. If several apply, the first one listed counts."""
+    """Reason why solving ended before the value was proved. The first reason that applies counts."""
 
     INTERRUPT = "interrupted"
     TIME = "time"
     MEMORY = "memory"
-    """Everything that remains to try takes more memory than the budget allows."""
+    """Everything that remains to try needs more memory than the budget allows."""
     CELLS = "number of cells"
     TABLES = "missing tables"
-    """Nothing remains to try without the missing tables."""
+    """Nothing remains to try unless the missing tables are built."""
     NOTHING_LEFT = "nothing left to try"
 
 
 class SolvingInterruptedError(KeyboardInterrupt):
-    """Solving was interrupted.
+    """Raised when solving is interrupted.
 
     :ivar solution: the :class:`tbgen.Solution` with everything proved before the interrupt.
-    :ivar interrupt: the interrupt itself.
+    :ivar interrupt: the original interrupt.
     """
 
     def __init__(self, solution: Any, interrupt: KeyboardInterrupt) -> None:
@@ -54,12 +58,12 @@ class SolvingInterruptedError(KeyboardInterrupt):
 
 
 _RESOLVE_TIME_RATIO: Final = 1.3
-"""Estimated ratio between the time to solve a cell again and the time of its sweeps, until it is measured.
-Most exits have been looked up by then."""
+"""Estimated time to solve a cell again, divided by the time of its sweeps. The estimate serves until the time
+is measured. Looking up the exits takes little of it, because most of them were looked up the first time."""
 
 
 class OutOfBudgetError(Exception):
-    """The next step takes more than the budget has left.
+    """The next step needs more than the rest of the budget.
 
     :ivar stop: the scarce resource: time, memory or cells.
     """
@@ -73,120 +77,125 @@ class Meter:
     """Measures how much of a budget remains, and estimates the cost of further cells."""
 
     def __init__(self, budget: Budget) -> None:
-        self._memory, self._cells, self.threads = budget.memory, budget.cells, budget.threads
-        self._end = time.perf_counter() + budget.seconds
-        self._seconds: dict[tuple[int, bool], float] = {}
-        """Seconds that the last cell of a size took, by slots and by whether it was solved again."""
+        self._max_bytes, self._cells_left, self.threads = budget.memory, budget.cells, budget.threads
+        self._deadline = time.perf_counter() + budget.seconds
+        self._cell_seconds: dict[tuple[int, bool], float] = {}
+        """Time of the last solution of a cell, by its slots and by whether the cell was solved again."""
         self._sweep_seconds: dict[int, float] = {}
-        """Seconds that the sweeps of the last cell of a size took, without looking up its exits, by slots."""
+        """Time of the sweeps in the last solution of a cell, without looking up its exits, by slots."""
         self._wins_seconds: dict[int, float] = {}
-        """Seconds that the last search for forced mates in a cell of a size took, by slots."""
-        self._reserved: list[tuple[int, bool]] = []
-        """Cells for which the budget is reserved: slots, and whether they are solved again."""
+        """Time of the last search for forced mates in a cell, by slots."""
+        self._reserves: list[tuple[int, bool]] = []
+        """Cells for which time and memory are reserved: slots, and whether the cell is solved again."""
         self.forcing_bytes = 0
-        """Bytes in use by the search for forcing moves, which callers do not count."""
+        """Bytes in use by the search for forcing moves. Callers do not include them."""
 
     @property
     def seconds_left(self) -> float:
-        """Remaining seconds; 0 if the number of cells is used up."""
-        return 0.0 if self._cells == 0 else self._end - time.perf_counter()
+        """Remaining seconds; 0 if no further cell is allowed."""
+        return 0.0 if self._cells_left == 0 else self._deadline - time.perf_counter()
 
     @property
     def shortage(self) -> Stop:
         """The resource that is used up if :attr:`seconds_left` is 0."""
-        return Stop.CELLS if self._cells == 0 else Stop.TIME
+        return Stop.CELLS if self._cells_left == 0 else Stop.TIME
 
     @contextmanager
-    def reserving(self, sizes: Iterable[int], again: bool = False) -> Iterator[None]:
-        """Reserve time and memory for cells that are to be solved afterwards, and count them in advance.
+    def reserving(self, sizes: Iterable[int], repeated: bool = False) -> Iterator[None]:
+        """Reserve time and memory for cells that will be solved later, and count these cells in advance.
 
-        :param sizes: slots of each cell.
-        :param again: whether the cells have been solved before.
+        :param sizes: number of slots of each cell.
+        :param repeated: whether the cells have been solved before.
         """
-        before, self._reserved = self._reserved, [*self._reserved, *((size, again) for size in sizes)]
+        earlier, self._reserves = self._reserves, [*self._reserves, *((size, repeated) for size in sizes)]
         try:
             yield
         finally:
-            self._reserved = before
+            self._reserves = earlier
 
-    def require_cell(self, size: int, again: bool) -> None:
+    def require_cell(self, size: int, repeated: bool) -> None:
         """Check that the budget allows solving a cell of ``size`` slots, for the first time or again.
 
         :raises OutOfBudgetError: if not enough time or cells remain.
         """
-        self.require_seconds(self.seconds_of([size], again))
-        if self._cells is not None and self._cells <= len(self._reserved):
+        self.require_seconds(self.seconds_of([size], repeated))
+        if self._cells_left is not None and self._cells_left <= len(self._reserves):
             raise OutOfBudgetError(Stop.CELLS)
 
     def require_seconds(self, seconds: float) -> None:
-        """Check that this number of seconds remains.
+        """Check that this number of seconds remains besides the reserved time.
 
-        :raises OutOfBudgetError: if fewer remain.
+        :raises OutOfBudgetError: if less time remains.
         """
         if self.seconds_left < seconds + self._seconds_reserved:
             raise OutOfBudgetError(self.shortage)
 
-    def require_rest_of(self, size: int) -> None:
+    def require_sweep_seconds(self, size: int) -> None:
         """Check that enough time remains for the sweeps of a cell of ``size`` slots.
 
-        Called while the exits are looked up, since the time for that is hard to predict.
+        Called repeatedly while the exits are looked up, because the time for that is hard to predict.
 
         :raises OutOfBudgetError: if not enough time remains.
         """
         self.require_seconds(self._sweep_seconds.get(size, self.seconds_of([size]) / 2))
 
-    def has_memory(self, size: int) -> bool:
-        """Return whether ``size`` bytes may be in use besides :attr:`forcing_bytes`."""
-        return size + self.forcing_bytes <= self._memory
+    def has_memory(self, nbytes: int) -> bool:
+        """Return whether the budget allows using ``nbytes`` bytes in addition to :attr:`forcing_bytes`."""
+        return nbytes + self.forcing_bytes <= self._max_bytes
 
-    def has_memory_for(self, size: int, kept: int) -> bool:
-        """Return whether memory suffices for a cell of ``size`` slots, or the largest reserved cell, besides
-        ``kept`` bytes in use."""
-        return self.has_memory(kept + memory_needed(max([size, *(each for each, _ in self._reserved)])))
+    def has_memory_for(self, size: int, used_bytes: int) -> bool:
+        """Return whether memory suffices to solve a cell of ``size`` slots and each reserved cell.
+
+        :param used_bytes: bytes already in use.
+        """
+        return self.has_memory(used_bytes + memory_needed(max([size, *(each for each, _ in self._reserves)])))
 
     def extend(self, seconds: float) -> None:
-        """Extend the time by some seconds whose use does not count."""
-        self._end += seconds
+        """Extend the time limit by a number of seconds, which were spent on work that does not count."""
+        self._deadline += seconds
 
-    def record(self, size: int, again: bool, seconds: float, sweeping: float) -> None:
+    def record(self, size: int, repeated: bool, seconds: float, sweep_seconds: float) -> None:
         """Record that a cell has been solved.
 
-        :param again: whether it had been solved before.
-        :param sweeping: the part of ``seconds`` after its exits had been looked up.
+        :param repeated: whether it had been solved before.
+        :param sweep_seconds: the part of ``seconds`` that was spent after looking up the exits.
         """
-        if self._cells is not None:
-            self._cells -= 1
-        self._seconds[size, again], self._sweep_seconds[size] = seconds, sweeping
+        if self._cells_left is not None:
+            self._cells_left -= 1
+        self._cell_seconds[size, repeated], self._sweep_seconds[size] = seconds, sweep_seconds
 
     def record_wins(self, size: int, seconds: float) -> None:
         """Record the time of a search for forced mates in a cell of ``size`` slots."""
         self._wins_seconds[size] = seconds
 
     def has_time(self, seconds: float, cells: int) -> bool:
-        """Return whether these numbers of seconds and cells remain."""
-        if self._cells is not None and self._cells < cells + len(self._reserved):
+        """Return whether these numbers of seconds and cells remain besides the reserved ones."""
+        if self._cells_left is not None and self._cells_left < cells + len(self._reserves):
             return False
         return seconds + self._seconds_reserved <= self.seconds_left
 
-    def seconds_of(self, sizes: Iterable[int], again: bool = False) -> float:
-        """Estimate the time to solve cells of these sizes in slots, for the first time or again."""
-        return sum(self._seconds_of(size, again) for size in sizes)
+    def seconds_of(self, sizes: Iterable[int], repeated: bool = False) -> float:
+        """Estimate the seconds to solve cells for the first time or again.
+
+        :param sizes: number of slots of each cell.
+        """
+        return sum(self._seconds_of(size, repeated) for size in sizes)
 
     def seconds_of_wins(self, size: int) -> float:
-        """Estimate the time of a search for forced mates in a cell of ``size`` slots."""
+        """Estimate the seconds of a search for forced mates in a cell of ``size`` slots."""
         return self._wins_seconds.get(size, seconds_of("wins", size, self.threads))
 
-    def _seconds_of(self, size: int, again: bool) -> float:
-        first = self._seconds.get((size, False), seconds_of("cell", size))
-        if not again:
-            return first
-        return self._seconds.get(
-            (size, True), min(first, _RESOLVE_TIME_RATIO * self._sweep_seconds.get(size, first))
+    def _seconds_of(self, size: int, repeated: bool) -> float:
+        first_time = self._cell_seconds.get((size, False), seconds_of("cell", size))
+        if not repeated:
+            return first_time
+        return self._cell_seconds.get(
+            (size, True), min(first_time, _RESOLVE_TIME_RATIO * self._sweep_seconds.get(size, first_time))
         )
 
     @property
     def _seconds_reserved(self) -> float:
-        return sum(self._seconds_of(size, again) for size, again in self._reserved)
+        return sum(self._seconds_of(size, repeated) for size, repeated in self._reserves)
 
 
 def memory_needed(size: int) -> int:
@@ -194,13 +203,13 @@ def memory_needed(size: int) -> int:
     return memory_of("cell", size) + (RATES.process["cells"] << 20)
 
 
-COMMAND: Final = (sys.executable, "-P", "-m", "tbgen", "solve")
-"""Command line of a solving process. With ``-P`` nothing is imported from the current directory."""
+SOLVE_COMMAND: Final = (sys.executable, "-P", "-m", "tbgen", "solve")
+"""Start of the command line of a solving process. ``-P`` prevents imports from the current directory."""
 KERNEL_FAMILY: Final = "tbgen.cells.cell_warmup"
-"""The family of kernels that solving needs."""
+"""Module that compiles the kernels needed for solving."""
 COMPILE_COMMAND: Final = (
-    *COMMAND[:2],
+    *SOLVE_COMMAND[:2],
     "-c",
     f"from {KERNEL_FAMILY} import compile_kernels; compile_kernels()",
 )
-"""Command line that compiles these kernels, as a separate step."""
+"""Command line of a process that only compiles the kernels of :data:`KERNEL_FAMILY`."""

@@ -1,9 +1,9 @@
-"""The proof of one cell: every state of both games is proved from its successors.
+"""The proof of one cell: every state of its lower and its upper game is proved from its successors.
 
-A game of a cell is proved like a table (docs/theory.md, section 5): first the fresh states, then the layers
-of accrued scores, which are computed on the fly and proved like stored ones. The bounds of the exits are
-premises, which must have been proved already. The routes out of the cell are found here independently of the
-solver.
+Each of the two games is proved like a table (docs/theory.md, section 5). First come the fresh states, then
+the layers, which hold the states with one accrued score each. Layers are not stored; they are computed for
+the proof. The bounds of the exits are premises and must have been proved before. This module finds the routes
+out of the cell independently of the solver. docs/glossary.md explains the terms.
 """
 
 import random
@@ -54,24 +54,28 @@ from tbgen.verify.state_proof import (
 
 
 class ProofRoute(NamedTuple):
-    """A route with the arguments of :func:`tbgen.verify.kernels.resets.way_number`."""
+    """A route, and the move as :func:`tbgen.verify.kernels.resets.way_number` expects it."""
 
     mover: int
+    """Index of the moving man among all men of the cell; the number of men for any mobile man."""
     target: int
+    """Square of a pawn or frozen man's move, or of the man that a mobile man captures; else 0."""
     victim: int
+    """1 + index of the captured man if it is mobile, else 0."""
     promotion: int
+    """Kind of the promoted man; 0 without promotion."""
     route: Route
-    """The route, without its number in the solver."""
+    """The route; its ``number`` is 0, because the solver's numbers are not used here."""
 
 
 def proof_routes(cell: Cell) -> Iterator[ProofRoute]:
-    """Yield all routes out of a cell, some of which may have no legal move."""
+    """Yield all routes out of a cell. Some of them may have no legal move."""
     for side in SIDES:
         yield from _ProofRoutesOfSide(cell, side).routes()
 
 
 class _ProofRoutesOfSide:
-    """The routes by moves of one side."""
+    """Finds the routes of the moves of one side."""
 
     def __init__(self, cell: Cell, side: Side) -> None:
         self.cell, self.side, self.standing = cell, side, cell.standing
@@ -82,7 +86,7 @@ class _ProofRoutesOfSide:
         """1 + index of each mobile man that may be captured."""
 
     def routes(self) -> Iterator[ProofRoute]:
-        """Yield the routes."""
+        """Yield the routes of mobile men, then those of pawns and frozen men."""
         if any(man.colour == self.side for man in self.cell.mobile):
             for square, man in self.standing.items():
                 if self._may_capture(man):
@@ -96,7 +100,7 @@ class _ProofRoutesOfSide:
                         yield from self._routes_to(square, target, victim, man)
 
     def _targets(self, square: int, man: Man) -> Iterator[int]:
-        """Yield the squares that a pawn or frozen man may move to, or capture on."""
+        """Yield the squares to which a pawn or frozen man may move, with or without a capture."""
         yield from self.board.attacks(square)
         if man.kind == PAWN:
             ahead = -8 if self.side else 8
@@ -107,9 +111,9 @@ class _ProofRoutesOfSide:
                 yield target
 
     def _victims(self, square: int, target: int, man: Man) -> list[int]:
-        """Return the mobile men that a move may capture, as 1 + index.
+        """Return the mobile men that a move may capture, each as 1 + index.
 
-        0 stands for no mobile man: the move is quiet, or captures a pawn or frozen man.
+        The list contains 0 if the move may capture no mobile man.
         """
         if target in self.standing:
             return [0] if self._may_capture(self.standing[target]) else []
@@ -127,7 +131,7 @@ class _ProofRoutesOfSide:
         return man.colour != self.side and man.kind != KING
 
     def _route(self, origin: int | None, target: int, victim: int = 0, promotion: int = 0) -> ProofRoute:
-        """Return the route of the pawn or frozen man on ``origin`` or, with None, of a mobile man."""
+        """Return the route of the pawn or frozen man on ``origin``, or with None of any mobile man."""
         standing = {square: man for square, man in self.standing.items() if victim or square != target}
         mover, passed, quiet = self.cell.men, None, False
         if origin is not None:
@@ -150,30 +154,30 @@ class _ProofRoutesOfSide:
 
 
 _RANGE_SLOTS: Final = 4096
-"""Number of consecutive slots that are proved together if only a sample of the positions is proved."""
+"""Number of consecutive slots in each range from which a sample is drawn."""
 _GAME_NAMES: Final = ("lower", "upper")
 """Names of the two games, indexed by ``LOWER`` and ``UPPER``."""
 _ALLOWED_DEVIATION: Final = (1, -1)
-"""``ProofGame.allowed`` of the lower and the upper game if claims may be weaker than the bounds that follow
-from the successors."""
+"""Values of ``ProofGame.allowed`` for the lower and the upper game. They allow claims that are weaker than
+the bounds implied by the successors."""
 
 
 REMEDY: Final = "prove the tables with tbgen verify, and report this if they are in order"
 
 _ProofFunction: TypeAlias = Callable[[StateProof, int], int]
-"""Function that proves one of the games of a cell, and returns the number of states."""
+"""Function of a proof and an end that proves one game of a cell, and returns the number of proved states."""
 
 
 class WrongBoundError(TbgenError):
-    """A bound does not follow from the successors of its state."""
+    """Raised if a bound does not follow from the successors of its state."""
 
     code = "wrong_bound"
 
 
 class CellProof:
-    """The proof of the bounds of a cell.
+    """Proves the bounds of a cell.
 
-    :param sample_divisor: prove one position in ``sample_divisor``, chosen at random; 1 proves all.
+    :param sample_divisor: one position in ``sample_divisor`` is proved, chosen at random; 1 proves all.
     :param threads: with two or more, both games are proved at the same time.
     """
 
@@ -182,23 +186,23 @@ class CellProof:
         self.routes = list(proof_routes(cell))
         self.men = _men_of(cell)
         self.rank = np.full((2, cell.size), NO_RANK, np.uint8)
-        nothing = np.zeros((2, 0), np.uint8), np.zeros((2, 0), np.uint16)
-        game = game_of_cell(self.men, NO_EXITS, nothing, self.rank)
+        no_bounds = np.zeros((2, 0), np.uint8), np.zeros((2, 0), np.uint16)
+        game = game_of_cell(self.men, NO_EXITS, no_bounds, self.rank)
         with ProofThreads(self._threads) as workers:
             StateProof(game, workers).survey(workers.ranges(cell.size))
         self.selected = ALL
         if sample_divisor > 1:
-            some = np.random.default_rng(sample_divisor).integers(
+            random_numbers = np.random.default_rng(sample_divisor).integers(
                 sample_divisor, size=self.rank.shape, dtype=np.uint8
             )
-            self.selected = some == 0
+            self.selected = random_numbers == 0
 
-    def fresh(self, bounds: Bounds, knowledge: Knowledge) -> int:
-        """Prove the fresh bounds of all positions, and the layers that they depend on.
+    def prove(self, bounds: Bounds, knowledge: Knowledge) -> int:
+        """Prove the fresh bounds of all positions, and the layers that these bounds depend on.
 
         :param knowledge: bounds of the exits, already proved.
-        :returns: the number of states.
-        :raises WrongBoundError: if a bound does not follow.
+        :returns: the number of proved states.
+        :raises WrongBoundError: if a bound does not follow from the successors.
         """
         frame = frame_of_cell(self.cell)
         routes = list(routes_of(frame))
@@ -206,71 +210,74 @@ class CellProof:
         def prove(proof: StateProof, end: int) -> int:
             value = bounds.value[end]
             proof.compare(proof.ranges)
-            _check(self.cell, end, proof.threads)
+            _raise_if_wrong(self.cell, end, proof.threads)
             (pool,) = pools_of_ends(frame, routes, knowledge, [end])
             solver, fresh = BoundsGame(frame, pool), Block(value, bounds.depth[end])
-            there = self.rank != NO_RANK
-            ranks = np.minimum(value, 255 - value)[there]
-            alive = int(np.minimum(ranks, self.rank[there]).max(initial=0))
+            is_position = self.rank != NO_RANK
+            ranks = np.minimum(value, 255 - value)[is_position]
+            max_alive_rank = int(np.minimum(ranks, self.rank[is_position]).max(initial=0))
             states = 0
             for accrued in accrued_scores(top_rank(value)):
                 claims = proof.no_claims()
-                if FIRST_RANK <= accrued.rank <= alive:
+                if FIRST_RANK <= accrued.rank <= max_alive_rank:
                     claims = _claims(*solver.layer(fresh, GScore(accrued.rank, accrued.level > MIDDLE)))
-                states += _prove(self.cell, end, proof, accrued, claims)
+                states += _prove_states(self.cell, end, proof, accrued, claims)
             return states
 
         return self._prove_games(prove, bounds, knowledge)
 
-    def accrued(self, bounds: Bounds, layer: Bounds, accrued: GScore, knowledge: Knowledge) -> int:
-        """Prove that the bounds in a layer are no better than the fresh bounds and the exits imply.
+    def prove_layer(self, bounds: Bounds, layer: Bounds, accrued: GScore, knowledge: Knowledge) -> int:
+        """Prove that the bounds in a layer follow from the fresh bounds and the exits.
 
-        The layer may be weaker than that, since bounds of exits may have improved since the fresh bounds were
-        found.
+        The bounds of the layer may be weaker than the implied ones, because the bounds of exits may have
+        improved after the fresh bounds were found.
 
         :param bounds: the fresh bounds, already proved.
         :param knowledge: bounds of the exits, already proved.
-        :returns: the number of states.
+        :returns: the number of proved states.
         :raises WrongBoundError: if a bound does not follow.
         """
         score = accrued_by(accrued.rank, accrued.white)
 
         def prove(proof: StateProof, end: int) -> int:
-            return _prove(self.cell, end, proof, score, _claims(layer.value[end], layer.depth[end]))
+            return _prove_states(self.cell, end, proof, score, _claims(layer.value[end], layer.depth[end]))
 
         return self._prove_games(prove, bounds, knowledge, weaker=True)
 
     def _prove_games(
         self, prove: _ProofFunction, bounds: Bounds, knowledge: Knowledge, weaker: bool = False
     ) -> int:
-        """Prove those of the two games that were solved; return the number of states.
+        """Call ``prove`` for each game that was solved; return the number of proved states.
 
-        :param weaker: whether claims may be weaker than the bounds that follow.
+        :param weaker: whether claims may be weaker than the implied bounds.
         """
 
         def prove_game(end: int) -> int:
             exits = _exits(self.men, self.routes, knowledge, end)
             game = game_of_cell(self.men, exits, (bounds.value[end], bounds.depth[end]), self.rank)
             game = replace(game, selected=self.selected, allowed=_ALLOWED_DEVIATION[end] if weaker else 0)
-            with ProofThreads(1) as threads:
-                proof = StateProof(game, threads)
+            with ProofThreads(1) as workers:
+                proof = StateProof(game, workers)
                 proof.begin()
                 return prove(proof, end)
 
-        with ThreadPoolExecutor(self._threads) as threads:
-            return sum(threads.map(prove_game, bounds.ends))
+        with ThreadPoolExecutor(self._threads) as executor:
+            return sum(executor.map(prove_game, bounds.ends))
 
 
 def prove_lookahead_block(
     route: Route, end: int, block: Block, knowledge: Knowledge, sample_divisor: int = 1
 ) -> int:
-    """Prove the lower or upper bounds of a block, computed by looking one capture or pawn move ahead.
+    """Prove lower or upper bounds that were computed by looking one capture or pawn move ahead.
 
-    Bounds no better than ``knowledge.bound``, which holds for all positions of the route, need no proof.
+    Only bounds that are better than ``knowledge.bound`` are proved. That bound holds for all positions of the
+    route.
 
-    :param knowledge: bounds after these captures and pawn moves, already proved.
-    :param sample_divisor: prove one position in ``sample_divisor``, in random ranges of slots; 1 proves all.
-    :returns: the number of positions.
+    :param block: the bounds of the positions that the route leads to.
+    :param knowledge: bounds after the captures and pawn moves, already proved.
+    :param sample_divisor: one position in ``sample_divisor`` is proved, in random ranges of slots; 1 proves
+        all.
+    :returns: the number of proved positions.
     :raises WrongBoundError: if a bound does not follow.
     """
     cell, side = route.destination, side_after(route)
@@ -284,18 +291,18 @@ def prove_lookahead_block(
     # With the worst accrued score, quiet moves cannot help the side to move.
     accrued = Accrued(0, 0 if end == LOWER else WHITE_WORTH)
     game.key[:] = accrued.level << 16
-    with ProofThreads(1) as threads:
-        proof = StateProof(game, threads)
+    with ProofThreads(1) as workers:
+        proof = StateProof(game, workers)
         proof.ranges = _slot_ranges(cell.size, sample_divisor)
         proof.survey(proof.ranges)
-        more = block.value < bound if end == LOWER else block.value > bound
+        is_better = block.value < bound if end == LOWER else block.value > bound
         rank[1 - side] = NO_RANK
-        rank[side][~more] = NO_RANK
-        return _prove(cell, end, proof, accrued, _claims(value, depth))
+        rank[side][~is_better] = NO_RANK
+        return _prove_states(cell, end, proof, accrued, _claims(value, depth))
 
 
 def _slot_ranges(size: int, sample_divisor: int) -> list[Range]:
-    """Return ranges of slots: all of them, or one in ``sample_divisor``."""
+    """Return ranges that cover all slots, or one in ``sample_divisor`` of them, chosen at random."""
     ranges = [(start, min(start + _RANGE_SLOTS, size)) for start in range(0, size, _RANGE_SLOTS)]
     return (
         ranges
@@ -304,42 +311,42 @@ def _slot_ranges(size: int, sample_divisor: int) -> list[Range]:
     )
 
 
-def _prove(cell: Cell, end: int, proof: StateProof, accrued: Accrued, claims: Claims) -> int:
-    """Prove the states with one accrued score; return their number.
+def _prove_states(cell: Cell, end: int, proof: StateProof, accrued: Accrued, claims: Claims) -> int:
+    """Prove all states with one accrued score; return their number.
 
     :raises WrongBoundError: if a bound does not follow.
     """
     proof.enter(accrued, claims)
     states = proof.prove(accrued)
-    _check(cell, end, proof.threads)
+    _raise_if_wrong(cell, end, proof.threads)
     return states
 
 
 def _claims(value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> Claims:
-    """Return the claims of a layer for the proof; the layer has ``NONE`` where the fresh value applies."""
-    there = np.zeros((2, max(64, value.shape[1])), np.bool_)
-    there[:, : value.shape[1]] = value != NONE
-    return Claims(value, depth, np.packbits(there, axis=1, bitorder="little").view(np.uint64))
+    """Return a layer as claims. Where the layer has ``NONE``, the fresh value applies: no claim is made."""
+    has_claim = np.zeros((2, max(64, value.shape[1])), np.bool_)
+    has_claim[:, : value.shape[1]] = value != NONE
+    return Claims(value, depth, np.packbits(has_claim, axis=1, bitorder="little").view(np.uint64))
 
 
-def _check(cell: Cell, end: int, threads: ProofThreads) -> None:
+def _raise_if_wrong(cell: Cell, end: int, threads: ProofThreads) -> None:
     """Check that the proof has found no wrong state.
 
-    :raises WrongBoundError: if it has.
+    :raises WrongBoundError: if a wrong state was found.
     """
     if not threads.wrong:
         return
-    problem, _, side, slot, level, stored, right = threads.rows[0].tolist()
+    problem, _, side, slot, level, stored, expected = threads.rows[0].tolist()
     claim, accrued = entry_of(stored, level), "any score" if level == MIDDLE else score_of(level)
     if problem in (problems.NOWHERE, problems.MISSING, problems.ENDED):
-        what = PROBLEMS[problem]
+        reason = PROBLEMS[problem]
     elif problem == problems.BETWEEN:
-        what = f"with {accrued} accrued, {claim} does not lie between the accrued score and the fresh bound"
+        reason = f"with {accrued} accrued, {claim} does not lie between the accrued score and the fresh bound"
     else:
-        what = f"with {accrued} accrued, {claim} is stored but {entry_of(right, level)} follows"
+        reason = f"with {accrued} accrued, {claim} is stored but {entry_of(expected, level)} follows"
     board = cell.board_of(Side(side), slot)
-    where = f"slot {slot}" if board is None else board.fen()
-    raise WrongBoundError(f"{where}: the {_GAME_NAMES[end]} bound is not proved, {what}; {REMEDY}")
+    place = f"slot {slot}" if board is None else board.fen()
+    raise WrongBoundError(f"{place}: the {_GAME_NAMES[end]} bound is not proved, {reason}; {REMEDY}")
 
 
 def _men_of(cell: Cell) -> ProofMen:
@@ -348,18 +355,18 @@ def _men_of(cell: Cell) -> ProofMen:
 
 
 def _exits(men: ProofMen, routes: Iterable[ProofRoute], knowledge: Knowledge, end: int) -> CellExits:
-    """Return the values of the moves out of a cell in one of its games."""
-    number = np.zeros(python_of(way_number)(men, men.kinds.size + 1, 0, 0, 0), np.int32)
-    begin, blocks, size = [-1 - WORST[end]], [], 0
+    """Return the values after the moves out of a cell, in its lower or its upper game."""
+    exit_numbers = np.zeros(python_of(way_number)(men, men.kinds.size + 1, 0, 0, 0), np.int32)
+    starts, blocks, size = [-1 - WORST[end]], [], 0
     for each in routes:
-        number[python_of(way_number)(men, *each[:4])] = len(begin)
+        exit_numbers[python_of(way_number)(men, *each[:4])] = len(starts)
         block = knowledge.block(each.route, end)
         if block is None:
-            begin.append(-1 - knowledge.bound(each.route, end))
+            starts.append(-1 - knowledge.bound(each.route, end))
         else:
-            begin.append(size)
+            starts.append(size)
             blocks.append(block)
             size += len(block.value)
     value = np.concatenate([np.zeros(0, np.uint8), *(block.value for block in blocks)])
     depth = np.concatenate([np.zeros(0, np.uint16), *(block.depth for block in blocks)])
-    return CellExits(number, np.array(begin, np.int64), value, depth, int(WORST[end]))
+    return CellExits(exit_numbers, np.array(starts, np.int64), value, depth, int(WORST[end]))

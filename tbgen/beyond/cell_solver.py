@@ -1,12 +1,16 @@
-"""Solving the cells of a search one by one, within the budget, and after the small cells below them."""
+"""Solving the cells of a search one by one within the budget, each after small cells that it depends on.
+
+A cell depends on its *homes*: the canonical cells that its captures and pawn moves lead to. docs/glossary.md
+explains the terms.
+"""
 
 import contextlib
 import time
 from typing import TYPE_CHECKING, Final
 
 from tbgen.beyond.budget import Meter, OutOfBudgetError, Stop
-from tbgen.beyond.choices import SMALL, TINY, ToSolve
-from tbgen.beyond.knowledge import CellLayers, Known
+from tbgen.beyond.choices import MIN_EFFORT_SLOTS, SMALL_SLOTS, CellTask
+from tbgen.beyond.knowledge import CellLayers, ExitBounds
 from tbgen.beyond.ledger import Ledger
 from tbgen.beyond.structures import homes_below
 from tbgen.cells.bounds import ENDS, Block, NoCodeError, SomeKnowledge
@@ -20,58 +24,62 @@ if TYPE_CHECKING:
 
 
 _MAX_SLOTS_BELOW: Final = 2 << 20
-"""Maximum number of slots, all together, of the small cells that are solved before the cell above them."""
+"""Maximum total number of slots of the small cells that are solved before a cell that depends on them."""
 
 
 class CellSolver:
     """Solves canonical cells, and adds their bounds to the knowledge of the search.
 
-    :param root: the cell of the searched position, without which no answer is possible.
-    :param prover: proves each solution, in time that does not count; None for no proofs.
+    :param root: the cell of the searched position. No answer is possible without its solution.
+    :param prover: proves each solution; the time for this does not count. None for no proofs.
     :ivar layers: the layers of the solved cells.
-    :ivar ledger: records the current question, and the cells that are solved or refused.
+    :ivar ledger: records the question of the search, and which cells are solved or refused.
     """
 
-    def __init__(self, known: Known, root: Cell, meter: Meter, prover: "Prover | None" = None) -> None:
-        self._known, self._root, self._budget, self._prover = known, root, meter, prover
-        self.layers = CellLayers(known, meter, root, None if prover is None else prover.layer)
-        self.ledger = Ledger(known, root, narrow=prover is None)
+    def __init__(self, known: ExitBounds, root: Cell, meter: Meter, prover: "Prover | None" = None) -> None:
+        self._known, self._root, self._meter, self._prover = known, root, meter, prover
+        self.layers = CellLayers(known, meter, root, None if prover is None else prover.prove_layer)
+        self.ledger = Ledger(known, root, use_windows=prover is None)
 
     def is_complete(self, cell: Cell) -> bool:
         """Return whether a cell and the small cells that it depends on are solved.
 
-        An earlier run may have kept the cell alone.
+        A cell kept by an earlier run may lack the small cells, because they are not kept.
         """
-        small = min(SMALL, cell.size)
-        solved = self.ledger.is_solved(cell)
-        return solved and all(home.size > small for home in self._unsolved_homes(cell))
+        max_slots = min(SMALL_SLOTS, cell.size)
+        is_solved = self.ledger.is_solved(cell)
+        return is_solved and all(home.size > max_slots for home in self._unsolved_homes(cell))
 
-    def complete(self, wanted: ToSolve) -> None:
-        """Solve a cell as :meth:`solve` does, after some of the small cells that it depends on.
+    def solve_after_small(self, task: CellTask) -> None:
+        """Solve small cells that a cell depends on, as far as the budget allows, and then the cell itself.
 
-        The time for the cell itself is reserved, so that small cells cannot use it up.
+        Time for the cell itself is reserved first, so that the small cells cannot use it up.
+
+        :raises NoCodeError: as :meth:`solve` does.
+        :raises OutOfBudgetError: as :meth:`solve` does.
         """
-        cell = wanted.cell
-        self._require(cell)
-        again = cell in self._known.cells
-        with self._budget.reserving([cell.size], again):
+        cell = task.cell
+        self._require_budget(cell)
+        repeated = cell in self._known.cells
+        with self._meter.reserving([cell.size], repeated):
             self.solve_wins(cell)
             with contextlib.suppress(OutOfBudgetError):
                 self._solve_below(cell, _MAX_SLOTS_BELOW)
                 self._solve_replies(cell, _MAX_SLOTS_BELOW)
         self.layers.free_memory(cell)
-        self._solve_granted(wanted)
+        self._solve_unchecked(task)
 
     def solve_wins(self, home: Cell) -> Stop | None:
-        """Find the forced mates after a promotion, unless they were found before.
+        """Find the forced mates after a promotion, unless they were found or refused before.
 
-        :param home: the home of the promotion; nothing is done for other cells.
-        :returns: the scarce resource, if the budget does not allow it; then the home is refused.
+        :param home: the home of the promotion. Nothing happens if it is another kind of cell.
+        :returns: the scarce resource if the budget does not allow the search; the home is then refused. None
+            otherwise.
         """
         if home in self.ledger.refused_wins:
             return None
         try:
-            for whole in list(self._known.won.unsolved(home)):
+            for whole in list(self._known.wins.unsolved(home)):
                 self._find_wins(whole, home)
         except OutOfBudgetError as error:
             self.ledger.refused_wins.add(home)
@@ -79,104 +87,108 @@ class CellSolver:
         return None
 
     def _find_wins(self, whole: Cell, home: Cell) -> None:
-        """Find the forced mates in a whole cell, for a home of a promotion.
+        """Find the forced mates in a whole cell, in which the promoted man is mobile too.
 
-        :raises OutOfBudgetError: if that takes more time or memory than remains.
+        :param home: the home of the promotion.
+        :raises OutOfBudgetError: if the search needs more time or memory than remains.
         """
-        self._budget.require_seconds(self._budget.seconds_of_wins(whole.size))
-        if not self._budget.has_memory(self.layers.free_memory(home) + memory_of("wins", whole.size)):
+        self._meter.require_seconds(self._meter.seconds_of_wins(whole.size))
+        if not self._meter.has_memory(self.layers.free_memory(home) + memory_of("wins", whole.size)):
             raise OutOfBudgetError(Stop.MEMORY)
-        began, levels = time.perf_counter(), self._prover is not None
-        wins = self._known.won.solve(whole, self._known, levels=levels, threads=self._budget.threads)
-        self._budget.record_wins(whole.size, time.perf_counter() - began)
+        start, levels = time.perf_counter(), self._prover is not None
+        wins = self._known.wins.solve(whole, self._known, levels=levels, threads=self._meter.threads)
+        self._meter.record_wins(whole.size, time.perf_counter() - start)
         self.ledger.add_wins(whole)
         if self._prover is not None:
-            self._prover.wins(wins)
+            self._prover.prove_wins(wins)
 
-    def _solve_below(self, cell: Cell, slots: int) -> int:
-        """Solve small cells that a cell depends on, each after those that it depends on in turn.
+    def _solve_below(self, cell: Cell, slots_left: int) -> int:
+        """Solve small cells that a cell depends on, each after its own dependencies.
 
-        :param slots: how many slots to solve in total.
-        :returns: the number of slots that remain of these.
+        :param slots_left: maximum number of slots to solve in total.
+        :returns: the part of ``slots_left`` that was not used.
         """
         for home in self._unsolved_homes(cell):
-            if home.size > min(SMALL, cell.size) or slots <= 0:
+            if home.size > min(SMALL_SLOTS, cell.size) or slots_left <= 0:
                 break
             if home not in self._known.cells:
-                slots = self._solve_below(home, slots - max(home.size, TINY))
-                self.solve(ToSolve(home))
-        return slots
+                slots_left = self._solve_below(home, slots_left - max(home.size, MIN_EFFORT_SLOTS))
+                self.solve(CellTask(home))
+        return slots_left
 
-    def _solve_replies(self, cell: Cell, slots: int) -> None:
-        """Solve small cells two moves below a cell, by way of large homes: they bound most recaptures.
+    def _solve_replies(self, cell: Cell, max_slots: int) -> None:
+        """Solve small cells that the large homes of a cell depend on. They bound most recaptures.
 
-        :param slots: how many slots to solve in total.
+        :param max_slots: maximum number of slots to solve in total.
         """
-        large = [home for home in self._unsolved_homes(cell) if SMALL < home.size <= cell.size]
+        large = [home for home in self._unsolved_homes(cell) if SMALL_SLOTS < home.size <= cell.size]
         for home in large:
-            self._solve_below(home, slots // len(large))
+            self._solve_below(home, max_slots // len(large))
 
     def _unsolved_homes(self, cell: Cell) -> list[Cell]:
-        """Return the homes of a cell's moves that remain to be solved, small ones first."""
+        """Return the unsolved homes of a cell, including homes of promotions, small ones first."""
         return [home for home in homes_below(cell, promotions=True) if not self.ledger.is_done(home)]
 
-    def solve(self, wanted: ToSolve) -> bool:
+    def solve(self, task: CellTask) -> bool:
         """Solve a canonical cell, for the first time or again; return whether its scores can be stored.
 
-        :raises NoCodeError: if they cannot, and the cell is that of the searched position.
-        :raises OutOfBudgetError: if the cell takes more time or memory than remains.
+        :raises NoCodeError: if the scores cannot be stored, and the cell is the root, solved for the first
+            time.
+        :raises OutOfBudgetError: if the cell needs more time or memory than remains.
         """
-        self._require(wanted.cell)
-        return self._solve_granted(wanted)
+        self._require_budget(task.cell)
+        return self._solve_unchecked(task)
 
-    def _require(self, cell: Cell) -> None:
-        """Check that the budget allows a cell, and free memory for it.
+    def _require_budget(self, cell: Cell) -> None:
+        """Check that the budget allows solving a cell, and free memory for the solution.
 
-        :raises OutOfBudgetError: if it does not.
+        :raises OutOfBudgetError: if the budget does not allow it.
         """
-        self._budget.require_cell(cell.size, cell in self._known.cells)
-        if not self._budget.has_memory_for(cell.size, self.layers.free_memory(cell)):
+        self._meter.require_cell(cell.size, cell in self._known.cells)
+        if not self._meter.has_memory_for(cell.size, self.layers.free_memory(cell)):
             raise OutOfBudgetError(Stop.MEMORY)
-        # Freeing memory may have closed cells, which takes time.
-        self._budget.require_cell(cell.size, cell in self._known.cells)
+        # Freeing memory takes time if cells have to be closed.
+        self._meter.require_cell(cell.size, cell in self._known.cells)
 
-    def _solve_granted(self, wanted: ToSolve) -> bool:
-        cell = wanted.cell
-        began, again = time.perf_counter(), cell in self._known.cells
+    def _solve_unchecked(self, task: CellTask) -> bool:
+        """Solve a cell like :meth:`solve`, without first checking the budget."""
+        cell = task.cell
+        start, repeated = time.perf_counter(), cell in self._known.cells
         try:
-            games = self._games_of(wanted)
-            ready = time.perf_counter()
+            games = self._games_of(task)
+            sweep_start = time.perf_counter()
             bounds = games.solve()
-        except MemoryError:  # the system has less than the budget allows
+        except MemoryError:  # the system has less memory than the budget allows
             raise OutOfBudgetError(Stop.MEMORY) from None
         except NoCodeError:
-            if cell == self._root and not again:
+            if cell == self._root and not repeated:
                 raise
-            self.ledger.refused.add(cell)
+            self.ledger.refused_cells.add(cell)
             return False
-        now = time.perf_counter()
-        share = len(wanted.ends) / len(ENDS)
-        self._budget.record(cell.size, again, (now - began) / share, (now - ready) / share)
+        finish = time.perf_counter()
+        share = len(task.ends) / len(ENDS)
+        self._meter.record(cell.size, repeated, (finish - start) / share, (finish - sweep_start) / share)
         if self._prover is not None:
-            self._prover.cell(bounds)
+            self._prover.prove_cell(bounds)
         self._known.cells.add(bounds, self.ledger.complete_window(cell))
         self.ledger.add([bounds])
         self.layers.renew(games)
         return True
 
-    def _games_of(self, wanted: ToSolve) -> Games:
-        """Return the games of a cell that is to be solved.
+    def _games_of(self, task: CellTask) -> Games:
+        """Return the games of a cell, with the exits looked up.
 
-        :raises OutOfBudgetError: if looking up the exits takes too long. The first solution of the searched
-            position's cell is exempt, since no answer is possible without it.
+        The first solution of the root has no time limit, because no answer is possible without it.
+
+        :raises OutOfBudgetError: if looking up the exits takes too long.
         """
-        cell = wanted.cell
+        cell = task.cell
         exempt = cell == self._root and cell not in self._known.cells
 
         def block(route: Route, end: int) -> Block | None:
             if not exempt:
-                self._budget.require_rest_of(cell.size)
+                self._meter.require_sweep_seconds(cell.size)
             return self._known.block(route, end)
 
         knowledge = SomeKnowledge(block, self._known.bound, self._known.same_ends)
-        return Games(cell, knowledge, self._budget.threads, wanted.ends, self.ledger.window(cell))
+        return Games(cell, knowledge, self._meter.threads, task.ends, self.ledger.window(cell))

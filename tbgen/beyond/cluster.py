@@ -2,9 +2,10 @@
 
 Requires the package ``distributed``, which the extra ``tbgen[cluster]`` installs (docs/cluster.md).
 
-A worker solves one cell from tables and from the cells of a shared directory. The cells that its bounds
-depend on are determined beforehand. So the bounds are the same, bit by bit, on every machine, in every order,
-and however many workers die on the way.
+In each task, a worker solves one cell (docs/glossary.md) from tables and from the cells of a shared
+directory. The client determines beforehand which cells the bounds of the cell depend on, and the task uses
+these only. So the bounds are the same bit for bit on every machine and in every order, even if workers die on
+the way.
 """
 
 import contextlib
@@ -25,7 +26,7 @@ from distributed import Client, Future, KilledWorker, get_worker
 from tbgen import __version__
 from tbgen.beyond.budget import memory_needed
 from tbgen.beyond.kept import MIN_KEPT_SLOTS, KeptCells
-from tbgen.beyond.knowledge import Known
+from tbgen.beyond.knowledge import ExitBounds
 from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.structures import cells_below, homes_below
 from tbgen.beyond.table_source import Tables
@@ -53,41 +54,44 @@ from tbgen.system.files import remove_leftovers
 def tasks_below(roots: Iterable[Cell], available: Callable[[Cell], bool]) -> dict[Cell, tuple[Cell, ...]]:
     """Return the cells below canonical cells that are large enough to be kept, in an order of solution.
 
-    Each cell is mapped to the returned cells that have to be solved before it. Promotions and the roots
-    themselves are left out.
+    The result maps each cell to the returned cells that must be solved before it. The roots themselves and
+    the cells that only promotions lead to are left out.
 
-    The bounds of a cell depend on the cells that its moves lead to, promotions included, and on the next
-    cells after each of these that is not solved. The small cells that are solved in the same task have the
-    same dependencies. So a cell comes after every returned cell that it or one of its small cells depends on.
+    The bounds of a cell depend on the cells that its moves lead to, promotions included. If one of these
+    cells is not solved, they also depend on the cells that its moves lead to. The same holds for the small
+    cells that are solved in the same task. A cell therefore comes after every returned cell on which it or
+    one of its small cells depends.
 
     :param available: returns whether bounds of a cell are available elsewhere, such as in tables.
     """
     roots = [root for root in dict.fromkeys(roots) if not available(root)]
-    found: dict[Cell, None] = {}
+    below: dict[Cell, None] = {}
     for root in roots:
-        found |= dict.fromkeys(cells_below(root, available))
-    wanted = [cell for cell in found if cell.size >= MIN_KEPT_SLOTS and cell not in roots]
+        below |= dict.fromkeys(cells_below(root, available))
+    large = [cell for cell in below if cell.size >= MIN_KEPT_SLOTS and cell not in roots]
 
     @cache
     def lower_cells(cell: Cell) -> tuple[Cell, ...]:
         return () if available(cell) else homes_below(cell, promotions=True)
 
-    among = set(wanted)
+    large_set = set(large)
     dependencies: dict[Cell, tuple[Cell, ...]] = {}
-    for cell in wanted:
-        near: dict[Cell, None] = {}
+    for cell in large:
+        reachable: dict[Cell, None] = {}
         for lower in dict.fromkeys(
-            lower for each in solved_with(cell, available) for lower in lower_cells(each)
+            lower for each in cells_of_task(cell, available) for lower in lower_cells(each)
         ):
-            near[lower] = None
-            if lower not in among:
-                near |= dict.fromkeys(lower_cells(lower))
-        dependencies[cell] = tuple(lower for lower in near if lower in among)
+            reachable[lower] = None
+            if lower not in large_set:
+                reachable |= dict.fromkeys(lower_cells(lower))
+        dependencies[cell] = tuple(lower for lower in reachable if lower in large_set)
     return {cell: dependencies[cell] for cell in TopologicalSorter(dependencies).static_order()}
 
 
-def solved_with(cell: Cell, available: Callable[[Cell], bool]) -> tuple[Cell, ...]:
-    """Return the small cells that every task solves before its cell, as they are not kept, and the cell.
+def cells_of_task(cell: Cell, available: Callable[[Cell], bool]) -> tuple[Cell, ...]:
+    """Return the cells that the task of a cell solves: first the small cells below it, then the cell itself.
+
+    Small cells are not kept, so every task solves them again.
 
     :param available: returns whether bounds of a cell are available elsewhere, such as in tables.
     :returns: the cells in an order of solution, ``cell`` last.
@@ -96,21 +100,21 @@ def solved_with(cell: Cell, available: Callable[[Cell], bool]) -> tuple[Cell, ..
 
 
 def solve_cell(cell: Cell, below: Iterable[Cell], tables: Tables, directory: Path, threads: int) -> bool:
-    """Solve a canonical cell and keep it in a directory, unless its complete bounds are there already.
+    """Solve a canonical cell and keep it in a directory, unless its complete bounds are kept there already.
 
-    :param below: cells of the directory that the cell depends on; the call waits until all are visible.
+    :param below: cells that the cell depends on. The call waits until the directory shows all of them.
     :returns: whether the scores of the cell can be stored.
-    :raises TbgenError: if one of these cells does not appear, or the cell cannot be kept.
+    :raises TbgenError: if one of the cells ``below`` does not appear, or the cell cannot be kept.
     """
     notes: list[str] = []
-    kept = KeptCells(directory, None, notes.append)
-    if cell in kept and (packed := kept.get(cell)) is not None and is_complete(packed):
+    store = KeptCells(directory, None, notes.append)
+    if cell in store and (packed := store.get(cell)) is not None and is_complete(packed):
         return True
-    for path in map(kept.path, below):
+    for path in map(store.path, below):
         if not wait_until_visible(path):
             raise TbgenError(f"{path} is solved but not visible: all machines must share {path.parent}")
-    known = Known(tables, SolvedCells(kept))
-    for each in solved_with(cell, tables.has_cell):
+    known = ExitBounds(tables, SolvedCells(store))
+    for each in cells_of_task(cell, tables.has_cell):
         try:
             bounds = Games(each, known, threads).solve()
         except NoCodeError:
@@ -119,7 +123,7 @@ def solve_cell(cell: Cell, below: Iterable[Cell], tables: Tables, directory: Pat
             continue
         known.cells.add(bounds)
     known.cells.wait_for_packing()
-    if kept.writing_failed or cell not in kept:  # if writing failed, an older file may remain
+    if store.writing_failed or cell not in store:  # after a failure, an older file may remain
         raise TbgenError(notes[-1] if notes else f"a solved cell has vanished from {directory}")
     return True
 
@@ -134,11 +138,12 @@ def run_task(
     probe: str,
     threads: int,
 ) -> bool:
-    """Solve a cell as :func:`solve_cell` does, as a task of Dask.
+    """Solve a cell as :func:`solve_cell` does; this is the function that Dask runs on a worker.
 
-    :param probe: a file that the client has made in the directory of cells.
-    :param version: the version of tbgen that the client has.
-    :raises TbgenError: if the cell cannot be solved. Other exceptions are logged and converted to this one.
+    :param version: the client's version of tbgen.
+    :param probe: path of a file that the client has made in the directory of cells.
+    :raises TbgenError: if the cell cannot be solved. Other exceptions are logged and converted to a
+        TbgenError.
     """
     place = place_of(get_worker())
     if problem := problem_of(Path(probe), version):
@@ -155,14 +160,14 @@ def run_task(
 
 @lru_cache(maxsize=1)
 def _tables(directories: tuple[str, ...], threads: int) -> Tables:
-    """Return tables, which stay open from task to task."""
+    """Return the tables of some directories. They stay open for later tasks."""
     return Tables(Tablebase(*directories), threads)
 
 
 _TICK_SECONDS: Final = 0.5
-"""Interval at which the workers are checked."""
+"""Interval between two checks of the workers."""
 _MAX_TRIES: Final = 5
-"""Number of times that Dask may give up a cell, each time after the deaths of four workers."""
+"""Maximum number of times that a cell is submitted. Dask gives it up after the deaths of four workers."""
 
 
 def solve_on_cluster(
@@ -175,26 +180,27 @@ def solve_on_cluster(
     threads: int = 1,
     patience: float = 30.0,
 ) -> int:
-    """Solve the cells below canonical cells on the workers of a Dask scheduler, without the roots themselves.
+    """Solve all cells below some canonical cells, but not these roots, on the workers of a Dask scheduler.
 
-    :param tables: directories of tables, which all workers see under the same paths.
-    :param directory: the directory of cells, which all workers see under the same path; the cells that it
+    :param tables: directories of tables, which have the same paths on all workers.
+    :param directory: the directory of cells, which has the same path on all workers. The cells that it
         contains are not solved again.
+    :param scheduler: the address of the scheduler.
     :param progress: called with the number of finished cells and the number of all cells.
     :param threads: number of threads for each cell.
     :param patience: seconds to wait for a worker.
-    :returns: the number of these cells that the directory contains now.
+    :returns: the number of solved cells in the directory.
     :raises TbgenError: if the cluster cannot solve the cells.
-    :raises StoppedClusterError: if the cluster has begun and cannot continue.
+    :raises StoppedClusterError: if the cluster fails after it has begun.
     """
     directory = directory.absolute()
     kept = KeptCells(directory, None)
-    with Tablebase(*tables) as opened:
-        dependencies = tasks_below(roots, Tables(opened).has_cell)
+    with Tablebase(*tables) as tablebase:
+        dependencies = tasks_below(roots, Tables(tablebase).has_cell)
     solved = {cell for cell in dependencies if (packed := kept.get(cell)) is not None and is_complete(packed)}
     if len(solved) == len(dependencies):
         return len(solved)
-    work = None
+    submitter = None
     try:
         with connection(scheduler) as client, shared_probe(directory) as probe:
             inspect_workers(client, probe, patience)
@@ -206,43 +212,48 @@ def solve_on_cluster(
                 probe=str(probe),
                 threads=threads,
             )
-            work = _CellSubmitter(client, scheduler, dependencies, solved, task, progress, patience)
-            work.run()
+            submitter = _CellSubmitter(client, scheduler, dependencies, solved, task, progress, patience)
+            submitter.run()
     except TbgenError as error:
-        if work is None:
+        if submitter is None:
             raise
         raise StoppedClusterError(str(error)) from error
-    remove_leftovers(directory)  # temporary files of workers that died
-    return len(work.done) - len(work.refused)
+    remove_leftovers(directory)  # temporary files of dead workers
+    return len(submitter.done_cells) - len(submitter.refused_cells)
 
 
 class StoppedClusterError(TbgenError):
-    """Workers have begun and cannot continue. The solved cells are kept."""
+    """Raised if the cluster fails after it has begun. The cells solved before are kept."""
 
 
 @dataclass
 class _CellSubmitter:
-    """Submits cells to the workers as soon as the cells that they depend on are done.
+    """Submits each cell to the workers as soon as the cells that it depends on are done.
 
-    At most as many cells are submitted as the workers have threads, so no submitted cell waits in a queue,
-    and the death of a worker does not count against cells that have not begun. Results are files in the
-    directory, so cells that a dead worker has finished need not be solved again.
+    There are never more submitted cells than threads of workers, so no cell waits in a queue. This matters
+    because Dask counts the death of a worker against all cells assigned to it. Results are files in the
+    directory, so cells that a dead worker has finished are not lost.
     """
 
     client: Client
     scheduler: str
     dependencies: dict[Cell, tuple[Cell, ...]]
-    """The cells to solve, each with the cells that it depends on."""
-    done: set[Cell]
+    """The cells to solve, each with the cells that it depends on, in an order of solution."""
+    done_cells: set[Cell]
+    """Cells that are solved or refused."""
     task: Callable[..., bool]
+    """Function that solves a cell on a worker, given the cell and its dependencies."""
     progress: Callable[[int, int], None]
     patience: float
+    """Seconds to wait for a worker."""
 
     ended_tasks: "SimpleQueue[Future]" = field(default_factory=SimpleQueue)
-    """Tasks that have ended."""
+    """Tasks that have ended and have not been handled."""
     running_tasks: dict[str, tuple[Cell, Future]] = field(default_factory=dict)
+    """The submitted cells with their tasks, by the key of the task."""
     deaths: Counter[Cell] = field(default_factory=Counter)
-    refused: set[Cell] = field(default_factory=set)
+    """Number of times that Dask has given up each cell."""
+    refused_cells: set[Cell] = field(default_factory=set)
     """Cells whose scores cannot be stored."""
 
     def run(self) -> None:
@@ -252,7 +263,7 @@ class _CellSubmitter:
         """
         last_seen = next_check = time.monotonic()
         try:
-            while len(self.done) < len(self.dependencies):
+            while len(self.done_cells) < len(self.dependencies):
                 if time.monotonic() >= next_check:
                     workers = connected_workers(self.client, self.scheduler)
                     last_seen = self._check(workers, last_seen)
@@ -266,17 +277,19 @@ class _CellSubmitter:
                 self.client.cancel([future for _, future in self.running_tasks.values()])
 
     def _check(self, workers: list[Worker], last_seen: float) -> float:
-        """Check that the workers can solve the remaining cells; return when a worker was last connected.
+        """Check that the workers can solve the remaining cells.
 
-        :param last_seen: the time when a worker was connected at earlier checks.
-        :raises TbgenError: if they cannot, or if no worker has been connected for ``patience`` seconds.
+        :param last_seen: the time at which the last check found a worker.
+        :returns: the new ``last_seen``.
+        :raises TbgenError: if the workers have too little memory, or if there has been no worker for
+            ``patience`` seconds.
         """
-        cells = self.dependencies.keys() - self.done
-        need, most = (max(values, default=0) for values in (map(_memory, cells), (w.memory for w in workers)))
-        if workers and need > most:
+        cells = self.dependencies.keys() - self.done_cells
+        need, offer = (max(sizes, default=0) for sizes in (map(_memory, cells), (w.memory for w in workers)))
+        if workers and need > offer:
             raise TbgenError(
                 f"a cell needs about {mib_text(need)} of memory, and no worker offers more than "
-                f"{mib_text(most)}: "
+                f"{mib_text(offer)}: "
                 'start one with more, such as --resources "memory=8e9" (bytes; docs/cluster.md)'
             )
         if workers:
@@ -286,25 +299,28 @@ class _CellSubmitter:
         return last_seen
 
     def _submit(self, workers: list[Worker]) -> None:
-        """Submit cells that can be solved now to idle threads of the workers."""
-        idle = sum(worker.threads for worker in workers) - len(self.running_tasks)
-        busy = {cell for cell, _ in self.running_tasks.values()}
+        """Submit as many solvable cells as the workers have idle threads."""
+        idle_threads = sum(worker.threads for worker in workers) - len(self.running_tasks)
+        submitted = {cell for cell, _ in self.running_tasks.values()}
         for cell, dependencies in self.dependencies.items():
-            if idle <= 0:
+            if idle_threads <= 0:
                 break
-            if cell in self.done or cell in busy or not self.done.issuperset(dependencies):
+            if cell in self.done_cells or cell in submitted or not self.done_cells.issuperset(dependencies):
                 continue
             key = f"cell-{name_of(cell).replace(' ', '-').replace('/', '.')}-{secrets.token_hex(4)}"
-            below = [each for each in dependencies if each not in self.refused]
+            below = [each for each in dependencies if each not in self.refused_cells]
             future = self.client.submit(
                 self.task, cell, below, key=key, resources={MEMORY_RESOURCE: _memory(cell)}, pure=False
             )
             self.running_tasks[key] = cell, future
             future.add_done_callback(self.ended_tasks.put)
-            idle -= 1
+            idle_threads -= 1
 
     def _handle(self, future: Future) -> None:
-        """Handle a task that is finished, failed or lost; the cell of a lost task will be submitted again."""
+        """Handle a task that is finished, failed or lost. The cell of a lost task will be submitted again.
+
+        :raises TbgenError: if the task failed, or its cell was given up too often.
+        """
         if future.key not in self.running_tasks:
             return
         cell, _ = self.running_tasks.pop(future.key)
@@ -323,12 +339,12 @@ class _CellSubmitter:
         elif future.status == "finished":
             try:
                 solved = future.result(timeout=self.patience)
-            except TimeoutError:  # the worker died with the result, but its file is in the directory
+            except TimeoutError:  # the worker died; the next task finds its file
                 return
             if not solved:
-                self.refused.add(cell)
-            self.done.add(cell)
-            self.progress(len(self.done), len(self.dependencies))
+                self.refused_cells.add(cell)
+            self.done_cells.add(cell)
+            self.progress(len(self.done_cells), len(self.dependencies))
         elif self.client.status != "running":
             raise lost_scheduler_error(self.scheduler)
 

@@ -1,4 +1,7 @@
-"""Estimates of the cost of solving positions, before anything is solved or compiled."""
+"""Estimates of the cost of solving positions, before anything is solved or compiled.
+
+Positions are solved in *cells*, whose size is the number of *slots* for one side to move (docs/glossary.md).
+"""
 
 from __future__ import annotations
 
@@ -25,30 +28,30 @@ from tbgen.probe.tablebase import Tablebase
 from tbgen.system.memory import processors
 
 MAX_COUNTED_CELLS: Final = 5_000
-"""Maximum number of cells that are counted, which takes some seconds."""
+"""Maximum number of cells that are counted. Counting this many takes a few seconds."""
 
 
 class StructureDocument(Document):
-    """The cells of one pawn structure, up to swapped colours and mirrored files."""
+    """The cells of one pawn structure, with those of its colour-swapped and mirrored images."""
 
     white: list[str]
     black: list[str]
     cells: dict[str, Count]
-    """Number of cells by size, in slots for one side to move."""
+    """Number of cells by size in slots."""
     seconds: float
 
 
 class WholeCellsDocument(Document):
-    """Whole cells: a promoted man is mobile too, so they have one mobile man more than the usual maximum.
+    """Cells in which a promoted man is mobile too. They have one more mobile man than ordinary cells.
 
     Their values are found only if nothing else remains to try (docs/solve_reference.md, Promotions).
     """
 
     cells: Count
     seconds: float
-    """Time for all of them."""
+    """Time for all whole cells."""
     memory: Count
-    """Bytes for the largest of them."""
+    """Bytes for the largest whole cell."""
 
 
 class EstimateDocument(Document):
@@ -56,20 +59,19 @@ class EstimateDocument(Document):
 
     positions: Count
     cells: Count
-    """Number of cells that the positions depend on, without promotions."""
+    """Number of cells that the positions depend on, apart from promotions."""
     complete: bool
     """Whether all these cells were counted."""
     structures: list[StructureDocument]
     promoted: dict[str, Count]
-    """Number of further cells that promotions from these cells lead to, by size in slots. Only the cells that
-    play needs are solved."""
+    """Number of further cells that promotions lead to, by size in slots. Few of them need to be solved."""
     wholes: WholeCellsDocument | None
     threads: Count
     seconds: float
     memory: Count
     """Bytes for solving the largest cell."""
     disk: Count
-    """Bytes of the cells in a directory of cells."""
+    """Bytes of all cells in a directory of cells."""
 
 
 def estimate(
@@ -78,8 +80,9 @@ def estimate(
     """Estimate the cost of solving positions.
 
     :param roots: for each position, the canonical cells in which it is solved.
-    :param threads: number of threads, as in :class:`tbgen.beyond.budget.Budget`; capped at the number of
-        processors.
+    :param tables: the tables that solving may use.
+    :param threads: number of threads, as in :class:`tbgen.beyond.budget.Budget`. Threads beyond the number of
+        processors do not count.
     :param max_cells: maximum number of cells to count.
     """
     available, threads = available_in(tables), min(threads, processors())
@@ -110,34 +113,35 @@ def estimate(
 def cells_to_solve(
     roots: Iterable[Cell], available: Callable[[Cell], bool], max_cells: int
 ) -> tuple[frozenset[Cell], bool]:
-    """Return the cells that canonical cells depend on, without promotions, and whether all are included.
+    """Return some canonical cells and all cells that they depend on, apart from promotions.
 
-    :param available: returns whether a table holds the positions of a cell.
+    :param available: returns whether a table contains the positions of a cell. Such a cell is left out.
     :param max_cells: maximum number of cells.
+    :returns: the cells, and whether the set is complete.
     """
     cells: set[Cell] = set()
     complete = True
     for root in roots:
         if not available(root):
-            found = cells_below(
-                root, lambda cell: cell in cells or available(cell), most=max_cells - len(cells)
+            below = cells_below(
+                root, lambda cell: cell in cells or available(cell), limit=max_cells - len(cells)
             )
-            cells.update(found)
-            complete &= root in found
+            cells.update(below)
+            complete &= root in below
     return frozenset(cells), complete
 
 
 def _structures(cells: Iterable[Cell], threads: int) -> list[StructureDocument]:
-    """Return the cells by pawn structure, the structure that takes longest first."""
-    found = defaultdict[tuple[int, int], list[Cell]](list)
+    """Return the cells grouped by pawn structure, the most expensive structure first."""
+    by_pawns = defaultdict[tuple[int, int], list[Cell]](list)
     for cell in cells:
-        found[cell.pawns].append(cell)
-    timed = sorted((-seconds_to_solve(same, threads), pawns) for pawns, same in found.items())
+        by_pawns[cell.pawns].append(cell)
+    slowest_first = sorted((-seconds_to_solve(group, threads), pawns) for pawns, group in by_pawns.items())
     return [
         StructureDocument(
-            _squares_of(white), _squares_of(black), _counts_by_size(found[white, black]), -seconds
+            _squares_of(white), _squares_of(black), _counts_by_size(by_pawns[white, black]), -seconds
         )
-        for seconds, (white, black) in timed
+        for seconds, (white, black) in slowest_first
     ]
 
 

@@ -1,4 +1,9 @@
-"""Exit sources: the interface of sources for the bounds of positions outside a cell; and Syzygy files."""
+"""The interface of exit sources, and Syzygy files as an exit source.
+
+An exit source has bounds of positions that moves out of a cell lead to. Such moves follow a *route*, which
+leads to a *destination* cell. A *block* is an array of the bounds of all positions after a route.
+docs/glossary.md explains the terms.
+"""
 
 import sys
 from abc import ABC, abstractmethod
@@ -20,11 +25,11 @@ from tbgen.store.cache import LruCache
 
 
 class Answer(NamedTuple):
-    """Bounds of a state, with depths if they come from a solved cell."""
+    """The bounds of a state, and their depths if a solved cell gave the bounds."""
 
     value: Interval
     depths: tuple[int, int] | None = None
-    """Depths in plies in the lower and the upper game of the cell; None if no cell gave the bounds."""
+    """Depths in plies, in the lower and the upper game of the cell; None if no cell gave the bounds."""
 
     @property
     def depth(self) -> int | None:
@@ -34,7 +39,7 @@ class Answer(NamedTuple):
         return self.depths[LOWER]
 
     def within(self, other: Self) -> Self:
-        """Return the intersection of two answers; the depths are those of an answer with an exact depth."""
+        """Return the intersection of two answers, with the depths of an answer whose depth is exact."""
         depths = (each.depths for each in (self, other) if each.depth is not None)
         return type(self)(self.value.within(other.value), next(depths, None))
 
@@ -47,17 +52,17 @@ class Answer(NamedTuple):
 class ExitSource(ABC):
     """A source of bounds, such as tables, solved cells or files of other programs. Thread-safe.
 
-    A source answers for a cell if it has any image of the cell. Blocks and ``fresh_bounds`` are about fresh
-    states, and contain the same bounds. ``universal_bounds`` holds for every accrued
-    score, so it is at least as wide as ``fresh_bounds``. An unknown depth is stored as the weakest claim: in
-    the lower game, ``FAR`` for White's scores and 0 for Black's; in the upper game, the reverse.
-    ``tests/support/exit_contract.py`` checks all this.
+    A source has bounds of a cell if it has them for any symmetric image of the cell. ``block`` and
+    ``fresh_bounds`` return the same bounds, for fresh states. ``universal_bounds`` holds for every accrued
+    score, so its bounds are never closer than those of ``fresh_bounds``. An unknown depth is stored as the
+    weakest claim. In the lower game this is ``FAR`` for White's scores and 0 for Black's; in the upper game
+    it is the reverse. ``tests/support/exit_contract.py`` checks these rules.
     """
 
     proved: bool = False
-    """Whether the bounds are proved or can be. Cells that depend on unproved bounds are stored separately."""
+    """Whether the bounds are proved or can be. Cells that depend on other bounds are stored separately."""
     exact: bool = False
-    """Whether every interval is a single value, so that later sources need not be asked."""
+    """Whether every interval is a single value, so that no other source is needed."""
     final: bool = False
     """Whether the bounds are final: looking one capture or pawn move ahead never narrows them."""
 
@@ -68,64 +73,66 @@ class ExitSource(ABC):
 
     @abstractmethod
     def knows(self, route: Route) -> bool:
-        """Return whether bounds of the positions that a zeroing route leads to are available."""
+        """Return whether the source has bounds of the positions that a zeroing route leads to."""
 
     @abstractmethod
     def block(self, route: Route, end: int) -> Block | None:
         """Return the lower or upper bounds of all positions that a route leads to; None if unavailable.
 
-        The route has to be one that the source :meth:`knows`.
+        :param route: a route for which :meth:`knows` returns True.
+        :param end: ``LOWER`` or ``UPPER``.
         """
 
     def same_ends(self, route: Route) -> bool:
-        """Return whether the values of all positions that a zeroing route leads to are available."""
+        """Return whether the source has the value of every position that a zeroing route leads to."""
         return self.exact and self.knows(route)
 
     @abstractmethod
     def fresh_bounds(self, position: CellPosition) -> Interval | None:
-        """Return the bounds of a position in its fresh state; blocks agree with them."""
+        """Return the bounds of a position in its fresh state; None if unavailable."""
 
     def universal_bounds(self, position: CellPosition) -> Interval | None:
-        """Return bounds of a position that hold with any accrued score."""
+        """Return bounds of a position that hold with any accrued score; None if unavailable."""
         return None
 
 
 _BARE_KING_BOUNDS: Final = (Code(254), Code(1))
-"""Bounds against a bare king, which cannot mate: White gets at least -G0.5, or at most G0.5 if his own king
-is bare."""
+"""Lower bound if Black's king is bare, and upper bound if White's king is bare. A bare king cannot mate, so
+White gets at least -G0.5 against it, and at most G0.5 with it."""
 
 
 @lru_cache(maxsize=1 << 12)
 def bound_of(cell: Cell, end: int) -> Code:
-    """Return the lower or upper bound of every position of a cell: the worst, unless a king is bare."""
+    """Return a lower or upper bound of all positions of a cell: the worst bound, unless a king is bare."""
     white, black = cell.sides()
     return _BARE_KING_BOUNDS[end] if (black if end == LOWER else white) == "K" else WORST[end]
 
 
-def better_bounds(one: Block | None, other: Block | None, end: int) -> Block | None:
-    """Combine the better lower or upper bounds of two blocks of the same positions.
+def better_bounds(first: Block | None, second: Block | None, end: int) -> Block | None:
+    """Combine the better bound of each position from two blocks of lower or upper bounds.
 
-    If both bounds of a position are equal, the depth is that of the first block.
+    If both bounds are equal, the depth comes from the first block.
     """
-    if one is None or other is None:
-        return other if one is None else one
-    better = other.value < one.value if end == LOWER else other.value > one.value
-    better = (better & (other.value != NONE)) | (one.value == NONE)
-    return Block(np.where(better, other.value, one.value), np.where(better, other.depth, one.depth))
+    if first is None or second is None:
+        return second if first is None else first
+    better = second.value < first.value if end == LOWER else second.value > first.value
+    better = (better & (second.value != NONE)) | (first.value == NONE)
+    return Block(np.where(better, second.value, first.value), np.where(better, second.depth, first.depth))
 
 
 _MAX_BLOCK_SLOTS: Final = 64**2
-"""Maximum number of slots of cells for which blocks are made. Each look-up takes some 70 microseconds."""
+"""Maximum number of slots of a cell for which a block is made. One look-up takes some 70 microseconds."""
 _NO_POSITION: Final = len(Winner)
-"""Placeholder for the winner of slots without a position."""
-_BOUNDS: Final = (
+"""Index that marks a slot without a position in an array of winners."""
+_BOUNDS_BY_WINNER: Final = (
     *(Interval(winner.bounds.lower.code, winner.bounds.upper.code) for winner in Winner),
     Interval(NONE, NONE),
 )
-"""Bounds of a position, by its winner."""
-_DEPTHS: Final = {Winner.WHITE: (FAR, 0), Winner.BLACK: (0, FAR)}
-"""Depths of a mate in the lower and the upper game, by the winner. They are the weakest claims: the loser may
-be mated at once, and the winner may need more plies than the files can tell."""
+"""Bounds of a position, by its winner or :data:`_NO_POSITION`."""
+_DEPTHS_BY_WINNER: Final = {Winner.WHITE: (FAR, 0), Winner.BLACK: (0, FAR)}
+"""Depths in plies in the lower and the upper game, by the winner. The files have no depths, so these are the
+weakest claims: a win by White has ``FAR`` in the lower game and 0 in the upper game, a win by Black the
+reverse."""
 
 
 class SyzygyExits(ExitSource):
@@ -134,7 +141,7 @@ class SyzygyExits(ExitSource):
     def __init__(self, files: Syzygy) -> None:
         self._files = files
         self._winners = LruCache[NDArray[np.uint8]](sys.maxsize, attrgetter("nbytes"))
-        """Winners of all slots, by cell, side to move and en passant square; none of them is dropped."""
+        """Winners of all slots, by cell, side to move and en passant square. No entry is ever dropped."""
 
     @property
     def nbytes(self) -> int:
@@ -142,20 +149,20 @@ class SyzygyExits(ExitSource):
         return self._winners.size
 
     def knows(self, route: Route) -> bool:
-        """Return whether a file covers the destination of a route, which has few enough slots for a block."""
+        """Return whether a file covers the destination of a route, and the destination is small enough."""
         return self._has_cell(route.destination)
 
     def fresh_bounds(self, position: CellPosition) -> Interval | None:
-        """Return the result of :meth:`universal_bounds` if blocks of the position's cell are available."""
+        """Return the bounds of a position for any accrued score; None if its cell has no block."""
         return self.universal_bounds(position) if self._has_cell(position.cell) else None
 
     def universal_bounds(self, position: CellPosition) -> Interval | None:
-        """Return the bounds of a position; None if the files do not have it.
+        """Return the bounds of a position for any accrued score; None if the files do not cover it.
 
         :raises DamagedTableError: if a file cannot be used.
         """
         winner = self._files.winner(position.board)
-        return None if winner is Winner.UNKNOWN else _BOUNDS[winner]
+        return None if winner is Winner.UNKNOWN else _BOUNDS_BY_WINNER[winner]
 
     def _has_cell(self, cell: Cell) -> bool:
         white, black = cell.sides()
@@ -164,24 +171,27 @@ class SyzygyExits(ExitSource):
     def block(self, route: Route, end: int) -> Block:
         """Return the lower or upper bounds of the positions that a route leads to.
 
-        Bounds are the worst where files of positions after captures are missing.
+        A bound is the worst one if the file of a material that a capture leads to is missing.
 
         :raises DamagedTableError: if a file cannot be used.
         """
         key = route.destination, side_after(route), route.passed
         winners = self._winners.get_or_make(key, partial(self._find_winners, *key))
-        value = np.array([bounds[end] for bounds in _BOUNDS], np.uint8)
-        depth = np.zeros(len(_BOUNDS), np.uint16)
-        for winner, depths in _DEPTHS.items():
+        value = np.array([bounds[end] for bounds in _BOUNDS_BY_WINNER], np.uint8)
+        depth = np.zeros(len(_BOUNDS_BY_WINNER), np.uint16)
+        for winner, depths in _DEPTHS_BY_WINNER.items():
             depth[winner] = depths[end]
         return Block(value[winners], depth[winners])
 
     def _find_winners(self, cell: Cell, side: Side, passed: int | None) -> NDArray[np.uint8]:
-        """Find the winners of all slots of a cell."""
-        found = np.full(cell.size, _NO_POSITION, np.uint8)
+        """Return the winners of all slots of a cell with a side to move.
+
+        :param passed: the square on which en passant captures are possible; None if there is none.
+        """
+        winners = np.full(cell.size, _NO_POSITION, np.uint8)
         for slot in range(cell.size):
             board = cell.board_of(side, slot)
             if board is not None and not board.was_into_check():
                 board.ep_square = passed
-                found[slot] = self._files.winner(board)
-        return found
+                winners[slot] = self._files.winner(board)
+        return winners

@@ -1,8 +1,8 @@
 """The gaps of a solution: the kinds of moves that keep its bounds apart, as they are shown to a user.
 
-The bounds are kept apart by play in which White chooses moves by their upper bounds and Black by their lower
-bounds, the best that each side may still hope for (docs/solve_reference.md). A *gap* is a kind of move of
-this play that leads to positions without exact values and out of all solved cells.
+If White chooses moves by their upper bounds and Black by their lower bounds, each side plays for the best
+score that it may still hope for (docs/solve_reference.md). This play keeps the bounds apart. A *gap* is a
+kind of move in this play that leads out of all solved cells, to positions without exact values.
 """
 
 from collections import Counter, defaultdict
@@ -32,12 +32,12 @@ _MAX_CELLS: Final = 200
 
 
 class Need(StrEnum):
-    """The resource that it takes to close a gap."""
+    """The resource that is needed to close a gap."""
 
     TIME = "time"
     """The cell that the gap leads to has not been solved."""
     MEMORY = "memory"
-    """The cell takes more memory than remains."""
+    """The cell needs more memory than remains."""
     MEN = "mobile men"
     """The move is a quiet move of a frozen man, or leads to more kings and pieces than can be mobile."""
 
@@ -47,12 +47,12 @@ class Gap:
     """A kind of move that keeps the bounds apart.
 
     :ivar side: the side that moves.
-    :ivar man: the man that moves, such as ``g-pawn`` or ``rook``.
+    :ivar man: name of the man that moves, such as ``g-pawn`` or ``rook``.
     :ivar deed: the action, such as ``promotes`` or ``captures the h-pawn``.
     :ivar positions: number of the examined positions in which the move occurs.
-    :ivar need: the resource that it takes to close the gap.
+    :ivar need: the resource that is needed to close the gap.
     :ivar mobile: number of men that have to be mobile.
-    :ivar memory: bytes that a cell with that number of mobile men takes.
+    :ivar memory: estimated bytes for a cell with that many mobile men.
     :ivar seconds: estimated time for the cell; None if such a cell cannot be solved.
     """
 
@@ -70,11 +70,12 @@ class Gap:
 class Narrowing:
     """The cost of the cells that might close the gaps.
 
-    These are the cells that the gaps' moves lead to, and the cells that those depend on, promotions aside.
+    These are the cells that the moves of the gaps lead to, and all cells that these cells depend on, apart
+    from promotions.
 
-    :ivar cells: number of cells, counted up to 200.
-    :ivar seconds: estimated time for all of them.
-    :ivar memory: bytes for the largest one.
+    :ivar cells: number of cells; counting stops at 200.
+    :ivar seconds: estimated time for all cells.
+    :ivar memory: estimated bytes for the largest cell.
     """
 
     cells: int
@@ -93,7 +94,7 @@ class _GapKind(NamedTuple):
 
 
 class Gaps:
-    """Finds the gaps of a search that has ended.
+    """Finds the gaps of a search that has ended with an interval.
 
     :param search: a search whose bounds differ.
     :param memory: bytes that the budget allows.
@@ -103,38 +104,39 @@ class Gaps:
     def __init__(self, search: Search, memory: int, threads: int) -> None:
         self._search, self._window = search, search.answer().value
         self._memory, self._threads = memory, threads
-        self._boards: defaultdict[_GapKind, set[str]] = defaultdict(set)
+        self._positions: defaultdict[_GapKind, set[str]] = defaultdict(set)
         self._costs: dict[_GapKind, tuple[float | None, int]] = {}
-        """Seconds and bytes for the cell of a gap."""
+        """Seconds and bytes for the cell of each kind of gap."""
         self._solvable_cells: dict[Cell, None] = {}
-        """Cells that could be solved, in the order in which they were found."""
+        """Cells of the gaps that could be solved, in the order in which they were found."""
         self._queue: list[tuple[int, int, int, CellPosition, Code]] = []
-        """Priority queue of the states to examine: priority, insertion order, deviations, and the state."""
+        """Priority queue of the states to examine. An entry has the priority, the insertion order, the number
+        of deviations from the best moves, the position and its accrued score."""
         self._seen: set[tuple[str, int, Code]] = set()
         self._state_counts = Counter[Cell]()
-        """Number of states found in each cell, by which later states of the same cell are delayed."""
+        """Number of states found in each cell. Further states of a cell with many states come later."""
         if search.position.cell in search.known.cells:
-            self._add(0, search.position, search.accrued)
+            self._add_state(0, search.position, search.accrued)
         for _ in range(_MAX_STATES):
             if not self._queue:
                 break
-            *_, deviations, here, accrued = heappop(self._queue)
-            self._examine(here, accrued, deviations)
+            *_, deviations, position, accrued = heappop(self._queue)
+            self._examine(position, accrued, deviations)
 
     def gaps(self) -> tuple[Gap, ...]:
-        """Return the gaps, those that occur in the most positions first."""
+        """Return the gaps, ordered by the number of positions, the most frequent gap first."""
         gaps = (
             Gap(*kind[:3], len(boards), kind.need, kind.mobile, memory, seconds)
-            for kind, boards in self._boards.items()
+            for kind, boards in self._positions.items()
             for seconds, memory in [self._costs[kind]]
         )
         return tuple(sorted(gaps, key=lambda gap: (-gap.positions, gap.side, gap.man, gap.deed)))
 
     def narrowing(self) -> Narrowing | None:
-        """Return the cost of the cells that could be solved; None if there are none."""
+        """Return the cost of the cells that could be solved; None if no such cell was found."""
         cells: dict[Cell, None] = {}
         for home in self._solvable_cells:
-            cells |= dict.fromkeys(cells_below(home, self._is_available, most=_MAX_CELLS - len(cells)))
+            cells |= dict.fromkeys(cells_below(home, self._is_available, limit=_MAX_CELLS - len(cells)))
         if not cells:
             return None
         memory = memory_needed(max(cell.size for cell in cells))
@@ -143,27 +145,28 @@ class Gaps:
     def _is_available(self, cell: Cell) -> bool:
         return cell in self._search.known.cells or self._search.known.has_table_of(cell)
 
-    def _examine(self, here: CellPosition, accrued: Code, deviations: int) -> None:
-        now = self._search.state(here, accrued).value
-        if now.clamped(self._window).exact:
+    def _examine(self, position: CellPosition, accrued: Code, deviations: int) -> None:
+        """Follow the moves of a state that keep its bounds apart, and record those that are gaps."""
+        bounds = self._search.state(position, accrued).value
+        if bounds.clamped(self._window).exact:
             return
         scores, moves = dict[chess.Move, Code](), list[tuple[Step, Answer]]()
-        for step in here.moves():
-            scores[step.move], then = self._after(step, accrued)
-            moves.append((step, then))
+        for step in position.moves():
+            scores[step.move], answer = self._state_after(step, accrued)
+            moves.append((step, answer))
         if all(scores[step.move] == carried_score(step, accrued) for step, _ in moves if step.inside):
-            now = now.within(best_of([then.value for _, then in moves], here.board))
-        for step, _ in followed_moves(moves, now, here.board, self._window):
+            bounds = bounds.within(best_of([answer.value for _, answer in moves], position.board))
+        for step, _ in followed_moves(moves, bounds, position.board, self._window):
             if step.inside or (step.zeroing and step.after.cell in self._search.known.cells):
-                self._add(deviations, step.after, scores[step.move])
+                self._add_state(deviations, step.after, scores[step.move])
             else:
-                self._note(here, step)
+                self._record_gap(position, step)
             deviations += 1
 
-    def _after(self, step: Step, accrued: Code) -> tuple[Code, Answer]:
-        """Return the accrued score after a move, and the bounds of the state after it.
+    def _state_after(self, step: Step, accrued: Code) -> tuple[Code, Answer]:
+        """Return the accrued score after a move, and the bounds of the state after the move.
 
-        If the bounds would take a new layer, the state counts as fresh instead.
+        If the bounds require a layer that is not made, the bounds of the fresh state are returned instead.
         """
         score = step.after.position_score
         if step.zeroing:
@@ -174,7 +177,8 @@ class Gaps:
             return carried_score(step, accrued), self._search.state(step.after, carried_score(step, accrued))
         return score, self._search.state(step.after, score)
 
-    def _add(self, deviations: int, position: CellPosition, accrued: Code) -> None:
+    def _add_state(self, deviations: int, position: CellPosition, accrued: Code) -> None:
+        """Add a state to the queue, unless it was added before."""
         key = position.board.epd(), position.mobile, accrued
         if key not in self._seen:
             self._seen.add(key)
@@ -182,18 +186,21 @@ class Gaps:
             priority = deviations + self._state_counts[position.cell]
             heappush(self._queue, (priority, len(self._seen), deviations, position, accrued))
 
-    def _note(self, here: CellPosition, step: Step) -> None:
-        """Record a move after which no exact value is available."""
-        board, move = here.board, step.move
+    def _record_gap(self, position: CellPosition, step: Step) -> None:
+        """Record that a move leads to a position without an exact value."""
+        board, move = position.board, step.move
         piece = board.piece_at(move.from_square)
         assert piece is not None
-        need, mobile, seconds, memory = self._cost(here, step)
-        kind = _GapKind(piece.color, _man(piece, move.from_square), _deed(board, move), need, mobile)
-        self._boards[kind].add(board.epd())
+        need, mobile, seconds, memory = self._cost(position, step)
+        kind = _GapKind(piece.color, _man_name(piece, move.from_square), _deed(board, move), need, mobile)
+        self._positions[kind].add(board.epd())
         self._costs[kind] = seconds, memory
 
-    def _cost(self, here: CellPosition, step: Step) -> tuple[Need, int, float | None, int]:
-        """Return the cost of solving the cell of a move: scarce resource, mobile men, seconds and bytes."""
+    def _cost(self, position: CellPosition, step: Step) -> tuple[Need, int, float | None, int]:
+        """Return the cost of solving the cell that a move leads to.
+
+        :returns: the scarce resource, the number of mobile men, the seconds and the bytes.
+        """
         known, cell = self._search.known, step.after.cell
         pieces = (step.after.board.occupied & ~step.after.board.pawns).bit_count()
         if step.zeroing and pieces <= max(len(cell.mobile), MAX_MOBILE):
@@ -201,17 +208,17 @@ class Gaps:
             mobile, memory = len(cell.mobile), memory_needed(cell.size)
             seconds = seconds_of("cell", cell.size, self._threads)
         else:
-            wholes, ends = self._search.unsolved_promotions(cell if step.zeroing else here.cell)
+            wholes, ends = self._search.unsolved_promotions(cell if step.zeroing else position.cell)
             if not wholes:
                 return Need.MEN, pieces, None, memory_needed(64**pieces)
-            seconds, memory = wholes_cost(wholes, known.won.mobile, self._threads, len(ends))
+            seconds, memory = wholes_cost(wholes, known.wins.mobile, self._threads, len(ends))
             mobile = pieces
-        fits = memory <= self._memory - known.nbytes
-        return Need.TIME if fits else Need.MEMORY, mobile, seconds, memory
+        fits_memory = memory <= self._memory - known.nbytes
+        return Need.TIME if fits_memory else Need.MEMORY, mobile, seconds, memory
 
 
-def _man(piece: chess.Piece, square: chess.Square) -> str:
-    """Return the name of a man; that of a pawn contains its file."""
+def _man_name(piece: chess.Piece, square: chess.Square) -> str:
+    """Return the name of a man. The name of a pawn contains its file."""
     name = chess.piece_name(piece.piece_type)
     return f"{chess.FILE_NAMES[chess.square_file(square)]}-{name}" if piece.piece_type == chess.PAWN else name
 
@@ -223,4 +230,4 @@ def _deed(board: chess.Board, move: chess.Move) -> str:
     if not board.is_capture(move):
         return "moves on" if board.is_zeroing(move) else f"leaves {chess.square_name(move.from_square)}"
     victim = board.piece_at(move.to_square)
-    return "captures en passant" if victim is None else f"captures the {_man(victim, move.to_square)}"
+    return "captures en passant" if victim is None else f"captures the {_man_name(victim, move.to_square)}"

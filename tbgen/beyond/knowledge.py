@@ -1,10 +1,14 @@
 """The knowledge of a search: bounds of exits from all sources, layers of solved cells, and bounds of states.
 
-If the bounds of a state meet in one value, that is its value, whatever else is unknown. Depths are different:
-the depths of both games may agree and be wrong. The side that hurries towards a value may be another one
-after a capture or pawn move: a side that improves on the accrued score by a pawn move may afterwards be the
-side that is held to the value. So a depth is reported only if the values and depths of all positions that
-play can reach are proved, since the game then has only one solution.
+The *layer* of a cell for an accrued score contains the bounds of its positions with this accrued score.
+docs/glossary.md explains the other terms.
+
+If both bounds of a state are equal, they are its value, whatever else is unknown. Depths are different: the
+depths in the lower and the upper game may be equal and still be wrong. One side hurries towards
+the value, and the other side delays it. A capture or pawn move may swap these parts: a side that improves on
+the accrued score by a pawn move may afterwards be held to the new score by its opponent. So a depth is
+reported only if the values and depths of all positions that play can reach are proved. The game then has only
+one solution.
 """
 
 from collections.abc import Callable, Sequence
@@ -41,59 +45,63 @@ from tbgen.index.layout import MIRROR_RANKS
 from tbgen.store.cache import LruCache
 from tbgen.system.memory import resident_memory, trim_memory
 
-_Sources: TypeAlias = tuple[tuple[int, int], ...]
-"""The routes from which a block was computed: route number and version of the home's bounds."""
-_MAX_PLY_BYTES: Final = 1 << 30
-"""Maximum bytes of the cache of blocks that were computed by looking one ply further."""
+_RouteVersions: TypeAlias = tuple[tuple[int, int], ...]
+"""The routes from which a block was computed: the number of each, and the version of its home's bounds."""
+_MAX_LOOKAHEAD_BYTES: Final = 1 << 30
+"""Maximum size in bytes of the cache of blocks that were computed by looking one ply ahead."""
 
 
-class Known:
-    """The bounds of all exit sources together; implements :class:`tbgen.cells.bounds.Knowledge`.
+class ExitBounds:
+    """The combined bounds of all exit sources; implements :class:`tbgen.cells.bounds.Knowledge`.
 
-    :param others: sources besides tables, solved cells and forced mates after promotions.
-    :ivar tables: the tables, which alone have depths, lines, values with any accrued score, look-ups of
-        single positions, and a list of missing tables.
+    :param sources: further sources, besides tables, solved cells and forced mates after promotions.
+    :ivar tables: the tables.
+    :ivar cells: the solved cells.
+    :ivar wins: the forced mates after promotions.
+    :ivar promotions: solves cells in which a promoted man is mobile too.
     """
 
     def __init__(
-        self, tables: Tables, cells: SolvedCells, *others: ExitSource, won: WonCells | None = None
+        self, tables: Tables, cells: SolvedCells, *sources: ExitSource, wins: WonCells | None = None
     ) -> None:
-        self.tables, self.cells, self.won = tables, cells, WonCells() if won is None else won
-        self.promoted = PromotedCells(tables, self.won)
-        self._sources = (tables, cells, self.won, *others)
-        self._plies = LruCache[tuple[_Sources, Block]](_MAX_PLY_BYTES, lambda ply: ply[1].nbytes)
+        self.tables, self.cells, self.wins = tables, cells, WonCells() if wins is None else wins
+        self.promotions = PromotedCells(tables, self.wins)
+        self._sources = (tables, cells, self.wins, *sources)
+        self._lookaheads = LruCache[tuple[_RouteVersions, Block]](
+            _MAX_LOOKAHEAD_BYTES, lambda item: item[1].nbytes
+        )
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the sources and the cache of blocks keep in memory."""
-        return sum(source.nbytes for source in self._sources) + self._plies.size
+        """Bytes of the sources and of the cache of blocks in memory."""
+        return sum(source.nbytes for source in self._sources) + self._lookaheads.size
 
     def forget(self) -> None:
         """Drop everything from memory that can be computed or read again."""
-        self._plies.clear()
+        self._lookaheads.clear()
         self.tables.forget()
         self.cells.forget()
 
     def block(self, route: Route, end: int) -> Block | None:
-        """Return the best lower or upper bounds of the positions after a route; None if none exist."""
-        block = self.stored(route, end)
+        """Return the best lower or upper bounds of the positions after a route; None if unavailable."""
+        block = self.stored_block(route, end)
         if route.quiet or end != end_of(side_after(route)):
             return block
         if any(source.final and source.knows(route) for source in self._sources):
             return block
-        by_ply = self._bounds_by_ply(route, end)
-        return block if by_ply is None else better_bounds(block, part_of(by_ply, route), end)
+        lookahead = self._lookahead_block(route, end)
+        return block if lookahead is None else better_bounds(block, part_of(lookahead, route), end)
 
-    def stored(self, route: Route, end: int) -> Block | None:
-        """Return the bounds of the sources for the positions that a route leads to; None if none exist.
+    def stored_block(self, route: Route, end: int) -> Block | None:
+        """Return the bounds that the sources have of the positions after a route; None if unavailable.
 
-        They are no worse than the bound that holds for all these positions.
+        The bounds are at least as good as the result of :meth:`bound`.
         """
         block = None
         for source in () if route.quiet else self._sources:
             if source.knows(route):
-                found = source.block(route, end)
-                block = block if found is None else better_bounds(block, part_of(found, route), end)
+                bounds = source.block(route, end)
+                block = block if bounds is None else better_bounds(block, part_of(bounds, route), end)
                 if source.exact:
                     return block
         bound = self.bound(route, end)
@@ -106,15 +114,18 @@ class Known:
         return WORST[end] if route.quiet else bound_of(route.destination, end)
 
     def has_table_of(self, cell: Cell) -> bool:
-        """Return whether tables hold a cell's positions, so that the cell need not be solved."""
+        """Return whether tables contain a cell's positions, so that the cell need not be solved."""
         return self.tables.has_cell(cell)
 
     def same_ends(self, route: Route) -> bool:
-        """Return whether the blocks of both ends are equal, and contain the values of all positions."""
+        """Return whether the blocks of both ends are equal and contain the value of every position."""
         return not route.quiet and any(source.same_ends(route) for source in self._sources)
 
-    def _bounds_by_ply(self, route: Route, end: int) -> Block | None:
-        """Return bounds from the captures and pawn moves that the side to move may play next."""
+    def _lookahead_block(self, route: Route, end: int) -> Block | None:
+        """Return the bounds that follow from the captures and pawn moves in each position after a route.
+
+        None is returned if no such move has bounds.
+        """
         cell, side = route.destination, side_after(route)
         frame = frame_of_cell(cell)
         zeroing = (after for after in routes_of(frame) if after.side == side and not after.quiet)
@@ -122,146 +133,156 @@ class Known:
         if not routes:
             return None
         sources = tuple((after.number, self.cells.version(home_of_route(after))) for after in routes)
-        ply = self._plies.get((cell, side))
-        if ply is None or ply[0] != sources:
-            ply = sources, self._best_exits(frame, routes, end)
-            self._plies.put((cell, side), ply)
-        return ply[1]
+        entry = self._lookaheads.get((cell, side))
+        if entry is None or entry[0] != sources:
+            entry = sources, self._best_exits(frame, routes, end)
+            self._lookaheads.put((cell, side), entry)
+        return entry[1]
 
     def _is_bounded(self, route: Route, end: int) -> bool:
-        """Return whether bounds after a route are available without looking another ply ahead."""
+        """Return whether bounds after a route are available without looking ahead."""
         return self.bound(route, end) != WORST[end] or any(source.knows(route) for source in self._sources)
 
     def _best_exits(self, frame: CellFrame, routes: Sequence[Route], end: int) -> Block:
-        """Return the bounds that the best of some routes, all of one side, gives each position of a cell."""
-        (pool,) = pools_of_ends(frame, routes, SomeKnowledge(self.stored, self.bound), [end])
+        """Return the bound that the best of some routes gives to each position of a cell.
+
+        :param routes: routes out of the cell, all of the same side.
+        """
+        (pool,) = pools_of_ends(frame, routes, SomeKnowledge(self.stored_block, self.bound), [end])
         return BoundsGame(frame, pool).best_exits(routes[0].side, bound_of(frame.cell, end))
 
     def fresh_bounds(self, position: CellPosition) -> Interval:
-        """Return the bounds of a position in its fresh state; blocks contain the same bounds."""
-        found, final = self._stored_bounds(position)
-        return found if final else found.within(self._position_bounds_by_ply(position))
+        """Return the bounds of a position in its fresh state, which are the same as in blocks."""
+        bounds, final = self._stored_bounds(position)
+        return bounds if final else bounds.within(self._lookahead_bounds(position))
 
     def universal_bounds(self, position: CellPosition) -> Interval:
         """Return bounds of a position that hold with any accrued score."""
-        found = WORST
+        bounds = WORST
         for source in () if position.is_over else self._sources:
-            found = found.within(source.universal_bounds(position) or found)
-        return found
+            bounds = bounds.within(source.universal_bounds(position) or bounds)
+        return bounds
 
-    def _position_bounds_by_ply(self, position: CellPosition) -> Interval:
-        """Return the bounds that the best capture or pawn move gives the side to move."""
-        found, end = list(WORST), end_of(side_of(position.board))
+    def _lookahead_bounds(self, position: CellPosition) -> Interval:
+        """Return the bounds that follow from the best capture or pawn move of the side to move."""
+        bounds, end = list(WORST), end_of(side_of(position.board))
         better = max if end == UPPER else min
         for step in position.moves():
             if step.zeroing and not position.board.is_en_passant(step.move):
-                found[end] = better(found[end], self._stored_bounds(step.after)[0][end])
-        return Interval(*found)
+                bounds[end] = better(bounds[end], self._stored_bounds(step.after)[0][end])
+        return Interval(*bounds)
 
     def _stored_bounds(self, position: CellPosition) -> tuple[Interval, bool]:
-        """Return the bounds of the sources for a position, and whether looking a ply ahead is useless.
+        """Return the bounds that the sources have of a position, and whether they are final.
 
-        The bounds are no worse than the bound that holds for the whole cell.
+        Looking a ply ahead cannot narrow final bounds. The bounds are at least as close as those that hold
+        for all positions of the cell.
         """
-        found, final = Interval(*(bound_of(position.cell, end) for end in ENDS)), False
+        bounds, final = Interval(*(bound_of(position.cell, end) for end in ENDS)), False
         if position.is_over:
-            found = Interval(position.position_score, position.position_score)
+            bounds = Interval(position.position_score, position.position_score)
         for source in self._sources:
-            if found.exact:
-                return found, True
-            bounds = source.fresh_bounds(position)
-            if bounds is not None:
-                found, final = found.within(bounds), final or source.final
-        return found, final or found.exact
+            if bounds.exact:
+                return bounds, True
+            source_bounds = source.fresh_bounds(position)
+            if source_bounds is not None:
+                bounds, final = bounds.within(source_bounds), final or source.final
+        return bounds, final or bounds.exact
 
 
 class UnmadeLayerError(Exception):
-    """A layer has not been made, and its cell is too large to make it now."""
+    """Raised if a layer has not been made and its cell is too large to make it now."""
+
+
+_LayerCallback: TypeAlias = Callable[[Bounds, Bounds, GScore], None]
+"""Function called with the fresh bounds of a cell, the layer made from them, and the accrued score."""
 
 
 class CellLayers:
-    """Makes layers, and keeps both layers and the games that make them.
+    """Makes layers, and keeps them and the games that make them.
 
-    Setting up games takes longer than making a layer. Everything here only saves time, so it is dropped when
-    memory is needed for something else. If layers are proved, games are not kept: each layer is made from the
-    exits that are available at that moment, as its proof is.
+    Games (:class:`tbgen.cells.games.Games`) are kept because setting them up takes longer than making a
+    layer. Layers and games only save time, so they are dropped when memory is needed for something else. If
+    layers are proved, games are not kept. A layer and its proof then use the current bounds of the exits.
 
-    :param root: the cell whose games are kept longest. Only one other cell's games are kept.
-    :param made: called with the fresh bounds, the layer made from them and the accrued score; None for no
-        call.
+    :param root: the cell whose games are kept longest. Games of one other cell are kept besides.
+    :param on_layer: called after each layer has been made; None for no call.
     """
 
-    def __init__(
-        self, known: Known, meter: Meter, root: Cell, made: Callable[[Bounds, Bounds, GScore], None] | None
-    ) -> None:
-        self._known, self._meter, self._root, self._made = known, meter, root, made
+    def __init__(self, known: ExitBounds, meter: Meter, root: Cell, on_layer: _LayerCallback | None) -> None:
+        self._known, self._meter, self._root, self._on_layer = known, meter, root, on_layer
         self._layers: dict[tuple[Cell, Code], tuple[int, Bounds]] = {}
-        """The layers, each with the version of the fresh bounds from which it was made."""
+        """The layers by cell and accrued score, each with the version of its cell's fresh bounds."""
         self._games: dict[Cell, Games] = {}
-        """The games that are kept, those of the root last."""
-        self._keeps_games = made is None
-        self.largest = 64**MAX_MOBILE
-        """Maximum number of slots of cells whose layers are made on request."""
+        """The kept games by cell; the root is last."""
+        self._keeps_games = on_layer is None
+        self.max_slots = 64**MAX_MOBILE
+        """Maximum number of slots of a cell for which missing layers are made."""
 
     def is_made(self, cell: Cell, accrued: Code) -> bool:
         """Return whether a layer has been made from the current bounds of its cell."""
-        made = self._layers.get((cell, accrued))
-        return made is not None and made[0] == self._known.cells.version(cell)
+        entry = self._layers.get((cell, accrued))
+        return entry is not None and entry[0] == self._known.cells.version(cell)
 
     def layer(self, fresh: Bounds, accrued: Code) -> Bounds:
-        """Return bounds of the positions of a cell with an accrued score, making the layer if necessary.
+        """Return the layer of a cell with an accrued score, and make it if necessary.
 
-        The value is ``NONE`` where the accrued score does not matter.
+        A value is ``NONE`` where the fresh value applies.
 
-        :raises UnmadeLayerError: if the layer is not made, and the cell has more than ``largest`` slots.
+        :raises UnmadeLayerError: if the layer is not made, and the cell has more than ``max_slots`` slots.
         """
         key = fresh.cell, accrued
         if not self.is_made(*key):
-            if fresh.cell.size > self.largest:
+            if fresh.cell.size > self.max_slots:
                 raise UnmadeLayerError
             games = self._games_of(fresh)
-            if not self._meter.has_memory(self._kept + fresh.nbytes):
+            if not self._meter.has_memory(self._kept_bytes + fresh.nbytes):
                 self._layers.clear()
             score = GScore.from_code(accrued)
             layer = games.accrued_bounds(fresh, score)
             self._layers[key] = self._known.cells.version(fresh.cell), layer
-            if self._made is not None:
-                self._made(fresh, layer, score)
+            if self._on_layer is not None:
+                self._on_layer(fresh, layer, score)
         return self._layers[key][1]
 
     def renew(self, games: Games) -> None:
-        """Drop the layers of a cell that has just been solved; these games will make new ones."""
+        """Drop the layers of a cell that has just been solved, and keep its games for new layers."""
         self._layers = {key: layer for key, layer in self._layers.items() if key[0] != games.cell}
         self._keep(games)
 
     def free_memory(self, cell: Cell) -> int:
-        """Free memory step by step until it suffices to solve a cell; return the bytes still kept.
+        """Free memory step by step until it suffices to solve a cell; return the bytes that are still in use.
 
-        The steps are: return freed memory to the system, drop memory kept for later arrays, wait for cells
-        that are being packed, drop layers, drop games, close cells, and drop everything that can be computed
-        or read again.
+        The steps are:
+
+        - return freed memory to the system;
+        - drop memory that is reserved for later arrays;
+        - wait until all cells are packed;
+        - drop layers, then games;
+        - close cells;
+        - drop everything that can be computed or read again.
         """
         others = resident_memory() - self._meter.forcing_bytes  # up to a tenth: fragments of freed arrays
         if not self._meter.has_memory_for(cell.size, others):
             trim_memory()
-        if not self._meter.has_memory_for(cell.size, self._kept + ARRAY_MEMORY.idle_bytes):
+        if not self._meter.has_memory_for(cell.size, self._kept_bytes + ARRAY_MEMORY.idle_bytes):
             ARRAY_MEMORY.release()
-        if not self._meter.has_memory_for(cell.size, self._kept):
+        if not self._meter.has_memory_for(cell.size, self._kept_bytes):
             self._known.cells.wait_for_packing()
-        if not self._meter.has_memory_for(cell.size, self._kept):
+        if not self._meter.has_memory_for(cell.size, self._kept_bytes):
             self._layers.clear()
-        while self._games and not self._meter.has_memory_for(cell.size, self._kept):
+        while self._games and not self._meter.has_memory_for(cell.size, self._kept_bytes):
             del self._games[next(iter(self._games))]
-        while not self._meter.has_memory_for(cell.size, self._kept) and self._known.cells.close_one():
+        while not self._meter.has_memory_for(cell.size, self._kept_bytes) and self._known.cells.close_one():
             pass
-        if not self._meter.has_memory_for(cell.size, self._kept):
+        if not self._meter.has_memory_for(cell.size, self._kept_bytes):
             self._known.forget()
-        return self._kept
+        return self._kept_bytes
 
     def drop_all(self) -> int:
         """Drop workspaces, layers, games and everything that can be computed or read again.
 
-        :returns: the bytes still kept.
+        :returns: the bytes that are still in use.
         """
         WORKSPACES.release()
         self._layers.clear()
@@ -269,15 +290,15 @@ class CellLayers:
         self._known.forget()
         self._known.cells.wait_for_packing()
         ARRAY_MEMORY.release()
-        return self._kept
+        return self._kept_bytes
 
     def release(self) -> None:
-        """Drop the games, and keep no games from now on."""
+        """Drop all games, and keep none from now on."""
         self._games.clear()
         self._keeps_games = False
 
     def _games_of(self, fresh: Bounds) -> Games:
-        """Return games of a cell at the ends of its fresh bounds."""
+        """Return the games of a cell that make layers from its fresh bounds."""
         cell = fresh.cell
         games = self._games.get(cell)
         if games is None or not games.ends.issuperset(fresh.ends):
@@ -289,46 +310,47 @@ class CellLayers:
     def _keep(self, games: Games) -> None:
         if not self._keeps_games:
             return
-        if (before := self._games.get(games.cell)) is not None:
-            games.add(before)
-        root = {cell: each for cell, each in self._games.items() if cell == self._root != games.cell}
-        self._games = {games.cell: games} | root
+        if (earlier_games := self._games.get(games.cell)) is not None:
+            games.add(earlier_games)
+        root_games = {cell: each for cell, each in self._games.items() if cell == self._root != games.cell}
+        self._games = {games.cell: games} | root_games
 
     @property
-    def _kept(self) -> int:
-        """Bytes of the layers, of the games, and of the knowledge."""
+    def _kept_bytes(self) -> int:
+        """Bytes in use by layers, games and exit sources."""
         layers = sum(layer.nbytes for _, layer in self._layers.values())
         return self._known.nbytes + layers + sum(games.nbytes for games in self._games.values())
 
 
 _MIN_GUESSED_SLOTS: Final = 64**4
-"""Minimum number of slots of cells whose layers take long to make, so that they may be guessed."""
+"""Minimum number of slots of a cell whose layers may be guessed, because making them takes long."""
 
 
 class States:
     """Looks up states in solved cells and their layers, and in the exit sources for other cells.
 
-    :param guess: whether to guess the bounds in layers of large cells that have not been made. The guess is
-        the accrued score if this can change the bound, else the fresh bound.
+    :param guess: whether to guess bounds of large cells in layers that have not been made. The guess is the
+        accrued score if this score can change the bound, else the fresh bound.
     """
 
-    def __init__(self, known: Known, layers: CellLayers, *, guess: bool = False) -> None:
+    def __init__(self, known: ExitBounds, layers: CellLayers, *, guess: bool = False) -> None:
         self._known, self._layers, self._guess = known, layers, guess
 
-    def of(self, position: CellPosition, accrued: Code) -> Answer:
-        """Return the bounds of any state."""
+    def answer(self, position: CellPosition, accrued: Code) -> Answer:
+        """Return the bounds of a state of any cell."""
         _, symmetry = position.cell.canonical()
-        found = self.canonical(position.image(symmetry), image_score(accrued, symmetry))
-        return found.swapped if symmetry & MIRROR_RANKS else found
+        answer = self.canonical(position.image(symmetry), image_score(accrued, symmetry))
+        return answer.swapped if symmetry & MIRROR_RANKS else answer
 
     @staticmethod
     def _matters(accrued: Code, score: Code, fresh: Code) -> bool:
         """Return whether the bound with an accrued score may differ from the fresh bound.
 
-        It does not if the position score or the fresh bound has a smaller rank than the accrued score
-        (docs/theory.md, fact F1).
+        The bounds are equal if the position score or the fresh bound has a smaller rank than the accrued
+        score (docs/theory.md, fact F1).
 
         :param score: the position score.
+        :param fresh: the fresh bound.
         """
         return rank_of_code(accrued) <= min(rank_of_code(score), rank_of_code(fresh))
 
@@ -338,8 +360,8 @@ class States:
         if position.is_over:
             return Answer(Interval(score, score), (0, 0))
         if position.board.has_legal_en_passant():
-            after = [self.after(step, score).value for step in position.moves()]
-            return Answer(best_of(after, position.board))
+            intervals = [self.after(step, score).value for step in position.moves()]
+            return Answer(best_of(intervals, position.board))
         cell, side, slot = position.cell, side_of(position.board), position.slot
         fresh = self._known.cells.get(cell)
         if fresh is None:
@@ -360,22 +382,25 @@ class States:
         return Answer(Interval(*ends), (depths[LOWER], depths[UPPER]))
 
     def after(self, step: Step, accrued: Code) -> Answer:
-        """Return the bounds of the state after a move from a state with an accrued score."""
+        """Return the bounds of the state after a move.
+
+        :param accrued: the accrued score before the move.
+        """
         if step.zeroing:
             return Answer(self._known.fresh_bounds(step.after))
         if not step.inside:
             return Answer(WORST)
-        return self.of(step.after, carried_score(step, accrued))
+        return self.answer(step.after, carried_score(step, accrued))
 
 
-def best_of(moves: list[Interval], board: chess.Board) -> Interval:
-    """Return the bounds of a position that follow from the bounds after its moves."""
+def best_of(intervals: list[Interval], board: chess.Board) -> Interval:
+    """Return the bounds of a state that follow from the bounds after all its moves."""
     best = min if board.turn else max
-    return Interval(*(best(worth[end] for worth in moves) for end in ENDS))
+    return Interval(*(best(interval[end] for interval in intervals) for end in ENDS))
 
 
 def carried_score(step: Step, accrued: Code) -> Code:
-    """Return the accrued score after a quiet move."""
+    """Return the accrued score after a quiet move, from the accrued score before the move."""
     score = step.after.position_score
     return score if rank_of_code(score) < rank_of_code(accrued) else accrued
 
@@ -389,30 +414,31 @@ _MAX_RESOLVED_POSITIONS: Final = 2000
 """Maximum number of positions that :func:`resolved_play` examines."""
 
 
-def resolved_play(states: States, known: Known, start: CellPosition) -> frozenset[PositionKey]:
+def resolved_play(states: States, known: ExitBounds, start: CellPosition) -> frozenset[PositionKey]:
     """Return all positions of a cell that play from a position can reach, if their depths are proved.
 
-    This requires values and depths of all of them, and of all positions that moves out of the cell lead to.
-    The result is empty if any of these is missing, or if there are too many positions.
+    A depth is proved if the values and depths are available of all these positions, and of all positions
+    after moves out of the cell. Otherwise the result is empty. It is also empty if there are too many
+    positions.
     """
-    found, waiting = {start.key}, [start]
-    while waiting:
-        here = waiting.pop()
+    reached, queue = {start.key}, [start]
+    while queue:
+        here = queue.pop()
         if here.is_over:
             continue
-        if len(found) > _MAX_RESOLVED_POSITIONS or states.of(here, here.position_score).depth is None:
+        if len(reached) > _MAX_RESOLVED_POSITIONS or states.answer(here, here.position_score).depth is None:
             return frozenset()
         for step in here.moves():
             if step.inside:
-                if (key := step.after.key) not in found:
-                    found.add(key)
-                    waiting.append(step.after)
+                if (key := step.after.key) not in reached:
+                    reached.add(key)
+                    queue.append(step.after)
             elif not _is_resolved(known, step):
                 return frozenset()
-    return frozenset(found)
+    return frozenset(reached)
 
 
-def _is_resolved(known: Known, step: Step) -> bool:
+def _is_resolved(known: ExitBounds, step: Step) -> bool:
     """Return whether the value and depth after a move out of a cell are available."""
     after = step.after
     if not step.zeroing or after.board.has_pseudo_legal_en_passant():

@@ -1,9 +1,10 @@
-"""The ledger of a search: its current question, its solutions and refusals; and counts of proved states.
+"""The ledger of a search: its question, its solutions and its refusals. Also counts of proved states.
 
-The question of a search is where in an interval the value of its state lies. Scores beyond this interval may
-count as mates without changing the answer (:mod:`tbgen.cells.window`). So the interval is a window for the
-state's cell and for all cells below it, with the colours swapped in cells whose colours are swapped. All
-parts of a search record their work in the ledger, which decides whether a cell has to be solved.
+The question of a search is where in a certain interval the value of its state lies. Scores beyond this
+interval may count as mates without changing the answer (:mod:`tbgen.cells.window`). So the interval is the
+window in which the state's cell and all cells below it are solved. In a cell that play reaches with swapped
+colours, the colours of the window are swapped too. All parts of a search record their work in the ledger. The
+ledger decides whether a cell has to be solved.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,7 +13,7 @@ from functools import reduce
 from itertools import product
 from typing import Final, NamedTuple
 
-from tbgen.beyond.knowledge import Known
+from tbgen.beyond.knowledge import ExitBounds
 from tbgen.beyond.structures import colours_below, homes_below, whole_cells_of
 from tbgen.board.score import Code
 from tbgen.cells.bounds import ENDS, Bounds
@@ -21,20 +22,20 @@ from tbgen.cells.window import ALL_SCORES, Interval
 from tbgen.index.layout import MIRROR_FILES
 
 _MIN_WINDOW_SLOTS: Final = 64**4
-"""Minimum number of slots of cells that are solved in a window; smaller cells are solved for all scores."""
+"""Minimum number of slots of a cell that is solved in a window. Smaller cells are solved for all scores."""
 
 
 SAMPLE_DIVISOR: Final = 64
-"""In a large cell, one position in 64 is proved, chosen at random."""
+"""A proof of a large cell checks one position in 64, chosen at random."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForwardProof:
-    """How many of the results have been proved forward.
+    """The amount of results that have been proved forward.
 
-    :ivar cells: number of solutions of cells; a cell that was solved again counts again.
-    :ivar states: number of states proved from their successors, in both games.
-    :ivar sampled: number of large ones among ``cells``; in each of these, one position in 64 was proved.
+    :ivar cells: number of proved solutions of cells. A cell that was solved twice counts twice.
+    :ivar states: number of states proved from their successors, in the lower and the upper game.
+    :ivar sampled: number of the ``cells`` that are large; in these, one position in 64 was proved.
     """
 
     cells: int = 0
@@ -42,7 +43,7 @@ class ForwardProof:
     sampled: int = 0
 
 
-class _SolvedCell(NamedTuple):
+class _Solve(NamedTuple):
     """The number of a solution, and the window in which it was found."""
 
     number: int
@@ -50,63 +51,65 @@ class _SolvedCell(NamedTuple):
 
 
 class Ledger:
-    """The question of a search, and its solutions, which are numbered from 1 on.
+    """The question of a search, and its solutions. Solutions are numbered from 1 on.
 
-    All cells are canonical. Scores have the colours of the state's canonical cell.
+    All cells are canonical. The colours of the question are those of the state's canonical cell.
 
     :param known: the tables, and the solutions of earlier searches.
     :param root: the cell of the state.
-    :param narrow: whether questions may have a window. A proof needs all scores.
-    :ivar solved: number of solutions, including searches for forced mates and solutions of whole cells.
-    :ivar refused: cells that take too much time or memory, or whose scores cannot be stored.
-    :ivar refused_wins: cells after promotions in which finding forced mates takes too much time or memory.
-    :ivar refused_promotions: cells after promotions in which finding values takes too much time or memory.
+    :param use_windows: whether questions may have a window. A proof needs all scores.
+    :ivar last_number: number of the last solution. Searches for forced mates and solutions of whole cells are
+        numbered too.
+    :ivar refused_cells: cells that need too much time or memory, or whose scores cannot be stored.
+    :ivar refused_wins: homes of promotions for which finding forced mates needs too much time or memory.
+    :ivar refused_promotions: homes of promotions for which finding values needs too much time or memory.
     """
 
-    def __init__(self, known: Known, root: Cell, *, narrow: bool) -> None:
-        self._known, self._root, self._narrow = known, root, narrow
+    def __init__(self, known: ExitBounds, root: Cell, *, use_windows: bool) -> None:
+        self._known, self._root, self._use_windows = known, root, use_windows
         self._question = ALL_SCORES
         self._relevant: dict[Cell, Interval] = {}
-        """The scores that the current question distinguishes in each cell, as far as computed."""
-        self._tried: Interval | None = None
-        """The interval of the state when the close window around its accrued score was tried last."""
-        self.solved = 0
-        self._last_solution: dict[tuple[Cell, int], _SolvedCell] = {}
+        """The scores that the current question distinguishes in a cell, for the cells requested so far."""
+        self._last_tried: Interval | None = None
+        """The interval that the state had when the close window around its accrued score was last tried."""
+        self.last_number = 0
+        self._last_solution: dict[tuple[Cell, int], _Solve] = {}
         """The last solution that narrowed each end of each cell."""
         self._wins_number: dict[Cell, int] = {}
-        """Number of the solution that found the forced mates in a whole cell or in its mirror image."""
+        """Number of the solution that found the forced mates, by whole cell; mirror images are included."""
         self._solved_ahead: set[tuple[Cell, int]] = set()
-        """Ends of cells that have been solved only with pawns of one side standing still."""
-        self.refused: set[Cell] = set()
+        """Ends of cells that have been solved only with the pawns of one side standing still."""
+        self.refused_cells: set[Cell] = set()
         self.refused_wins: set[Cell] = set()
         self.refused_promotions: set[Cell] = set()
 
     def set_question(self, interval: Interval) -> None:
         """Set the question: where in an interval the value of the state lies."""
-        self._question = interval if self._narrow else ALL_SCORES
+        self._question = interval if self._use_windows else ALL_SCORES
         self._relevant.clear()
 
     def intervals(self, interval: Interval, accrued: Code | None) -> Iterator[Interval]:
-        """Yield the intervals to ask about in turn.
+        """Yield the intervals for successive questions.
 
-        The first one is a close window around the accrued score, which shows whether this is the value; it is
-        left out if it was tried before. The second one is the whole interval.
+        The first interval is a close window around the accrued score. It shows whether this score is the
+        value. It is left out if it was tried before with the same interval of the state. The last interval is
+        the whole interval of the state.
 
         :param interval: the interval in which the value lies.
         :param accrued: the accrued score; None if it is the position score.
         """
-        if accrued is not None and interval != self._tried and self._narrow:
+        if accrued is not None and interval != self._last_tried and self._use_windows:
             if (close := interval.close_window(accrued)) != interval:
                 yield close
-            self._tried = interval
+            self._last_tried = interval
         yield interval
 
     def relevant_scores(self, cell: Cell) -> Interval:
         """Return the interval of scores that the question needs to distinguish in a cell."""
         if cell not in self._relevant:
             colours = {False} if cell == self._root else colours_below(self._root, cell)
-            sides = [self._question.swapped if swapped else self._question for swapped in colours]
-            self._relevant[cell] = reduce(Interval.hull, sides) if sides else ALL_SCORES
+            questions = [self._question.swapped if swapped else self._question for swapped in colours]
+            self._relevant[cell] = reduce(Interval.hull, questions) if questions else ALL_SCORES
         return self._relevant[cell]
 
     def window(self, cell: Cell) -> Interval:
@@ -114,9 +117,9 @@ class Ledger:
         return self.relevant_scores(cell) if cell.size >= _MIN_WINDOW_SLOTS else ALL_SCORES
 
     def complete_window(self, cell: Cell) -> Interval:
-        """Return the interval of scores in which solving a cell now finds the best possible bounds.
+        """Return the window in which solving a cell now would find the best possible bounds.
 
-        The windows of the cells below limit those of the cell.
+        It is limited by the windows in which the homes of the cell were solved.
         """
         complete = self.window(cell)
         for home in homes_below(cell, promotions=True):
@@ -126,25 +129,28 @@ class Ledger:
                     complete = complete.within(window.swapped if swapped else window)
         return complete
 
-    def add(self, found: Iterable[Bounds], solutions: int = 1) -> None:
-        """Record bounds one by one as they are found, and then the solutions that found them."""
-        number = self.solved + solutions
-        for bounds in found:
+    def add(self, all_bounds: Iterable[Bounds], count: int = 1) -> None:
+        """Record bounds one by one as they are found, and afterwards the solutions that found them.
+
+        :param count: number of these solutions.
+        """
+        number = self.last_number + count
+        for bounds in all_bounds:
             ends = product([bounds.cell], bounds.ends)
-            self._last_solution |= dict.fromkeys(ends, _SolvedCell(number, bounds.window))
-        self.solved = number
+            self._last_solution |= dict.fromkeys(ends, _Solve(number, bounds.window))
+        self.last_number = number
 
     def add_wins(self, whole: Cell) -> None:
         """Record that the forced mates in a whole cell have been found."""
-        self.solved += 1
-        self._wins_number |= dict.fromkeys((whole, whole.image(MIRROR_FILES)), self.solved)
+        self.last_number += 1
+        self._wins_number |= dict.fromkeys((whole, whole.image(MIRROR_FILES)), self.last_number)
 
     def add_looked_up(self, cells: Iterable[Cell]) -> None:
-        """Record cells that are now looked up in tables, so that cells above them may be solved again."""
-        self._last_solution |= dict.fromkeys(product(cells, ENDS), _SolvedCell(self.solved + 1, ALL_SCORES))
+        """Record that cells are now looked up in tables. Cells above them may then be solved again."""
+        self._last_solution |= dict.fromkeys(product(cells, ENDS), _Solve(self.last_number + 1, ALL_SCORES))
 
     def add_ahead(self, cell: Cell, ends: Iterable[int]) -> None:
-        """Record that a cell has been solved at some ends with pawns of one side standing still."""
+        """Record that a cell has been solved at some ends with the pawns of one side standing still."""
         self._solved_ahead |= {(cell, end) for end in ends}
 
     def add_complete(self, cell: Cell) -> None:
@@ -156,47 +162,46 @@ class Ledger:
         return any((cell, end) in self._last_solution for end in ENDS)
 
     def is_answered(self, cell: Cell, end: int) -> bool:
-        """Return whether the window in which a cell was solved last is wide enough, at one end.
+        """Return whether one end of a cell was last solved in a window that is wide enough for the question.
 
-        If only the other end is available, and from an earlier search, the answer is False. If this search
-        has solved only the other end, the answer may be True: the missing end is left to
-        :class:`tbgen.beyond.choices.Chooser` and to promotions.
+        If this end has not been solved, the result depends on who solved the other end. It is False if that
+        was an earlier search. It may be True if it was this search, because then
+        :class:`tbgen.beyond.choices.Chooser` and the search for promotions see to the missing end.
         """
-        if (last := self._last_solution.get((cell, end))) is not None:
-            return last.window.covers(self.window(cell))
+        if (solution := self._last_solution.get((cell, end))) is not None:
+            return solution.window.covers(self.window(cell))
         if (cell, 1 - end) not in self._last_solution and end not in self._known.cells.ends(cell):
             return False
         return self._known.cells.window(cell).covers(self.window(cell))
 
     def is_solved(self, cell: Cell) -> bool:
-        """Return whether a canonical cell is solved, moves of all pawns included, as far as the question
-        needs."""
+        """Return whether a canonical cell is solved in a wide enough window, with moves of all pawns."""
         if any((cell, end) in self._solved_ahead for end in ENDS) or cell not in self._known.cells:
             return False
         return all(self.is_answered(cell, end) for end in ENDS)
 
     def is_solved_ahead(self, cell: Cell, end: int) -> bool:
-        """Return whether a canonical cell is solved at one end, even if only with pawns standing still."""
+        """Return whether a canonical cell is solved at one end, with moves of at least one side's pawns."""
         return (cell, end) in self._solved_ahead or (
             cell in self._known.cells and self.is_answered(cell, end)
         )
 
     def is_done(self, cell: Cell) -> bool:
-        """Return whether a canonical cell need not be solved, or has been refused."""
-        return self.is_solved(cell) or cell in self.refused or self._known.has_table_of(cell)
+        """Return whether a canonical cell is solved, refused, or contained in a table."""
+        return self.is_solved(cell) or cell in self.refused_cells or self._known.has_table_of(cell)
 
     def is_stale(self, cell: Cell, end: int, home: Cell, swapped: bool) -> bool:
         """Return whether solving one end of a cell again may narrow its bounds.
 
-        That is so if this search has not solved it, if a cell below became narrower later, or if the window
-        of the last solution has become too close.
+        This is possible in three cases: this search has not solved this end, the bounds of ``home`` have
+        become narrower since then, or the window of the last solution has become too close.
 
-        :param home: a cell below.
-        :param swapped: whether ``home`` has the colours swapped.
+        :param home: a cell that moves from the cell lead to.
+        :param swapped: whether these moves lead to ``home`` with swapped colours.
         """
         last, below = self._last_solution.get((cell, end)), self._last_solution.get((home, end ^ swapped))
         if last is None:
             return True
-        wins = [self._wins_number.get(whole, 0) for whole in whole_cells_of(home, self._known.won.mobile)]
-        later = max(0 if below is None else below.number, *wins, 0) > last.number
-        return later or not self.is_answered(cell, end)
+        numbers = [self._wins_number.get(whole, 0) for whole in whole_cells_of(home, self._known.wins.mobile)]
+        is_later = max(0 if below is None else below.number, *numbers, 0) > last.number
+        return is_later or not self.is_answered(cell, end)

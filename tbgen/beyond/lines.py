@@ -1,13 +1,13 @@
-"""LineMaker of play that show the proved bounds, and holds of one man by another.
+"""Lines of play that show the proved bounds, and holds of one man by another.
 
 In the line of an exact value, White chooses moves by their lower bounds and Black by their upper bounds. In
-the line of one bound of an interval, both sides choose by that bound: one side follows the proof, and the
-other side concedes as little as possible.
+the line of one bound of an interval, both sides choose moves by that bound. One side then follows the proof,
+and the other side concedes as little as possible.
 
-A *hold* shows how one man holds another: for every square of one man, the *changer*, it gives the square of
-the other man, the *blocker*, from which the changer's side can never get more than a bound. This is Heiner
-Marxen's analysis of positions in which one man of each side moves ("Virtual pieces", 2002). Corresponding
-squares are a special case.
+A *hold* shows how one man, the *blocker*, restrains an enemy man, the *changer*. For every square of the
+changer it lists the squares of the blocker on which the changer's side can never get more than a certain
+score. This is Heiner Marxen's analysis of positions in which one man of each side moves ("Virtual pieces",
+2002). Corresponding squares are a special case.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 import chess
 
 from tbgen.beyond.forcing import ForcingProof
-from tbgen.beyond.knowledge import Known, UnmadeLayerError, carried_score
+from tbgen.beyond.knowledge import ExitBounds, UnmadeLayerError, carried_score
 from tbgen.beyond.search import Search
 from tbgen.board.rules import position_score
 from tbgen.board.score import Code, GScore, fold, of_code, of_gscore, to_gscore
@@ -30,8 +30,9 @@ from tbgen.errors import MissingLayerError, MissingTableError
 from tbgen.probe.moves import LinePly
 
 Line = tuple[LinePly, ...]
-"""Moves until the accrued score is the one that the line shows, or until nothing more is proved."""
+"""Moves until the accrued score equals the value or bound that the line shows, or until the proof ends."""
 MAX_PLAN_PLIES: Final = 12
+"""Maximum length of a plan in plies."""
 
 
 class PlanMove(NamedTuple):
@@ -56,35 +57,37 @@ Plan = tuple[PlanMove, ...]
 """The first moves of a line."""
 
 _UNKNOWN_DEPTH: Final = 1 << 20
-"""Depth in plies of a bound that only Syzygy files have: larger than any real depth."""
+"""Depth of a bound that only Syzygy files have: more plies than any real depth."""
 
 
 class _LineGoal(NamedTuple):
-    """A bound of a state, with its depth."""
+    """One bound of a state, with its depth."""
 
     value: Code
     depth: int
-    """Plies; 0 if the depth is not available."""
+    """Depth in plies; 0 if it is unavailable."""
 
 
 class _LineMove(NamedTuple):
-    """A move with the bound of the state after it."""
+    """A move, and one bound of the state after the move."""
 
     step: Step
     accrued: Code
     """The accrued score after the move."""
     goal: _LineGoal
-    """The bound of the state after the move."""
+    """The bound after the move, with its depth."""
 
 
 @dataclass(frozen=True)
 class LineMaker:
     """Makes lines from the results of searches.
 
-    :param searches: the searches that prove the lower and the upper bound; they share their knowledge.
+    :param searches: the search that proves the lower bound, and the search that proves the upper bound. They
+        share their knowledge.
     :param accrued: the accrued score of the initial state.
-    :param proofs: for each end, the forcing moves that prove the bound; None if a search proves it.
-    :param exact: whether searches prove the value.
+    :param proofs: the forcing moves that prove the lower bound, and those that prove the upper bound; None if
+        a search proves the bound.
+    :param exact: whether the searches prove the value.
     """
 
     searches: Sequence[Search]
@@ -93,88 +96,92 @@ class LineMaker:
     exact: bool = False
 
     @property
-    def _known(self) -> Known:
+    def _known(self) -> ExitBounds:
         return self.searches[LOWER].known
 
     def line(self, end: int) -> Line:
-        """Return the play that shows the lower or upper bound, or best play if searches prove the value."""
+        """Return play that shows the lower or upper bound; best play if the searches prove the value."""
         line = list(self._play(end))
         return tuple(LinePly(*ply, len(line) - number) for number, ply in enumerate(line, 1))
 
     def plan(self, end: int) -> Plan:
-        """Return the first moves of the line of one bound, as far as they need no large layer to be made."""
+        """Return the first moves of the line of one bound, as far as no large layer has to be made."""
         plan: list[PlanMove] = []
         with contextlib.suppress(UnmadeLayerError):
             plan.extend(islice(self._play(end), MAX_PLAN_PLIES))
         return tuple(plan)
 
     def _play(self, end: int) -> Iterator[PlanMove]:
-        """Yield the line of one bound; a line of forcing moves ends when a position is repeated."""
+        """Yield the line of one bound. A line of forcing moves ends when a position is repeated."""
         if (proof := self.proofs[end]) is not None:
             return self._forcing_line(self.accrued, proof)
         black, white = (UPPER, LOWER) if self.exact else (end, end)
-        return self._moves(self.accrued, black, white)
+        return self._line_from_searches(self.accrued, black, white)
 
-    def _moves(self, accrued: Code, black: int, white: int) -> Iterator[PlanMove]:
-        """Yield the line in which Black and White choose moves by their bounds at these ends."""
-        here = {end: self.searches[end].position for end in (black, white)}
+    def _line_from_searches(self, accrued: Code, black: int, white: int) -> Iterator[PlanMove]:
+        """Yield the line in which both sides choose moves by bounds.
+
+        :param black: the end of the bounds by which Black chooses.
+        :param white: the end of the bounds by which White chooses.
+        """
+        positions = {end: self.searches[end].position for end in (black, white)}
         seen: set[tuple[str, Code]] = set()
         while True:
-            board = here[white].board
+            board = positions[white].board
             end = white if board.turn else black
             state = board.epd(), accrued
-            goal = self._goal(here[white], accrued, white)
+            goal = self._goal(positions[white], accrued, white)
             if state in seen or goal.value == accrued or goal.depth == _UNKNOWN_DEPTH:
                 return
             seen.add(state)
-            if self._known.tables.has_cell(here[end].cell):
+            if self._known.tables.has_cell(positions[end].cell):
                 yield from self._line_in_tables(board, GScore.from_code(accrued))
                 return
-            if not all(position.cell in self._known.cells for position in here.values()):
+            if not all(position.cell in self._known.cells for position in positions.values()):
                 return
-            best = self._best_move(here[end], accrued, end)
-            move, claims = best.step.move, self._bounds_by_end(here, accrued)
-            steps = {each: self._step(position, move) for each, position in here.items()}
+            best_move = self._best_move(positions[end], accrued, end)
+            move, claims = best_move.step.move, self._bounds_by_end(positions, accrued)
+            steps = {each: self._step(position, move) for each, position in positions.items()}
             inside = {each: step.after for each, step in steps.items() if step.inside}
-            after = self._bounds_by_end(inside, best.accrued)
-            if any(_is_worse(after[each], claims[each], each) for each in after):
-                return  # the bound does not follow from the bounds of the moves
-            accrued = best.accrued
+            bounds_after = self._bounds_by_end(inside, best_move.accrued)
+            if any(_is_worse(bounds_after[each], claims[each], each) for each in bounds_after):
+                return  # the bounds after the moves do not imply the bound
+            accrued = best_move.accrued
             yield PlanMove(move, board.san(move), GScore.from_code(accrued))
             if not all(step.inside or step.zeroing for step in steps.values()):
                 return
-            here = {each: step.after for each, step in steps.items()}
+            positions = {each: step.after for each, step in steps.items()}
 
     def _forcing_line(self, accrued: Code, proof: ForcingProof) -> Iterator[PlanMove]:
-        """Yield play that shows a bound by forcing moves, and continues in tables."""
+        """Yield play that shows a bound by forcing moves, with the continuation in tables."""
         board, score = self.searches[LOWER].position.board.copy(stack=False), of_code(accrued)
         for move in proof.line():
             san, zeroing = board.san(move), board.is_zeroing(move)
             board.push(move)
-            after = of_gscore(position_score(board))
-            score = after if zeroing else fold(score, after)
+            position_after = of_gscore(position_score(board))
+            score = position_after if zeroing else fold(score, position_after)
             yield PlanMove(move, san, to_gscore(score))
         if self._known.tables.fresh_value(board) is not None and any(board.legal_moves):
             yield from self._line_in_tables(board.copy(stack=False), to_gscore(score))
 
     def _line_in_tables(self, board: chess.Board, accrued: GScore) -> Iterator[PlanMove]:
-        """Yield best play from a position that a table contains, as far as the tables store it."""
+        """Yield best play from a position in a table, as far as the tables have the depths."""
         with contextlib.suppress(MissingLayerError, MissingTableError):
             for ply in self._known.tables.tablebase.line(board, accrued):
                 yield PlanMove(ply.move, ply.san, ply.accrued)
 
     def _bounds_by_end(self, states: dict[int, CellPosition], accrued: Code) -> dict[int, Code]:
-        """Return the lower or upper bound of each state, by end."""
+        """Return the bound of each state at its end."""
         return {end: self._goal(position, accrued, end).value for end, position in states.items()}
 
     def _step(self, position: CellPosition, move: chess.Move) -> Step:
         return next(step for step in position.moves() if step.move == move)
 
     def _best_move(self, position: CellPosition, accrued: Code, end: int) -> _LineMove:
-        """Return the best move of a state by the lower or upper bounds.
+        """Return the best move of a state by the lower or upper bounds after its moves.
 
         Among moves with the best bound, the mover prefers the smallest depth if the bound is better than the
-        accrued score, else the greatest.
+        accrued score, and otherwise the greatest depth.
         """
         choices = []
         for step in position.moves():
@@ -185,9 +192,9 @@ class LineMaker:
         white = position.board.turn
         value = (min if white else max)(choice.goal.value for choice in choices)
         sign = 1 if white == (value < accrued) else -1
-        best = (choice for choice in choices if choice.goal.value == value)
+        ties = (choice for choice in choices if choice.goal.value == value)
         return min(
-            best, key=lambda choice: (sign * choice.goal.depth, _uci_for_mover(choice.step.move, white))
+            ties, key=lambda choice: (sign * choice.goal.depth, _uci_for_mover(choice.step.move, white))
         )
 
     def _goal(self, position: CellPosition, accrued: Code, end: int) -> _LineGoal:
@@ -195,11 +202,11 @@ class LineMaker:
         if position.is_over:
             return _LineGoal(position.position_score, 0)
         if self._known.tables.has_cell(position.cell):
-            found = self._known.tables.tablebase.probe(position.board, GScore.from_code(accrued))
-            return _LineGoal(found.value.code, found.depth or 0)
+            result = self._known.tables.tablebase.probe(position.board, GScore.from_code(accrued))
+            return _LineGoal(result.value.code, result.depth or 0)
         if position.board.has_legal_en_passant():
-            best = self._best_move(position, accrued, end).goal
-            return _LineGoal(best.value, 0 if best.value == accrued else min(best.depth + 1, _UNKNOWN_DEPTH))
+            goal = self._best_move(position, accrued, end).goal
+            return _LineGoal(goal.value, 0 if goal.value == accrued else min(goal.depth + 1, _UNKNOWN_DEPTH))
         value, depths = self.searches[end].state(position, accrued)
         combined = value.within(self._known.universal_bounds(position))
         if combined[end] != value[end]:
@@ -208,12 +215,12 @@ class LineMaker:
 
 
 def _is_worse(code: Code, claim: Code, end: int) -> bool:
-    """Return whether a lower or upper bound is worse than a claim."""
+    """Return whether a lower or upper bound proves less than another bound at the same end."""
     return code > claim if end == LOWER else code < claim
 
 
 def _uci_for_mover(move: chess.Move, white: bool) -> str:
-    """Return a move in UCI notation, mirrored for Black, so that both colours break ties alike."""
+    """Return a move in UCI notation, with the ranks mirrored for Black. So ties are broken alike for both."""
     if white:
         return move.uci()
     origin, target = map(chess.square_mirror, (move.from_square, move.to_square))
@@ -222,16 +229,19 @@ def _uci_for_mover(move: chess.Move, white: bool) -> str:
 
 @dataclass(frozen=True)
 class Hold:
-    """The score that a blocker guarantees, and its squares. Squares are numbers (0 for a1, 63 for h8).
+    """The score that a blocker guarantees, and the squares on which it does so.
+
+    Squares are numbers from 0 (a1) to 63 (h8).
 
     :ivar holder: the side of the blocker.
-    :ivar value: the score that the holder gets at least.
+    :ivar value: the score that this side is sure of.
     :ivar blocker: the blocker's square in the initial position.
     :ivar changer: the changer's square in the initial position.
     :ivar squares: for each square of the changer, with the changer to move, the squares on which the blocker
-        holds it and which play can reach, the nearest first.
-    :ivar distances: plies until the holder has the value, by the changer's square, with the changer to move
-        and the blocker on the nearest of its squares; squares without an available depth are missing.
+        guarantees the score. Only squares that play can reach are listed, the nearest first.
+    :ivar distances: for each square of the changer, the plies until the accrued score equals ``value``. The
+        changer is to move, and the blocker is on the first of its ``squares``. Changer's squares without an
+        available depth are missing.
     """
 
     holder: chess.Color
@@ -248,16 +258,16 @@ def holds(search: Search) -> tuple[Hold, ...]:
     The result is empty unless exactly one man of each side is mobile.
     """
     root = search.position
-    of_white = root.mobile & root.board.occupied_co[chess.WHITE]
+    white_mobile = root.mobile & root.board.occupied_co[chess.WHITE]
     if (
         root.is_over
-        or of_white.bit_count() != 1
+        or white_mobile.bit_count() != 1
         or root.mobile.bit_count() != 2
         or root.cell not in search.known.cells
     ):
         return ()
-    found = search.state(root, search.accrued).value
-    return tuple(_hold(search, end, found[end]) for end in ENDS if found[end] != WORST[end])
+    bounds = search.state(root, search.accrued).value
+    return tuple(_hold(search, end, bounds[end]) for end in ENDS if bounds[end] != WORST[end])
 
 
 def _hold(search: Search, end: int, bound: Code) -> Hold:
@@ -265,15 +275,15 @@ def _hold(search: Search, end: int, bound: Code) -> Hold:
     root, accrued = search.position, search.accrued
     squares: dict[chess.Square, dict[chess.Square, None]] = {}
     distances: dict[chess.Square, int] = {}
-    waiting, seen = deque([(root, accrued)]), {_key(root, accrued)}
-    while waiting:
-        here, score = waiting.popleft()
-        blocker, changer = _men(here, holder)
-        if here.board.turn != holder:
-            if changer not in squares and (depths := search.state(here, score).depths) is not None:
+    queue, seen = deque([(root, accrued)]), {_key(root, accrued)}
+    while queue:
+        position, score = queue.popleft()
+        blocker, changer = _men(position, holder)
+        if position.board.turn != holder:
+            if changer not in squares and (depths := search.state(position, score).depths) is not None:
                 distances[changer] = depths[end]
             squares.setdefault(changer, {})[blocker] = None
-        for step in here.moves():
+        for step in position.moves():
             if not step.inside:
                 continue
             accrued_after = carried_score(step, score)
@@ -282,8 +292,8 @@ def _hold(search: Search, end: int, bound: Code) -> Hold:
                 seen.add(key)
                 value = search.state(step.after, accrued_after).value[end]
                 if value <= bound if end == LOWER else value >= bound:
-                    waiting.append((step.after, accrued_after))
-    blocker_squares = {square: tuple(found) for square, found in sorted(squares.items())}
+                    queue.append((step.after, accrued_after))
+    blocker_squares = {square: tuple(blockers) for square, blockers in sorted(squares.items())}
     return Hold(holder, GScore.from_code(bound), *_men(root, holder), blocker_squares, distances)
 
 

@@ -1,15 +1,16 @@
-"""Forced mates and values after promotions that leave more mobile men than cells have.
+"""Forced mates and values after promotions that leave more mobile men than an ordinary cell may have.
 
-A promotion beside two pieces leads to positions of five mobile men, 64 times as many as a cell has. They form
-a *whole* cell (:mod:`tbgen.beyond.structures`), of which two things can be found.
+A promotion beside two pieces leads to positions of five mobile men. There are 64 times as many as positions
+of an ordinary cell. They form a *whole* cell (:mod:`tbgen.beyond.structures`). Two kinds of results are found
+for whole cells:
 
-- The forced mates after a promotion to a queen: one bit for each position shows whether it is won
-  (:mod:`tbgen.cells.wins`). The value of a forced mate is G0.0 whatever has accrued. :class:`WonCells` is the
-  exit source of these mates.
-- All values, but no depths (:mod:`tbgen.cells.games`). Each end is solved on its own, after the whole cells
-  that further steps and captures of pawns lead to. :class:`PromotedCells` keeps only the values directly
-  after promotions, as bounds of the homes of these promotions. In such a home the promoted man is frozen on
-  the last rank; the bounds are those with the other side to move.
+- The forced mates after a promotion to a queen. One bit for each position shows whether it is won
+  (:mod:`tbgen.cells.wins`). The value of a forced mate is G0.0 with any accrued score. :class:`WonCells` is
+  the exit source of these mates.
+- All values, but no depths (:mod:`tbgen.cells.games`). Each end, lower or upper, is solved separately. The
+  whole cells that further steps and captures of pawns lead to are solved first. :class:`PromotedCells` keeps
+  only the values directly after promotions, as bounds of the *home* of the promotion. This is the ordinary
+  cell in which the promoted man is frozen on the last rank. It gets bounds only with the other side to move.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -66,13 +67,13 @@ from tbgen.retro.kernels.words import Codes, Words
 Flags: TypeAlias = NDArray[np.bool_]
 
 _MATE: Final = (Code(0), Code(255))
-"""The value of a forced mate, by the side that mates."""
+"""Codes of the value of a forced mate, by the side that mates."""
 
 
 class WonCells(ExitSource):
-    """The positions of whole cells in which forced mates have been found; White is the promoting side.
+    """The whole cells in which forced mates have been found, as an exit source. White is the promoting side.
 
-    :param mobile: number of mobile men besides the queen.
+    :param mobile: number of mobile men besides the new queen.
     """
 
     proved = True
@@ -87,25 +88,28 @@ class WonCells(ExitSource):
         return sum(wins.nbytes for wins in self._wins.values())
 
     def __contains__(self, cell: Cell) -> bool:
-        """Return whether a cell has been solved, as it is or with its files mirrored."""
+        """Return whether a whole cell has been solved, as it is or with its files mirrored."""
         return not self._wins.keys().isdisjoint((cell, cell.image(MIRROR_FILES)))
 
-    def won(self, cell: Cell, side: Side) -> Words | None:
-        """Return which positions of a cell White wins, uint64 (words,); None if the cell is not solved."""
+    def won_words(self, cell: Cell, side: Side) -> Words | None:
+        """Return which positions of a whole cell White wins, one bit each: uint64 (words,).
+
+        None is returned if the cell is not solved.
+        """
         wins = self._wins.get(cell)
         return None if wins is None else wins.won[side]
 
     def solve(self, cell: Cell, known: Knowledge, *, levels: bool = False, threads: int = 1) -> Wins:
-        """Find and keep the positions of a cell in which White forces mate.
+        """Find and keep the positions of a whole cell in which White forces mate.
 
         :param known: the bounds after captures.
-        :param levels: whether the result contains levels, which a proof needs.
+        :param levels: whether the result contains levels. A proof needs them; they are not kept.
         """
 
         def won_after(after: Cell, side: Side) -> Words | None:
             if after in self._wins:
-                found: Words = self._wins[after].won[side]
-                return found
+                words: Words = self._wins[after].won[side]
+                return words
             if after.size > 64**self.mobile:
                 return None
             promoted = after.frozen[0].square if after.frozen else None
@@ -117,22 +121,25 @@ class WonCells(ExitSource):
         return wins
 
     def knows(self, route: Route) -> bool:
-        """Return whether forced mates after a route have been searched for."""
-        return self._found(route) is not None
+        """Return whether the search for forced mates after a route has been made."""
+        return self._wins_image(route) is not None
 
     def block(self, route: Route, end: int) -> Block | None:
-        """Return the forced mates among the positions that a route leads to, at the end that they bound."""
-        found = self._found(route)
-        if found is None or end != route.side:  # White's mates bound the lower end, Black's the upper end
+        """Return the forced mates among the positions that a route leads to, as bounds.
+
+        None is returned at the end of the other side, for which forced mates are no bounds.
+        """
+        image = self._wins_image(route)
+        if image is None or end != route.side:  # White's mates bound the lower end, Black's the upper end
             return None
-        wins, symmetry = found
+        wins, symmetry = image
         assert route.promoted is not None, "only promotions are searched"
-        place = wins.cell.mobile.index(man_of(WHITE_TO_MOVE, QUEEN))
-        won = _with_man_on(wins, place, IMAGE[symmetry][route.promoted])
+        index = wins.cell.mobile.index(man_of(WHITE_TO_MOVE, QUEEN))
+        won = _with_man_on(wins, index, IMAGE[symmetry][route.promoted])
         stored = Block(
             np.where(won, np.uint8(0), np.uint8(NONE)), np.where(won, np.uint16(FAR), np.uint16(0))
         )
-        others = [(man.colour, man.kind) for number, man in enumerate(wins.cell.mobile) if number != place]
+        others = [(man.colour, man.kind) for number, man in enumerate(wins.cell.mobile) if number != index]
         return gather_block(replace(route.destination, frozen=()), others, symmetry, stored)
 
     def fresh_bounds(self, position: CellPosition) -> Interval | None:
@@ -140,7 +147,7 @@ class WonCells(ExitSource):
         return self.universal_bounds(position)
 
     def universal_bounds(self, position: CellPosition) -> Interval | None:
-        """Return the value of a mate if the side that has just moved forces it, whatever has accrued."""
+        """Return the value of a mate if the side that has just moved forces it, else None."""
         board = position.board
         if not self._wins or chess.popcount(board.occupied & ~board.pawns) <= self.mobile:
             return None
@@ -155,22 +162,23 @@ class WonCells(ExitSource):
         return None
 
     def unsolved(self, home: Cell) -> Iterator[Cell]:
-        """Yield the cells to solve for the forced mates in the home of a promotion, in order."""
+        """Yield the whole cells to solve for the forced mates in the home of a promotion, in order."""
         for whole in whole_cells_of(home, self.mobile):
             if is_to_queen(home) and whole not in self:
-                yield from self.with_those_below(whole)
+                yield from self.unsolved_up_to(whole)
 
-    def with_those_below(self, cell: Cell) -> Iterator[Cell]:
-        """Yield the unsolved cells among a cell and those below it, the cell itself last."""
+    def unsolved_up_to(self, cell: Cell) -> Iterator[Cell]:
+        """Yield the unsolved whole cells below a whole cell in order, and then the cell itself if
+        unsolved."""
         ordered = postorder(cell, self._unsolved_below)
         return (each for each, _ in ordered if each not in self._wins)
 
     def _unsolved_below(self, cell: Cell) -> tuple[Cell, ...]:
         """Return the unsolved cells directly below a cell.
 
-        Steps or captures of Black's pawns lead to them, and captures of Black's pieces if Black has pawns.
-        Tables may hold these cells, but decoding the tables takes longer than solving the cells, and many
-        times longer if pawns are about to be promoted.
+        Steps and captures of Black's pawns lead to them, and, if Black has pawns, captures of Black's pieces.
+        The cells are solved even if tables contain them, because decoding the tables takes longer. It takes
+        many times longer if pawns are about to promote.
         """
         below = list[Cell]()
         for pawn in chess.scan_forward(cell.black_pawns):
@@ -183,24 +191,26 @@ class WonCells(ExitSource):
         return tuple(each for each in below if each not in self._wins)
 
     def is_won(self, board: chess.Board) -> bool:
-        """Return whether White wins a position, according to the solution of its cell without symmetries."""
+        """Return whether White wins a position by the solution of its own cell, without symmetries."""
         position = CellPosition(board, board.occupied & ~board.pawns)
         wins = self._wins.get(position.cell)
         return wins is not None and wins.has(side_of(board), position.slot)
 
-    def _found(self, route: Route) -> "_Found | None":
-        """Return the wins of the whole cell that a route leads to, and the symmetry that leads there."""
+    def _wins_image(self, route: Route) -> "_WinsImage | None":
+        """Return the wins of the whole cell that a route leads to; None if the cell is not solved."""
         whole = whole_cell(route.destination, route.side, self.mobile)
         if route.promoted is None or whole is None or not is_to_queen(route.destination):
             return None
         for symmetry in symmetries(route.side):
             wins = self._wins.get(whole.image(symmetry))
             if wins is not None:
-                return _Found(wins, symmetry)
+                return _WinsImage(wins, symmetry)
         return None
 
 
-class _Found(NamedTuple):
+class _WinsImage(NamedTuple):
+    """Forced mates of a whole cell, and the symmetry that maps positions to positions of this cell."""
+
     wins: Wins
     symmetry: int
 
@@ -210,24 +220,24 @@ def _packed(bits: Flags) -> Words:
     return words
 
 
-def _with_man_on(wins: Wins, place: int, square: int) -> Flags:
-    """Return which positions with Black to move and one of the men on a square are won.
+def _with_man_on(wins: Wins, index: int, square: int) -> Flags:
+    """Return which positions with Black to move and a certain man on a square are won: bool (slots,).
 
-    :param place: index of the man among the mobile men; the others form the slots of the result.
+    :param index: index of the man among the mobile men. The squares of the other men form the slots.
     """
     words, scalars = wins.won[BLACK_TO_MOVE], len(wins.cell.mobile) - 1
-    if place == scalars:
+    if index == scalars:
         bits: Flags = (words >> np.uint64(square) & np.uint64(1)).astype(np.bool_)
         return bits
-    some = np.ascontiguousarray(words.reshape((64,) * scalars).take(square, place))
-    flags: Flags = np.unpackbits(some.view(np.uint8).ravel(), bitorder="little").view(np.bool_)
+    slice_words = np.ascontiguousarray(words.reshape((64,) * scalars).take(square, index))
+    flags: Flags = np.unpackbits(slice_words.view(np.uint8).ravel(), bitorder="little").view(np.bool_)
     return flags
 
 
-_LEVEL: Final = 1
-"""Level of compression: fast, since the data is soon read again."""
-_CHUNK: Final = 1 << 20
-"""Number of words of 64 positions that are processed at a time."""
+_COMPRESSION_LEVEL: Final = 1
+"""The fastest level of compression. The data is soon read again."""
+_CHUNK_WORDS: Final = 1 << 20
+"""Number of words that are processed at a time; a word has the bits of 64 positions."""
 
 
 def _all_scores(_: Cell) -> Interval:
@@ -235,16 +245,16 @@ def _all_scores(_: Cell) -> Interval:
 
 
 class PromotedCells:
-    """Solves whole cells (:mod:`tbgen.beyond.structures`).
+    """Finds the values of whole cells (:mod:`tbgen.beyond.structures`).
 
-    :param tables: the tables, which have values after some captures and pawn steps.
+    :param tables: the tables, which contain the values after some captures and pawn steps.
     :param won: the forced mates in whole cells.
     """
 
     def __init__(self, tables: Tables, won: WonCells) -> None:
         self._tables, self._won, self._mobile = tables, won, won.mobile
         self._solved: dict[tuple[Cell, int, int], Interval] = {}
-        """The window of each solution, by whole cell, kind of the promoted men, and end."""
+        """The window of each solution, by whole cell, kind of the promoted man, and end."""
 
     def unsolved(
         self,
@@ -252,12 +262,12 @@ class PromotedCells:
         window_of: Callable[[Cell], Interval] = _all_scores,
         ends: Sequence[int] = ENDS,
     ) -> list[Cell]:
-        """Return the whole cells to solve for the home of a promotion, in order.
+        """Return the whole cells to solve for the home of a promotion, in an order of solution.
 
-        Each cell comes after those that steps and captures of pawns lead to, as far as no table holds them.
+        Each cell comes after the cells that steps and captures of pawns lead to, without cells in tables.
 
-        :param window_of: returns the scores between which positions of a cell matter.
-        :param ends: the ends to solve, as seen in whole cells, where White has promoted.
+        :param window_of: returns the scores that need to be distinguished in a cell.
+        :param ends: the ends to solve, as seen with White as the promoting side.
         """
         cells: dict[Cell, tuple[Cell, ...]] = {}
         for whole in whole_cells_of(home, self._mobile):
@@ -280,80 +290,82 @@ class PromotedCells:
         kind: int,
         known: Knowledge,
         threads: int = 1,
-        between: Callable[[], object] = lambda: None,
+        check: Callable[[], object] = lambda: None,
         window_of: Callable[[Cell], Interval] = _all_scores,
         ends: Sequence[int] = ENDS,
     ) -> Iterator[Bounds]:
-        """Solve whole cells, and yield bounds of the homes of all promotions to a kind of man.
+        """Solve whole cells, and yield bounds of the homes of all promotions to one kind of man.
 
         :param cells: whole cells in the order of :meth:`unsolved`.
+        :param kind: the kind of the promoted man.
         :param known: the bounds after captures of mobile men.
-        :param between: called every few seconds; an exception that it raises ends the work.
-        :param window_of: returns the scores between which positions of a cell matter.
-        :param ends: the ends of whole cells to solve; both are solved at once if all exits have values.
+        :param check: called every few seconds. An exception that it raises ends the work.
+        :param window_of: returns the scores that need to be distinguished in a cell.
+        :param ends: the ends to solve. If all exits have values, both ends are solved at once.
         :raises NoCodeError: if a cell has scores beyond G63.0.
         :raises MemoryError: if too little memory is available.
         """
-        wholes: dict[Cell, _Whole] = {}
+        wholes: dict[Cell, _WholeValues] = {}
         needed = {
             (route.destination, side_after(route))
             for cell in cells
             for route in large_routes(cell, self._mobile)
         }
         for cell in cells:
-            around = self._around(known, wholes)
-            exact = all(map(around.same_ends, routes_of(lineup_of_cell(cell))))
+            exits = self._exit_knowledge(known, wholes)
+            exact = all(map(exits.same_ends, routes_of(lineup_of_cell(cell))))
             window = ALL_SCORES if exact else window_of(cell)
             sides = [side for side in SIDES if (cell, side) in needed]
             homes: dict[int, dict[int, Codes]] = {square: {} for square in chess.SquareSet(chess.BB_RANK_8)}
             planes = dict[int, dict[Side, bytes]]()
             for end in ENDS[:1] if exact else ends:
-                values = solve_values(cell, around, end, threads, between, window)
+                values = solve_values(cell, exits, end, threads, check, window)
                 if end == LOWER:
                     _add_wins(values, cell, self._won)
-                boards = values[BLACK_TO_MOVE].reshape((64,) * len(cell.mobile))
-                same = ENDS if exact else [end]
-                for square, found in homes.items():
-                    codes = boards.take(square, cell.mobile.index(man_of(WHITE_TO_MOVE, kind))).reshape(-1)
-                    found |= dict.fromkeys(same, codes)
-                packed = {side: zlib_ng.compress(values[side], _LEVEL) for side in sides}
-                planes |= dict.fromkeys(same, packed)
-                del values, boards
-            wholes[cell] = _Whole(planes, exact)
-            for square, found in homes.items():
+                by_square = values[BLACK_TO_MOVE].reshape((64,) * len(cell.mobile))
+                solved_ends = ENDS if exact else [end]
+                for square, codes_by_end in homes.items():
+                    codes = by_square.take(square, cell.mobile.index(man_of(WHITE_TO_MOVE, kind))).reshape(-1)
+                    codes_by_end |= dict.fromkeys(solved_ends, codes)
+                packed = {side: zlib_ng.compress(values[side], _COMPRESSION_LEVEL) for side in sides}
+                planes |= dict.fromkeys(solved_ends, packed)
+                del values, by_square
+            wholes[cell] = _WholeValues(planes, exact)
+            for square, codes_by_end in homes.items():
                 if square not in cell.standing:
-                    yield _bounds_of_home(cell, kind, square, found, window)
+                    yield _bounds_of_home(cell, kind, square, codes_by_end, window)
             self._solved |= {(cell, kind, end): window for end in planes}
 
-    def _around(self, known: Knowledge, wholes: "Mapping[Cell, _Whole]") -> Knowledge:
+    def _exit_knowledge(self, known: Knowledge, solved_wholes: "Mapping[Cell, _WholeValues]") -> Knowledge:
         """Return the bounds of the exits of a whole cell.
 
-        The bounds of other whole cells come from tables or from ``wholes``, all others from ``known``.
+        The bounds of other whole cells come from tables or from ``solved_wholes``. All other bounds come from
+        ``known``.
         """
 
         def block(route: Route, end: int) -> Block | None:
             if len(route.destination.mobile) <= self._mobile or self._tables.knows(route):
                 return known.block(route, end)
-            whole, side = wholes.get(route.destination), side_after(route)
+            whole, side = solved_wholes.get(route.destination), side_after(route)
             # After a double step that may be captured en passant, only one end is bounded.
             if whole is None or (route.passed is not None and end != end_of(side)):
                 return None
             return Block(whole.values(end, side), np.zeros(0, np.uint16))
 
         def same_ends(route: Route) -> bool:
-            whole = wholes.get(route.destination)
+            whole = solved_wholes.get(route.destination)
             return known.same_ends(route) or (whole is not None and whole.exact and route.passed is None)
 
         return SomeKnowledge(block, known.bound, same_ends)
 
 
 def _bounds_of_home(
-    whole: Cell, kind: int, square: int, found: Mapping[int, Codes], window: Interval
+    whole: Cell, kind: int, square: int, codes_by_end: Mapping[int, Codes], window: Interval
 ) -> Bounds:
     """Return bounds of the canonical cell in which a promoted man is frozen on a square of the last rank.
 
-    :param found: by end, the values with Black to move and the promoted man on the square; the slots are
-        formed by the squares of the other men.
+    :param codes_by_end: for each solved end, the codes of the values with Black to move and the promoted man
+        on the square. The squares of the other men form the slots.
     :param window: the window in which the values were found.
     """
     others, promoted = list(whole.mobile), man_of(WHITE_TO_MOVE, kind)
@@ -365,23 +377,23 @@ def _bounds_of_home(
     depth = np.zeros(value.shape, np.uint16)
     for end in ENDS:
         np.copyto(value[end], WORST[end], where=legal)
-    for whole_end, codes in found.items():
+    for whole_end, codes in codes_by_end.items():
         end = 1 - whole_end if swapped else whole_end
         stored = Block(codes, np.zeros(home.size, np.uint16))
         bounds = gather_block(replace(home, frozen=()), men, symmetry, stored).value
         value[end, side] = np.where(legal[side], bounds, np.uint8(NONE))
-        # An unknown depth is the one that claims least: FAR for a score of the side whose end it is, else 0.
+        # Unknown depths claim as little as possible: FAR for scores of the side that the end bounds, else 0.
         depth[end, side, (bounds < NONE) if end == LOWER else (bounds > NONE)] = FAR
-    ends = tuple(sorted(1 - end if swapped else end for end in found))
+    ends = tuple(sorted(1 - end if swapped else end for end in codes_by_end))
     return Bounds(home, value, depth, ends, window.swapped if swapped else window)
 
 
 @dataclass(frozen=True)
-class _Whole:
+class _WholeValues:
     """Bounds of all positions of a whole cell.
 
     :ivar planes: the compressed codes, by end and side to move.
-    :ivar exact: whether both ends are values, and so the same.
+    :ivar exact: whether the bounds at both ends are the values.
     """
 
     planes: dict[int, dict[Side, bytes]]
@@ -395,9 +407,9 @@ class _Whole:
 def _add_wins(values: NDArray[np.uint8], cell: Cell, won: WonCells) -> None:
     """Write White's forced mates into the values of the lower end, uint8 (2, slots)."""
     for side in SIDES:
-        words = won.won(cell, side)
+        words = won.won_words(cell, side)
         if words is None:
             continue
-        for first in range(0, len(words), _CHUNK):
-            part = np.unpackbits(words[first : first + _CHUNK].view(np.uint8), bitorder="little")
+        for first in range(0, len(words), _CHUNK_WORDS):
+            part = np.unpackbits(words[first : first + _CHUNK_WORDS].view(np.uint8), bitorder="little")
             values[side, 64 * first : 64 * first + len(part)][part.view(bool)] = WORST[1]

@@ -1,8 +1,8 @@
-"""Results of solving, in memory and in a file with which the next run continues.
+"""Results of solving, in memory and in a file from which the next run continues.
 
-The file begins with a line of JSON that identifies it. Each further line describes an attempt: position and
-accrued score, both bounds of the interval, depth, limits of the attempt, and a checksum. A line is written
-and synced when the attempt is over, so a killed run loses only its current attempt. The next run removes an
+The file begins with a line of JSON that identifies it. Each further line describes one attempt: the position
+and the accrued score, both bounds, the depth, the limits of the attempt, and a checksum. A line is written
+and synced when its attempt is over, so a killed run loses only its current attempt. The next run removes an
 incomplete last line.
 """
 
@@ -30,12 +30,12 @@ from tbgen.system.locks import NoLocksError, try_lock
 
 __all__ = ["Effort", "SolveResults", "StateName", "open_results"]
 
-_HEAD: Final = b'{"format": "results of solving positions, by tbgen", "version": 1}\n'
-"""The first line of a file of results."""
+_HEADER_LINE: Final = b'{"format": "results of solving positions, by tbgen", "version": 1}\n'
+"""The first line of every file of results."""
 
 
 class StateName(NamedTuple):
-    """The name of a state in files: its position and accrued score as texts."""
+    """The name of a state in files: the texts of its position and accrued score."""
 
     position: str
     """The first four fields of the FEN."""
@@ -48,22 +48,22 @@ class StateName(NamedTuple):
 
 
 class Effort(NamedTuple):
-    """The limits of an attempt to solve a state, and the number of tables that it could use."""
+    """The limits of an attempt to solve a state, and the number of tables that the attempt could use."""
 
     seconds: float
-    """Time; infinite if more time would not help."""
+    """Maximum time; infinite if more time would not help."""
     memory: int
-    """Memory in bytes."""
+    """Maximum memory in bytes."""
     tables: int
     """Number of tables and Syzygy files."""
 
     def covers(self, other: Effort) -> bool:
-        """Return whether this effort is at least as large as another one in every respect."""
+        """Return whether this effort is at least as large as another effort in every respect."""
         return all(mine >= its for mine, its in zip(self, other, strict=True))
 
 
 class _Attempt(Document):
-    """An attempt to solve a state, as a line of the file."""
+    """An attempt to solve a state, as it is encoded in a line of the file."""
 
     position: str
     accrued: ScoreText
@@ -75,7 +75,7 @@ class _Attempt(Document):
     memory: int
     tables: int
     check: str | UnsetType = UNSET
-    """CRC-32 of the line without this field; missing in lines of earlier versions."""
+    """CRC-32 of the line without this field; missing in files of earlier versions."""
 
     @property
     def line(self) -> bytes:
@@ -85,9 +85,9 @@ class _Attempt(Document):
 
     @classmethod
     def parse(cls, line: bytes) -> Self:
-        """Parse a line.
+        """Parse a line of the file.
 
-        :raises ValueError: if it is not a line of results, or has been changed since it was written.
+        :raises ValueError: if the line is not a result, or has been changed since it was written.
         """
         attempt = msgspec.json.decode(line, type=cls)
         if line != (msgspec.json.encode(attempt) if attempt.check is UNSET else attempt.line):
@@ -95,7 +95,7 @@ class _Attempt(Document):
         return attempt
 
     @property
-    def found(self) -> tuple[StateName, ProvedValue, Effort]:
+    def result(self) -> tuple[StateName, ProvedValue, Effort]:
         """The state, the proved bounds, and the effort of the attempt.
 
         :raises ValueError: if the lower bound is better than the upper bound.
@@ -109,40 +109,40 @@ class _Attempt(Document):
 class SolveResults:
     """The bounds proved for each state, and the effort of all attempts.
 
-    :param keep: called with the line of each attempt that is added; :func:`open_results` writes it to a file.
+    :param write: called with the line of each new attempt, without line break.
     """
 
-    def __init__(self, keep: Callable[[bytes], None] = lambda _: None) -> None:
-        self._keep = keep
+    def __init__(self, write: Callable[[bytes], None] = lambda _: None) -> None:
+        self._write = write
         self._proved: dict[StateName, ProvedValue] = {}
         self._efforts: defaultdict[StateName, list[Effort]] = defaultdict(list)
 
     def proved(self, state: StateName) -> ProvedValue | None:
-        """Return the proved bounds of a state; None if it has never been attempted."""
+        """Return the proved bounds of a state; None if the state has never been attempted."""
         return self._proved.get(state)
 
-    def tried(self, state: StateName, effort: Effort) -> bool:
+    def was_tried(self, state: StateName, effort: Effort) -> bool:
         """Return whether an earlier attempt on a state had at least this effort."""
-        return any(before.covers(effort) for before in self._efforts[state])
+        return any(earlier.covers(effort) for earlier in self._efforts[state])
 
     def add(self, state: StateName, proved: ProvedValue, effort: Effort) -> None:
-        """Add the result of an attempt.
+        """Add the result of a new attempt.
 
         :raises TbgenError: if it contradicts an earlier result, or cannot be written.
         """
         self.recall(state, proved, effort)
         lower, upper = map(str, proved.bounds)
         seconds = effort.seconds if math.isfinite(effort.seconds) else None
-        self._keep(_Attempt(*state, lower, upper, proved.depth, seconds, effort.memory, effort.tables).line)
+        self._write(_Attempt(*state, lower, upper, proved.depth, seconds, effort.memory, effort.tables).line)
 
     def recall(self, state: StateName, proved: ProvedValue, effort: Effort) -> None:
-        """Add the result of an attempt that is in the file already.
+        """Add the result of an attempt without writing it to the file.
 
         :raises TbgenError: if it contradicts an earlier result.
         """
-        before = self._proved.get(state)
+        earlier = self._proved.get(state)
         try:
-            self._proved[state] = proved if before is None else before.combined_with(proved)
+            self._proved[state] = proved if earlier is None else earlier.combined_with(proved)
         except ValueError as error:
             raise TbgenError(
                 f"two results of solving {' '.join(state)} contradict each other ({error}): "
@@ -153,11 +153,11 @@ class SolveResults:
 
 @contextmanager
 def open_results(path: Path, option: str = "--solve-results") -> Iterator[SolveResults]:
-    """Open a file of results, which is made if necessary, read it, and append further results to it.
+    """Open a file of results, read it, and append new results to it. The file is created if necessary.
 
-    :param option: the command line option that names the file.
-    :raises UsageError: if the file is something else, or another process has it open.
-    :raises TbgenError: if it cannot be read or written.
+    :param option: the command line option that names the file, for messages.
+    :raises UsageError: if the file is not a file of results, or another process has it open.
+    :raises TbgenError: if the file cannot be read or written.
     """
     remedy = f"choose another place with {option}"
     if path.exists() and not path.is_file():
@@ -182,32 +182,32 @@ def open_results(path: Path, option: str = "--solve-results") -> Iterator[SolveR
         complete = _read(path, file, results, option)
         file.truncate(complete)
         if not complete:
-            append(_HEAD)
+            append(_HEADER_LINE)
         yield results
 
 
 def _read(path: Path, file: FileIO, results: SolveResults, option: str) -> int:
-    """Add the results of a file to ``results``; return the number of bytes in its complete lines.
+    """Add the results in a file to ``results``; return the number of bytes in its complete lines.
 
-    :raises UsageError: if the file is not a file of results, or has an invalid line.
+    :raises UsageError: if the file is not a file of results, or contains an invalid line.
     """
     file.seek(0)
     text = file.read()
-    if not text.startswith(_HEAD):
-        if _HEAD.startswith(text):
+    if not text.startswith(_HEADER_LINE):
+        if _HEADER_LINE.startswith(text):
             return 0
         raise UsageError(
             f"{quote(str(path))} has no results that this version of tbgen can continue: "
             f"name another file with {option}"
         )
     end = text.rfind(b"\n") + 1
-    for number, line in enumerate(text[len(_HEAD) : end].splitlines(), 2):
+    for number, line in enumerate(text[len(_HEADER_LINE) : end].splitlines(), 2):
         try:
-            found = _Attempt.parse(line).found
+            result = _Attempt.parse(line).result
         except ValueError:
             raise UsageError(
                 f"{quote(str(path))}, line {number}: this is not a result of solving; "
                 f"remove the line, or name another file with {option}"
             ) from None
-        results.recall(*found)
+        results.recall(*result)
     return end

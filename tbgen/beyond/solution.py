@@ -1,4 +1,7 @@
-"""The solution of a state, collected from forcing moves and from searches with several sets of mobile men."""
+"""The solution of a state, collected from forcing moves and from searches with several sets of mobile men.
+
+Mobile men may move within the cell in which the position is solved (docs/glossary.md).
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -9,7 +12,7 @@ import chess
 
 from tbgen.beyond.budget import Budget, Stop
 from tbgen.beyond.exit_sources import Answer
-from tbgen.beyond.forcing import Attackers, ForcingProof
+from tbgen.beyond.forcing import ForcingProof, ForcingSearches
 from tbgen.beyond.gaps import Gap, Gaps, Narrowing
 from tbgen.beyond.ledger import ForwardProof
 from tbgen.beyond.lines import Hold, Line, LineMaker, Plan, holds
@@ -26,21 +29,21 @@ if TYPE_CHECKING:  # not needed without proofs
     from tbgen.beyond.proof import Prover
 
 _GAP_LAYER_SLOTS: Final = 64**2
-"""Maximum number of slots of cells whose layers are made to explain gaps."""
+"""Maximum number of slots of a cell whose layers are made to explain gaps."""
 _PLAN_LAYER_SLOTS: Final = 64**3
-"""Maximum number of slots of cells whose layers are made for plans, each in a fraction of a second."""
+"""Maximum number of slots of a cell whose layers are made for plans. A layer takes a fraction of a second."""
 
 
 @dataclass(frozen=True, slots=True)
 class SolvedMove:
-    """A move and the bounds of the state after it.
+    """A move, and the bounds of the state after it.
 
     :ivar uci: the move in UCI notation.
     :ivar san: the move in short algebraic notation.
     :ivar zeroing: whether it is a capture or a pawn move, which resets the accrued score.
     :ivar lower: lower bound of the value, the score that White is sure of.
     :ivar upper: upper bound of the value, the score that Black is sure of.
-    :ivar depth: depth in plies of the state after the move; None if it is not proved.
+    :ivar depth: depth in plies of the state after the move; None if the depth is not proved.
     """
 
     uci: str
@@ -52,7 +55,7 @@ class SolvedMove:
 
     @property
     def bounds(self) -> ScoreInterval:
-        """The interval of both bounds."""
+        """The interval between the bounds."""
         return ScoreInterval(self.lower, self.upper)
 
 
@@ -64,32 +67,35 @@ class Solution:
     :ivar accrued: the accrued score, with the position score folded in.
     :ivar lower: lower bound of the value, the score that White is sure of.
     :ivar upper: upper bound of the value, the score that Black is sure of.
-    :ivar depth: plies until the accrued score equals the value; None if they are not proved.
+    :ivar depth: depth in plies, until the accrued score equals the value; None if the depth is not proved.
     :ivar moves: the legal moves, best first.
-    :ivar cells: number of solutions of cells; a cell that was solved again counts again.
+    :ivar cells: number of solutions of cells. A cell that was solved twice counts twice.
     :ivar stopped_by: the reason why only an interval is proved; None if the value is proved.
-    :ivar missing: names of the materials whose missing tables might narrow the interval, without those that
-        other missing tables depend on.
+    :ivar missing: names of the missing tables that might narrow the interval. Sub-tables of other missing
+        tables are left out.
     :ivar build: the shell command that builds all missing tables; empty if none is missing.
     :ivar mobile: the squares of the mobile men in the cell that proves the lower bound, and in the cell that
-        proves the upper bound; empty for a bound that is proved by forcing moves.
+        proves the upper bound. They are empty for a bound that is proved by forcing moves.
     :ivar forcing: whether the lower bound is proved by forcing moves of White, and whether the upper bound is
         proved by forcing moves of Black.
     :ivar holds: how one man holds another; empty unless each side has one mobile man and the caller chose the
         mobile men.
     :ivar plans: the first moves of play that shows the lower bound, and of play that shows the upper bound.
-        Both are best play if the value is proved in cells. A plan has at most twelve plies, and fewer if the
-        next one would take much work. It is empty if tables answer, and for a bound that always holds.
-    :ivar gaps: the kinds of moves that keep the bounds apart, those in most positions first.
+        Both plans are best play if the value is proved in cells. A plan has at most twelve plies. It ends
+        earlier if the next ply would be expensive to find. It is empty if the solution comes from tables, and
+        for a bound that always holds.
+    :ivar gaps: the kinds of moves that keep the bounds apart, the most frequent kind first.
     :ivar narrowing: the cost of the cells that might close the gaps; None if there are none.
-    :ivar proof: how much has been proved forward; None if no proof was requested.
+    :ivar proof: the amount of results proved forward; None if no proof was requested.
     :ivar line: best play of both sides until the accrued score equals the value, or until only Syzygy files
-        have the position. If the value is proved by forcing moves, it is play that shows the value. None if
-        no line was requested, if only an interval is proved, or if tables do not store the depths needed.
-    :ivar lines: play that shows the lower bound and play that shows the upper bound, if only an interval is
-        proved. White proves the lower bound, or Black the upper bound, against the replies that concede
-        least. A line ends when the accrued score equals the bound or nothing more is proved; with forcing
-        moves it ends when a position is repeated. None if no lines were requested or the value is proved.
+        have the position. If the value is proved by forcing moves, the line shows the value and need not be
+        best play of both. It is None if no line was requested, if only an interval is proved, or if tables
+        lack the necessary depths.
+    :ivar lines: play that shows the lower bound, and play that shows the upper bound, if only an interval is
+        proved. In the first line White proves the lower bound, in the second line Black proves the upper
+        bound. The opponent chooses the replies that concede least. A line ends when the accrued score equals
+        the bound, or when nothing more is proved. A line of forcing moves ends when a position is repeated.
+        None if no lines were requested or the value is proved.
     """
 
     position_score: GScore
@@ -129,7 +135,7 @@ class BoundsCollector:
     :param accrued: the accrued score, up to G63.0.
     :param budget: the limits of the solution.
     :param with_holds: whether to find how one man holds another.
-    :param all_fit: whether memory allows all sets of mobile men to be tried.
+    :param all_fit: whether memory suffices to try all sets of mobile men.
     """
 
     def __init__(
@@ -143,11 +149,13 @@ class BoundsCollector:
         self.answer = Answer(WORST)
         """The best bounds of the state."""
         self._moves: dict[chess.Move, Answer] = {}
+        """The best bounds of the state after each move."""
         self._holds: list[tuple[Hold, ...]] = [(), ()]
+        """The holds that belong to the lower bound, and those that belong to the upper bound."""
         self.searches: list[Search] = []
-        """The searches that prove the best lower and the best upper bound of all searches."""
+        """The search that proves the best lower bound, and the search that proves the best upper bound."""
         self._refusal: NoCodeError | None = None
-        """The error because of which no cell was solved."""
+        """The error because of which every search so far was refused; None if a search has run."""
         self._forcing: list[ForcingProof | None] = [None, None]
         """The forcing moves that prove the lower and the upper bound; None if a search proves the bound."""
         self.cells = 0
@@ -155,7 +163,7 @@ class BoundsCollector:
 
     @contextmanager
     def _interruptible(self) -> Iterator[None]:
-        """Catch and record an interrupt of the enclosed work."""
+        """Return a context in which an interrupt is recorded and ends the enclosed work."""
         try:
             yield
         except KeyboardInterrupt as interrupt:
@@ -165,98 +173,102 @@ class BoundsCollector:
     def add(self, search: Search) -> None:
         """Run a search and add its bounds, even if it is interrupted.
 
-        It does not run if the value is proved already, or after an interrupt. If its cell cannot be solved,
-        the bounds that are available without the cell are added.
+        The search does not run after an interrupt, or if the value is proved already. If its cell cannot be
+        solved, only the bounds that are available without the cell are added.
         """
-        over, stop, refused = search.position.is_over, None, None
+        is_over, stop, refusal = search.position.is_over, None, None
         with self._interruptible():
             try:
-                if not (over or self.interrupt or self.answer.value.exact):
+                if not (is_over or self.interrupt or self.answer.value.exact):
                     stop = search.run()
             except NoCodeError as error:
-                refused = error
+                refusal = error
             search.report()
-        self._refusal = refused if not self.searches or self._refusal else None
+        self._refusal = refusal if not self.searches or self._refusal else None
         self._stops |= {stop} if stop else set()
         self.cells += search.solved
-        found = search.answer()
-        before, first = self.answer, not self.searches
-        self.answer = before.within(found)
-        better = [end for end in ENDS if before.value[end] != self.answer.value[end] or found.value.exact]
+        answer = search.answer()
+        before, is_first = self.answer, not self.searches
+        self.answer = before.within(answer)
+        better = [end for end in ENDS if before.value[end] != self.answer.value[end] or answer.value.exact]
         self.searches = self.searches or [search for _ in ENDS]
-        all_holds = holds(search) if (better or first) and self._with_holds else ()
-        for end in ENDS if first else better:
+        all_holds = holds(search) if (better or is_first) and self._with_holds else ()
+        for end in ENDS if is_first else better:
             self.searches[end] = search
             if end in better:
                 self._forcing[end] = None
             if self._forcing[end] is None:
                 self._holds[end] = tuple(hold for hold in all_holds if hold.holder == (end == LOWER))
-        for step in () if over else search.steps():
+        for step in () if is_over else search.steps():
             answer = search.answer(step)
             self._moves[step.move] = self._moves.get(step.move, answer).within(answer)
         search.layers.release()
 
-    def attack(
+    def run_forcing(
         self,
-        attackers: Attackers,
+        searches: ForcingSearches,
         report: Callable[[], object],
         prover: "Prover | None",
         *options: Any,
         add: bool = True,
     ) -> None:
-        """Let both sides search for bounds by forcing moves, unless the value is proved already.
+        """Search for bounds by forcing moves of both sides, unless the value is proved already.
 
-        An interrupt ends the searches, and is recorded.
+        An interrupt is recorded, and ends the searches.
 
         :param report: called after each turn.
         :param prover: proves the bounds that are found.
-        :param options: arguments of :meth:`tbgen.beyond.forcing.Attackers.turns`.
+        :param options: positional arguments of :meth:`tbgen.beyond.forcing.ForcingSearches.turns`.
         :param add: whether to add the bounds now.
         """
         with self._interruptible():
-            for _ in () if self.interrupt or self.answer.value.exact else attackers.turns(*options):
+            for _ in () if self.interrupt or self.answer.value.exact else searches.turns(*options):
                 if add:
-                    self._add_forcing(attackers, prover)
+                    self._add_forcing(searches, prover)
                     report()
                     if self.answer.value.exact:
                         break
         if add:
             with self._interruptible():
-                self._add_forcing(attackers, prover)
+                self._add_forcing(searches, prover)
 
-    def _add_forcing(self, attackers: Attackers, prover: "Prover | None") -> None:
+    def _add_forcing(self, searches: ForcingSearches, prover: "Prover | None") -> None:
         """Add the bounds that the searches for forcing moves have proved."""
-        for proof in attackers.proofs.values():
+        for proof in searches.proofs.values():
             end = LOWER if proof.white else UPPER
             bounds = Answer(Interval(*(proof.bound if each == end else WORST[each] for each in ENDS)))
-            before, after = self.answer, self.answer.within(bounds)
-            if before.value[end] == after.value[end]:
+            earlier, combined = self.answer, self.answer.within(bounds)
+            if earlier.value[end] == combined.value[end]:
                 continue
             if prover is not None:
-                prover.forcing(self._board, self._score, proof)
-            self.answer, self._forcing[end], self._holds[end] = after, proof, ()
+                prover.prove_forcing(self._board, self._score, proof)
+            self.answer, self._forcing[end], self._holds[end] = combined, proof, ()
             for move in proof.moves():
                 self._moves[move] = self._moves.get(move, bounds).within(bounds)
 
-    def finish(self, attackers: Attackers | None) -> None:
-        """Record the scarce resource that ended the search for forcing moves, if any.
+    def finish(self, searches: ForcingSearches | None) -> None:
+        """Record the scarce resource that ended the searches for forcing moves, if any.
 
+        :param searches: the searches for forcing moves; None if there were none.
         :raises NoCodeError: if all cells were refused, nothing else was proved, and a larger budget would not
             help.
         """
-        shortage = None if attackers is None else attackers.shortage
+        shortage = None if searches is None else searches.shortage
         if shortage is not None:
             self._stops.add(shortage)
         elif self._refusal is not None and self.answer.value == WORST and self.interrupt is None:
             raise self._refusal
 
     def solution(self, line: bool) -> Solution:
-        """Return everything that is proved, with lines if ``line`` is set."""
+        """Return everything that is proved.
+
+        :param line: whether to include play that shows the value or the bounds.
+        """
         board, answer = self._board, self.answer
-        ranked = sorted(self._moves.items(), key=lambda each: _sort_key(each[1], board.turn))
+        ranked_moves = sorted(self._moves.items(), key=lambda each: _move_sort_key(each[1], board.turn))
         moves = tuple(
             SolvedMove(move.uci(), board.san(move), board.is_zeroing(move), *scores(after.value), after.depth)
-            for move, after in ranked
+            for move, after in ranked_moves
         )
         lower, upper = (
             () if proof else tuple(chess.scan_forward(search.position.mobile))
@@ -274,14 +286,14 @@ class BoundsCollector:
             forcing=(self._forcing[LOWER] is not None, self._forcing[UPPER] is not None),
             holds=(*self._holds[LOWER], *self._holds[UPPER]),
         )
-        solution = replace(self._explained(solution), plans=self._plans(solution))
+        solution = replace(self._with_gaps(solution), plans=self._plans(solution))
         if not line:
             return solution
         self._make_layers(64**MAX_MOBILE)
         lines = self._lines(solution)
         if exact:
-            shown = next((end for end in ENDS if self._forcing[end] is not None), LOWER)
-            return replace(solution, line=lines.line(shown))
+            shown_end = next((end for end in ENDS if self._forcing[end] is not None), LOWER)
+            return replace(solution, line=lines.line(shown_end))
         return replace(solution, lines=(lines.line(LOWER), lines.line(UPPER)))
 
     def _lines(self, solution: Solution) -> LineMaker:
@@ -289,19 +301,19 @@ class BoundsCollector:
         return LineMaker(self.searches, self.accrued, self._forcing, exact=exact)
 
     def _plans(self, solution: Solution) -> tuple[Plan, Plan]:
-        """Return the plans that show both bounds, as far as that takes little work."""
+        """Return the plans that show both bounds, as far as they take little work to find."""
         self._make_layers(_PLAN_LAYER_SLOTS)
         lines = self._lines(solution)
         lower, upper = (() if self.answer.value[end] == WORST[end] else lines.plan(end) for end in ENDS)
         return lower, upper
 
-    def _make_layers(self, largest: int) -> None:
-        """Allow making the layers of cells of at most ``largest`` slots."""
+    def _make_layers(self, max_slots: int) -> None:
+        """Allow making missing layers of cells of at most ``max_slots`` slots."""
         for search in self.searches:
-            search.layers.largest = largest
+            search.layers.max_slots = max_slots
 
-    def _explained(self, solution: Solution) -> Solution:
-        """Return a solution with the gaps that keep its bounds apart."""
+    def _with_gaps(self, solution: Solution) -> Solution:
+        """Return a solution with the gaps of its interval, if only an interval is proved."""
         if solution.value is not None or self.searches[LOWER].position.is_over:
             return solution
         self._make_layers(_GAP_LAYER_SLOTS)
@@ -322,7 +334,7 @@ def scores(interval: Interval) -> tuple[GScore, GScore]:
     return GScore.from_code(interval.lower), GScore.from_code(interval.upper)
 
 
-def _sort_key(answer: Answer, white: bool) -> tuple[int, int, int]:
-    """Return the sort key of a move: the score the mover is sure of, the score hoped for, and the depth."""
+def _move_sort_key(answer: Answer, white: bool) -> tuple[int, int, int]:
+    """Return the sort key of a move: the bound that the mover is sure of, the other bound, and the depth."""
     lower, upper = answer.value
     return (lower, upper, answer.depth or 0) if white else (-upper, -lower, answer.depth or 0)

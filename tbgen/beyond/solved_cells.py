@@ -1,4 +1,8 @@
-"""The solved cells, an exit source: open, or packed (:mod:`tbgen.cells.packing`) in memory or on disk."""
+"""The solved cells as an exit source.
+
+The bounds of a cell are *open*, as arrays in memory, or *packed* (:mod:`tbgen.cells.packing`) in memory or on
+disk. docs/glossary.md explains cells, routes and homes.
+"""
 
 import sys
 from collections.abc import Iterable
@@ -24,31 +28,33 @@ from tbgen.index.layout import MIRROR_RANKS, SIDES, Side
 from tbgen.store.cache import LruCache
 
 _PACKING_BYTES: Final = 16
-"""Memory for each slot while a cell is packed."""
-_CHUNK: Final = 1 << 17
+"""Memory in bytes for each slot while a cell is packed."""
+_CHUNK_POSITIONS: Final = 1 << 17
 """Number of positions whose bounds are compared at a time."""
 OPEN_BYTES: Final = 1 << 30
-"""Default limit for the memory of open cells: four or five cells of four mobile men."""
+"""Default limit for the memory of open cells. It suffices for four or five cells of four mobile men."""
 
 
 class _CellRecord(NamedTuple):
-    """Facts about a cell that do not require opening it."""
+    """Facts about a cell that are known without opening it."""
 
     version: int = 0
     """A number that changes whenever bounds of the cell become narrower."""
     window: Interval = ALL_SCORES
+    """The scores between which no better bounds could be found."""
     ends: tuple[int, ...] = ()
+    """The ends at which the cell is solved."""
 
 
 class SolvedCells(ExitSource):
-    """Bounds of canonical cells. All are packed, on disk if possible; the most recently used ones are open.
+    """The bounds of canonical cells. The most recently used cells are open, all others are packed.
 
-    Depths in blocks are those that packed cells have, and so are the depths of a cell that is opened again. A
-    large cell is packed by a separate thread while the next one is solved. If cells are kept on disk, this
-    happens at once; otherwise it happens when the cell is closed, since it may be solved again before.
+    If cells are kept on disk, a cell is packed as soon as it is solved. Otherwise it is packed when it is
+    closed, because it may be solved again before. A separate thread packs a large cell while the next cell is
+    solved. Packing may change depths; blocks always have the depths of packed cells.
 
-    :param kept: the cells on disk.
-    :param open_bytes: maximum memory of open cells; the most recently used one always stays open.
+    :param kept: the cells on disk; None for cells in memory only.
+    :param open_bytes: maximum memory of open cells. The most recently used cell always stays open.
     """
 
     final = proved = True
@@ -56,21 +62,21 @@ class SolvedCells(ExitSource):
     def __init__(self, kept: KeptCells | None = None, open_bytes: int = OPEN_BYTES) -> None:
         self._kept = kept
         self._packed = LruCache[PackedBounds](sys.maxsize, attrgetter("nbytes"))
-        """Packed cells that are not on disk; none of them is dropped."""
+        """Packed cells that are not on disk. No cell is ever dropped."""
         self._open = LruCache[Bounds](open_bytes, attrgetter("nbytes"), min_items=1)
-        self._opening = Lock()
+        self._opening_lock = Lock()
         self._packer = ThreadPoolExecutor(1)
         self._unpacked: set[Cell] = set()
-        """Open cells that have to be packed when they are closed."""
+        """Open cells that must be packed when they are closed, because no packed form exists."""
         self._packing: dict[Cell, Bounds] = {}
-        """Cells that are being packed, or wait for it."""
+        """Closed cells that are being packed or will be packed next."""
         self._packing_task: Future[None] | None = None
-        """The task that packs the large cell among these."""
+        """The task that packs a large cell in the background."""
         self._records: dict[Cell, _CellRecord] = {}
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all bounds in memory: packed, open and being packed."""
+        """Bytes of all bounds in memory, whether packed, open or being packed."""
         packing = list(self._packing.values())
         buffers = max((_PACKING_BYTES * bounds.cell.size for bounds in packing), default=0)
         return self._packed.size + self._open.size + sum(bounds.nbytes for bounds in packing) + buffers
@@ -87,18 +93,19 @@ class SolvedCells(ExitSource):
         return bool(closed)
 
     def add(self, bounds: Bounds, window: Interval = ALL_SCORES) -> None:
-        """Keep the bounds of a canonical cell, combined with its earlier bounds in the arrays of ``bounds``.
+        """Keep the bounds of a canonical cell, combined with its earlier bounds.
 
-        :param window: the scores between which no better bounds could be found from the exits.
+        :param bounds: the new bounds. Their arrays are changed.
+        :param window: the scores between which the exits allow no better bounds.
         """
         cell, window = bounds.cell, window.within(bounds.window)
         self.wait_for_packing()
-        if self._kept is not None and self._kept.changed(cell) and (other := self._read(cell)):
-            bounds = combined(other, bounds)
-        if (before := self.get(cell)) is not None:
-            if set(before.ends) - set(bounds.ends):  # the bounds at these ends are of the earlier window
-                window = window.within(before.window)
-            bounds = combined(before, bounds)
+        if self._kept is not None and self._kept.has_changed(cell) and (from_disk := self._read(cell)):
+            bounds = combine(from_disk, bounds)
+        if (earlier := self.get(cell)) is not None:
+            if set(earlier.ends) - set(bounds.ends):  # these ends were solved in the earlier window
+                window = window.within(earlier.window)
+            bounds = combine(earlier, bounds)
         bounds = replace(bounds, window=window)
         self._unpacked.add(cell)
         self._put(bounds, narrower=True)
@@ -106,28 +113,28 @@ class SolvedCells(ExitSource):
             self._close([bounds])
 
     def wait_for_packing(self) -> None:
-        """Wait until all cells are packed; then they are on disk if cells are kept there."""
+        """Wait until no cell is being packed. If cells are kept on disk, all are on disk then."""
         if (task := self._packing_task) is not None:
             wait([task])  # an interruption does not stop the task
             self._packing_task = None
             task.result()
 
     def _put(self, bounds: Bounds, *, narrower: bool) -> None:
-        """Open a cell, and close the least recently used cells if they take too much memory.
+        """Add open bounds of a cell, and close the least recently used cells if memory requires it.
 
-        :param narrower: whether the bounds are narrower than before.
+        :param narrower: whether the bounds are narrower than the earlier bounds of the cell.
         """
         cell = bounds.cell
         self._records[cell] = _CellRecord(self.version(cell) + narrower, bounds.window, bounds.ends)
         self._close(self._open.put(cell, bounds))
 
     def _close(self, closed: Iterable[Bounds]) -> None:
-        """Pack and keep cells that would be lost, large ones in the background."""
-        new = [bounds for bounds in closed if bounds.cell in self._unpacked]
-        for bounds in new:  # first of all, so that an interruption loses none of them
+        """Pack and keep those closed cells that have no packed form, large cells in the background."""
+        to_pack = [bounds for bounds in closed if bounds.cell in self._unpacked]
+        for bounds in to_pack:  # first of all, so that an interrupt loses no cell
             self._packing[bounds.cell] = bounds
             self._unpacked.remove(bounds.cell)
-        for bounds in new:
+        for bounds in to_pack:
             if bounds.cell.size < MIN_THREADED_SLOTS:
                 self._keep(bounds.cell)
             else:
@@ -144,11 +151,11 @@ class SolvedCells(ExitSource):
         """Return the bounds of a canonical cell; None if it is not solved."""
         bounds = self._open.get(cell)
         if bounds is None:
-            with self._opening:  # the games of both ends may ask at the same time
-                bounds = self._open.get(cell) or self._opened(cell)
+            with self._opening_lock:  # two threads may need the cell at the same time
+                bounds = self._open.get(cell) or self._reopen(cell)
         return bounds
 
-    def _opened(self, cell: Cell) -> Bounds | None:
+    def _reopen(self, cell: Cell) -> Bounds | None:
         if (bounds := self._packing.get(cell)) is not None:
             return bounds
         packed, stamp = self._packed.get(cell), self._last_stamp(cell)
@@ -161,7 +168,7 @@ class SolvedCells(ExitSource):
         return None if self._kept is None else self._kept.last_stamp(cell)
 
     def _read(self, cell: Cell) -> Bounds | None:
-        """Return the bounds of a cell on disk; None if they do not exist or cannot be used."""
+        """Return the bounds that a cell has on disk; None if they do not exist or cannot be used."""
         packed = None if self._kept is None else self._kept.get(cell)
         if packed is None or self._kept is None:
             return None
@@ -172,13 +179,16 @@ class SolvedCells(ExitSource):
             return None
 
     def version(self, cell: Cell) -> int:
-        """Return the version of a cell, canonical or not; it changes when the bounds become narrower."""
+        """Return the version of a cell's bounds, which changes when they become narrower.
+
+        :param cell: any cell, canonical or not.
+        """
         return self._records.get(cell.canonical()[0], _CellRecord()).version
 
     def __contains__(self, cell: Cell) -> bool:
         """Return whether a cell, canonical or not, is solved."""
         home = cell.canonical()[0]
-        if home in self._unpacked or home in self._packing:  # a cell passes from the former to the latter
+        if home in self._unpacked or home in self._packing:  # cells move from the former to the latter
             return True
         return any(cells.get(home) is not None for cells in (self._open, self._packed)) or self._is_kept(home)
 
@@ -196,7 +206,7 @@ class SolvedCells(ExitSource):
         return self._records.get(cell, _CellRecord())
 
     def _is_kept(self, cell: Cell) -> bool:
-        """Return whether a canonical cell is on disk and can be used."""
+        """Return whether a canonical cell is on disk, and its file can be used."""
         return self._kept is not None and cell in self._kept and self.get(cell) is not None
 
     def knows(self, route: Route) -> bool:
@@ -204,11 +214,11 @@ class SolvedCells(ExitSource):
         return home_of_route(route) in self
 
     def same_ends(self, route: Route) -> bool:
-        """Return whether the solution of a route's home consists of values, not just bounds."""
+        """Return whether the lower and upper bounds of a route's home are equal, so that they are values."""
         return route.passed is None and self.has_values(home_of_route(route).canonical()[0])
 
     def has_values(self, cell: Cell) -> bool:
-        """Return whether a canonical cell is solved, and its solution consists of values, not just bounds."""
+        """Return whether a canonical cell is solved, and its lower and upper bounds are equal."""
         bounds = self.get(cell)
         return bounds is not None and bounds.same_ends
 
@@ -216,8 +226,8 @@ class SolvedCells(ExitSource):
         """Return the lower or upper bounds of the positions that a route leads to; None if unavailable."""
         side = side_after(route)
         if route.passed is not None and end != end_of(side):
-            # A side that may capture en passant has a further choice and a better score to lose, so the
-            # solution without the right bounds it from one side only.
+            # The home is solved without the en passant capture. This capture is one more move for the side to
+            # move, and so improves the position score for it: the solution is a bound at one end only.
             return None
         home, symmetry = home_of_route(route).canonical()
         bounds = self.get(home)
@@ -238,35 +248,38 @@ class SolvedCells(ExitSource):
         if bounds is None:
             return None
         image = position.image(symmetry)
-        there = Interval(*(Code(int(bounds.value[end, side_of(image.board), image.slot])) for end in ENDS))
-        found = list(there.swapped if symmetry & MIRROR_RANKS else there)
+        value = Interval(*(Code(int(bounds.value[end, side_of(image.board), image.slot])) for end in ENDS))
+        bounds_by_end = list(value.swapped if symmetry & MIRROR_RANKS else value)
         if position.board.has_legal_en_passant():
             end = 1 - end_of(side_of(position.board))
-            found[end] = WORST[end]
-        return Interval(*found)
+            bounds_by_end[end] = WORST[end]
+        return Interval(*bounds_by_end)
 
 
 def end_of(side: Side) -> int:
-    """Return the end of an interval that a side's choices may improve: the lower end for White.
+    """Return the end of an interval that the moves of a side can improve: the lower end for White.
 
-    White gets at least the lower bound of any of his moves, and Black likewise at the upper end.
+    White gets at least the best lower bound after his moves. Black gets at least as much at the upper end.
     """
     return UPPER if side else LOWER
 
 
-def combined(earlier: Bounds, later: Bounds) -> Bounds:
-    """Combine the better bounds of every position, in the arrays and with the window of ``later``."""
+def combine(earlier: Bounds, later: Bounds) -> Bounds:
+    """Combine the better bounds of every position.
+
+    The result has the arrays and the window of ``later``.
+    """
     if later.is_shared:
         return later
-    for end, worse in ((LOWER, np.greater), (UPPER, np.less)):
+    for end, is_worse_than in ((LOWER, np.greater), (UPPER, np.less)):
         for side in SIDES:
             value, depth = later.value[end, side], later.depth[end, side]
-            for first in range(0, len(value), _CHUNK):
-                part = slice(first, first + _CHUNK)
-                now, before = value[part], earlier.value[end, side, part]
-                keep = worse(now, before)
-                if later.window != ALL_SCORES:  # bounds at the end of a window have no depth
-                    keep |= (now == before) & later.window.without_depth(now, end)
-                np.copyto(now, before, where=keep)
-                np.copyto(depth[part], earlier.depth[end, side, part], where=keep)
+            for first in range(0, len(value), _CHUNK_POSITIONS):
+                chunk = slice(first, first + _CHUNK_POSITIONS)
+                codes, old_codes = value[chunk], earlier.value[end, side, chunk]
+                is_worse = is_worse_than(codes, old_codes)
+                if later.window != ALL_SCORES:  # a bound at the limit of a window has no depth
+                    is_worse |= (codes == old_codes) & later.window.without_depth(codes, end)
+                np.copyto(codes, old_codes, where=is_worse)
+                np.copyto(depth[chunk], earlier.depth[end, side, chunk], where=is_worse)
     return replace(later, ends=tuple(sorted({*earlier.ends, *later.ends})))

@@ -1,4 +1,4 @@
-"""Solving one state: from a position and an accrued score to its value, or to a proved interval."""
+"""Solving one state: from a position and an accrued score to its value or a proved interval."""
 
 import logging
 import math
@@ -12,14 +12,14 @@ import chess
 
 from tbgen.beyond.budget import Budget, Meter, SolvingInterruptedError, memory_needed
 from tbgen.beyond.exit_sources import ExitSource, SyzygyExits
-from tbgen.beyond.forcing import MAX_POSITIONS, QUICK_POSITIONS, Attackers
+from tbgen.beyond.forcing import MAX_POSITIONS, QUICK_POSITIONS, ForcingSearches
 from tbgen.beyond.kept import KeptCells
-from tbgen.beyond.knowledge import Known
+from tbgen.beyond.knowledge import ExitBounds
 from tbgen.beyond.ledger import ForwardProof
 from tbgen.beyond.search import Search
 from tbgen.beyond.solution import BoundsCollector, Solution, SolvedMove, scores
 from tbgen.beyond.solved_cells import SolvedCells
-from tbgen.beyond.structures import Mobile, sets_to_try
+from tbgen.beyond.structures import MobileChoice, sets_to_try
 from tbgen.beyond.table_source import Tables
 from tbgen.board.material import MAX_MEN
 from tbgen.board.rules import Fresh, position_score, validate
@@ -39,11 +39,11 @@ from tbgen.progress import SolveProgress, SolveStage, silent_solving
 from tbgen.text import duration, size_text
 
 _FORCING_TIME_SHARE: Final = 1 / 2
-"""Share of the time for forcing moves before any cell is solved."""
+"""Share of the time that forcing moves may use before any cell is solved."""
 _FORCING_DIVISOR: Final = 8
-"""Forcing moves may use an eighth of the memory, if enough remains for the largest cell."""
+"""The memory for forcing moves is at most that of the budget, divided by this."""
 _UNPACKED_CELLS_DIVISOR: Final = 4
-"""Solved cells that are kept unpacked may use a quarter of the memory."""
+"""The memory for open (unpacked) cells is at most that of the budget, divided by this."""
 _logger = logging.getLogger(__name__)
 
 
@@ -53,41 +53,41 @@ def solve(
     *,
     tables: Tablebase | str | PathLike[str] | None = None,
     budget: Budget | None = None,
-    mobile: Mobile = None,
+    mobile: MobileChoice = None,
     kept: KeptCells | None = None,
     syzygy: Syzygy | None = None,
-    known: Known | None = None,
+    known: ExitBounds | None = None,
     verify: bool = False,
     line: bool = False,
     progress: SolveProgress = silent_solving,
 ) -> Solution:
     """Solve a position of any number of men in r-mobility, with an accrued score.
 
-    The accrued score is that of ``accrued``; or else the seventh field of a FEN, the score accrued by the
-    moves that a board remembers, or the position score. Repetition and the 50-move rule are ignored.
+    Repetition and the 50-move rule are ignored.
 
     :param position: a board or a FEN.
-    :param accrued: the accrued score, as text or as a score; ``FRESH`` for the position score; None for that
-        of the FEN or the board.
-    :param tables: tables that may be used, or their directory; None for that of ``$TBGEN_DIR``, else
-        ``data``. A position that they contain is looked up in them; otherwise they are the first exit source.
+    :param accrued: the accrued score, as text or as a score; ``FRESH`` for the position score. With None, the
+        accrued score is the seventh field of a FEN, or the score accrued by the moves that a board remembers.
+        Without these it is the position score.
+    :param tables: tables that may be used, or their directory. None stands for the directory ``$TBGEN_DIR``,
+        or ``data`` if this variable is not set. If the tables contain the position, it is looked up.
+        Otherwise they are the first exit source.
     :param budget: limits of time, memory and threads; None for 8 GiB and unlimited time.
-    :param mobile: squares of the men that may move within the position's cell; ``"auto"`` for several sets in
-        turn, small sets first; None for all kings and pieces if these are at most four and memory allows it,
-        else ``"auto"``.
-    :param kept: cells of earlier positions, to which the cells solved now are added; not used with
-        ``verify``.
-    :param syzygy: Syzygy files that may be used where no table has the position; they are not proved.
-    :param known: the knowledge of earlier positions in memory, made by :func:`knowledge` from the same
-        tables, cells and files; not used with ``verify``.
-    :param verify: whether to prove all results forward; the time for this does not count against the budget.
-        Tables are not proved again; ``tbgen verify`` does that.
-    :param line: whether to add play that shows the proved bounds.
-    :param progress: called with the progress.
+    :param mobile: squares of the men that may move within the position's cell. ``"auto"`` tries several sets
+        in turn, small sets first. None stands for all kings and pieces if they are at most four and memory
+        suffices, else for ``"auto"``.
+    :param kept: cells of earlier positions on disk. The cells solved now are added. Not used with ``verify``.
+    :param syzygy: Syzygy files that may be used if no table has a position. They are not proved.
+    :param known: the bounds and cells of earlier positions in memory, made by :func:`knowledge` from the same
+        tables, cells and files. Not used with ``verify``.
+    :param verify: whether to prove all results forward. The time for this does not count against the budget.
+        Tables are not proved again; ``tbgen verify`` proves them.
+    :param line: whether to add play that shows the value or the proved bounds.
+    :param progress: called with the progress from time to time.
     :raises SolvingInterruptedError: on an interrupt (Ctrl-C), with the solution found so far.
     :raises WrongBoundError: if the proof finds a wrong bound.
     :raises UsageError: if the position, the accrued score or the mobile men are invalid, or if the mobile men
-        take more memory than is allowed.
+        need more memory than the budget allows.
     :raises DamagedTableError: if a table cannot be used.
     """
     board, stated = read_chess(position, accrued, Variant.R_MOBILITY)
@@ -111,20 +111,20 @@ def solve(
 
 def knowledge(
     tables: Tablebase, budget: Budget, kept: KeptCells | None = None, syzygy: Syzygy | None = None
-) -> Known:
-    """Return the knowledge before any cell has been solved; the parameters are those of :func:`solve`."""
-    others: list[ExitSource] = [] if syzygy is None else [SyzygyExits(syzygy)]  # add other exit sources here
-    if kept is not None and not all(source.proved for source in others):
+) -> ExitBounds:
+    """Return the exit sources before any cell is solved. The parameters are those of :func:`solve`."""
+    sources: list[ExitSource] = [] if syzygy is None else [SyzygyExits(syzygy)]  # add other exit sources here
+    if kept is not None and not all(source.proved for source in sources):
         kept = kept.for_unproved()
-    return Known(
-        Tables(tables, budget.threads), SolvedCells(kept, budget.memory // _UNPACKED_CELLS_DIVISOR), *others
+    return ExitBounds(
+        Tables(tables, budget.threads), SolvedCells(kept, budget.memory // _UNPACKED_CELLS_DIVISOR), *sources
     )
 
 
 def _solution_from_tables(
     tables: Tablebase, board: chess.Board, stated: GScore | Fresh | None, budget: Budget, line: bool
 ) -> Solution | None:
-    """Return the solution from tables; None if they do not hold the position."""
+    """Return the solution from tables; None if they do not contain the position."""
     if len(board.piece_map()) > MAX_MEN:
         return None
     if board.clean_castling_rights():
@@ -146,11 +146,11 @@ def _solution_from_tables(
 
 
 def _solve_with_cells(
-    known: Known,
+    known: ExitBounds,
     board: chess.Board,
     stated: GScore | Fresh | None,
     budget: Budget,
-    mobile: Mobile,
+    mobile: MobileChoice,
     verify: bool,
     line: bool,
     progress: SolveProgress,
@@ -164,9 +164,7 @@ def _solve_with_cells(
     meter = Meter(budget)
     prover = None
     if verify:
-        from tbgen.beyond.proof import (
-            Prover,
-        )  # which imports the package verify; nothing else here probe_cost it
+        from tbgen.beyond.proof import Prover  # imports the package verify, which nothing else here needs
         from tbgen.verify.proof import ensure_compiled
 
         ensure_compiled(_logger.warning)
@@ -176,25 +174,25 @@ def _solve_with_cells(
         lower, upper = scores(collection.answer.value.within(interval))
         progress(SolveStage(lower, upper, collection.cells + cells, left, seconds))
 
-    attackers, report_forcing = None, partial(report, WORST, 0)
+    searches, report_turn = None, partial(report, WORST, 0)
     if mobile in (None, "auto") and position_score(board).rank > 1:
-        # If all men are mobile, cells usually prove the bounds that forcing moves prove, and also depths.
+        # If all men are mobile, cells usually prove the same bounds as forcing moves, and depths as well.
         # Otherwise cells may prove little.
         all_mobile = max(map(len, sets)) == len(list(mobile_squares(board)))
-        besides_cell = budget.memory - memory_needed(64 ** max(map(len, sets)))
-        memory = min(budget.memory // _FORCING_DIVISOR, besides_cell // 2)
+        free_bytes = budget.memory - memory_needed(64 ** max(map(len, sets)))
+        memory = min(budget.memory // _FORCING_DIVISOR, free_bytes // 2)
         arguments = board, score, known.tables.fresh_value, meter, memory
-        attackers = Attackers(*arguments, checks_only=all_mobile)
-        most = QUICK_POSITIONS if all_mobile else MAX_POSITIONS
-        collection.attack(attackers, report_forcing, prover, most, _FORCING_TIME_SHARE, add=not all_mobile)
+        searches = ForcingSearches(*arguments, checks_only=all_mobile)
+        limit = QUICK_POSITIONS if all_mobile else MAX_POSITIONS
+        collection.run_forcing(searches, report_turn, prover, limit, _FORCING_TIME_SHARE, add=not all_mobile)
     for squares in sets:
         root = CellPosition(board.copy(stack=False), int(chess.SquareSet(squares)))
         collection.add(Search(known, root, collection.accrued, meter, report, prover))
         if collection.answer.value.exact or collection.interrupt is not None:
             break
-    if attackers is not None:
-        collection.attack(attackers, report_forcing, prover)
-    collection.finish(attackers)
+    if searches is not None:
+        collection.run_forcing(searches, report_turn, prover)
+    collection.finish(searches)
     solution = collection.solution(line)
     if prover is not None:
         solution = replace(solution, proof=prover.proof)
@@ -204,16 +202,16 @@ def _solve_with_cells(
 
 
 def _check_castling(board: chess.Board, budget: Budget) -> None:
-    """Check that the budget allows solving a position with castling rights.
+    """Check that the budget allows probing a position with castling rights.
 
-    :raises UsageError: if it does not.
+    :raises UsageError: if the budget does not allow it.
     """
     seconds, memory = probe_cost(board)
     if seconds and (seconds > budget.seconds or memory > budget.memory):
-        takes = f"{duration(seconds)} and {size_text(memory)} of memory"
-        time = "" if math.isinf(budget.seconds) else f"{duration(budget.seconds)} and "
-        allowed = f"{time}{size_text(budget.memory)}"
+        needed = f"{duration(seconds)} and {size_text(memory)} of memory"
+        time_allowed = "" if math.isinf(budget.seconds) else f"{duration(budget.seconds)} and "
+        allowed = f"{time_allowed}{size_text(budget.memory)}"
         raise UsageError(
-            f"with castling rights this position takes about {takes}, but only {allowed} are allowed: "
+            f"with castling rights this position takes about {needed}, but only {allowed} are allowed: "
             "allow more"
         )

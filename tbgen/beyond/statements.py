@@ -20,7 +20,9 @@ from tbgen.text import counted, duration, size_text
 
 
 def claims(solution: Solution) -> tuple[str, str]:
-    """Return sentences that say what White and Black can be sure of; empty for a bound that always holds.
+    """Return a sentence that says what White can be sure of, and a sentence for Black.
+
+    The sentence is empty for a bound that always holds.
 
     >>> score = GScore("G4.5")
     >>> claims(Solution(score, score, score, GScore("G1.0"), None, (), 3))
@@ -41,14 +43,16 @@ def _claim(score: GScore, by_white: bool, forcing: bool) -> str:
     side, other = ("White", "Black") if by_white else ("Black", "White")
     if score.white == by_white:
         how = " by forcing moves" if forcing else ""
-        return f"{side} can force {score}{how} ({other} {state_of(score)})"
+        return f"{side} can force {score}{how} ({other} {opponent_state(score)})"
     return f"{side} can keep {other} from better than {score}"
 
 
-def state_of(score: GScore) -> str:
-    """Return the state in which a score leaves the opponent of its holder, in words.
+def opponent_state(score: GScore) -> str:
+    """Return in words the state of the opponent in a position with a certain score.
 
-    >>> [state_of(GScore(text)) for text in ("G0.0", "-G0.5", "G1.0", "-G3.5")]
+    The opponent is the side that does not hold the score.
+
+    >>> [opponent_state(GScore(text)) for text in ("G0.0", "-G0.5", "G1.0", "-G3.5")]
     ['is mated', 'is stalemated', 'is in check and has 1 move', 'has 3 moves']
     """
     if score.rank < 2:
@@ -62,30 +66,30 @@ def plan_text(board: chess.Board, plan: Plan) -> str:
 
 
 def gap_text(gap: Gap) -> str:
-    """Return a gap in words: the moves that keep the bounds apart, and the cost of solving more."""
+    """Return a gap in words: the kind of move, and the cost of closing the gap."""
     side = chess.COLOR_NAMES[gap.side].capitalize()
-    takes = "not solved yet"
+    cost = "not solved yet"
     if gap.need is not Need.TIME or gap.mobile > MAX_MOBILE:
-        takes = f"needs {counted(gap.mobile, 'mobile man', 'mobile men')}, {size_text(gap.memory)}"
+        cost = f"needs {counted(gap.mobile, 'mobile man', 'mobile men')}, {size_text(gap.memory)}"
     if gap.seconds is not None and gap.mobile > MAX_MOBILE:
-        takes += f", {duration(gap.seconds)}"
-    return f"{side}'s {gap.man} {gap.deed} in {counted(gap.positions, 'position')}: {takes}"
+        cost += f", {duration(gap.seconds)}"
+    return f"{side}'s {gap.man} {gap.deed} in {counted(gap.positions, 'position')}: {cost}"
 
 
 def narrowing_text(narrowing: Narrowing) -> str:
-    """Return in words what the cells that might close the gaps would take."""
+    """Return in words the cost of the cells that might close the gaps."""
     cells = counted(narrowing.cells, "cell")
     return f"{cells} or more, about {duration(narrowing.seconds)} and {size_text(narrowing.memory)}"
 
 
 class _Mirror(Document):
-    """A document whose fields are attributes of an object with the same names."""
+    """A document that copies attributes of an object to fields of the same names."""
 
     @classmethod
     def of(cls, source: object, **others: Any) -> Self:
-        """Return the document of an object; its scores become texts.
+        """Return the document of an object. Scores are converted to text.
 
-        :param others: the values of fields that are not attributes of the object, or differ from them.
+        :param others: the values of all fields that are not copied.
         """
         attributes = {name: getattr(source, name) for name in cls.__struct_fields__ if name not in others}
         texts = {name: str(value) for name, value in attributes.items() if isinstance(value, GScore)}
@@ -114,7 +118,7 @@ class SolvedMoveDocument(_Mirror):
 
 
 class HoldDocument(_Mirror):
-    """How one man holds another."""
+    """How one man, the blocker, restrains another, the changer; see :mod:`tbgen.beyond.lines`."""
 
     holder: SideName
     value: ScoreText
@@ -137,14 +141,14 @@ def _hold_document(hold: Hold) -> HoldDocument:
 
 
 class ProvedShareDocument(Document):
-    """The number of cells in which only a share of the positions was proved, and that share."""
+    """The number of cells in which only a sample of the positions was proved, and the share of the sample."""
 
     cells: Count
     share: Share
 
 
 class ForwardProofDocument(_Mirror):
-    """Amount of the results that has been proved forward."""
+    """The amount of results that have been proved forward."""
 
     cells: Count
     states: Count
@@ -199,7 +203,7 @@ def _narrowing_document(narrowing: Narrowing) -> NarrowingDocument:
 
 
 class SolutionDocument(_Mirror, kw_only=True):
-    """Everything that is proved about a state; proof and lines are present only if they were requested."""
+    """Everything that is proved about a state. Proof and lines are present only if they were requested."""
 
     fen: str
     rules: Variant

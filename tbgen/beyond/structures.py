@@ -1,15 +1,17 @@
 """Which cells to solve: the cells below a cell, whole cells after promotions, and the sets of mobile men.
 
-The *homes* of a cell are the canonical cells that its captures and pawn moves lead to. The cells *below* it
-are its homes, their homes, and so on. Captures and pawn moves cannot be undone, so these cells form an
-acyclic graph: each can be solved once, after its homes.
+The *homes* of a cell are the canonical cells that its captures and pawn moves lead to. The cells *below* a
+cell are its homes, their homes, and so on. Captures and pawn moves cannot be undone, so these cells form an
+acyclic graph. Each cell can be solved once, after its homes.
 
-A promotion may leave more mobile men than a cell can have. Its *whole* cell has the promoted man mobile, too:
-all kings and pieces are mobile, and White is the side that has promoted.
+A promotion may leave more mobile men than an ordinary cell can have. The promoted man is then frozen in the
+home of the promotion. In the *whole* cell of the promotion it is mobile too. All kings and pieces of a whole
+cell are mobile, and White is the side that has promoted.
 
-Small sets of mobile men are tried first. A bound is proved by one side, whose own men may stand still where
-it needs them. A frozen man of the other side may make any move, and its moves leave the cell for positions
-that mostly have no bounds. So all men of the other side that can move should be mobile.
+Small sets of mobile men are tried first. A bound is proved by one side, the prover. Men of the prover may be
+frozen, because the prover can leave them on their squares. A frozen man of the other side may move, and its
+moves leave the cell for positions that mostly have no bounds. So all men of the other side that can move
+should be mobile.
 """
 
 import functools
@@ -34,22 +36,23 @@ _Node = TypeVar("_Node")
 
 
 def cells_below(
-    root: Cell, available: Callable[[Cell], bool], *, promotions: bool = False, most: int | None = None
+    root: Cell, available: Callable[[Cell], bool], *, promotions: bool = False, limit: int | None = None
 ) -> dict[Cell, tuple[Cell, ...]]:
-    """Return the cells below a cell that need solving, each after its homes, and the root itself last.
+    """Return the cells below a cell that must be solved, each after its homes; the cell itself is last.
 
-    The values are the homes of each cell that are among these cells, small ones first.
+    The result maps each cell to its homes that must be solved, small ones first.
 
     :param root: a canonical cell.
     :param available: returns whether the bounds of a cell are available elsewhere, such as in tables. Such a
-        cell is left out, and so are the cells that only it depends on. The root is never left out for this.
+        cell is left out, with the cells that only it depends on. The root is not left out even so.
     :param promotions: whether to include the cells that promotions lead to.
-    :param most: maximum number of cells; if it is reached, the root is missing.
+    :param limit: maximum number of cells; None for no limit. If there are more, the root and other cells are
+        missing.
     """
-    return dict(islice(each_cell_below(root, available, promotions=promotions), most))
+    return dict(islice(iterate_cells_below(root, available, promotions=promotions), limit))
 
 
-def each_cell_below(
+def iterate_cells_below(
     root: Cell, available: Callable[[Cell], bool], *, promotions: bool = False
 ) -> Iterator[tuple[Cell, tuple[Cell, ...]]]:
     """Yield the items of :func:`cells_below` one by one."""
@@ -61,17 +64,19 @@ def each_cell_below(
 
 
 def seconds_to_solve(cells: Iterable[Cell], threads: int = 2) -> float:
-    """Estimate the wall time to solve cells once, by the rates of :mod:`tbgen.costs`."""
+    """Estimate the wall time in seconds to solve each cell once, from the rates of :mod:`tbgen.costs`."""
     sizes = Counter(cell.size for cell in cells)
     return sum(count * seconds_of("cell", size, threads) for size, count in sizes.items())
 
 
 def cells_ahead(root: Cell, side: Side, available: Callable[[Cell], bool]) -> Iterator[tuple[Cell, Side]]:
-    """Yield the cells *ahead*: those below a cell if the pawns of only one side move, each after its homes.
+    """Yield the cells *ahead*: the cells below a cell if only the pawns of one side move.
 
-    Captures are included, promotions are not. Each cell comes with the side whose pawns move, as seen in that
-    cell. The root is last. The solutions of these cells show what the other side can be sure of without
-    moving its pawns.
+    Moves include captures, but no promotions. Each cell comes after its homes; the root is last. It comes
+    with the side whose pawns move, as seen in the cell, whose colours may be swapped. The solutions of these
+    cells show which score the other side can be sure of without moving its pawns.
+
+    :param available: as in :func:`cells_below`.
     """
     ordered = postorder(
         (root, side), lambda node: tuple(home for home in _homes_ahead(*node) if not available(home[0]))
@@ -82,7 +87,10 @@ def cells_ahead(root: Cell, side: Side, available: Callable[[Cell], bool]) -> It
 def postorder(
     root: _Node, below: Callable[[_Node], tuple[_Node, ...]]
 ) -> Iterator[tuple[_Node, tuple[_Node, ...]]]:
-    """Yield the nodes of an acyclic graph in depth-first postorder, each with the nodes directly below it."""
+    """Yield the nodes of an acyclic graph in depth-first postorder, each with its children.
+
+    :param below: returns the children of a node.
+    """
     seen = {root}
 
     def entry(node: _Node) -> tuple[_Node, tuple[_Node, ...], Iterator[_Node]]:
@@ -92,20 +100,20 @@ def postorder(
     path = [entry(root)]
     while path:
         node, children, unvisited = path[-1]
-        new = next((child for child in unvisited if child not in seen), None)
-        if new is None:
+        unseen = next((child for child in unvisited if child not in seen), None)
+        if unseen is None:
             path.pop()
             yield node, children
         else:
-            seen.add(new)
-            path.append(entry(new))
+            seen.add(unseen)
+            path.append(entry(unseen))
 
 
 @functools.lru_cache(maxsize=1 << 16)
 def _homes_ahead(cell: Cell, side: Side) -> tuple[tuple[Cell, Side], ...]:
-    """Return the homes of captures, and of pawn moves of one side, without promotions.
+    """Return the homes of a cell if only the pawns of one side move, without promotions.
 
-    Each comes with the side whose pawns move, as seen in that home.
+    Each home comes with the side whose pawns move, as seen in the home.
     """
     homes: dict[Cell, Side] = {}
     for route in routes_of(lineup_of_cell(cell)):
@@ -128,12 +136,11 @@ def homes_below(cell: Cell, *, promotions: bool = False) -> tuple[Cell, ...]:
 
 @functools.lru_cache(maxsize=1 << 16)
 def colours_below(root: Cell, cell: Cell) -> frozenset[bool]:
-    """Return whether the colours of a canonical cell may be swapped, or not swapped, as seen from a cell
-    above it.
+    """Return with which colours moves from one cell may lead to a canonical cell below it.
 
-    The result contains False if moves from ``root`` may lead to the cell with its own colours, and True if
-    they may lead to it with swapped colours. The test is that pawns only move forwards, and change files only
-    by captures; so the result may contain a value that no moves reach.
+    The result contains False if moves from ``root`` may lead to the cell itself, and True if they may lead to
+    the cell with swapped colours. Only a necessary condition is tested: pawns move forwards, and change files
+    only by captures. So the result may contain a value that no moves reach.
     """
     possible = (symmetry for symmetry in SYMMETRIES if _may_lead_to(root, cell.image(symmetry)))
     return frozenset(bool(symmetry & MIRROR_RANKS) for symmetry in possible)
@@ -141,9 +148,9 @@ def colours_below(root: Cell, cell: Cell) -> frozenset[bool]:
 
 def _may_lead_to(root: Cell, cell: Cell) -> bool:
     captures = root.men - cell.men
-    for before, now in zip(root.sides(), cell.sides(), strict=True):
-        if (Counter(now) - Counter(before)).total() > before.count("P") - now.count("P"):
-            return False  # more new men than missing pawns, which may have been promoted
+    for root_men, cell_men in zip(root.sides(), cell.sides(), strict=True):
+        if (Counter(cell_men) - Counter(root_men)).total() > root_men.count("P") - cell_men.count("P"):
+            return False  # a side has more new men than pawns that may have promoted
 
     def can_reach(square: chess.Square, start: chess.Square, white: bool) -> bool:
         steps = chess.square_rank(square) - chess.square_rank(start)
@@ -158,21 +165,22 @@ def _may_lead_to(root: Cell, cell: Cell) -> bool:
 
 
 def height(cell: Cell) -> tuple[int, int]:
-    """Return a measure that is greater for a cell than for any cell below it.
+    """Return a sort key that is greater for a cell than for any cell below it.
 
-    It consists of the number of men and the number of steps that the pawns can still make.
+    The key is the number of men, and the number of steps that the pawns can still make.
     """
     white, black = (map(chess.square_rank, chess.scan_forward(pawns)) for pawns in cell.pawns)
     return cell.men, sum(7 - rank for rank in white) + sum(black)
 
 
 QUEEN: Final = PIECE_ORDER.index("Q")
+"""Kind of a queen."""
 
 
 def whole_cell(home: Cell, side: Side, mobile: int) -> Cell | None:
-    """Return the whole cell of the home of a side's promotion, without swapping colours.
+    """Return the whole cell for the home of a promotion by one side. Colours are not swapped.
 
-    None is returned if the cell is not the home of a promotion, or if an ordinary cell can have the promoted
+    None is returned if ``home`` is not the home of a promotion, or if an ordinary cell can have the promoted
     man mobile.
 
     :param mobile: number of mobile men besides the promoted one.
@@ -180,17 +188,20 @@ def whole_cell(home: Cell, side: Side, mobile: int) -> Cell | None:
     if len(home.mobile) != mobile or len(home.frozen) != 1:
         return None
     square, man = home.frozen[0]
-    last = chess.BB_RANK_1 if side else chess.BB_RANK_8
-    return home.freed([square]) if man.colour == side and man.piece and last >> square & 1 else None
+    last_rank = chess.BB_RANK_1 if side else chess.BB_RANK_8
+    return home.freed([square]) if man.colour == side and man.piece and last_rank >> square & 1 else None
 
 
 def whole_cells_of(home: Cell, mobile: int) -> list[Cell]:
-    """Return the whole cells of a cell as the home of a promotion by either side, seen with White promoting.
+    """Return the whole cells for the home of a promotion by White or Black.
 
-    The result is empty if the cell is not the home of a promotion.
+    The colours are swapped after a promotion by Black, so that White is the promoting side. The result is
+    empty if ``home`` is not the home of a promotion.
+
+    :param mobile: number of mobile men besides the promoted one.
     """
-    found = ((side, whole_cell(home, side, mobile)) for side in SIDES)
-    return [cell.image(MIRROR_RANKS if side else 0) for side, cell in found if cell is not None]
+    candidates = ((side, whole_cell(home, side, mobile)) for side in SIDES)
+    return [cell.image(MIRROR_RANKS if side else 0) for side, cell in candidates if cell is not None]
 
 
 def is_to_queen(home: Cell) -> bool:
@@ -199,13 +210,16 @@ def is_to_queen(home: Cell) -> bool:
 
 
 def symmetries(winner: Side) -> tuple[int, int]:
-    """Return the symmetries that make the side that has promoted White."""
+    """Return the symmetries after which White is the promoting side: without and with mirrored files.
+
+    :param winner: the side that has promoted.
+    """
     swap = MIRROR_RANKS if winner else 0
     return swap, swap | MIRROR_FILES
 
 
 def large_routes(whole: Cell, mobile: int) -> list[Route]:
-    """Return the routes out of a whole cell that capture no mobile man, so that they lead to whole cells.
+    """Return the routes out of a whole cell that capture no mobile man. They lead to whole cells again.
 
     :param mobile: number of mobile men besides the promoted one.
     """
@@ -213,63 +227,64 @@ def large_routes(whole: Cell, mobile: int) -> list[Route]:
 
 
 def wholes_cost(wholes: Sequence[Cell], mobile: int, threads: int = 2, ends: int = 2) -> tuple[float, int]:
-    """Estimate the seconds for finding the values of whole cells, and the memory in bytes.
+    """Estimate the cost of finding the values of whole cells: seconds, and bytes of memory.
 
     :param mobile: number of mobile men besides the promoted one.
     :param ends: number of ends to solve.
     """
     seconds, memory = 0.0, 0
     for whole in wholes:
-        around = sum(route.part.size for route in large_routes(whole, mobile) if route.promoted is None)
+        exit_bytes = sum(route.part.size for route in large_routes(whole, mobile) if route.promoted is None)
         games = ends if any(whole.pawns) else 1  # without pawns all exits have values
         seconds += games * seconds_of("values", whole.size, threads)
-        memory = max(memory, memory_of("values", whole.size) + whole.size + around)
+        memory = max(memory, memory_of("values", whole.size) + whole.size + exit_bytes)
     return seconds, memory + (RATES.process["cells"] << 20)
 
 
-Mobile: TypeAlias = Iterable[chess.Square] | Literal["auto"] | None
-"""The men that may move: those on certain squares, several sets in turn ("auto"), or the default (None)."""
+MobileChoice: TypeAlias = Iterable[chess.Square] | Literal["auto"] | None
+"""Choice of the mobile men: certain squares, several sets in turn ("auto"), or the default (None)."""
 _MIN_MOBILE: Final = 2
-"""Number of mobile men for which memory must suffice: the kings."""
+"""Number of mobile men for which memory must suffice at least: the two kings."""
 
 
-def sets_worth_trying(board: chess.Board, most: int) -> Iterator[tuple[chess.Square, ...]]:
-    """Yield sets of squares of at most ``most`` men, small sets first.
+def sets_worth_trying(board: chess.Board, max_mobile: int) -> Iterator[tuple[chess.Square, ...]]:
+    """Yield sets of squares of at most ``max_mobile`` men, small sets first.
 
-    For each side as the prover, the sets consist of all men of the other side that are not shut in, together
-    with none, one, two or more of the prover's own men. If this gives no set, the kings are yielded.
+    Each side is considered as the prover. A set consists of all kings and pieces of the other side that are
+    not shut in, and of any number of the prover's kings and pieces. If there is no such set, the two kings
+    are the only set.
     """
-    found: dict[tuple[chess.Square, ...], None] = {}
+    sets: dict[tuple[chess.Square, ...], None] = {}
     for prover in chess.COLORS:
-        others = [square for square in mobile_squares(board) if board.color_at(square) != prover]
-        needed = [square for square in others if not is_shut_in(board, square)]
+        other_men = [square for square in mobile_squares(board) if board.color_at(square) != prover]
+        needed_men = [square for square in other_men if not is_shut_in(board, square)]
         own_men = [square for square in mobile_squares(board) if board.color_at(square) == prover]
-        for count in range(min(len(own_men), most - len(needed)) + 1):
-            for some in combinations(own_men, count):
-                found[tuple(sorted((*needed, *some)))] = None
-    if not found:
+        for count in range(min(len(own_men), max_mobile - len(needed_men)) + 1):
+            for chosen_men in combinations(own_men, count):
+                sets[tuple(sorted((*needed_men, *chosen_men)))] = None
+    if not sets:
         kings = (board.king(colour) for colour in chess.COLORS)
-        found[tuple(sorted(king for king in kings if king is not None))] = None
-    yield from sorted(found, key=lambda squares: (len(squares), squares))
+        sets[tuple(sorted(king for king in kings if king is not None))] = None
+    yield from sorted(sets, key=lambda squares: (len(squares), squares))
 
 
 def is_shut_in(board: chess.Board, square: chess.Square) -> bool:
-    """Return whether pawns leave a king or piece no square to move to, apart from captures."""
-    alone = board.copy(stack=False)
+    """Return whether pawns alone leave a king or piece no moves except captures."""
+    without_pieces = board.copy(stack=False)
     for other in mobile_squares(board):
         if other != square:
-            alone.remove_piece_at(other)
-    return not alone.attacks_mask(square) & ~board.pawns
+            without_pieces.remove_piece_at(other)
+    return not without_pieces.attacks_mask(square) & ~board.pawns
 
 
 def sets_to_try(
-    board: chess.Board, memory: int, mobile: Mobile
+    board: chess.Board, memory: int, mobile: MobileChoice
 ) -> tuple[list[tuple[chess.Square, ...]], bool]:
     """Return the sets of mobile men to try, in order, and whether memory allows all of them.
 
     :param memory: bytes that may be used.
-    :raises UsageError: if the position has castling rights, or if the mobile men are not kings or pieces, or
-        more than memory allows.
+    :raises UsageError: if the position has castling rights, if chosen mobile men are no kings or pieces, or
+        if they are more than memory or a cell allows.
     """
     if board.clean_castling_rights():
         raise UsageError(
@@ -279,10 +294,10 @@ def sets_to_try(
     men = tuple(mobile_squares(board))
     if mobile is None or mobile == "auto":
         _check_memory(_MIN_MOBILE, memory)
-        most = max(number for number in range(MAX_MOBILE + 1) if _memory(number) <= memory)
-        if mobile is None and len(men) <= most:
+        max_mobile = max(number for number in range(MAX_MOBILE + 1) if _bytes_needed(number) <= memory)
+        if mobile is None and len(men) <= max_mobile:
             return [men], True
-        return list(sets_worth_trying(board, most)), most >= min(len(men), MAX_MOBILE)
+        return list(sets_worth_trying(board, max_mobile)), max_mobile >= min(len(men), MAX_MOBILE)
     squares = tuple(mobile)
     if len(squares) > MAX_MOBILE:
         raise UsageError(
@@ -294,13 +309,13 @@ def sets_to_try(
     return [squares], True
 
 
-def _memory(number: int) -> int:
+def _bytes_needed(number: int) -> int:
     """Estimate the memory in bytes for solving a cell with a number of mobile men."""
     return memory_needed(64**number)
 
 
 def _check_memory(number: int, memory: int) -> None:
-    needed = _memory(number)
+    needed = _bytes_needed(number)
     if needed > memory:
         raise UsageError(
             f"a cell with {_men(number)} takes {size_text(needed)} of memory, and {size_text(memory)} "

@@ -1,4 +1,8 @@
-"""Tables as an exit source: the values of positions after moves out of cells, phase by phase."""
+"""Tables as an exit source: the values of positions after moves out of cells, phase by phase.
+
+A *phase* of a table contains all positions with one placement of the pawns. docs/glossary.md explains phases,
+cells, routes and slots.
+"""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -37,19 +41,20 @@ from tbgen.store.cache import LruCache
 from tbgen.store.table_file import TableFile
 
 MAX_PROBED_SLOTS: Final = 64**3
-"""Maximum number of slots whose positions are looked up one by one in a packed table."""
+"""Maximum number of slots of a cell whose positions are looked up one by one in a packed table."""
 _LOOK_UP_THREADS: Final = 2
-"""Number of threads that look up positions at once, each with threads of its own."""
+"""Maximum number of threads that look up positions at the same time. Each of them starts further threads."""
 _MAX_PHASE_BYTES: Final = 512 << 20
-"""Maximum memory of the phases that are kept."""
+"""Maximum memory of the cached phases."""
 
 
 class Tables(ExitSource):
-    """The tables of a tablebase, as the solver of cells reads them: phases with all slots filled.
+    """The tables of a tablebase as an exit source. Phases are read with all slots filled.
 
     A phase of a packed table is decoded if all other tables that this requires exist; see :meth:`has_phase`.
-    If only a small part of a phase is needed, its positions are looked up one by one instead. This applies to
-    routes with a landed man and, once :meth:`open_cell` is called, to routes of captures with promotion.
+    If only a small part of a phase is needed, its positions are looked up one by one instead. This is done
+    for routes on which a man has landed, and for captures with promotion into cells opened by
+    :meth:`open_cell`.
 
     :param threads: number of threads that decode phases.
     """
@@ -59,72 +64,75 @@ class Tables(ExitSource):
     def __init__(self, tablebase: Tablebase, threads: int = Budget.threads) -> None:
         self.tablebase, self._threads = tablebase, threads
         self._missing: set[Material] = set()
+        """Materials whose tables were needed and are missing."""
         self._has_cell: dict[Cell, bool] = {}
-        self._looked_up: dict[Material, bool] = {}
-        """Whether positions of a material are looked up one by one."""
-        self._opened: set[Cell] = set()
-        """Canonical cells whose positions are looked up after promotions."""
+        """Results of :meth:`has_cell`."""
+        self._allows_look_ups: dict[Material, bool] = {}
+        """Whether positions of a material can be looked up one by one."""
+        self._opened_cells: set[Cell] = set()
+        """Canonical cells for which :meth:`open_cell` has been called."""
         self._phases = LruCache[Block](_MAX_PHASE_BYTES, attrgetter("nbytes"))
-        """Blocks. Decoding a phase may need blocks of plain tables and of tables after promotions; these
-        never need the phase itself, so threads never wait for each other in a circle."""
+        """Cache of phases and look-ups. Decoding a phase may need phases of plain tables and of tables after
+        promotions. These never need the first phase, so threads never wait for each other in a circle."""
         self._large_phase_lock = RLock()
-        """Lock for decoding a large phase, together with the large phases that it needs."""
-        self._looking_up = BoundedSemaphore(_LOOK_UP_THREADS)
+        """Lock for decoding a large phase and the large phases that it needs."""
+        self._look_up_slots = BoundedSemaphore(_LOOK_UP_THREADS)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of phases in memory."""
+        """Bytes of the cached phases."""
         return self._phases.size
 
     def forget(self) -> None:
-        """Drop the phases in memory."""
+        """Drop the cached phases."""
         self._phases.clear()
 
     @property
     def missing(self) -> list[Material]:
-        """The missing tables that were needed, without those that are sub-tables of other missing ones."""
+        """The missing tables that were needed. Sub-tables of other missing tables are left out."""
         sub_tables = closure(after for material in self._missing for after in material.successors())
         return sorted(self._missing.difference(sub_tables))
 
     def has_cell(self, cell: Cell) -> bool:
-        """Return whether a table holds the positions of a cell, so that it need not be solved.
+        """Return whether a table contains the positions of a cell, so that the cell need not be solved.
 
-        With a packed table, the cell has to be a complete and large phase. Solving other cells takes less
-        time than decoding, and so does solving a cell whose phase can be decoded only with larger phases.
+        If the table is packed, the result is False in three cases: the phases cannot be decoded, the cell is
+        not a complete and large phase, or decoding needs larger phases. In the last two cases solving the
+        cell takes less time than decoding.
 
         :raises DamagedTableError: if the table cannot be used.
         """
         if cell.men > MAX_MEN:
             return False
         if cell not in self._has_cell:
-            self._has_cell[cell] = self._find_cell(cell)
+            self._has_cell[cell] = self._finds_cell(cell)
         return self._has_cell[cell]
 
-    def _find_cell(self, cell: Cell) -> bool:
-        """Compute the result of :meth:`has_cell`."""
+    def _finds_cell(self, cell: Cell) -> bool:
+        """Find the result of :meth:`has_cell`, without using the cache."""
         file = self._file(cell.material()[0])
         if not isinstance(file, PackedFile):
             return file is not None
         if cell.size < max(file.layout.phase_size, MAX_PROBED_SLOTS):
             return False
         places = [_location_of(cell, side)[:3] for side in SIDES]
-        larger = cell.size == MAX_PROBED_SLOTS and any(promotions(file, *place[1:]) for place in places)
-        return not larger and all(self.has_phase(*place) for place in places)
+        needs_larger = cell.size == MAX_PROBED_SLOTS and any(promotions(file, *place[1:]) for place in places)
+        return not needs_larger and all(self.has_phase(*place) for place in places)
 
     def can_open(self, cell: Cell) -> bool:
         """Return whether :meth:`open_cell` makes further positions of a canonical cell available.
 
-        These are the positions after captures with promotion, if a packed table holds the cell.
+        A packed table must contain the cell. The further positions are those after captures with promotion.
         """
-        new = cell not in self._opened
-        return new and self.has_cell(cell) and self._can_look_up(cell.material()[0])
+        is_new = cell not in self._opened_cells
+        return is_new and self.has_cell(cell) and self._can_look_up(cell.material()[0])
 
     def open_cell(self, cell: Cell) -> None:
         """Allow look-ups of the positions of a canonical cell after captures with promotion."""
-        self._opened.add(cell)
+        self._opened_cells.add(cell)
 
     def knows(self, route: Route) -> bool:
-        """Return whether tables hold all positions that a route leads to."""
+        """Return whether tables contain all positions that a route leads to."""
         cell = route.destination
         if cell.men > MAX_MEN:
             return False
@@ -133,19 +141,25 @@ class Tables(ExitSource):
         return self.has_cell(cell) and self.has_phase(*_location_of(cell, side_after(route))[:3])
 
     def can_look_up(self, cell: Cell) -> bool:
-        """Return whether a cell has few positions, which can be looked up one by one in a packed table."""
+        """Return whether a cell is small and its positions can be looked up one by one in a packed table."""
         return cell.men <= MAX_MEN and cell.size <= MAX_PROBED_SLOTS and self._can_look_up(cell.material()[0])
 
     def bounds(self, cell: Cell) -> Bounds:
-        """Return the values of all positions of a cell that :meth:`can_look_up` accepts."""
-        of_sides = zip(*(self._look_up(cell, side) for side in SIDES), strict=True)
-        value, depth = (np.broadcast_to(np.stack(both), (2, 2, cell.size)) for both in of_sides)
+        """Look up the values of all positions of a cell.
+
+        :param cell: a cell for which :meth:`can_look_up` returns True.
+        """
+        by_end = zip(*(self._look_up(cell, side) for side in SIDES), strict=True)
+        value, depth = (np.broadcast_to(np.stack(both_sides), (2, 2, cell.size)) for both_sides in by_end)
         return Bounds(cell, value, depth)
 
     def block(self, route: Route, end: int) -> Block:
-        """Return the values of the positions that a route leads to."""
+        """Return the values of the positions that a route leads to; both ends are the same.
+
+        :param route: a route for which :meth:`knows` returns True.
+        """
         material, phase, side, symmetry = _location_of(route.destination, side_after(route))
-        if self._uses_look_ups(route) and not self._has(material, phase, side):
+        if self._uses_look_ups(route) and not self._is_in_memory(material, phase, side):
             return self._look_up(route.part, side_after(route))
         layout = layout_of(material)
         men = [(Side(colour), kind) for colour, kind in zip(layout.colours, layout.kinds, strict=True)]
@@ -156,12 +170,12 @@ class Tables(ExitSource):
         if config in configs:
             stored = self.en_passant(material, configs.index(config))
             captured = gather_block(route.destination, men, symmetry, stored)
-            there = captured.value != NONE
-            block.value[there], block.depth[there] = captured.value[there], captured.depth[there]
+            mask = captured.value != NONE
+            block.value[mask], block.depth[mask] = captured.value[mask], captured.depth[mask]
         return block
 
     def fresh_bounds(self, position: CellPosition) -> Interval | None:
-        """Return the value of a position in its fresh state; None if no table has it."""
+        """Return the value of a position in its fresh state; None if it is unavailable."""
         cell = position.cell
         if not self.has_cell(cell) or (_may_be_promoted(position) and not self._is_open(cell)):
             return None
@@ -169,32 +183,38 @@ class Tables(ExitSource):
         return Interval(code, code)
 
     def fresh_value(self, board: chess.Board) -> Signed | None:
-        """Return the fresh value of any position; None if no table has it."""
+        """Return the fresh value of any position; None if no table contains it."""
         if chess.popcount(board.occupied) <= MAX_MEN and self._file(Material.of_board(board)[0]) is not None:
-            with suppress(MissingTableError):  # a packed table may need others
+            with suppress(MissingTableError):  # a packed table may need other tables
                 return of_gscore(self.tablebase.probe(board, FRESH).value)
         return None
 
     def _is_open(self, cell: Cell) -> bool:
-        """Return whether positions of a cell after promotions are available."""
-        packed = isinstance(self._file(cell.material()[0]), PackedFile)
-        return not packed or cell.canonical()[0] in self._opened
+        """Return whether positions of a cell that may follow a promotion are available."""
+        is_packed = isinstance(self._file(cell.material()[0]), PackedFile)
+        return not is_packed or cell.canonical()[0] in self._opened_cells
 
     def has_phase(self, material: Material, phase: int, side: Side) -> bool:
-        """Return whether the table of a material exists and its phase can be read with a side to move.
+        """Return whether the table of a material exists, and one side to move of a phase can be read.
 
         A phase of a packed table can be read only if all tables that captures lead to are plain.
         """
         return self._source(material, phase, side) is not None
 
     def phase(self, material: Material, phase: int, side: Side) -> Block:
-        """Return values and depths of a phase that :meth:`has_phase` accepts, shape (phase size,) each."""
+        """Return values and depths of a phase with a side to move, shape (phase size,) each.
+
+        :meth:`has_phase` must return True for the arguments.
+        """
         source = self._source(material, phase, side)
         assert source is not None, "has_phase() is called before"
         return self._block(material, phase, f"side {side}", partial(source.read_side, phase, side))
 
     def en_passant(self, material: Material, row: int) -> Block:
-        """Return values and depths of an en passant configuration, shape (phase size,) each."""
+        """Return values and depths of an en passant configuration, shape (phase size,) each.
+
+        :param row: index of the configuration in the table.
+        """
         file = self._file(material)
         assert file is not None, "has_phase() is called before"
         phase = int(en_passant_configs(layout_of(material))[row, 0])
@@ -203,7 +223,11 @@ class Tables(ExitSource):
     def _block(
         self, material: Material, phase: int, part: str, read: Callable[[Codes, Plies], None]
     ) -> Block:
-        """Return part of a phase, from the cache or by calling ``read``."""
+        """Return a part of a phase, from the cache or by calling ``read``.
+
+        :param part: name of the part in the cache.
+        :param read: fills arrays of values and depths.
+        """
         layout = layout_of(material)
 
         def read_all() -> Block:
@@ -214,42 +238,42 @@ class Tables(ExitSource):
 
         key = material, phase, part
         block = self._phases.get(key)
-        if block is not None:  # without waiting for the lock
+        if block is not None:  # cached blocks need no lock
             return block
-        large = layout.phase_size > MAX_PROBED_SLOTS and isinstance(self._file(material), PackedFile)
-        with self._large_phase_lock if large else nullcontext():
+        is_large = layout.phase_size > MAX_PROBED_SLOTS and isinstance(self._file(material), PackedFile)
+        with self._large_phase_lock if is_large else nullcontext():
             return self._phases.get_or_make(key, read_all)
 
-    def _has(self, material: Material, phase: int, side: Side) -> bool:
-        """Return whether a phase with a side to move is in memory."""
+    def _is_in_memory(self, material: Material, phase: int, side: Side) -> bool:
+        """Return whether a phase with a side to move is cached."""
         return self._phases.get((material, phase, f"side {side}")) is not None
 
     def _uses_look_ups(self, route: Route) -> bool:
         """Return whether the positions that a route leads to are looked up one by one."""
         if not self.can_look_up(route.part):
             return False
-        opened = route.promoted is not None and home_of_route(route).canonical()[0] in self._opened
-        return opened or route.landed is not None
+        is_opened = route.promoted is not None and home_of_route(route).canonical()[0] in self._opened_cells
+        return is_opened or route.landed is not None
 
     def _can_look_up(self, material: Material) -> bool:
-        """Return whether positions can be looked up: the table is packed, and all its sub-tables exist."""
-        if material not in self._looked_up:
-            packed = isinstance(self._file(material), PackedFile)
-            self._looked_up[material] = packed and None not in map(self._file, closure([material]))
-        return self._looked_up[material]
+        """Return whether positions can be looked up: the table is packed and all its sub-tables exist."""
+        if material not in self._allows_look_ups:
+            is_packed = isinstance(self._file(material), PackedFile)
+            self._allows_look_ups[material] = is_packed and None not in map(self._file, closure([material]))
+        return self._allows_look_ups[material]
 
     def _look_up(self, cell: Cell, side: Side) -> Block:
-        """Look up the values of a cell's positions with a side to move, one by one."""
+        """Look up the values of all positions of a cell with a side to move."""
 
         def read() -> Block:
-            with self._looking_up:
+            with self._look_up_slots:
                 value, depth = self.tablebase.probe_arrays(*_positions_of(cell), np.full(cell.size, side))
             return Block(value, np.maximum(depth, 0).astype(np.uint16))
 
         return self._phases.get_or_make((cell, side), read)
 
     def _file(self, material: Material) -> "AnyTable | None":
-        # Only the tablebase keeps open files, so that it can close them.
+        # Files are not stored here, because the tablebase closes them.
         with suppress(MissingTableError):
             if material not in self._missing:
                 return self.tablebase.table_file(material)
@@ -257,7 +281,7 @@ class Tables(ExitSource):
         return None
 
     def _source(self, material: Material, phase: int, side: Side) -> Source | None:
-        """Return the source of a phase with a side to move; None if the phase cannot be read."""
+        """Return the object that reads a phase with a side to move; None if the phase cannot be read."""
         file = self._file(material)
         if not isinstance(file, PackedFile):
             return file
@@ -272,52 +296,58 @@ class Tables(ExitSource):
             return None
         return PackedSource(file, lambda: plain | self._phases_of(promoted), self._threads)
 
-    def _phases_of(self, wanted: Iterable[tuple[tuple[Material, int], Side]]) -> "dict[Material, _Phases]":
-        """Read phases with a side to move, and return them as sources, by material."""
-        found: defaultdict[Material, dict[tuple[int, Side], Block]] = defaultdict(dict)
-        for (material, phase), side in wanted:
-            found[material][phase, side] = self.phase(material, phase, side)
-        return {material: _Phases(_getter(blocks)) for material, blocks in found.items()}
+    def _phases_of(self, phases: Iterable[tuple[tuple[Material, int], Side]]) -> "dict[Material, _Phases]":
+        """Read phases with a side to move, and return them as sources by material.
+
+        :param phases: material and phase, and the side to move.
+        """
+        blocks_of: defaultdict[Material, dict[tuple[int, Side], Block]] = defaultdict(dict)
+        for (material, phase), side in phases:
+            blocks_of[material][phase, side] = self.phase(material, phase, side)
+        return {material: _Phases(_block_getter(blocks)) for material, blocks in blocks_of.items()}
 
 
 @dataclass(frozen=True)
 class _Phases:
-    """Phases of a table as a source.
+    """Phases of one table as a source.
 
-    :ivar blocks: returns a phase with a side to move.
+    :ivar blocks: function of a phase and a side to move that returns the block.
     """
 
     blocks: Callable[[int, Side], Block]
 
     def read_side(self, phase: int, side: Side, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
-        """Copy one side of a phase; see :class:`tbgen.index.table.Source`."""
+        """Copy a phase with a side to move into arrays; see :class:`tbgen.index.table.Source`."""
         value[:], depth[:] = self.blocks(phase, side)
 
 
-def _getter(blocks: Mapping[tuple[int, Side], Block]) -> Callable[[int, Side], Block]:
-    """Return a function of phase and side to move that looks up the block in a mapping."""
+def _block_getter(blocks: Mapping[tuple[int, Side], Block]) -> Callable[[int, Side], Block]:
+    """Return a function of a phase and a side to move that looks up the block in a mapping."""
     return lambda phase, side: blocks[phase, side]
 
 
 def _may_be_promoted(position: CellPosition) -> bool:
     """Return whether the side that has just moved has a mobile piece on its promotion rank."""
     board, white = position.board, not position.board.turn
-    last = chess.BB_RANK_8 if white else chess.BB_RANK_1
-    return bool(position.mobile & board.occupied_co[white] & last & ~board.kings)
+    last_rank = chess.BB_RANK_8 if white else chess.BB_RANK_1
+    return bool(position.mobile & board.occupied_co[white] & last_rank & ~board.kings)
 
 
 def _positions_of(cell: Cell) -> tuple[str, NDArray[np.uint8]]:
     """Return the letters of all men of a cell, and their squares, uint8 (slots, men)."""
-    slots, last = np.arange(cell.size), len(cell.mobile) - 1
+    slots, last_index = np.arange(cell.size), len(cell.mobile) - 1
     squares = np.empty((cell.size, cell.men), np.uint8)
-    for place in range(last + 1):
-        squares[:, place] = slots >> 6 * (last - place) & 63
-    squares[:, last + 1 :] = list(cell.standing)
+    for index in range(last_index + 1):
+        squares[:, index] = slots >> 6 * (last_index - index) & 63
+    squares[:, last_index + 1 :] = list(cell.standing)
     return "".join(piece_of(man).symbol() for man in cell.all_men), squares
 
 
 def _location_of(cell: Cell, side: Side) -> tuple[Material, int, Side, int]:
-    """Return where a table has the positions of a cell: material, phase, side to move, and symmetry."""
+    """Return where a table stores the positions of a cell with a side to move.
+
+    :returns: material, phase, side to move in the table, and the symmetry that maps positions to the table.
+    """
     material, swapped = cell.material()
     layout, pawns = layout_of(material), reversed(cell.pawns) if swapped else cell.pawns
     squares = [square for own in pawns for square in chess.scan_forward(own)]

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
-from tbgen.beyond.jobs import Collector, Job
+from tbgen.beyond.jobs import Job, JobCollector
 from tbgen.board.scoring import ANYTHING
 from tbgen.board.variant import Variant
 from tbgen.cli.options import (
@@ -141,7 +141,7 @@ class Adjudication:
     @contextmanager
     def collecting(self) -> Iterator[tuple[Adjudicator, list[Job]]]:
         """Yield an adjudicator that collects positions to solve, and the list of them. Then solve them."""
-        collector = Collector(lambda: self.watch.game)
+        collector = JobCollector(lambda: self.watch.game)
         adjudicator = replace(self.adjudicator.solverless(), solver=collector, begin=self.adjudicator.begin)
         yield adjudicator, collector.jobs
         self.watch.work_on(collector.jobs)

@@ -15,7 +15,7 @@ from tbgen.beyond.estimate import MAX_COUNTED_CELLS, EstimateDocument, estimate
 from tbgen.beyond.jobs import Job, Solver, job_of, roots_of
 from tbgen.beyond.kept import DEFAULT_BYTES, KeptCells
 from tbgen.beyond.results import SolveResults, StateName, open_results
-from tbgen.beyond.structures import Mobile
+from tbgen.beyond.structures import MobileChoice
 from tbgen.board.fen import is_fen, parse_fen
 from tbgen.board.rules import validate
 from tbgen.board.scoring import ANYTHING
@@ -52,7 +52,7 @@ _STDIN_BATCH_LINES: Final = 1 << 10
 """Maximum number of lines that are read from standard input at once."""
 
 
-def _parse_mobile(text: str) -> Mobile:
+def _parse_mobile(text: str) -> MobileChoice:
     if text == "auto":
         return "auto"
     names = [name.strip().lower() for name in text.split(",")]
@@ -220,7 +220,7 @@ class PositionBatch:
         return worst
 
     def _document(self, text: str, job: Job, solver: Solver) -> dict[str, Any]:
-        proved = solver.found(job)
+        proved = solver.result_of(job)
         bounds = ANYTHING if proved is None else proved.bounds
         scoring = self.options.points.scoring
         points = EndsDocument(*(points_document(scoring, score) for score in bounds))

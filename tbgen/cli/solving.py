@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from tbgen.beyond.budget import Budget
-from tbgen.beyond.jobs import FIRST_SECONDS, CellProver, Course, Job, Solver
+from tbgen.beyond.jobs import FIRST_SECONDS, CellProver, Job, SolveCounts, Solver
 from tbgen.beyond.kept import DEFAULT_BYTES
 from tbgen.beyond.results import SolveResults, open_results
 from tbgen.board.scoring import ANYTHING, ScoreInterval
@@ -107,11 +107,11 @@ class Means:
             threads=self.threads,
             total=self.total,
             results=SolveResults() if results is None else results,
-            files=0 if self.syzygy is None else len(self.syzygy),
+            file_count=0 if self.syzygy is None else len(self.syzygy),
             progress=watch.show,
-            interrupted=watch.interrupt,
+            interrupt=watch.interrupt,
             prove=prover,
-            solved=prover.solved,
+            is_solved=prover.is_solved,
             prepare=prover.prepare,
         )
 
@@ -129,9 +129,9 @@ class Watch:
         self._interrupt: KeyboardInterrupt | None = None
 
     @property
-    def course(self) -> Course:
+    def course(self) -> SolveCounts:
         """The counts of the games whose positions are solved."""
-        return Course() if self.solver is None else self.solver.course
+        return SolveCounts() if self.solver is None else self.solver.counts
 
     def begin(self, number: int, tags: Mapping[str, str]) -> None:
         """Make a game of the current file the current game."""
@@ -158,7 +158,7 @@ class Watch:
                 pass
         if self.interrupted and solver.turn is not None:
             job = solver.turn.job
-            proved = solver.found(job)
+            proved = solver.result_of(job)
             self.say_proved(job.name, ANYTHING if proved is None else proved.bounds)
 
     @staticmethod
@@ -180,7 +180,7 @@ class Watch:
         name = self.game if turn is None else turn.job.name
         text = f"solving {name or 'the position'}"
         if turn is not None:
-            text += f", {number(turn.number)} of {number(turn.of)}"
+            text += f", {number(turn.number)} of {number(turn.job_count)}"
             if turn.seconds_left is not None:
                 text += f", about {duration(turn.seconds_left)} left"
         self.line.show(f"{text}: {stage_text(stage)}")
@@ -190,7 +190,7 @@ class Watch:
         return {} if self.solver is None else {"solving": asdict(self.course)}
 
 
-def summary(course: Course) -> str:
+def summary(course: SolveCounts) -> str:
     """Return the counts of the games to solve, in words."""
     counts = (
         (course.solved, f"worked on for {duration(course.seconds)}"),

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import chess
 
-from tbgen.beyond.budget import COMMAND
+from tbgen.beyond.budget import SOLVE_COMMAND
 from tbgen.board.score import GScore
 from tbgen.compiler.cache import fallback_directory
 from tbgen.engine.game import Advice, SearchGame
@@ -42,7 +42,7 @@ class BackgroundProof:
         game: SearchGame,
         directories: Sequence[Path],
         seconds: float | None,
-        command: Sequence[str] = COMMAND,
+        command: Sequence[str] = SOLVE_COMMAND,
     ) -> None:
         self._board = game.live.copy(stack=False)
         time = f"{max(int(seconds), _MIN_SECONDS)}s" if seconds is not None else "60m"

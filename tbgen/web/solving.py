@@ -16,7 +16,7 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tbgen.beyond.budget import COMMAND, COMPILE_COMMAND, KERNEL_FAMILY, Budget
+from tbgen.beyond.budget import COMPILE_COMMAND, KERNEL_FAMILY, SOLVE_COMMAND, Budget
 from tbgen.board.variant import Variant
 from tbgen.compiler.cache import is_compiled
 from tbgen.errors import UsageError
@@ -85,7 +85,7 @@ class PositionSolver:
             compiling = await stack.enter_async_context(_running(COMPILE_COMMAND, DEVNULL))
             await compiling.wait()
         stack.enter_context(bill.timed())  # compiling is charged to nobody, since it serves all clients
-        words = [*COMMAND, *_arguments(query, budget), *self._tables]
+        words = [*SOLVE_COMMAND, *_arguments(query, budget), *self._tables]
         process = await stack.enter_async_context(_running(words, PIPE))
         async for text in _events(process, monotonic() + budget.seconds + _MARGIN_SECONDS):
             yield text

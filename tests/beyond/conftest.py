@@ -7,7 +7,7 @@ import pytest
 
 from tbgen.beyond.budget import Meter
 from tbgen.beyond.cell_solver import CellSolver
-from tbgen.beyond.choices import ToSolve
+from tbgen.beyond.choices import CellTask
 from tests.support.exhaustive import sample
 
 
@@ -17,8 +17,8 @@ def same_course(monkeypatch: pytest.MonkeyPatch) -> None:
     looks at more of them has its own tests."""
     record = Meter.record
 
-    def recorded(meter: Meter, size: int, again: bool, seconds: float, sweeping: float) -> None:
-        record(meter, size, again, meter.seconds_of([size], again), meter.seconds_of([size]) / 2)
+    def recorded(meter: Meter, size: int, repeated: bool, seconds: float, sweep_seconds: float) -> None:
+        record(meter, size, repeated, meter.seconds_of([size], repeated), meter.seconds_of([size]) / 2)
 
     monkeypatch.setattr(Meter, "record", recorded)
     monkeypatch.setattr(Meter, "record_wins", lambda *_: None)
@@ -40,14 +40,14 @@ def ticking(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def tasks(monkeypatch: pytest.MonkeyPatch) -> list[ToSolve]:
+def tasks(monkeypatch: pytest.MonkeyPatch) -> list[CellTask]:
     """The cells that are solved, in order."""
-    solved: list[ToSolve] = []
-    right = CellSolver._solve_granted
+    solved: list[CellTask] = []
+    right = CellSolver._solve_unchecked
 
-    def noted(solver: CellSolver, each: ToSolve) -> bool:
+    def noted(solver: CellSolver, each: CellTask) -> bool:
         solved.append(each)
         return right(solver, each)
 
-    monkeypatch.setattr(CellSolver, "_solve_granted", noted)
+    monkeypatch.setattr(CellSolver, "_solve_unchecked", noted)
     return solved

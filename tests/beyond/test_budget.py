@@ -11,7 +11,7 @@ import pytest
 
 import tbgen
 from tbgen.beyond.budget import Budget, Meter, OutOfBudgetError, Stop, memory_needed
-from tbgen.beyond.knowledge import CellLayers, Known
+from tbgen.beyond.knowledge import CellLayers, ExitBounds
 from tbgen.beyond.search import Search
 from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.table_source import Tables
@@ -38,49 +38,49 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
 
 def test_times_of_cells_are_recorded_by_size(clock: SimpleNamespace) -> None:
     meter = Meter(Budget(seconds=10.0))
-    meter.require_cell(SIZE, again=False)
-    meter.record(SIZE, again=False, seconds=11.0, sweeping=6.0)
-    meter.require_cell(64, again=False)
+    meter.require_cell(SIZE, repeated=False)
+    meter.record(SIZE, repeated=False, seconds=11.0, sweep_seconds=6.0)
+    meter.require_cell(64, repeated=False)
     with pytest.raises(OutOfBudgetError):
-        meter.require_cell(SIZE, again=False)
-    meter.require_cell(SIZE, again=True)  # the time of its sweeps and 30 % more
+        meter.require_cell(SIZE, repeated=False)
+    meter.require_cell(SIZE, repeated=True)  # the time of its sweeps and 30 % more
     clock.now = 3.0
     with pytest.raises(OutOfBudgetError):
-        meter.require_cell(SIZE, again=True)
-    meter.record(SIZE, again=True, seconds=4.0, sweeping=4.0)
-    meter.require_cell(SIZE, again=True)
+        meter.require_cell(SIZE, repeated=True)
+    meter.record(SIZE, repeated=True, seconds=4.0, sweep_seconds=4.0)
+    meter.require_cell(SIZE, repeated=True)
 
 
 @pytest.mark.parametrize(("again", "left"), [(False, 8.0), (True, 3.0)])
 def test_time_is_reserved(again: bool, left: float, clock: SimpleNamespace) -> None:
     """For a cell that takes 8 seconds, and 3 again, besides one of 2 seconds, half of them for sweeps."""
     meter = Meter(Budget(seconds=100.0))
-    meter.record(SIZE, again=False, seconds=8.0, sweeping=5.0)
-    meter.record(SIZE, again=True, seconds=3.0, sweeping=2.0)
-    meter.record(64, again=False, seconds=2.0, sweeping=1.0)
+    meter.record(SIZE, repeated=False, seconds=8.0, sweep_seconds=5.0)
+    meter.record(SIZE, repeated=True, seconds=3.0, sweep_seconds=2.0)
+    meter.record(64, repeated=False, seconds=2.0, sweep_seconds=1.0)
     with meter.reserving([SIZE], again):
-        cell, rest = partial(meter.require_cell, 64, again=False), partial(meter.require_rest_of, 64)
+        cell, rest = partial(meter.require_cell, 64, repeated=False), partial(meter.require_sweep_seconds, 64)
         for require, seconds in ((cell, 2.0), (rest, 1.0)):
             clock.now = 100.0 - left - seconds
             require()
             clock.now += 0.1
             with pytest.raises(OutOfBudgetError):
                 require()
-    meter.require_rest_of(64)
+    meter.require_sweep_seconds(64)
 
 
 def test_memory_and_cells_are_reserved() -> None:
     meter = Meter(Budget(memory=memory_needed(SIZE), cells=2))
     assert meter.has_memory_for(64, 1)
     with meter.reserving([SIZE]):
-        meter.require_cell(64, again=False)
+        meter.require_cell(64, repeated=False)
         assert meter.has_memory_for(64, 0)
         assert not meter.has_memory_for(64, 1)
-        meter.record(64, again=False, seconds=0.1, sweeping=0.1)
+        meter.record(64, repeated=False, seconds=0.1, sweep_seconds=0.1)
         with pytest.raises(OutOfBudgetError):
-            meter.require_cell(64, again=False)
-    meter.require_cell(64, again=False)
-    meter.record(64, again=False, seconds=0.1, sweeping=0.1)
+            meter.require_cell(64, repeated=False)
+    meter.require_cell(64, repeated=False)
+    meter.record(64, repeated=False, seconds=0.1, sweep_seconds=0.1)
     assert meter.seconds_left == 0.0
 
 
@@ -99,7 +99,7 @@ def test_layers_are_the_same_whatever_is_dropped_to_free_memory(
 
     monkeypatch.setattr(Games, "accrued_bounds", noted)
     with tbgen.open_tablebase(own) as tables:
-        known = Known(Tables(tables), SolvedCells())
+        known = ExitBounds(Tables(tables), SolvedCells())
         fresh = [Games(cell, known).solve() for cell in cells]
         for roomy in (True, False):
             memory = 8 << 30 if roomy else memory_needed(SIZE)
@@ -140,7 +140,7 @@ def test_what_can_be_read_again_is_dropped_to_free_memory(own: Path) -> None:
     root = CellPosition(board, board.kings)
     cell = root.cell.canonical()[0]
     with tbgen.open_tablebase(own) as opened:
-        known = Known(Tables(opened), SolvedCells())
+        known = ExitBounds(Tables(opened), SolvedCells())
         known.cells.add(Games(cell, known).solve())
         worth, kept = known.fresh_bounds(root), known.nbytes
         for memory, dropped in ((memory_needed(cell.size) + kept, False), (memory_needed(cell.size), True)):
@@ -157,7 +157,7 @@ def test_memory_of_freed_arrays_returns_to_the_system(tmp_path: Path) -> None:
     board = chess.Board("8/8/4k3/p7/P7/4K3/8/8 w - - 3 40")
     cell = Cell.of_board(board, chess.SquareSet(board.kings))
     with tbgen.open_tablebase(tmp_path) as opened:
-        known = Known(Tables(opened), SolvedCells())
+        known = ExitBounds(Tables(opened), SolvedCells())
         for memory, goes in ((64 << 30, False), (memory_needed(cell.size), True)):
             arrays = [np.ones(1 << 16, np.uint8) for _ in range(4000)]
             stay = arrays[::50]
@@ -173,7 +173,7 @@ def test_a_cell_is_solved_again_with_what_was_found_below_it(tables: Path) -> No
     board = chess.Board(LOCKED)
     position, accrued = CellPosition(board, int(board.kings)), GScore.parse("G4.5").code
     with tbgen.open_tablebase(tables) as opened:
-        known = Known(Tables(opened), SolvedCells())
+        known = ExitBounds(Tables(opened), SolvedCells())
 
         def search(most: int) -> Search:
             meter = Meter(of_cells(most))

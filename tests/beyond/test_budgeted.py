@@ -54,7 +54,7 @@ def test_exact_values_are_not_solved_again(tables: Tablebase) -> None:
         solver = Solver(seconds=seconds, results=results, prove=prover)
         assert solver.solve(BOARD, G4, tables) == proved("G4.0 G4.0", 3)
     assert len(prover.asked) == 1
-    assert (solver.course.asked, solver.course.known, solver.course.solved) == (1, 1, 0)
+    assert (solver.counts.asked, solver.counts.known, solver.counts.solved) == (1, 1, 0)
 
 
 def test_it_stops_when_another_thread_says_so(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_the_total_time_ends_it(tables: Tablebase, clock: SimpleNamespace) -> No
     assert budgets == [60.0, 60.0, 30.0]
     assert found == [proved("-G4.5 G2.0")] * 3 + [None] * 2
     assert solver.solve(chess.Board(WALL), G4, tables) == proved("-G5.0 G1.0")
-    course = solver.course
+    course = solver.counts
     assert (course.asked, course.solved, course.out_of_time, course.seconds) == (6, 3, 3, 150.0)
     # The third one has had only half the time, so the next run tries it again, but not the others.
     again = Solver(seconds=60.0, results=results, prove=prove)
@@ -178,7 +178,7 @@ def test_what_cannot_be_solved_is_refused_each_time(tables: Tablebase) -> None:
     for _ in range(2):
         with pytest.raises(UsageError, match="castling rights"):
             solver.solve(chess.Board(CASTLING), GScore("G2.0"), tables)
-    assert (solver.course.asked, solver.course.refused, solver.course.solved) == (2, 2, 0)
+    assert (solver.counts.asked, solver.counts.refused, solver.counts.solved) == (2, 2, 0)
 
 
 def test_results_before_an_interruption_are_kept(tables: Tablebase) -> None:
@@ -187,7 +187,7 @@ def test_results_before_an_interruption_are_kept(tables: Tablebase) -> None:
     with pytest.raises(KeyboardInterrupt):
         Solver(results=results, prove=interrupted).solve(BOARD, G4, tables)
     assert results.proved(StateName.of(BOARD, G4)) == proved("-G4.5 G2.0")
-    assert Solver(interrupted=told.append, prove=interrupted).solve(BOARD, G4, tables) == proved("-G4.5 G2.0")
+    assert Solver(interrupt=told.append, prove=interrupted).solve(BOARD, G4, tables) == proved("-G4.5 G2.0")
     assert len(told) == 1
     prover = Prover({LOCKED: [proved("G4.0 G4.0")]})
     assert Solver(results=results, prove=prover).solve(BOARD, G4, tables) == proved("G4.0 G4.0")
@@ -229,7 +229,7 @@ def test_positions_are_given_more_and_more_time_where_it_helps(tables: Tablebase
     done = [job.board.fen() for job in solver.work_on(jobs)]
     assert asked == [(LOCKED, 60.0), (WALL, 60.0), (LOCKED, 240.0), (WALL, 240.0), (LOCKED, 960.0)]
     assert done == [WALL, LOCKED]
-    assert [solver.found(job) for job in jobs[:2]] == [proved("-G9.0 G9.5"), proved("G5.0 G5.0")]
+    assert [solver.result_of(job) for job in jobs[:2]] == [proved("-G9.0 G9.5"), proved("G5.0 G5.0")]
     assert [solver.stopped_by(job) for job in jobs] == [Stop.NOTHING_LEFT, None, Stop.NOTHING_LEFT]
     again = Solver(seconds=None, results=results, prove=Prover({}))
     assert [job.board.fen() for job in again.work_on(jobs)] == [WALL, LOCKED]
@@ -269,18 +269,18 @@ def test_positions_that_need_no_work_come_at_once(tables: Tablebase) -> None:
     assert set(done[1:]) == {LOCKED, CASTLING}
     assert len(prover.asked) == 2
     with pytest.raises(UsageError, match="castling rights"):
-        solver.found(jobs[0])
+        solver.result_of(jobs[0])
     assert len(list(solver.work_on([enough, jobs[2]]))) == 1
-    assert solver.found(enough) == proved("-G3.5 -G3.5")
+    assert solver.result_of(enough) == proved("-G3.5 -G3.5")
 
 
 def test_an_interruption_ends_the_work(tables: Tablebase) -> None:
     """All positions are yielded: the current one with its proved bounds, the others without any."""
     told = list[KeyboardInterrupt]()
-    solver = Solver(interrupted=told.append, prove=interrupted)
+    solver = Solver(interrupt=told.append, prove=interrupted)
     jobs = jobs_of(tables, (WALL, "G1.0"), (LOCKED, "G4.0"))
     assert [job.state for job in solver.work_on(jobs)] == [job.state for job in jobs]
-    assert [solver.found(job) for job in jobs] == [None, proved("-G4.5 G2.0")]
+    assert [solver.result_of(job) for job in jobs] == [None, proved("-G4.5 G2.0")]
     assert [solver.stopped_by(job) for job in jobs] == [Stop.INTERRUPT, Stop.INTERRUPT]
     assert len(told) == 1
 
@@ -300,11 +300,11 @@ def test_cells_are_solved_once_for_all_positions(own: Path, monkeypatch: pytest.
         given = ("8/8/4k3/p7/P7/4K3/8/8 w - - 3 40", "G2.0"), ("8/5k2/8/p7/P7/4K3/8/8 b - - 3 40", "G4.5")
         jobs = jobs_of(tables, *given)
         prover = CellProver()
-        solver = Solver(seconds=600.0, prove=prover, solved=prover.solved)
+        solver = Solver(seconds=600.0, prove=prover, is_solved=prover.is_solved)
         assert len(list(solver.work_on(jobs))) == 2
         assert len(solved) == len(set(solved)) > 0
-        assert all(map(prover.solved, solved))
+        assert all(map(prover.is_solved, solved))
         for job, (fen, accrued) in zip(jobs, given, strict=True):
             alone = solve(fen, accrued, tables=tables, budget=Budget(600.0))
-            assert solver.found(job) == alone.proved
+            assert solver.result_of(job) == alone.proved
             assert alone.value is not None

@@ -34,11 +34,11 @@ def solved(seed: int) -> tuple[Cell, Bounds, CellProof]:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_solved_cells_are_proved(seed: int) -> None:
     cell, bounds, proof = solved(seed)
-    states = proof.fresh(bounds, MadeUp())
+    states = proof.prove(bounds, MadeUp())
     assert states > 2 * np.count_nonzero(proof.rank >= 2) - np.count_nonzero(proof.rank == NO_RANK)
-    for accrued in map(GScore, ("G2.0", "-G3.5", "G4.5", "-G8.0")):
+    for score in map(GScore, ("G2.0", "-G3.5", "G4.5", "-G8.0")):
         assert (
-            proof.accrued(bounds, Games(cell, MadeUp()).accrued_bounds(bounds, accrued), accrued, MadeUp())
+            proof.prove_layer(bounds, Games(cell, MadeUp()).accrued_bounds(bounds, score), score, MadeUp())
             <= states
         )
 
@@ -94,7 +94,7 @@ def test_every_wrong_entry_is_found(seed: int) -> None:
         if np.array_equal(wrong.depth, bounds.depth) and np.array_equal(wrong.value, bounds.value):
             continue
         with pytest.raises(WrongBoundError, match=r"^[1-8a-zA-Z/]+ [wb] - - 0 1: the (lower|upper) bound"):
-            proof.fresh(wrong, MadeUp())
+            proof.prove(wrong, MadeUp())
 
 
 def says_more(wrong: Bounds, right: Bounds, accrued: GScore) -> bool:
@@ -127,21 +127,21 @@ def test_every_entry_of_a_layer_that_says_too_much_is_found(seed: int) -> None:
         if says_more(wrong, layer, accrued):
             found += 1
             with pytest.raises(WrongBoundError, match=f"with {accrued} accrued"):
-                proof.accrued(bounds, wrong, accrued, MadeUp())
+                proof.prove_layer(bounds, wrong, accrued, MadeUp())
     assert found > sample(2, 5)
 
 
 def test_a_share_of_the_positions() -> None:
     cell, bounds, proof = solved(5)
-    every, some = proof.fresh(bounds, MadeUp()), CellProof(cell, sample_divisor=16).fresh(bounds, MadeUp())
+    every, some = proof.prove(bounds, MadeUp()), CellProof(cell, sample_divisor=16).prove(bounds, MadeUp())
     assert every / 32 < some < every / 8
 
 
 def test_bounds_without_values() -> None:
     """No bounds of the exits are available."""
     bounds = Games(LOCKED, SomeKnowledge()).solve()
-    assert CellProof(LOCKED).fresh(bounds, SomeKnowledge()) > 10_000
+    assert CellProof(LOCKED).prove(bounds, SomeKnowledge()) > 10_000
     better = bounds.value.copy()
     better[0][better[0] == 255] = 254
     with pytest.raises(WrongBoundError):
-        CellProof(LOCKED).fresh(Bounds(LOCKED, better, bounds.depth), SomeKnowledge())
+        CellProof(LOCKED).prove(Bounds(LOCKED, better, bounds.depth), SomeKnowledge())

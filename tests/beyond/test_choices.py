@@ -12,8 +12,8 @@ import pytest
 import tbgen
 from tbgen.beyond.budget import Budget, Meter, SolvingInterruptedError
 from tbgen.beyond.cell_solver import CellSolver
-from tbgen.beyond.choices import Choice, Chooser, ToSolve, effort
-from tbgen.beyond.knowledge import CellLayers, Known, States
+from tbgen.beyond.choices import CellTask, Choice, Chooser, effort
+from tbgen.beyond.knowledge import CellLayers, ExitBounds, States
 from tbgen.beyond.ledger import Ledger
 from tbgen.beyond.play import Play
 from tbgen.beyond.promoted_cells import WonCells
@@ -29,10 +29,10 @@ NEVER = 1 << 30
 
 
 @pytest.fixture
-def wanted(tasks: list[ToSolve], monkeypatch: pytest.MonkeyPatch) -> list[ToSolve]:
+def wanted(tasks: list[CellTask], monkeypatch: pytest.MonkeyPatch) -> list[CellTask]:
     """The cells that are solved, in order; cells of two kings count as large."""
     for module in ("tbgen.beyond.cell_solver", "tbgen.beyond.choices", "tbgen.beyond.search"):
-        monkeypatch.setattr(f"{module}.SMALL", 0)
+        monkeypatch.setattr(f"{module}.SMALL_SLOTS", 0)
     return tasks
 
 
@@ -41,7 +41,7 @@ def found(fen: str, tables: Path, cells: int | None = None, *, verify: bool = Fa
     return solve(fen, "G9.0", tables=tables, budget=budget, verify=verify)
 
 
-def test_cells_ahead_are_solved_at_one_end_and_proved(small: Path, wanted: list[ToSolve]) -> None:
+def test_cells_ahead_are_solved_at_one_end_and_proved(small: Path, wanted: list[CellTask]) -> None:
     assert found(RACE, small, 8, verify=True).proof is not None
     assert len({each.cell for each in wanted if len(each.ends) == 1}) > 3
 
@@ -51,14 +51,14 @@ def test_a_bound_that_needs_no_pawn_moves_is_proved_soon(
     small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ten solutions prove a bound that would otherwise take fifty."""
-    right = CellSolver._solve_granted
+    right = CellSolver._solve_unchecked
 
-    def until_ten(solver: CellSolver, each: ToSolve) -> bool:
-        if solver.ledger.solved == 10:
+    def until_ten(solver: CellSolver, each: CellTask) -> bool:
+        if solver.ledger.last_number == 10:
             raise KeyboardInterrupt
         return right(solver, each)
 
-    monkeypatch.setattr(CellSolver, "_solve_granted", until_ten)
+    monkeypatch.setattr(CellSolver, "_solve_unchecked", until_ten)
     lowest = []
     for much in (3, NEVER):
         monkeypatch.setattr("tbgen.beyond.choices._AHEAD_EFFORT_RATIO", much)
@@ -76,13 +76,13 @@ def choices_of(small: Path) -> Iterator[Callable[..., list[Choice]]]:
         for first, third in (("N7", "8"), ("Q7", "8"), ("8", "P7"))
     ]
     with tbgen.open_tablebase(small) as opened:
-        known = Known(Tables(opened), SolvedCells(), won=WonCells(2))
+        known = ExitBounds(Tables(opened), SolvedCells(), wins=WonCells(2))
 
         def choices(budget: Budget, given_up: Collection[Cell] = ()) -> list[Choice]:
             meter = Meter(budget)
             before = chess.Board("8/P7/8/5p2/8/8/1k6/6K1 w - - 0 1")
             root = CellPosition(before, int(before.kings)).cell.canonical()[0]
-            ledger = Ledger(known, root, narrow=True)
+            ledger = Ledger(known, root, use_windows=True)
             ledger.refused_wins |= set(given_up)
             chooser = Chooser(known, meter, root, ledger)
             play = Play(States(known, CellLayers(known, meter, root, None)))
@@ -90,7 +90,7 @@ def choices_of(small: Path) -> Iterator[Callable[..., list[Choice]]]:
                 after = CellPosition(board, int(board.kings))
                 home = after.cell.canonical()[0]
                 play.unsolved[home] = after
-                play.above[home] = {root: {False}}
+                play.cells_above[home] = {root: {False}}
             return chooser.choices(play)
 
         yield choices
@@ -99,25 +99,25 @@ def choices_of(small: Path) -> Iterator[Callable[..., list[Choice]]]:
 def test_forced_mates_by_a_queen_are_found_first(choices_of: Callable[..., list[Choice]]) -> None:
     """Then come all other cells, and last the promotions to other men."""
     *others, last = choices_of(Budget())
-    (queen,) = (choice for choice in others if choice.homes and not choice.cells)
-    assert [choice.late for choice in others] == [False, False]
-    assert last.late
-    assert last.cells[-1].cell.frozen[0].man.kind != QUEEN
-    (home,) = queen.homes
+    (queen,) = (choice for choice in others if choice.promotion_homes and not choice.tasks)
+    assert [choice.is_late for choice in others] == [False, False]
+    assert last.is_late
+    assert last.tasks[-1].cell.frozen[0].man.kind != QUEEN
+    (home,) = queen.promotion_homes
     assert home.frozen[0].man.kind == QUEEN
-    assert queen.effort > effort(map(ToSolve, queen.above))
+    assert queen.effort > effort(map(CellTask, queen.cells_above))
     again = choices_of(Budget(), given_up=[home])
-    assert home in [choice.cells[-1].cell for choice in again]
+    assert home in [choice.tasks[-1].cell for choice in again]
     apart = choices_of(Budget(seconds=0.0))
-    assert all(choice.apart and choice.cells for choice in apart)
+    assert all(choice.is_alone and choice.tasks for choice in apart)
 
 
 @pytest.mark.parametrize("seconds", [0.0, 1e3, 1e6])
 def test_forced_mates_come_before_cells_that_take_as_long(
     seconds: float, choices_of: Callable[..., list[Choice]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (queen,) = (choice for choice in choices_of(Budget(seconds=1e5)) if not choice.cells)
-    monkeypatch.setattr("tbgen.beyond.choices.homes_below", lambda *_, **__: queen.homes)
+    (queen,) = (choice for choice in choices_of(Budget(seconds=1e5)) if not choice.tasks)
+    monkeypatch.setattr("tbgen.beyond.choices.homes_below", lambda *_, **__: queen.promotion_homes)
     monkeypatch.setattr(Meter, "seconds_of_wins", lambda meter, size: seconds)
-    step = next(choice for choice in choices_of(Budget(seconds=1e5)) if choice.cells and not choice.late)
-    assert step.homes == (() if seconds else queen.homes)
+    step = next(choice for choice in choices_of(Budget(seconds=1e5)) if choice.tasks and not choice.is_late)
+    assert step.promotion_homes == (() if seconds else queen.promotion_homes)

@@ -12,7 +12,7 @@ import pytest
 import tbgen
 from tbgen.beyond.budget import Budget, Meter, SolvingInterruptedError, Stop
 from tbgen.beyond.cell_proof import WrongBoundError
-from tbgen.beyond.forcing import Attackers, ForcingProof, ForcingSearch
+from tbgen.beyond.forcing import ForcingProof, ForcingSearch, ForcingSearches
 from tbgen.beyond.proof import prove_forcing
 from tbgen.beyond.solver import solve
 from tbgen.beyond.statements import claims
@@ -53,7 +53,7 @@ def best_of_each(
         few = tables is not None and chess.popcount(after.occupied) <= 3
         return of_gscore(tables.probe(after, tbgen.FRESH).value) if tables and few else None
 
-    attackers = Attackers(board, of_gscore(accrued), worth, Meter(Budget()), MEMORY)
+    attackers = ForcingSearches(board, of_gscore(accrued), worth, Meter(Budget()), MEMORY)
     for _ in attackers.turns(most):
         pass
     return attackers.proofs
@@ -138,7 +138,7 @@ def test_a_proof_notices_a_bound_that_is_too_good(fen: str, accrued: str, white:
 
 def test_a_proof_notices_a_move_that_is_missing() -> None:
     prove, proof = proved(BEATEN, "-G3.0", True)
-    attack = proof.roots[0].after
+    attack = proof.roots[0].position
     for _, after in attack.best.answers:
         after.moves, after.value = [], Signed(0)
     with pytest.raises(WrongBoundError, match="no move is chosen"):
@@ -209,7 +209,7 @@ def test_kept_positions_count_as_memory(monkeypatch: pytest.MonkeyPatch) -> None
     meter = Meter(Budget(memory=MEMORY))
     monkeypatch.setattr("tbgen.beyond.forcing._FIRST_POSITIONS", 100)
     monkeypatch.setattr("tbgen.beyond.forcing.MAX_POSITIONS", 400)
-    found = Attackers(chess.Board(OPEN), of_gscore(GScore("G20.0")), lambda _: None, meter, MEMORY)
+    found = ForcingSearches(chess.Board(OPEN), of_gscore(GScore("G20.0")), lambda _: None, meter, MEMORY)
     list(found.turns(200))
     assert meter.forcing_bytes > 0
     assert meter.forcing_bytes % 1_700 == 0
@@ -224,7 +224,7 @@ def test_searches_share_their_part_of_the_memory(monkeypatch: pytest.MonkeyPatch
     """When their share is used up, they are given up."""
     monkeypatch.setattr("tbgen.beyond.forcing._FIRST_POSITIONS", 100)
     meter, memory = Meter(Budget(memory=MEMORY)), 28 * 140 * 1_700
-    found = Attackers(chess.Board(OPEN), of_gscore(GScore("G20.0")), lambda _: None, meter, memory)
+    found = ForcingSearches(chess.Board(OPEN), of_gscore(GScore("G20.0")), lambda _: None, meter, memory)
     most = max(meter.forcing_bytes for _ in found.turns())
     assert memory / 4 < most < memory * 1.1
     assert (found.shortage, meter.forcing_bytes) == (Stop.MEMORY, 0)
@@ -254,7 +254,7 @@ def test_sides_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(ForcingSearch, "run", run)
     board, meter = chess.Board(LONG), Meter(Budget())
-    attackers = Attackers(board, Signed(72), lambda _: None, meter, MEMORY, checks_only=True)
+    attackers = ForcingSearches(board, Signed(72), lambda _: None, meter, MEMORY, checks_only=True)
     for _ in attackers.turns(2_000):
         pass
     of_white = [4 + 3, 3, 3]  # strict ones are refuted at once
@@ -272,8 +272,8 @@ def test_sides_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("ticking")
 def test_a_share_of_the_time() -> None:
     meter = Meter(Budget(seconds=2000))
-    attackers = Attackers(chess.Board(OPEN), Signed(~8), lambda _: None, meter, MEMORY)
-    for _ in attackers.turns(share=1 / 4):
+    attackers = ForcingSearches(chess.Board(OPEN), Signed(~8), lambda _: None, meter, MEMORY)
+    for _ in attackers.turns(time_share=1 / 4):
         pass
     assert 1400 < meter.seconds_left <= 1500
     assert attackers.shortage is Stop.TIME
@@ -282,7 +282,7 @@ def test_a_share_of_the_time() -> None:
 @pytest.mark.parametrize(
     "what",
     [
-        "tbgen.beyond.forcing.Attackers.turns",
+        "tbgen.beyond.forcing.ForcingSearches.turns",
         "tbgen.beyond.search.Search.run",
         "tbgen.beyond.search.Search.report",
     ],
@@ -295,5 +295,5 @@ def test_an_interrupt_leaves_what_is_proved(what: str, small: Path, monkeypatch:
     with pytest.raises(SolvingInterruptedError) as caught:
         solve(PERPETUAL, "G1.0", tables=small, budget=Budget(cells=1))
     assert caught.value.solution.stopped_by is Stop.INTERRUPT
-    assert str(caught.value.solution.lower) == ("-G0.0" if "Attackers" in what else "G1.0")
+    assert str(caught.value.solution.lower) == ("-G0.0" if "ForcingSearches" in what else "G1.0")
     assert caught.value.solution.moves

@@ -16,7 +16,7 @@ import tbgen
 from tbgen.beyond import solved_cells
 from tbgen.beyond.budget import Budget, Meter
 from tbgen.beyond.kept import KeptCells
-from tbgen.beyond.knowledge import CellLayers, Known
+from tbgen.beyond.knowledge import CellLayers, ExitBounds
 from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.solver import knowledge
 from tbgen.beyond.table_source import Tables
@@ -153,14 +153,14 @@ def test_least_recently_used_cells_are_removed(tmp_path: Path) -> None:
             os.utime(path, (number, number))
     size = sum(path.stat().st_size for path in tmp_path.iterdir())
     assert kept.get(cell(chess.A2)) is not None  # used, so it stays
-    kept = KeptCells(tmp_path, most=size + 100)
+    kept = KeptCells(tmp_path, max_bytes=size + 100)
     put(kept, bounds(cell(chess.A5)))
     assert len(list(tmp_path.iterdir())) == 3
     assert kept.get(cell(chess.A2)) is not None
     assert kept.get(cell(chess.A5)) is not None
     other = tmp_path / "mine.cell"  # only cells are counted and removed
     other.write_bytes(b"mine" * 1000)
-    put(KeptCells(tmp_path, most=1), bounds(cell(chess.A6)))
+    put(KeptCells(tmp_path, max_bytes=1), bounds(cell(chess.A6)))
     assert list(tmp_path.iterdir()) == [other]
 
 
@@ -236,7 +236,7 @@ def test_layers_are_made_again_if_others_have_proved_more_since(tmp_path: Path) 
     """The bounds of a reopened cell may differ from those that its layers were made from."""
     of, accrued = cell(), GScore("G3.0").code
     with tbgen.open_tablebase(tmp_path) as tables:
-        known = Known(Tables(tables), SolvedCells(KeptCells(tmp_path / "cells")))
+        known = ExitBounds(Tables(tables), SolvedCells(KeptCells(tmp_path / "cells")))
         known.cells.add(Games(of, known).solve())
         layers = CellLayers(known, Meter(Budget()), of, None)
         for expected in (False, True, True):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tbgen
-from tbgen.beyond.knowledge import Known
+from tbgen.beyond.knowledge import ExitBounds
 from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.table_source import Tables
 from tbgen.board.score import NONE
@@ -69,7 +69,7 @@ def test_one_ply_on(fen: str, source: type[Tables], own: Path) -> None:
     cell = Cell.of_board(board, mobile_squares(board))
     decided = 0
     with tbgen.open_tablebase(own) as tables:
-        known = Known(source(tables), SolvedCells())
+        known = ExitBounds(source(tables), SolvedCells())
         for route in routes_of(frame_of_cell(cell)):
             end = LOWER if side_after(route) == 0 else UPPER
             if route.quiet or known.tables.has_cell(route.destination):
@@ -91,7 +91,7 @@ def test_better_bounds_are_kept(small: Path) -> None:
     board = chess.Board("8/8/8/8/3K3p/8/1P1k4/8 w - - 0 1")
     cell, cells = CellPosition(board, int(board.kings)).cell.canonical()[0], SolvedCells()
     with tbgen.open_tablebase(small) as tables:
-        found = Games(cell, Known(Tables(tables), cells)).solve()
+        found = Games(cell, ExitBounds(Tables(tables), cells)).solve()
     value, depth = found.value.copy(), found.depth.copy()
     for end in (LOWER, UPPER):
         worse = value[end].copy()

@@ -9,7 +9,7 @@ import pytest
 
 import tbgen
 from tbgen.beyond.budget import Meter
-from tbgen.beyond.knowledge import Known
+from tbgen.beyond.knowledge import ExitBounds
 from tbgen.beyond.lines import Line, LineMaker
 from tbgen.beyond.search import Search
 from tbgen.beyond.solution import Solution
@@ -107,7 +107,7 @@ def test_lines_of_the_games_of_one_cell(fen: str, mobile: str, small: Path) -> N
     squares = chess.SquareSet(chess.parse_square(name) for name in mobile.split())
     root = CellPosition(board, int(squares))
     with tbgen.open_tablebase(small) as tables:
-        known = Known(Tables(tables), SolvedCells())
+        known = ExitBounds(Tables(tables), SolvedCells())
         search = Search(known, root, root.position_score, Meter(of_cells(1)), lambda *_: None)
         search.run()
         answer = search.state(root, root.position_score)

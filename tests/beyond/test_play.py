@@ -7,7 +7,7 @@ import chess
 
 from tbgen.beyond.exit_sources import Answer
 from tbgen.beyond.knowledge import States
-from tbgen.beyond.play import Follower, Play, followed_moves
+from tbgen.beyond.play import Play, PlayFollower, followed_moves
 from tbgen.board.score import Code
 from tbgen.cells.cell import Cell, CellPosition
 from tbgen.cells.window import ALL_SCORES, Interval
@@ -77,7 +77,7 @@ def play(own: Answer, moves: list[Answer], most: int) -> Play:
         return True
 
     board = position(KINGS)
-    follower = Follower(states, board, board.position_score, enters, False, lambda _: ALL_SCORES)
+    follower = PlayFollower(states, board, board.position_score, enters, False, lambda _: ALL_SCORES)
     return follower.follow(most, lambda: True)
 
 

@@ -10,9 +10,9 @@ import pytest
 
 import tbgen
 from tbgen.beyond.budget import Budget, Stop
-from tbgen.beyond.choices import ToSolve
+from tbgen.beyond.choices import CellTask
 from tbgen.beyond.gaps import Need
-from tbgen.beyond.knowledge import Known
+from tbgen.beyond.knowledge import ExitBounds
 from tbgen.beyond.promoted_cells import PromotedCells, WonCells
 from tbgen.beyond.solution import Solution
 from tbgen.beyond.solved_cells import SolvedCells
@@ -32,11 +32,11 @@ from tests.support.exhaustive import exhaustive
 pytestmark = pytest.mark.usefixtures("compiled")
 
 
-def known_of(tables: Tablebase, mobile: int, monkeypatch: pytest.MonkeyPatch) -> Known:
+def known_of(tables: Tablebase, mobile: int, monkeypatch: pytest.MonkeyPatch) -> ExitBounds:
     """Bounds from tables, with few mobile men."""
     for module in ("cells.routes", "cells.cell", "beyond.gaps", "beyond.knowledge", "beyond.statements"):
         monkeypatch.setattr(f"tbgen.{module}.MAX_MOBILE", mobile)
-    return Known(Tables(tables), SolvedCells(), won=WonCells(mobile))
+    return ExitBounds(Tables(tables), SolvedCells(), wins=WonCells(mobile))
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +48,7 @@ def other_homes() -> Iterator[None]:
 
 
 @pytest.fixture
-def known(small: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Known]:
+def known(small: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ExitBounds]:
     """Bounds from tables of three men, with at most two mobile men."""
     with tbgen.open_tablebase(small) as tables:
         yield known_of(tables, 2, monkeypatch)
@@ -74,13 +74,13 @@ def promotion(board: chess.Board, kind: int = QUEEN) -> Route:
     return route
 
 
-def solve_all(known: Known, route: Route) -> None:
+def solve_all(known: ExitBounds, route: Route) -> None:
     """Solve and keep the cells that a promotion leads to."""
-    cells = known.promoted.unsolved(route.destination)
+    cells = known.promotions.unsolved(route.destination)
     assert cells
-    for bounds in known.promoted.solve(cells, route.destination.frozen[0].man.kind, known, 2):
+    for bounds in known.promotions.solve(cells, route.destination.frozen[0].man.kind, known, 2):
         known.cells.add(bounds)
-    assert known.promoted.unsolved(route.destination) == []
+    assert known.promotions.unsolved(route.destination) == []
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_values_are_those_of_tables(
     route = promotion(chess.Board(fen), PIECE_ORDER.index(piece))
     with tbgen.open_tablebase(small) as tables:
         known = known_of(tables, 3, monkeypatch)
-        (cell,) = known.promoted.unsolved(route.destination)
+        (cell,) = known.promotions.unsolved(route.destination)
         assert cell.size == 64**4
         solve_all(known, route)
         for end in ENDS:
@@ -114,11 +114,11 @@ def test_values_are_those_of_tables(
     ],
 )
 def test_bounds_contain_what_tables_say(
-    fen: str, cells: int, share: float, known: Known, truth: Tables
+    fen: str, cells: int, share: float, known: ExitBounds, truth: Tables
 ) -> None:
     """The other side's pawn passes through several cells; captures end in tables; it has no promotions."""
     route = promotion(chess.Board(fen))
-    assert len(known.promoted.unsolved(route.destination)) == cells
+    assert len(known.promotions.unsolved(route.destination)) == cells
     solve_all(known, route)
     lower, upper = (known.cells.block(route, end) for end in ENDS)
     assert lower is not None
@@ -136,15 +136,15 @@ def test_bounds_contain_what_tables_say(
 
 
 @pytest.mark.parametrize("codes", [(5, 3), (250, 244), *exhaustive([((11, 0),), ((255, 252),)])])
-def test_a_window_leaves_what_matters(codes: tuple[int, int], known: Known, truth: Tables) -> None:
+def test_a_window_leaves_what_matters(codes: tuple[int, int], known: ExitBounds, truth: Tables) -> None:
     """White has promoted, and wins soon, wins later, or is mated."""
     route, window = promotion(chess.Board("8/P6k/8/5p2/8/8/8/6K1 w - - 0 1")), Interval(*map(Code, codes))
     home, seen = route.destination, np.vectorize(window.nearest, otypes=[np.uint8])
-    cells = known.promoted.unsolved(home, lambda _: window)
-    for bounds in known.promoted.solve(cells, QUEEN, known, 2, window_of=lambda _: window):
+    cells = known.promotions.unsolved(home, lambda _: window)
+    for bounds in known.promotions.solve(cells, QUEEN, known, 2, window_of=lambda _: window):
         known.cells.add(bounds)
-    assert known.promoted.unsolved(home, lambda _: window) == []
-    assert known.promoted.unsolved(home) == cells
+    assert known.promotions.unsolved(home, lambda _: window) == []
+    assert known.promotions.unsolved(home) == cells
     told = truth.block(route, LOWER).value
     there = told != NONE
     lower, upper = (known.cells.block(route, end) for end in ENDS)
@@ -156,15 +156,15 @@ def test_a_window_leaves_what_matters(codes: tuple[int, int], known: Known, trut
     assert exact.mean() > 0.99
 
 
-def test_each_end_is_found_on_its_own(known: Known) -> None:
+def test_each_end_is_found_on_its_own(known: ExitBounds) -> None:
     """First the upper end of the whole cells, which the promoting side may hope for; then the lower end."""
     route = promotion(chess.Board("8/P6k/8/5p2/8/8/8/6K1 w - - 0 1"))
-    apart = Known(known.tables, SolvedCells(), won=WonCells(2))
+    apart = ExitBounds(known.tables, SolvedCells(), wins=WonCells(2))
     home, colours = route.destination.canonical()
     solve_all(known, route)
     both = known.cells.get(home)
     assert both is not None
-    promoted = PromotedCells(known.tables, known.won)
+    promoted = PromotedCells(known.tables, known.wins)
     for number, end in enumerate((UPPER, LOWER)):
         wanted = promoted.unsolved(route.destination, ends=[end])
         assert len(wanted) == 4
@@ -183,7 +183,7 @@ def test_each_end_is_found_on_its_own(known: Known) -> None:
             assert np.array_equal(found.value, both.value)
 
 
-def check_positions(known: Known, route: Route) -> None:
+def check_positions(known: ExitBounds, route: Route) -> None:
     """Compare blocks with the bounds of single positions."""
     rng, compared = np.random.default_rng(0), 0
     blocks = [known.cells.block(route, end) for end in ENDS]
@@ -197,7 +197,7 @@ def check_positions(known: Known, route: Route) -> None:
     assert compared > 20
 
 
-def test_nothing_is_said_of_the_side_that_has_promoted(known: Known) -> None:
+def test_nothing_is_said_of_the_side_that_has_promoted(known: ExitBounds) -> None:
     """No bounds are given for positions with that side to move again."""
     route = promotion(chess.Board("8/P6k/8/8/8/8/8/6K1 w - - 0 1"))
     solve_all(known, route)
@@ -210,16 +210,16 @@ def test_nothing_is_said_of_the_side_that_has_promoted(known: Known) -> None:
         assert (bounds.value[end, side, there] == WORST[end]).all()
 
 
-def test_what_is_won_counts_too(known: Known) -> None:
+def test_what_is_won_counts_too(known: ExitBounds) -> None:
     """Black's pawn may promote at once, which has no bounds; it may be captured, and White mates."""
     route = promotion(chess.Board("8/P6k/8/8/8/8/5p2/6K1 w - - 0 1"))
     solve_all(known, route)
     without = known.cells.block(route, LOWER)
-    other = Known(known.tables, SolvedCells(), won=WonCells(2))
-    for cell in other.won.unsolved(route.destination):
-        other.won.solve(cell, other)
+    other = ExitBounds(known.tables, SolvedCells(), wins=WonCells(2))
+    for cell in other.wins.unsolved(route.destination):
+        other.wins.solve(cell, other)
     solve_all(other, route)
-    block, won = (each.block(route, LOWER) for each in (other.cells, other.won))
+    block, won = (each.block(route, LOWER) for each in (other.cells, other.wins))
     assert block is not None
     assert without is not None
     assert won is not None
@@ -228,11 +228,11 @@ def test_what_is_won_counts_too(known: Known) -> None:
     assert np.array_equal(block.value[won.value != 0], without.value[won.value != 0])
 
 
-def test_the_cost_is_estimated(known: Known) -> None:
-    promoted = known.promoted
+def test_the_cost_is_estimated(known: ExitBounds) -> None:
+    promoted = known.promotions
     (alone,) = promoted.unsolved(promotion(chess.Board("8/P6k/8/8/8/8/8/6K1 w - - 0 1")).destination)
     several = promoted.unsolved(promotion(chess.Board("8/P6k/8/5p2/8/8/8/6K1 w - - 0 1")).destination)
-    mobile = known.won.mobile
+    mobile = known.wins.mobile
     (seconds, memory), (more_seconds, more_memory) = (
         wholes_cost(each, mobile) for each in ([alone], several)
     )
@@ -240,11 +240,11 @@ def test_the_cost_is_estimated(known: Known) -> None:
     assert more_memory > memory > 0
 
 
-def test_an_interrupted_cell_is_not_kept(known: Known) -> None:
+def test_an_interrupted_cell_is_not_kept(known: ExitBounds) -> None:
     def interrupt() -> None:
         raise KeyboardInterrupt
 
-    promoted, route = known.promoted, promotion(chess.Board("8/P6k/8/8/8/8/8/6K1 w - - 0 1"))
+    promoted, route = known.promotions, promotion(chess.Board("8/P6k/8/8/8/8/8/6K1 w - - 0 1"))
     cells = promoted.unsolved(route.destination)
     with pytest.raises(KeyboardInterrupt):
         list(promoted.solve(cells, QUEEN, known, 1, interrupt))
@@ -271,7 +271,7 @@ def kings(tmp_path: Path, four_men: Path) -> Path:
 
 def solved(
     tables: Path, monkeypatch: pytest.MonkeyPatch, memory: int = 8 << 30, *, proved: bool = False
-) -> tuple[Solution, Known]:
+) -> tuple[Solution, ExitBounds]:
     """Solve the position with tables of two men and two mobile men."""
     with tbgen.open_tablebase(tables) as opened:
         known = known_of(opened, 2, monkeypatch)
@@ -280,7 +280,7 @@ def solved(
 
 
 def test_forced_mates_by_a_queen_count_at_once(
-    kings: Path, tasks: list[ToSolve], monkeypatch: pytest.MonkeyPatch
+    kings: Path, tasks: list[CellTask], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No other cells after promotions are solved."""
     monkeypatch.setattr("tbgen.beyond.cell_solver._MAX_SLOTS_BELOW", 0)
@@ -288,7 +288,7 @@ def test_forced_mates_by_a_queen_count_at_once(
     assert str(solution.value) == "G0.0"
     assert tasks
     assert not any(task.cell.frozen for task in tasks)
-    assert known.won.nbytes > 0
+    assert known.wins.nbytes > 0
 
 
 @pytest.mark.usefixtures("few_mobile")

@@ -84,7 +84,7 @@ def test_bounds_from_the_next_moves_are_proved(small: Path, monkeypatch: pytest.
     """A pawn promotes beside the king: the value after its capture is available."""
     wrong = 0
 
-    def by_ply(known: knowledge.Known, route: Route, end: int) -> Block | None:
+    def by_ply(known: knowledge.ExitBounds, route: Route, end: int) -> Block | None:
         nonlocal wrong
         block = right(known, route, end)
         if block is not None:
@@ -94,12 +94,12 @@ def test_bounds_from_the_next_moves_are_proved(small: Path, monkeypatch: pytest.
                 block.value[places] = block.value[places].astype(int) + (1 if end else -1)
         return block
 
-    right = knowledge.Known._bounds_by_ply
+    right = knowledge.ExitBounds._lookahead_block
     board = random_board(random.Random(7), Material.parse("KPvKP"))
     found = solve(board, tables=small, budget=of_cells(3), verify=True)
     assert found.proof is not None
     assert found.proof.cells == found.cells > 0
-    monkeypatch.setattr(knowledge.Known, "_bounds_by_ply", by_ply)
+    monkeypatch.setattr(knowledge.ExitBounds, "_lookahead_block", by_ply)
     with pytest.raises(WrongBoundError, match="is stored but"):
         solve(board, tables=small, budget=of_cells(3), verify=True)
     assert wrong

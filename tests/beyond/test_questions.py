@@ -64,8 +64,8 @@ def test_intervals_only_narrow(
 ) -> None:
     """In whichever windows the layers of the state's cell are made."""
     for name in (
-        "tbgen.beyond.search.SMALL",
-        "tbgen.beyond.cell_solver.SMALL",
+        "tbgen.beyond.search.SMALL_SLOTS",
+        "tbgen.beyond.cell_solver.SMALL_SLOTS",
         "tbgen.beyond.cell_solver._MAX_SLOTS_BELOW",
     ):
         monkeypatch.setattr(name, 0)

@@ -48,8 +48,8 @@ def test_an_attempt_covers_smaller_efforts_on_the_same_state() -> None:
     results = SolveResults()
     results.add(A, proved("-G4.5 G2.0"), MINUTE)
     for seconds, memory, tables in ((60.0, 8 << 30, 36), (59.0, 1 << 30, 0)):
-        assert results.tried(A, Effort(seconds, memory, tables))
-        assert not results.tried(B, Effort(seconds, memory, tables))
+        assert results.was_tried(A, Effort(seconds, memory, tables))
+        assert not results.was_tried(B, Effort(seconds, memory, tables))
 
 
 def test_several_attempts_prove_their_intersection(path: Path, kept: bytes) -> None:
@@ -89,7 +89,7 @@ def test_an_incomplete_last_line_costs_only_that_line(
         with open_results(path) as results:
             for state in (A, B):
                 assert results.proved(state) == expected.proved(state)
-                assert results.tried(state, MINUTE) == expected.tried(state, MINUTE)
+                assert results.was_tried(state, MINUTE) == expected.was_tried(state, MINUTE)
             for found in FOUND[whole:]:
                 results.add(*found)
         assert path.read_bytes() == kept

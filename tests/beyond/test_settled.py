@@ -7,7 +7,7 @@ import pytest
 
 import tbgen
 from tbgen.beyond.budget import Budget, Meter
-from tbgen.beyond.knowledge import CellLayers, Known, States, resolved_play
+from tbgen.beyond.knowledge import CellLayers, ExitBounds, States, resolved_play
 from tbgen.beyond.search import Search
 from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.table_source import Tables
@@ -25,7 +25,7 @@ def settled(fen: str, tables: Path) -> tuple[bool, bool, int | None]:
     board = chess.Board(fen)
     root, meter = CellPosition(board, int(board.kings)), Meter(Budget(cells=1))
     with tbgen.open_tablebase(tables) as opened:
-        known = Known(Tables(opened), SolvedCells())
+        known = ExitBounds(Tables(opened), SolvedCells())
         search = Search(known, root, root.position_score, meter, lambda *_: None)
         search.run()
         play = resolved_play(States(known, CellLayers(known, meter, root.cell, None)), known, root)
@@ -59,13 +59,13 @@ def test_a_guess_takes_no_layer(small: Path, monkeypatch: pytest.MonkeyPatch) ->
     root = root.image(root.cell.canonical()[1])
     accrued = GScore.parse("G1.0").code
     with tbgen.open_tablebase(small) as opened:
-        known = Known(Tables(opened), SolvedCells())
+        known = ExitBounds(Tables(opened), SolvedCells())
         Search(known, root, root.position_score, meter, lambda *_: None).run()
         layers = CellLayers(known, meter, root.cell, None)
         guesses, states = States(known, layers, guess=True), States(known, layers)
-        assert guesses.of(root, root.position_score) == states.of(root, root.position_score)
-        assert guesses.of(root, accrued).value == (accrued, accrued)
+        assert guesses.answer(root, root.position_score) == states.answer(root, root.position_score)
+        assert guesses.answer(root, accrued).value == (accrued, accrued)
         assert not layers.is_made(root.cell, accrued)
-        states.of(root, accrued)
+        states.answer(root, accrued)
         assert layers.is_made(root.cell, accrued)
-        assert guesses.of(root, accrued) == states.of(root, accrued)
+        assert guesses.answer(root, accrued) == states.answer(root, accrued)

@@ -15,7 +15,7 @@ from tbgen.beyond import knowledge
 from tbgen.beyond import table_source as tables_as_sources
 from tbgen.beyond.budget import Budget, SolvingInterruptedError, Stop, memory_needed
 from tbgen.beyond.cell_solver import CellSolver
-from tbgen.beyond.choices import ToSolve
+from tbgen.beyond.choices import CellTask
 from tbgen.beyond.solution import Solution
 from tbgen.beyond.solver import solve
 from tbgen.beyond.structures import sets_to_try
@@ -73,7 +73,7 @@ def test_en_passant(tables: Path, small: Path) -> None:
             check(full, board, None, solve(board, tables=small, budget=of_cells(25)))
 
 
-def test_more_work_never_widens(tables: Path, tasks: list[ToSolve]) -> None:
+def test_more_work_never_widens(tables: Path, tasks: list[CellTask]) -> None:
     """In the end all cells are solved once, except the position's own, which is solved first and last."""
     before = None
     for cells in (0, 10, 300):
@@ -92,13 +92,13 @@ def test_more_work_never_widens(tables: Path, tasks: list[ToSolve]) -> None:
 
 def test_time_counts_while_exits_are_found(tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Looking up a route may take longer than estimated."""
-    clock, stored = SimpleNamespace(now=0.0), knowledge.Known.stored
+    clock, stored = SimpleNamespace(now=0.0), knowledge.ExitBounds.stored_block
 
-    def slow(self: knowledge.Known, route: Route, end: int) -> Block | None:
+    def slow(self: knowledge.ExitBounds, route: Route, end: int) -> Block | None:
         clock.now += 1.0
         return stored(self, route, end)
 
-    monkeypatch.setattr(knowledge.Known, "stored", slow)
+    monkeypatch.setattr(knowledge.ExitBounds, "stored_block", slow)
     for module in ("tbgen.beyond.cell_solver", "tbgen.beyond.budget"):
         monkeypatch.setattr(f"{module}.time", SimpleNamespace(perf_counter=lambda: clock.now))
     found = solve(LOCKED, "G4.5", tables=tables, budget=Budget(seconds=60.0, memory=2 << 30), mobile=KINGS)
@@ -212,16 +212,16 @@ def test_missing_tables_are_named(small: Path, tmp_path: Path) -> None:
 
 def test_an_interruption_leaves_what_is_proved(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The bounds are those of the cells solved before it."""
-    solved, most, right = 0, 10, CellSolver._solve_granted
+    solved, most, right = 0, 10, CellSolver._solve_unchecked
 
-    def interrupted(solver: CellSolver, task: ToSolve) -> bool:
+    def interrupted(solver: CellSolver, task: CellTask) -> bool:
         nonlocal solved
         solved += 1
         if solved > most:
             raise KeyboardInterrupt
         return right(solver, task)
 
-    monkeypatch.setattr(CellSolver, "_solve_granted", interrupted)
+    monkeypatch.setattr(CellSolver, "_solve_unchecked", interrupted)
     with pytest.raises(SolvingInterruptedError) as caught:
         solve(LOCKED, "G4.5", tables=small)
     found = caught.value.solution

@@ -128,7 +128,7 @@ def test_the_time_of_cells() -> None:
 def test_a_graph_that_is_too_large() -> None:
     """The cells up to the limit are in order all the same."""
     root = cell_of("4k3/pppppppp/8/8/8/8/PPPPPPPP/4K3 w - - 0 1", chess.E1, chess.E8)
-    structures = cells_below(root, lambda cell: False, most=50)
+    structures = cells_below(root, lambda cell: False, limit=50)
     assert len(structures) == 50
     assert root not in structures
     seen: set[Cell] = set()

@@ -9,7 +9,7 @@ import pytest
 
 import tbgen
 from tbgen.beyond.exit_sources import SyzygyExits
-from tbgen.beyond.knowledge import Known
+from tbgen.beyond.knowledge import ExitBounds
 from tbgen.beyond.solved_cells import SolvedCells
 from tbgen.beyond.solver import solve
 from tbgen.beyond.table_source import Tables
@@ -112,10 +112,10 @@ def test_blocks_agree_with_single_positions(
     monkeypatch.setattr(files._files, "get_wdl", lambda board: None)
     white, black = routes[0].destination.sides()
     with tbgen.open_tablebase(tmp_path) as nothing:
-        known = Known(Tables(nothing), SolvedCells(), syzygy)
+        known = ExitBounds(Tables(nothing), SolvedCells(), syzygy)
         for end, bound in ((LOWER, 254 if black == "K" else 255), (UPPER, 1 if white == "K" else 0)):
             assert set(syzygy.block(routes[0], end).value.tolist()) == {WORST[end], int(NONE)}
-            block = known.stored(routes[0], end)
+            block = known.stored_block(routes[0], end)
             assert block is not None
             assert set(block.value.tolist()) - {int(NONE)} == {bound}
 
@@ -139,7 +139,7 @@ def test_single_positions_have_no_better_bounds_than_blocks(
     """Else a search would treat states as exact that its games do not."""
     board = chess.Board(fen)
     with tbgen.open_tablebase(tmp_path) as tables:
-        known = Known(Tables(tables), SolvedCells(), syzygy)
+        known = ExitBounds(Tables(tables), SolvedCells(), syzygy)
         for route in routes_of(frame_of_cell(Cell.of_board(board, mobile_squares(board)))):
             if route.quiet:
                 continue

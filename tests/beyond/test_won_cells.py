@@ -10,7 +10,7 @@ import pytest
 
 import tbgen
 from tbgen.beyond.cell_proof import WrongBoundError
-from tbgen.beyond.knowledge import Known
+from tbgen.beyond.knowledge import ExitBounds
 from tbgen.beyond.promoted_cells import WonCells
 from tbgen.beyond.proof import MAX_PROVED_WINS, prove_wins
 from tbgen.beyond.solved_cells import SolvedCells
@@ -59,7 +59,7 @@ def test_forced_mates_after_promotions_are_those_of_tables(fen: str, small: Path
         for board in about_to_promote(chess.Board(fen)):
             cell = Cell.of_board(board, mobile_squares(board))
             won = WonCells(len(cell.mobile))
-            known = Known(Tables(known_tables), SolvedCells(), won=won)
+            known = ExitBounds(Tables(known_tables), SolvedCells(), wins=won)
             routes = [route for route in routes_of(lineup_of_cell(cell)) if is_to_queen(route, cell)]
             assert len(routes) == 1
             (route,) = routes
@@ -105,9 +105,9 @@ def test_a_bare_king_has_no_mates_in_blocks(tmp_path: Path) -> None:
     cell = Cell.of_board(board, mobile_squares(board))
     (route,) = (route for route in routes_of(lineup_of_cell(cell)) if is_to_queen(route, cell))
     with tbgen.open_tablebase(tmp_path) as tables:
-        known = Known(Tables(tables), SolvedCells(), won=WonCells(2))
-        for each in list(known.won.unsolved(route.destination)):
-            known.won.solve(each, known)
+        known = ExitBounds(Tables(tables), SolvedCells(), wins=WonCells(2))
+        for each in list(known.wins.unsolved(route.destination)):
+            known.wins.solve(each, known)
         block = known.block(route, LOWER)
         assert block is not None
         views = ((slot, view) for slot in range(route.destination.size) for view in views_of(route, slot))
@@ -126,7 +126,7 @@ def test_a_wrong_win_does_not_pass_the_proof(small: Path) -> None:
     board = chess.Board("8/1k6/8/8/8/5p2/8/KQ6 w - - 0 1")
     with tbgen.open_tablebase(small) as tables:
         won = WonCells(2)
-        known = Known(Tables(tables), SolvedCells(), won=won)
+        known = ExitBounds(Tables(tables), SolvedCells(), wins=won)
         wins = won.solve(Cell.of_board(board, mobile_squares(board)), known, levels=True)
         assert 50 < prove_wins(wins, known, random.Random(1)) <= MAX_PROVED_WINS
         wins.won[BLACK_TO_MOVE] |= legal_words_of(wins)

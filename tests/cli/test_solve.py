@@ -287,7 +287,7 @@ def test_an_interruption(capsys: Capture, tmp_path: Path, monkeypatch: pytest.Mo
     def interrupted(*_: object) -> bool:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(CellSolver, "_solve_granted", interrupted)
+    monkeypatch.setattr(CellSolver, "_solve_unchecked", interrupted)
     assert main(["solve", LOCKED, "--dir", str(tmp_path)]) == 130
     output = capsys.readouterr()
     assert "stopped by      interrupted" in output.out

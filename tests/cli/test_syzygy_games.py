@@ -10,7 +10,7 @@ import pytest
 from tbgen.beyond import solver
 from tbgen.beyond.budget import Budget
 from tbgen.beyond.kept import KeptCells
-from tbgen.beyond.knowledge import Known
+from tbgen.beyond.knowledge import ExitBounds
 from tbgen.beyond.solution import Solution
 from tbgen.board.score import GScore
 from tbgen.board.scoring import ANYTHING
@@ -142,7 +142,7 @@ def test_positions_are_solved_again_with_more_files(games: Path, monkeypatch: py
     """Positions are not solved again with the same number of files."""
     asked, knowledge = list[int](), solver.knowledge
 
-    def known(tables: Tablebase, budget: Budget, kept: KeptCells | None, syzygy: Syzygy | None) -> Known:
+    def known(tables: Tablebase, budget: Budget, kept: KeptCells | None, syzygy: Syzygy | None) -> ExitBounds:
         asked.append(0 if syzygy is None else len(syzygy))
         return knowledge(tables, budget, kept, syzygy)
 

@@ -18,7 +18,7 @@ from urllib.request import urlopen
 import chess
 import pytest
 
-from tbgen.beyond.budget import COMMAND
+from tbgen.beyond.budget import SOLVE_COMMAND
 from tbgen.games.referee import Arbiter
 from tbgen.match.messages import LiveWriter, Note
 from tbgen.web.exchange import Refusal
@@ -204,7 +204,7 @@ def test_nothing_is_imported_from_where_the_command_is_given(
             server(START)
         assert server.process is not None
         assert server.process.wait() == 0
-    assert subprocess.run([*COMMAND, "--help"], stdout=subprocess.DEVNULL).returncode == 0
+    assert subprocess.run([*SOLVE_COMMAND, "--help"], stdout=subprocess.DEVNULL).returncode == 0
 
 
 def test_an_event_is_followed_through_all_its_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,7 +60,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
     monkeypatch.setattr("tbgen.web.solving.is_compiled", lambda _: True)
 
     def solving(mode: str) -> PositionSolver:
-        monkeypatch.setattr("tbgen.web.solving.COMMAND", (sys.executable, str(path), mode))
+        monkeypatch.setattr("tbgen.web.solving.SOLVE_COMMAND", (sys.executable, str(path), mode))
         return PositionSolver(Settings((tmp_path,), solve=BUDGET, limit=0))
 
     return solving

@@ -117,7 +117,7 @@ def test_games_with_a_proved_result_are_not_solved(tablebase: Tablebase) -> None
     assert adjudicate("R6k/8/6K1/8/8/8/8/8 b - - 5 9 G3.0", tablebase, solver=solver).basis is Basis.MATE
     assert adjudicate(LOCKED, tablebase, resigned, solver=solver).basis is Basis.RESIGNATION
     assert adjudicate(LOCKED.replace("22", "100"), tablebase, solver=solver).basis is Basis.FIFTY_MOVES
-    assert (prover.asked, solver.course.asked) == ([], 0)
+    assert (prover.asked, solver.counts.asked) == ([], 0)
 
 
 def test_bounds_that_prove_the_points_are_a_proof(tablebase: Tablebase) -> None:

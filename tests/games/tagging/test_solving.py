@@ -117,7 +117,7 @@ def test_processes_change_nothing() -> None:
             assert len(set(asked)) == len(asked) == (5 + 1) + (2 + 1)
         assert found == expected
         assert prover.asked == asked
-        assert (solver.course.asked, solver.course.solved) == (80, 80)
+        assert (solver.counts.asked, solver.counts.solved) == (80, 80)
 
 
 def test_a_proof_is_required_after_solving_has_been_tried() -> None:
