@@ -132,7 +132,7 @@ def solve_and_write(
     from tbgen.retro.ranks import Stages
     from tbgen.retro.solver import solve
 
-    start_time, stages = time.perf_counter(), Stages()
+    began, stages = time.perf_counter(), Stages()
     with stages.timed("sub-tables"):
         sub_tables = sources.sub_tables_of(material)
     form, layout = form_of(material), layout_of(material)
@@ -148,7 +148,7 @@ def solve_and_write(
         side=BLACK_TO_MOVE if finder is None else stored_side(layout),
         after_phase=finder,
     )
-    seconds = time.perf_counter() - start_time
+    seconds = time.perf_counter() - began
     progress("writing", None, 0)
     with stages.timed("write"):
         info = write_table(
@@ -163,4 +163,4 @@ def solve_and_write(
         if finder is not None and material in copied:
             sources.copies.write(table, info, threads)
     sources.put(table)
-    return BuiltTable(info, stages.layers, time.perf_counter() - start_time, dict(stages.seconds), peak_memory())
+    return BuiltTable(info, stages.layers, time.perf_counter() - began, dict(stages.seconds), peak_memory())
