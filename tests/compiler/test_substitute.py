@@ -45,12 +45,12 @@ TAGGING = f"""{COMPILING}
 import multiprocessing, time
 from tbgen.games import tagging as tagged
 
-def finding(adjudicator, raw):
+def judge(adjudicator, raw):
     time.sleep(0.01)
     work()
 
 multiprocessing.set_start_method("fork")
-tagged._finding = finding
+tagged._judge = judge
 {ENTRY}
 """
 

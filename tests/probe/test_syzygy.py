@@ -86,7 +86,7 @@ def test_files_of_several_directories(tmp_path: Path, syzygy: Syzygy) -> None:
 
 
 def test_no_files(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is no directory: give the one that Syzygy files"):
+    with pytest.raises(UsageError, match="is no directory: give the one with Syzygy files"):
         Syzygy(FILES, tmp_path / "nowhere")
     with pytest.raises(UsageError, match="there are no Syzygy files"):
         Syzygy(tmp_path)

@@ -162,7 +162,7 @@ def test_workers_must_say_how_much_memory_they_have() -> None:
     with pytest.raises(TbgenError, match="no worker says how much memory it has for tables"):
         check_workers([replace(worker, memory=0)], needs)
     with pytest.raises(TbgenError, match="Dask kills it beyond 3,815 MiB: start it with --memory-limit 0"):
-        check_workers([worker, replace(worker, limit=4e9)], needs)
+        check_workers([worker, replace(worker, memory_limit=4e9)], needs)
 
 
 def test_a_scheduler_without_workers(tmp_path: Path) -> None:
