@@ -1,8 +1,8 @@
 """Statistics of tables: distributions, records, typical results of endgames, mating potential.
 
-:func:`write_report` writes a site about tables, :func:`read_report` returns the statistics, and
-:func:`report_document` makes one JSON document of them. :func:`save_report` saves data that the other
-functions can read instead of tables.
+:func:`write_report` writes a site about tables. :func:`read_report` returns the statistics as a
+:class:`Report`, and :func:`report_document` converts a report to one JSON document. :func:`save_report` saves
+the statistics in files, which the other functions can read instead of the tables.
 """
 
 from tbgen.report.making import Report, read_report, report_document, save_report, write_report

@@ -1,6 +1,7 @@
-"""Blocks of consecutive slots of a table: the squares of all men, and all legal moves at once, on bitboards.
+"""Blocks of consecutive slots of a table: the squares of all men, and the mobility of all positions at once.
 
-Bitboards are uint64 in which bit ``s`` is square ``s``; they broadcast over the squares of the men.
+A slot is the number of a position in its table. Legal moves are counted on bitboards: uint64 arrays in which
+bit ``s`` is square ``s``, with the shape of the men's squares or of the block.
 """
 
 from collections.abc import Iterable
@@ -19,34 +20,34 @@ from tbgen.board.kinds import Kind, between, reach
 from tbgen.index.layout import IMAGE, TRANSPOSE, TRIANGLE, Layout
 from tbgen.retro.geometry import BIT, PAWN_ATTACKS
 
-Boards = NDArray[np.uint64]
+Bitboards = NDArray[np.uint64]
 
 ALL_SQUARES: Final = np.uint64(chess.BB_ALL)
 
 
 class ScanKind(NamedTuple):
-    """Attack tables of one kind of men."""
+    """Attack tables of one kind of men, by square."""
 
-    reach: Boards
+    reach: Bitboards
     """Shape (64,): attacked squares on an empty board, by the man's square."""
-    squares_between: Boards
-    """Shape (64, 64): squares between the man's square and an attacked square."""
-    shadowed_squares: Boards | None
-    """Shape (64, 64): squares no longer attacked from the first square if a man is on the second; None if the
-    kind never rides."""
-    bound: bool = False
-    """Whether the kind is bound to one square colour."""
-    pawn: bool = False
+    squares_between: Bitboards
+    """Shape (64, 64): squares between the man's square and a square that it attacks on an empty board."""
+    shadowed_squares: Bitboards | None
+    """Shape (64, 64): squares that a man on the first square no longer attacks if another man is on the
+    second one; None if the kind never rides."""
+    is_colour_bound: bool = False
+    """Whether a man of the kind only reaches squares of one colour."""
+    is_pawn: bool = False
 
 
-def _shadowed_squares(squares_between: Boards) -> Boards:
-    hides = (squares_between[:, :, None] & BIT) != 0  # first square, far square, square between
-    shadowed_squares: Boards = np.where(hides, BIT[None, :, None], np.uint64(0)).sum(axis=1, dtype=np.uint64)
-    return shadowed_squares
+def _shadowed_squares(squares_between: Bitboards) -> Bitboards:
+    hidden = (squares_between[:, :, None] & BIT) != 0  # axes: the man, the far square, the square between
+    shadowed: Bitboards = np.where(hidden, BIT[None, :, None], np.uint64(0)).sum(axis=1, dtype=np.uint64)
+    return shadowed
 
 
 PAWNS: Final = tuple(
-    ScanKind(attacks, np.zeros((64, 64), np.uint64), None, pawn=True) for attacks in PAWN_ATTACKS
+    ScanKind(attacks, np.zeros((64, 64), np.uint64), None, is_pawn=True) for attacks in PAWN_ATTACKS
 )
 """The kinds of White's and of Black's pawns."""
 
@@ -64,7 +65,7 @@ def scan_kind(kind: Kind) -> ScanKind:
 
 
 BLOCK_SLOTS = 1 << 16
-"""Maximum number of slots of a block. A bitboard for each takes 512 KiB; more would not fit in the cache."""
+"""Maximum number of slots of a block. The bitboards of one man then take 512 KiB, which fits in the cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,8 @@ class ScanBlock:
     shape: tuple[int, ...]
     """Shape of the slots in C order: one axis for the pawn placements and one for each free man."""
     men: tuple[ScanMan, ...]
-    """White's king, Black's king, the other free men in the order of the layout, then the pawns."""
+    """White's king, Black's king, the other free men (kings and pieces) in the order of the layout, then the
+    pawns."""
 
     @property
     def size(self) -> int:
@@ -94,7 +96,7 @@ class ScanBlock:
 
 
 def blocks_of(layout: Layout) -> list[tuple[int, int]]:
-    """Return the first slot and the number of slots of each block."""
+    """Divide a table into blocks, and return the first slot and the number of slots of each."""
     step = layout.phase_size
     while step > BLOCK_SLOTS:
         step //= layout.king_slots if step == layout.phase_size else 64
@@ -106,12 +108,12 @@ def block_at(layout: Layout, start: int, size: int) -> ScanBlock:
     """Return a block of :func:`blocks_of`."""
     squares = [np.arange(64) if man or layout.pawns else np.array(TRIANGLE) for man in range(layout.free)]
     full_shape = len(layout.placements), *map(len, squares)
-    ends = (np.unravel_index(slot, full_shape) for slot in (start, start + size - 1))
-    parts = [slice(int(first), int(last) + 1) for first, last in zip(*ends, strict=True)]
-    shape = tuple(part.stop - part.start for part in parts)
-    placements = np.array(layout.placements[parts[0]], np.intp).reshape(shape[0], layout.pawns)
-    free = [_along(squares[man][parts[1 + man]], 1 + man, len(shape)) for man in range(layout.free)]
-    pawns = [_along(column, 0, len(shape)) for column in placements.T]
+    corners = (np.unravel_index(slot, full_shape) for slot in (start, start + size - 1))
+    slices = [slice(int(first), int(last) + 1) for first, last in zip(*corners, strict=True)]
+    shape = tuple(part.stop - part.start for part in slices)
+    placements = np.array(layout.placements[slices[0]], np.intp).reshape(shape[0], layout.pawns)
+    free = [_reshape_along(squares[man][slices[1 + man]], 1 + man, len(shape)) for man in range(layout.free)]
+    pawns = [_reshape_along(column, 0, len(shape)) for column in placements.T]
     colours = [*layout.colours, *[0] * layout.white_pawns, *[1] * layout.black_pawns]
     kinds = [scan_kind(layout.material.kinds[number]) for number in layout.kinds]
     kinds += [PAWNS[colour] for colour in colours[layout.free :]]
@@ -119,15 +121,15 @@ def block_at(layout: Layout, start: int, size: int) -> ScanBlock:
     return ScanBlock(start, shape, tuple(ScanMan(*man) for man in men))
 
 
-def _along(values: NDArray[Any], axis: int, axes: int) -> NDArray[Any]:
-    return values.astype(np.intp).reshape([-1 if number == axis else 1 for number in range(axes)])
+def _reshape_along(values: NDArray[Any], axis: int, axis_count: int) -> NDArray[Any]:
+    return values.astype(np.intp).reshape([-1 if number == axis else 1 for number in range(axis_count)])
 
 
 def symmetric_slots(layout: Layout) -> NDArray[np.int64]:
-    """Return, ascending, the slots whose positions a symmetry of the board maps onto themselves.
+    """Return in ascending order the slots of positions that a symmetry of the board maps onto themselves.
 
-    Such positions have half as many images as others. Slots without a position are included. With pawns the
-    result is empty, because White's king never stands on a square that is its own mirror image.
+    Such a position has half as many images as others. Slots without a position are included. The result is
+    empty for a material with pawns, because no square of White's king is its own mirror image.
     """
     if layout.pawns:
         return np.empty(0, np.int64)
@@ -147,16 +149,17 @@ def symmetric_slots(layout: Layout) -> NDArray[np.int64]:
 
 
 def bishops_on_one_colour(men: tuple[ScanMan, ...]) -> NDArray[np.bool_] | None:
-    """Return whether all colour-bound men of the side that has several, such as bishops, are on one colour.
+    """Return a mask of the positions in which a side has two or more colour-bound men, all on one colour.
 
-    The result is None if no side has two such men. With at most five men, only one side can.
+    Bishops, for example, are bound to a colour. With at most five men, only one side can have two such men.
+    The result is None if no side has two.
     """
     for white in (True, False):
-        bound = [man for man in men if man.kind.bound and man.white == white]
-        if len(bound) > 1:
-            first, *rest = [(man.squares ^ man.squares >> 3) & 1 for man in bound]
-            like: NDArray[np.bool_] = reduce(and_, (colour == first for colour in rest))
-            return like
+        bound_men = [man for man in men if man.kind.is_colour_bound and man.white == white]
+        if len(bound_men) > 1:
+            first, *rest = [(man.squares ^ man.squares >> 3) & 1 for man in bound_men]
+            on_one_colour: NDArray[np.bool_] = reduce(and_, (colour == first for colour in rest))
+            return on_one_colour
     return None
 
 
@@ -167,82 +170,85 @@ _NO_SQUARES: Final = np.uint64(0)
 
 
 class Mobility(NamedTuple):
-    """Position ranks and captures with one side to move; undefined for slots without a position."""
+    """Position ranks and captures with one side to move; undefined for slots without a position.
+
+    A position rank is twice the number of legal moves, plus 1 unless the side to move is in check.
+    """
 
     rank: NDArray[np.uint8]
-    """Position ranks: twice the number of legal moves, plus 1 unless in check; without en passant."""
-    captures: NDArray[np.bool_]
+    """Position ranks, without captures en passant."""
+    has_capture: NDArray[np.bool_]
     """Whether the side to move has a legal capture."""
 
 
 def mobility(block: ScanBlock, white: bool) -> Mobility:
-    """Return the mobility of a side, with the shape of the block."""
-    own = [man for man in block.men if man.white == white]
-    others = [man for man in block.men if man.white != white]
-    king = own[0]
-    occupied_own, occupied_other = _occupied(own), _occupied(others)
-    # The king does not block: squares behind him on a checking line are attacked.
-    attacked = reduce(or_, (_attacks(man, _without(block.men, man, king)) for man in others))
+    """Return the mobility of a side in all positions of a block, with the shape of the block."""
+    own_men = [man for man in block.men if man.white == white]
+    other_men = [man for man in block.men if man.white != white]
+    king = own_men[0]
+    occupied_own, occupied_other = _occupied_squares(own_men), _occupied_squares(other_men)
+    # The king does not block a line: the squares behind him on a checking line are attacked.
+    attacked = reduce(or_, (_attacks(man, _without(block.men, man, king)) for man in other_men))
     targets = king.kind.reach[king.squares] & ~occupied_own & ~attacked
-    check = (attacked & BIT[king.squares]) != 0
-    moves = np.bitwise_count(targets)
-    taken = targets & occupied_other
-    for man in own[1:]:
-        if man.kind.pawn:
+    in_check = (attacked & BIT[king.squares]) != 0
+    move_count = np.bitwise_count(targets)
+    captured = targets & occupied_other
+    for man in own_men[1:]:
+        if man.kind.is_pawn:
             targets = _pawn_targets(man, occupied_own | occupied_other, occupied_other)
         else:
             targets = _attacks(man, _without(block.men, man)) & ~occupied_own
-        for other in others[1:]:
-            targets = targets & _targets_keeping_king_safe(other, king, _without(block.men, man, other, king))
-        moves = moves + np.bitwise_count(targets)
-        if man.kind.pawn:
-            moves = moves + 3 * np.bitwise_count(targets & _LAST_RANKS)
-        taken = taken | targets & occupied_other
-    rank = 2 * moves + ~check
+        for attacker in other_men[1:]:
+            targets = targets & _king_safe_targets(attacker, king, _without(block.men, man, attacker, king))
+        move_count = move_count + np.bitwise_count(targets)
+        if man.kind.is_pawn:
+            move_count = move_count + 3 * np.bitwise_count(targets & _LAST_RANKS)
+        captured = captured | targets & occupied_other
+    rank = 2 * move_count + ~in_check
     return Mobility(
-        np.broadcast_to(rank.astype(np.uint8), block.shape), np.broadcast_to(taken != 0, block.shape)
+        np.broadcast_to(rank.astype(np.uint8), block.shape), np.broadcast_to(captured != 0, block.shape)
     )
 
 
-def _without(men: Iterable[ScanMan], *left_out: ScanMan) -> list[ScanMan]:
-    return [man for man in men if not any(man is other for other in left_out)]
+def _without(men: Iterable[ScanMan], *excluded: ScanMan) -> list[ScanMan]:
+    return [man for man in men if not any(man is other for other in excluded)]
 
 
-def _occupied(men: Iterable[ScanMan]) -> Boards:
-    occupied: Boards = reduce(or_, (BIT[man.squares] for man in men))
+def _occupied_squares(men: Iterable[ScanMan]) -> Bitboards:
+    occupied: Bitboards = reduce(or_, (BIT[man.squares] for man in men))
     return occupied
 
 
-def _attacks(man: ScanMan, blockers: Iterable[ScanMan]) -> Boards:
-    """Return the squares that a man attacks, including that of the first man on each line."""
-    reach: Boards = man.kind.reach[man.squares]
+def _attacks(man: ScanMan, blockers: Iterable[ScanMan]) -> Bitboards:
+    """Return the squares that a man attacks, including the square of the first blocker on each line."""
+    reach: Bitboards = man.kind.reach[man.squares]
     if man.kind.shadowed_squares is None:
         return reach
-    each = (man.kind.shadowed_squares[man.squares, blocker.squares] for blocker in blockers)
-    return reach & ~reduce(or_, each, _NO_SQUARES)
+    shadows = (man.kind.shadowed_squares[man.squares, blocker.squares] for blocker in blockers)
+    return reach & ~reduce(or_, shadows, _NO_SQUARES)
 
 
-def _targets_keeping_king_safe(other: ScanMan, king: ScanMan, blockers: list[ScanMan]) -> Boards:
-    """Return the squares to which another man may move without leaving the king attacked by ``other``.
+def _king_safe_targets(attacker: ScanMan, king: ScanMan, blockers: list[ScanMan]) -> Bitboards:
+    """Return the squares to which a man may move without exposing its king to ``attacker``.
 
-    If ``other`` attacks the king once the man has left its square, these are the square of ``other`` and
-    those between it and the king; otherwise all squares.
+    If ``attacker`` attacks the king as soon as the man leaves its square, the man may only capture
+    ``attacker`` or move to a square between ``attacker`` and the king. Otherwise all squares are returned.
 
-    :param blockers: the men on the board except the moving man, ``other`` and the king.
+    :param blockers: the men on the board except the moving man, ``attacker`` and the king.
     """
-    attacks = (other.kind.reach[other.squares] & BIT[king.squares]) != 0
-    path = other.kind.squares_between[other.squares, king.squares]
-    needed: Boards = np.where(attacks, path | BIT[other.squares], ALL_SQUARES)
-    if other.kind.shadowed_squares is not None and blockers:
-        needed = np.where((path & _occupied(blockers)) != 0, ALL_SQUARES, needed)
-    return needed
+    attacks = (attacker.kind.reach[attacker.squares] & BIT[king.squares]) != 0
+    path = attacker.kind.squares_between[attacker.squares, king.squares]
+    safe_targets: Bitboards = np.where(attacks, path | BIT[attacker.squares], ALL_SQUARES)
+    if attacker.kind.shadowed_squares is not None and blockers:
+        safe_targets = np.where((path & _occupied_squares(blockers)) != 0, ALL_SQUARES, safe_targets)
+    return safe_targets
 
 
-def _pawn_targets(man: ScanMan, occupied: Boards, capturable: Boards) -> Boards:
-    square: Boards = BIT[man.squares]
-    free = ~occupied
-    ahead = np.left_shift if man.white else np.right_shift
-    step = ahead(square, _RANK_SHIFT) & free
-    double = ahead(step & _DOUBLE_STEP_RANK[man.white], _RANK_SHIFT) & free
-    targets: Boards = step | double | man.kind.reach[man.squares] & capturable
+def _pawn_targets(man: ScanMan, occupied: Bitboards, capturable: Bitboards) -> Bitboards:
+    square: Bitboards = BIT[man.squares]
+    empty = ~occupied
+    shift_ahead = np.left_shift if man.white else np.right_shift
+    step = shift_ahead(square, _RANK_SHIFT) & empty
+    double = shift_ahead(step & _DOUBLE_STEP_RANK[man.white], _RANK_SHIFT) & empty
+    targets: Bitboards = step | double | man.kind.reach[man.squares] & capturable
     return targets

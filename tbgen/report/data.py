@@ -1,8 +1,8 @@
 """The data of reports as JSON and CSV, and as saved files that can replace the tables.
 
-A saved file is the JSON document of a report (:mod:`tbgen.report.model`) without the parts that can be
-derived again; lines are moves in UCI notation. gzip reduces it to a fifth of its size. The same report gives
-the same bytes.
+A saved file is the JSON document of a report (:mod:`tbgen.report.model`), which gzip compresses to a fifth of
+its size. It lacks the parts that can be derived again, and has lines of play as moves in UCI notation. Equal
+reports give equal bytes.
 """
 
 from __future__ import annotations
@@ -30,22 +30,23 @@ from tbgen.system.files import make_directory, write_file
 from tbgen.text import csv_text
 
 Row = tuple[Any, ...]
+"""A row of a CSV file, without its first two columns, material and rules."""
 
 
 def distribution_rows(report: TableReport) -> Iterator[Row]:
     """Yield a row per side to move and value."""
-    found = report.distribution
+    data = report.distribution
     for side, name in enumerate(SIDES):
-        for value in sorted({*found.board[side], *found.en_passant[side]}, reverse=True):
-            counts = (table[side].get(value, 0) for table in (found.board, found.canonical, found.en_passant))
-            yield name, value, *counts, f"{found.share(side, value):.9f}"
+        for value in sorted({*data.board[side], *data.en_passant[side]}, reverse=True):
+            counts = (part[side].get(value, 0) for part in (data.board, data.canonical, data.en_passant))
+            yield name, value, *counts, f"{data.share(side, value):.9f}"
 
 
 def depth_rows(report: TableReport) -> Iterator[Row]:
     """Yield a row per side to move, value and depth."""
     for name, depths in report.distribution.depths.items():
-        for value, row in depths.items():
-            for depth, count in row.items():
+        for value, counts in depths.items():
+            for depth, count in counts.items():
                 yield name, value, depth, count
 
 
@@ -75,12 +76,12 @@ def endgame_rows(report: TableReport) -> Iterator[Row]:
 def mating_rows(report: TableReport) -> Iterator[Row]:
     """Yield a row per attacker."""
     rule, agrees = report.mating.rule, report.mating.agrees
-    right = None if agrees is None else int(agrees)
+    rule_agrees = None if agrees is None else int(agrees)
     for name, truth in report.mating.truth.items():
         chances = (truth.to_move, truth.waiting)
         shares, best = [f"{chance.share:.9f}" for chance in chances], [chance.best for chance in chances]
         divisor = rule.divisor if rule.leader == name else None
-        yield name, truth.verdict, truth.mates, *shares, *best, divisor, right
+        yield name, truth.verdict, truth.mates, *shares, *best, divisor, rule_agrees
 
 
 CSV: Final[Mapping[str, tuple[str, Callable[[TableReport], Iterator[Row]]]]] = {
@@ -96,16 +97,16 @@ CSV: Final[Mapping[str, tuple[str, Callable[[TableReport], Iterator[Row]]]]] = {
 }
 """CSV files by name: the column titles after material and rules, and the function that yields the rows."""
 
-_TABLE: Final = ("material", "rules", "digest", "tbgen_version", "bytes", "max_depth")
-_HOLDER: Final = ("material", "value", "ties", "fen", "verified")
+_SUMMARY_FIELDS: Final = ("material", "rules", "digest", "tbgen_version", "bytes", "max_depth")
+_HOLDER_FIELDS: Final = ("material", "value", "ties", "fen", "verified")
 
 
 Files = dict[str, str]
-"""Contents of files by suffix."""
+"""Contents of files by the suffix that follows a common stem."""
 
 
 def table_files(report: TableReport) -> Files:
-    """Return the files about one table."""
+    """Return the files with all data of one table."""
     return {"json": _json(report.plain())} | {f"{name}.csv": _csv(name, [report]) for name in CSV}
 
 
@@ -115,36 +116,36 @@ def overview_files(reports: Sequence[TableReport]) -> Files:
 
 
 def record_files(reports: Sequence[TableReport], records: Mapping[Variant, Sequence[OverallRecord]]) -> Files:
-    """Return the files about the records over all tables and of each table."""
+    """Return the files about records: JSON with those over all tables, CSV with those of each table."""
     return {"json": _json(overall_documents(records)), "csv": _csv("records", reports)}
 
 
-def part_files(part: str, csv: str, reports: Sequence[TableReport]) -> Files:
-    """Return the files about one part of some reports; ``csv`` is a name in :data:`CSV`."""
-    found = [report.plain("material", "rules", part) for report in reports]
-    return {"json": _json(found), "csv": _csv(csv, reports)}
+def part_files(part: str, csv_name: str, reports: Sequence[TableReport]) -> Files:
+    """Return the files about one part of the reports; ``csv_name`` is a name in :data:`CSV`."""
+    documents = [report.plain("material", "rules", part) for report in reports]
+    return {"json": _json(documents), "csv": _csv(csv_name, reports)}
 
 
 def difference_files(differences: Sequence[Difference]) -> Files:
     """Return the files about the differences between the variants."""
     rows = [
-        (found.material, name, pair.r, pair.wg, pair.count)
-        for found in differences
-        for name, side in found.sides.items()
+        (difference.material, name, pair.r, pair.wg, pair.count)
+        for difference in differences
+        for name, side in difference.sides.items()
         for pair in side.pairs
     ]
-    head = ("material", "to_move", "r", "wg", "positions")
-    return {"json": _json([found.plain() for found in differences]), "csv": csv_text(head, rows)}
+    titles = ("material", "to_move", "r", "wg", "positions")
+    return {"json": _json([difference.plain() for difference in differences]), "csv": csv_text(titles, rows)}
 
 
 def overall_documents(records: Mapping[Variant, Sequence[OverallRecord]]) -> dict[str, list[dict[str, Any]]]:
-    """Return the records over many tables by variant, without their lines."""
+    """Return documents of the records over many tables, by variant; the records lack their lines."""
     return {
         variant.value: [
-            overall.plain() | {"holders": [held.plain(*_HOLDER) for held in overall.holders]}
-            for overall in found
+            overall.plain() | {"holders": [holder.plain(*_HOLDER_FIELDS) for holder in overall.holders]}
+            for overall in of_variant
         ]
-        for variant, found in records.items()
+        for variant, of_variant in records.items()
     }
 
 
@@ -159,33 +160,33 @@ def summary(report: TableReport) -> dict[str, Any]:
         for side, (name, typical) in enumerate(report.endgame.sides.items())
     }
     depths = {str(record.value): record.depth for record in report.records}
-    return report.plain(*_TABLE) | sides | {"longest": depths}
+    return report.plain(*_SUMMARY_FIELDS) | sides | {"longest": depths}
 
 
 def _csv(name: str, reports: Iterable[TableReport]) -> str:
-    """Return the content of one of the files of :data:`CSV` about some reports."""
+    """Return the content of a file of :data:`CSV` about the reports."""
     titles, rows_of = CSV[name]
     rows = ((report.material, report.variant, *row) for report in reports for row in rows_of(report))
     return csv_text(("material", "rules", *titles.split()), rows)
 
 
-def _json(found: Any) -> str:
-    return json.dumps(found, indent=1) + "\n"
+def _json(document: Any) -> str:
+    return json.dumps(document, indent=1) + "\n"
 
 
 _SUFFIX: Final = ".json.gz"
 
 _DIFFERENCE: Final = "difference"
-"""The word in place of the variant in the name of a file that compares two variants."""
+"""The word that replaces the variant in the name of a file with the comparison of both variants."""
 
-_UNREADABLE: Final = (OSError, EOFError, zlib.error, ValueError, AttributeError, KeyError, TypeError)
-"""Exceptions that a damaged file causes; UsageError and ValidationError are ValueErrors."""
+_DAMAGE_ERRORS: Final = (OSError, EOFError, zlib.error, ValueError, AttributeError, KeyError, TypeError)
+"""Exceptions raised for a damaged file; UsageError and ValidationError are subclasses of ValueError."""
 
 
 class SavedData:
     """A folder of saved data.
 
-    :param directory: the folder, which is made when data are saved.
+    :param directory: the folder, which is created when data are first saved.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -200,23 +201,23 @@ class SavedData:
         return materials_in(self.directory, f".{_DIFFERENCE}{_SUFFIX}")
 
     def digest(self, material: Material, variant: Variant) -> str | None:
-        """Return the digest of the table whose data are saved, None if none are.
+        """Return the digest of the table whose data are saved, None without saved data.
 
         :raises TbgenError: if the file cannot be used.
         """
         path = self._path(material, variant)
         if not path.exists():
             return None
-        with _reading(path) as found:
-            return str(found["digest"])
+        with _read_content(path) as document:
+            return str(document["digest"])
 
     def table(self, material: Material, variant: Variant) -> TableReport:
         """Return the report of a table; its lines are replayed by the arbiter.
 
         :raises TbgenError: if its file is missing or cannot be used.
         """
-        with _reading(self._path(material, variant)) as found:
-            report = _table(found)
+        with _read_content(self._path(material, variant)) as document:
+            report = _restored_report(document)
             if (report.material, report.variant) != (material, variant):
                 raise ValueError(f"its data are of {report.material} by {report.variant.label}")
         return report
@@ -226,8 +227,8 @@ class SavedData:
 
         :raises TbgenError: if the file is missing or cannot be used.
         """
-        with _reading(self._path(material, _DIFFERENCE)) as found:
-            difference = Difference.read(found)
+        with _read_content(self._path(material, _DIFFERENCE)) as document:
+            difference = Difference.read(document)
             if difference.material != material:
                 raise ValueError(f"its data are of {difference.material}")
         return difference
@@ -237,33 +238,33 @@ class SavedData:
 
         :raises TbgenError: if the file cannot be written.
         """
-        found = report.plain()
-        del found["highlights"]
-        for record in found["records"]:
+        document = report.plain()
+        del document["highlights"]
+        for record in document["records"]:
             record["line"] = " ".join(point["uci"] for point in record["line"])
             del record["pgn"], record["verified"]
-        self._write(self._path(report.material, report.variant), found)
+        self._write(self._path(report.material, report.variant), document)
 
-    def save_difference(self, found: Difference) -> None:
+    def save_difference(self, difference: Difference) -> None:
         """Save the comparison of two tables.
 
         :raises TbgenError: if the file cannot be written.
         """
-        self._write(self._path(found.material, _DIFFERENCE), found.plain())
+        self._write(self._path(difference.material, _DIFFERENCE), difference.plain())
 
     def _path(self, material: Material, kind: str) -> Path:
         return self.directory / f"{material}.{kind}{_SUFFIX}"
 
-    def _write(self, path: Path, found: dict[str, Any]) -> None:
+    def _write(self, path: Path, document: dict[str, Any]) -> None:
         remedy = "choose another directory with --save"
         make_directory(path.parent, remedy=remedy)
-        content = json.dumps(found, separators=(",", ":")).encode()
+        content = json.dumps(document, separators=(",", ":")).encode()
         write_file(path, gzip.compress(content, mtime=0), remedy=remedy)
 
 
-def _table(found: dict[str, Any]) -> TableReport:
-    lines = [record.pop("line").split() for record in found["records"]]
-    report = TableReport.read(found)
+def _restored_report(document: dict[str, Any]) -> TableReport:
+    lines = [record.pop("line").split() for record in document["records"]]
+    report = TableReport.read(document)
     records = tuple(map(_with_line, report.records, lines))
     mating = with_verdict(report.material, report.mating.truth, report.mating.like_bishops)
     return with_highlights(replace(report, records=records, mating=mating))
@@ -276,22 +277,23 @@ def _with_line(record: Record, moves: list[str]) -> Record:
     """
     if record.depth and not moves:
         return record
-    full = with_moves(record, moves)
-    if full is None:
+    complete_record = with_moves(record, moves)
+    if complete_record is None:
         raise ValueError(f"the line to {record.value} does not lead there")
-    return full
+    return complete_record
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the content of a file; errors that the block finds in it are raised with the name of the file."""
+def _read_content(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the content of a file. An error in the content, found here or by the block, is raised as a
+    TbgenError with the name of the file."""
     try:
-        found = json.loads(gzip.decompress(path.read_bytes()))
-        if not isinstance(found, dict):
+        document = json.loads(gzip.decompress(path.read_bytes()))
+        if not isinstance(document, dict):
             raise ValueError("no data of a report")
-        yield found
+        yield document
     except FileNotFoundError:
         raise TbgenError(f"{path} is missing: make it with: tbgen report --save {path.parent}") from None
-    except _UNREADABLE as error:
+    except _DAMAGE_ERRORS as error:
         remedy = "make it again with: tbgen report --save"
         raise DamagedTableError(f"{path} cannot be used ({error}): {remedy}") from error

@@ -1,4 +1,7 @@
-"""Comparison of the values that both variants give the positions of a material."""
+"""Comparison of the values of a material's positions in both variants.
+
+``r`` stands for r-mobility, ``wg`` for whole-game mobility.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from tbgen.index.position import board_of
 from tbgen.progress import Progress, silent
 from tbgen.report.blocks import blocks_of, symmetric_slots
 from tbgen.report.model import SIDES, ReportPart, Sides, ratio
-from tbgen.report.scan import Counts, Longest, images, note_longest
+from tbgen.report.scan import CountArray, Longest, count_images, note_longest
 from tbgen.report.source import TableSource
 
 MAX_EXAMPLES: Final = 8
@@ -23,7 +26,7 @@ MAX_EXAMPLES: Final = 8
 
 
 class ValuePair(ReportPart):
-    """The number of positions that have one value by the rules r and another by the rules wg."""
+    """The number of positions with one value by the rules r and another one by the rules wg."""
 
     r: GScore
     wg: GScore
@@ -32,17 +35,18 @@ class ValuePair(ReportPart):
 
 
 class DifferenceSide(ReportPart):
-    """The different values with one side to move, counted on the board."""
+    """The positions with one side to move whose values differ, counted on the board."""
 
     positions: int
     """Number of all positions."""
     differing: int
+    """Number of positions whose values differ."""
     pairs: tuple[ValuePair, ...]
-    """The pairs of different values, the most frequent pair first."""
+    """The pairs of different values, most frequent first."""
 
 
 class DifferenceExample(ReportPart):
-    """A frequent pair of different values, with an example."""
+    """A frequent pair of different values, with a position as an example."""
 
     r: GScore
     wg: GScore
@@ -50,7 +54,8 @@ class DifferenceExample(ReportPart):
     count: int
     """Positions on the board."""
     fen: str
-    """The example with the greatest depth by the rules r, of several the one with the smallest slot."""
+    """The position with these values that has the greatest depth by the rules r; of several, the one with the
+    smallest slot."""
     r_depth: int
     wg_depth: int
 
@@ -66,11 +71,11 @@ class Difference(ReportPart):
     """With White to move."""
     black: DifferenceSide
     examples: tuple[DifferenceExample, ...]
-    """The most frequent pairs of both sides to move."""
+    """The most frequent pairs over both sides to move, each with an example."""
 
     @property
     def sides(self) -> Sides[DifferenceSide]:
-        """The differences with either side to move."""
+        """The differences by side to move."""
         return Sides(self.white, self.black)
 
     @property
@@ -88,54 +93,55 @@ def difference(r: TableSource, wg: TableSource, progress: Progress = silent) -> 
     :raises DamagedTableError: if a table cannot be used.
     """
     layout, longest = r.layout, Longest()
-    board = images(layout, _count_pairs(r, wg, longest, progress))
+    board = count_images(layout, _count_pairs(r, wg, longest, progress))
     board[:, NONE << 8 | NONE] = 0
     positions = board.sum(axis=1).tolist()
     codes = np.arange(1 << 16)
     board[:, codes >> 8 == codes & 255] = 0
     differing = board.sum(axis=1).tolist()
-    places = sorted(np.argwhere(board).tolist(), key=lambda place: (-board[*place], place))
+    ranked = sorted(np.argwhere(board).tolist(), key=lambda pair: (-board[*pair], pair))
 
-    def of_side(to_move: int) -> DifferenceSide:
+    def side_difference(to_move: int) -> DifferenceSide:
         pairs = (
-            ValuePair(*_values(code), int(board[side, code])) for side, code in places if side == to_move
+            ValuePair(*_scores(code), int(board[side, code])) for side, code in ranked if side == to_move
         )
         return DifferenceSide(positions[to_move], differing[to_move], tuple(pairs))
 
-    def example(side: int, code: int) -> DifferenceExample:
+    def make_example(side: int, code: int) -> DifferenceExample:
         r_depth, place = longest[side, code]
         wg_depth = int(wg.fresh(side, -place, 1)[1][0])
         fen = board_of(layout, Side(side), Slot(-place)).fen()
-        return DifferenceExample(*_values(code), SIDES[side], int(board[side, code]), fen, r_depth, wg_depth)
+        return DifferenceExample(*_scores(code), SIDES[side], int(board[side, code]), fen, r_depth, wg_depth)
 
-    examples = tuple(example(*place) for place in places[:MAX_EXAMPLES])
-    return Difference(layout.material, of_side(0), of_side(1), examples)
+    examples = tuple(make_example(*pair) for pair in ranked[:MAX_EXAMPLES])
+    return Difference(layout.material, side_difference(0), side_difference(1), examples)
 
 
-def _count_pairs(r: TableSource, wg: TableSource, longest: Longest, progress: Progress) -> Counts:
-    """Count positions up to symmetry by their pair of values, and record in ``longest`` the deepest positions
-    by the rules r among those with different values.
+def _count_pairs(r: TableSource, wg: TableSource, longest: Longest, progress: Progress) -> CountArray:
+    """Count positions up to symmetry by their pair of values.
 
-    :return: shape (2, 2 sides, pairs of codes), the argument of :func:`tbgen.report.scan.images`.
+    The positions with different values that are deepest by the rules r are noted in ``longest``.
+
+    :return: shape (2, 2 sides, pairs of codes), the argument of :func:`tbgen.report.scan.count_images`.
     """
-    layout, depths, done = r.layout, r.info.max_depth + 1, 0
-    fixed, counts = symmetric_slots(layout), np.zeros((2, 2, 1 << 16), np.int64)
+    layout, depth_count, done = r.layout, r.info.max_depth + 1, 0
+    all_symmetric, counts = symmetric_slots(layout), np.zeros((2, 2, 1 << 16), np.int64)
     for start, size in blocks_of(layout):
-        among = fixed[slice(*np.searchsorted(fixed, [start, start + size]))] - start
+        symmetric = all_symmetric[slice(*np.searchsorted(all_symmetric, [start, start + size]))] - start
         for side in (0, 1):
-            (value, depth), (other, _) = (table.fresh(side, start, size) for table in (r, wg))
-            if not np.array_equal(value == NONE, other == NONE):
+            (r_value, depth), (wg_value, _) = (table.fresh(side, start, size) for table in (r, wg))
+            if not np.array_equal(r_value == NONE, wg_value == NONE):
                 raise TbgenError(f"the tables of {layout.material} do not hold the same positions")
-            pair = value.astype(np.uint16) << 8 | other
-            for numbers, pairs in zip(counts[:, side], (pair, pair[among]), strict=True):
+            pair_codes = r_value.astype(np.uint16) << 8 | wg_value
+            for numbers, pairs in zip(counts[:, side], (pair_codes, pair_codes[symmetric]), strict=True):
                 numbers += np.bincount(pairs, minlength=1 << 16)
-            keys = pair * np.int64(depths) + depth
-            note_longest(longest, (side,), keys, np.unique(keys[value != other]), depths, start)
+            keys = pair_codes * np.int64(depth_count) + depth
+            note_longest(longest, (side,), keys, np.unique(keys[r_value != wg_value]), depth_count, start)
             done += size
             progress("compared", done, 2 * r.info.size)
     return counts
 
 
-def _values(pair: int) -> tuple[GScore, GScore]:
-    """Return the values of a pair of codes."""
+def _scores(pair: int) -> tuple[GScore, GScore]:
+    """Return the two scores of a pair of codes: 256 times the code by the rules r, plus the code by wg."""
     return GScore.from_code(pair >> 8), GScore.from_code(pair & 255)

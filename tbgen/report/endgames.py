@@ -1,7 +1,8 @@
 """The results of every endgame: typical values, their range, and exceptions.
 
-Examples are the positions by which the wiki of r-mobility shows the results of basic endgames. Other remarks
-of the wiki are not repeated, since their text was not available.
+Typical values are counted over quiet positions, in which the side to move has no capture. Examples are the
+positions by which the wiki of r-mobility shows the results of basic endgames. Other remarks of the wiki are
+left out, because their text was not available.
 """
 
 from collections.abc import Mapping
@@ -15,8 +16,7 @@ from tbgen.board.variant import Variant
 from tbgen.index.layout import Side, Slot
 from tbgen.index.position import board_of
 from tbgen.report.model import SIDES, Counts, Endgame, Sides, Typical, UnusualValue, WikiExample
-from tbgen.report.scan import CAPTURES, LIKE_BISHOPS, QUIET, TableCounts
-from tbgen.report.scan import Counts as Numbers
+from tbgen.report.scan import CAPTURES, LIKE_BISHOPS, QUIET, CountArray, TableCounts
 from tbgen.report.wording import NAMES, meaning, percent
 
 WIKI_PAGE: Final = "https://wiki.chessdom.org/R-Mobility"
@@ -37,19 +37,19 @@ WIKI_EXAMPLES: Final[Mapping[str, tuple[tuple[str, str, str], ...]]] = {
 """The wiki's examples by material: FEN, result of the line, and the line in SAN."""
 
 UNUSUAL_SHARE: Final = 0.05
-"""A value is unusual if a smaller share of the quiet positions has it."""
+"""A value is unusual if less than this share of the quiet positions has it."""
 
 _GAME_OVER_CODES: Final = (0, 1, 254, 255)
-"""Codes of mate and stalemate; at depth 0 the game is over."""
+"""Codes of mate and stalemate, with which the game is over at depth 0. A code is the byte of a score."""
 
 
-def by_score(numbers: Numbers) -> Counts:
-    """Return counts by code as counts by score, best for White first."""
+def by_score(numbers: CountArray) -> Counts:
+    """Convert counts by code to counts by score, best for White first."""
     return {GScore.from_code(code): int(numbers[code]) for code in np.flatnonzero(numbers).tolist()}
 
 
-def without_over(counts: Numbers) -> Numbers:
-    """Return a copy of counts by code and depth, without the positions in which the game is over."""
+def without_finished(counts: CountArray) -> CountArray:
+    """Return a copy of counts by code and depth, without positions in which the game is over."""
     remaining = counts.copy()
     remaining[list(_GAME_OVER_CODES), 0] = 0
     return remaining
@@ -58,45 +58,45 @@ def without_over(counts: Numbers) -> Numbers:
 def endgame(scanned: TableCounts) -> Endgame:
     """Return the results of an endgame from the counts of its table."""
     sides = Sides(typical_of(scanned, 0), typical_of(scanned, 1))
-    unusual, examples = tuple(_unusual(scanned, sides)), tuple(_examples(scanned, sides))
+    unusual, examples = tuple(_unusual_values(scanned, sides)), tuple(_wiki_examples(scanned, sides))
     return Endgame(_sentence(scanned, sides), sides.white, sides.black, unusual, examples)
 
 
 def typical_of(scanned: TableCounts, side: int) -> Typical:
-    """Return the typical values of an endgame with a side to move, 0 White or 1 Black."""
+    """Return the typical values of an endgame with one side to move: White for 0, Black for 1."""
     by_class = scanned.on_board()[side]
-    everything = by_class.sum(axis=0)
-    quiet = without_over(by_class[[0, LIKE_BISHOPS]].sum(axis=0)).sum(axis=1)
-    codes = np.flatnonzero(everything.any(axis=1) | scanned.en_passant[side].any(axis=1))
-    over = int(everything[list(_GAME_OVER_CODES), 0].sum())
+    total = by_class.sum(axis=0)
+    quiet = without_finished(by_class[[0, LIKE_BISHOPS]].sum(axis=0)).sum(axis=1)
+    codes = np.flatnonzero(total.any(axis=1) | scanned.en_passant[side].any(axis=1))
+    over = int(total[list(_GAME_OVER_CODES), 0].sum())
     captures = int(by_class[[CAPTURES, CAPTURES | LIKE_BISHOPS]].sum())
     mode = median = None
     if quiet.any():
         mode = GScore.from_code(int(np.argmax(quiet)))
         median = GScore.from_code(int(np.searchsorted(2 * np.cumsum(quiet), quiet.sum())))
     best, worst = (GScore.from_code(codes[end]) if codes.size else None for end in (0, -1))
-    return Typical(int(everything.sum()), over, captures, by_score(quiet), mode, median, best, worst)
+    return Typical(int(total.sum()), over, captures, by_score(quiet), mode, median, best, worst)
 
 
-def _unusual(scanned: TableCounts, sides: Sides[Typical]) -> list[UnusualValue]:
-    found = []
+def _unusual_values(scanned: TableCounts, sides: Sides[Typical]) -> list[UnusualValue]:
+    unusual_values = []
     for side, typical in enumerate(sides):
         for value, count in typical.quiet.items():
             if (share := typical.share(value)) < UNUSUAL_SHARE:
                 depth, place = scanned.longest[QUIET, side, value.code]
                 fen = board_of(scanned.layout, Side(side), Slot(-place)).fen()
-                found.append(UnusualValue(value, SIDES[side], count, share, fen, depth))
-    return found
+                unusual_values.append(UnusualValue(value, SIDES[side], count, share, fen, depth))
+    return unusual_values
 
 
-def _examples(scanned: TableCounts, sides: Sides[Typical]) -> list[WikiExample]:
-    found = []
-    shown = WIKI_EXAMPLES.get(scanned.material.name, ()) if scanned.info.variant is Variant.R_MOBILITY else ()
-    for fen, text, line in shown:
+def _wiki_examples(scanned: TableCounts, sides: Sides[Typical]) -> list[WikiExample]:
+    examples = []
+    known = WIKI_EXAMPLES.get(scanned.material.name, ()) if scanned.info.variant is Variant.R_MOBILITY else ()
+    for fen, text, line in known:
         side, value = int(not chess.Board(fen).turn), GScore.parse(text)
-        share, usual = sides[side].share(value), value == sides[side].mode
-        found.append(WikiExample(fen, SIDES[side], value, line, WIKI_PAGE, share, usual))
-    return found
+        share, is_typical = sides[side].share(value), value == sides[side].mode
+        examples.append(WikiExample(fen, SIDES[side], value, line, WIKI_PAGE, share, is_typical))
+    return examples
 
 
 def _sentence(scanned: TableCounts, sides: Sides[Typical]) -> str:

@@ -1,6 +1,6 @@
-"""Highlights of one table or of many: a few sentences, made from the numbers, for the tops of pages.
+"""Highlights of one or several tables: sentences for the top of a page, generated from the counts.
 
-They state the longest way, the rarest value, and facts that a chess player would not expect.
+They state the longest way to a value, the rarest value, and facts that a chess player would not expect.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from tbgen.report.wording import NAMES, NO_MATE, counted_pawns, enumerated, mean
 from tbgen.text import counted, plies
 
 NOTABLE_SHARE: Final = 0.005
-"""Minimum share of positions that deserves a sentence."""
+"""Minimum share of positions that is worth a sentence."""
 
 
-Rarest = tuple[int, int, GScore]
+RareValue = tuple[int, int, GScore]
 """A rare value: number of positions on the board, side to move (0 White, 1 Black), and the value."""
 
 
@@ -34,26 +34,26 @@ def with_highlights(report: TableReport) -> TableReport:
 
 
 def table_highlights(report: TableReport) -> list[str]:
-    """Return the highlights of one table, first those that contradict the rules of chess."""
-    facts = (_without_mate, _behind, _burden, _drawn, _longest, _rarest, _exceptions, _wiped_out)
+    """Return the highlights of one table; those that contradict the rules of chess come first."""
+    facts = (_no_mate, _upset, _burden, _drawn, _longest_way, _rarest_value, _exceptions, _wiped_out)
     return [sentence for fact in facts for sentence in fact(report)]
 
 
-def rarest(report: TableReport) -> Rarest | None:
-    """Return the value with the fewest positions on the board; of equally rare ones, the first.
+def rarest(report: TableReport) -> RareValue | None:
+    """Return the value with the fewest positions on the board, None if there are no positions.
 
-    White to move comes before Black, and the better value for White before the worse.
+    Of equally rare values, those with White to move come first, and then the better value for White.
     """
-    found = (
+    values = (
         (count, side, value)
         for side, counts in enumerate(report.distribution.board)
         for value, count in counts.items()
         if count
     )
-    return min(found, key=lambda rare: (*rare[:2], rare[2].code), default=None)
+    return min(values, key=lambda rare: (*rare[:2], rare[2].code), default=None)
 
 
-def _longest(report: TableReport) -> Iterator[str]:
+def _longest_way(report: TableReport) -> Iterator[str]:
     longest = max(report.records, key=lambda record: record.depth)
     mates = [record.depth for record in report.records if not record.value.rank]
     mate = f"; mate takes {plies(max(mates))} at the most" if mates and longest.value.rank else ""
@@ -62,43 +62,46 @@ def _longest(report: TableReport) -> Iterator[str]:
         yield f"The longest way from a fresh score takes {way}{mate}."
 
 
-def _rarest(report: TableReport) -> Iterator[str]:
-    if found := rarest(report):
-        yield f"The rarest value is {rare_value(found)}{as_rare(found, [report], 'a side to move')}."
+def _rarest_value(report: TableReport) -> Iterator[str]:
+    if rare := rarest(report):
+        yield f"The rarest value is {rare_value_text(rare)}{tie_text(rare, [report], 'a side to move')}."
 
 
-def rare_value(found: Rarest) -> str:
-    """Return the words for a rare value: value, side to move and number of positions."""
-    positions, side, value = found
+def rare_value_text(rare: RareValue) -> str:
+    """Return a rare value in words, with its side to move and number of positions."""
+    positions, side, value = rare
     return f"{meaning(value)} with {NAMES[side]} to move, in {counted(positions, 'position')} on the board"
 
 
-def as_rare(found: Rarest, reports: Sequence[TableReport], owner: str) -> str:
-    """Return the words for the number of other values that are as rare; ``owner`` names what has a value."""
+def tie_text(rare: RareValue, reports: Sequence[TableReport], owners: str) -> str:
+    """Return in words how many other values are as rare; empty for none.
+
+    :param owners: words for the things that the values belong to, such as ``a side to move``.
+    """
     sides = [side for report in reports for side in report.distribution.board]
-    others = sum(count == found[0] for side in sides for count in side.values()) - 1
+    others = sum(count == rare[0] for side in sides for count in side.values()) - 1
     if not others:
         return ""
-    return f"; {counted(others, 'other value')} of {owner} {'is' if others == 1 else 'are'} as rare"
+    return f"; {counted(others, 'other value')} of {owners} {'is' if others == 1 else 'are'} as rare"
 
 
 def upset_shares(report: TableReport, *, mates: bool = True) -> list[tuple[float, int]]:
-    """Return pairs of share and side to move: how often the side with less material holds the score.
+    """Return the shares of positions in which the side with less material holds the score.
 
-    Shares below :data:`NOTABLE_SHARE` are left out.
+    Each share comes with its side to move. Shares below :data:`NOTABLE_SHARE` are left out.
 
-    :param mates: whether positions in which this side mates, as it would in chess, count too.
+    :param mates: whether to include positions in which the side with less material mates, as in chess.
     """
-    leader, found = report.mating.rule.leader, []
+    leader, shares = report.mating.rule.leader, []
     for side, counts in enumerate(report.distribution.board):
         held = (count for value, count in counts.items() if value.holder != leader and (mates or value.rank))
         share = ratio(sum(held), sum(counts.values()))
         if leader is not None and share >= NOTABLE_SHARE:
-            found.append((share, side))
-    return found
+            shares.append((share, side))
+    return shares
 
 
-def _behind(report: TableReport) -> Iterator[str]:
+def _upset(report: TableReport) -> Iterator[str]:
     name = NAMES[report.mating.rule.leader == "white"]
     pawns = counted_pawns(report.mating.rule.advantage)
     for share, side in sorted(upset_shares(report))[-1:]:
@@ -106,8 +109,8 @@ def _behind(report: TableReport) -> Iterator[str]:
         yield f"{name} is {pawns} behind, and yet holds the score in {part}."
 
 
-def _without_mate(report: TableReport) -> Iterator[str]:
-    """Yield the score that the leader forces if it does not generally mate."""
+def _no_mate(report: TableReport) -> Iterator[str]:
+    """Yield a sentence on the score that the leader can force, unless the leader generally mates."""
     truth, best = report.mating.leading, generally_forced(report.mating)
     if truth is not None and best is not None and best.rank and truth.verdict is not Verdict.GENERAL:
         share = percent(max(truth.to_move.share, truth.waiting.share))
@@ -117,7 +120,7 @@ def _without_mate(report: TableReport) -> Iterator[str]:
 
 
 def generally_forced(mating: MatingPotential) -> GScore | None:
-    """Return the best score of the leader that it can generally force with either side to move, if any."""
+    """Return the best score of its own that the leader can generally force with either side to move."""
     truth = mating.leading
     values = [] if truth is None else [truth.to_move.best, truth.waiting.best]
     own = [value for value in values if value is not None and value.holder == mating.rule.leader]
@@ -138,7 +141,7 @@ def _burden(report: TableReport) -> Iterator[str]:
 
 
 def drawn_sentences(reports: Sequence[TableReport]) -> Iterator[str]:
-    """Yield how the positions that are drawn in chess are decided."""
+    """Yield a sentence on how r-mobility or whole-game mobility decides the positions drawn in chess."""
     counts = Counter[GScore]()
     for report in reports:
         for side in report.distribution.board:
@@ -179,17 +182,17 @@ def _wiped_out(report: TableReport) -> Iterator[str]:
         yield f"A score that has accrued {survival}."
 
 
-_MAX_NAMED: Final = 6
+_MAX_NAMED_MATERIALS: Final = 6
 """Maximum number of materials that a sentence names."""
 
 
 def index_highlights(reports: Sequence[TableReport]) -> list[str]:
     """Return the highlights of tables of the same variant."""
-    facts = (drawn_sentences, _longest_of_all, _rarest_of_all, _upset, _burdens)
+    facts = (drawn_sentences, _longest_overall, _rarest_overall, _upset_overall, _burdens_overall)
     return [sentence for fact in facts for sentence in fact(reports)]
 
 
-def _longest_of_all(reports: Sequence[TableReport]) -> Iterator[str]:
+def _longest_overall(reports: Sequence[TableReport]) -> Iterator[str]:
     records = [record for report in reports for record in report.records if record.depth]
     if records:
         longest = max(records, key=lambda record: record.depth)
@@ -197,15 +200,15 @@ def _longest_of_all(reports: Sequence[TableReport]) -> Iterator[str]:
         yield f"The longest way of all from a fresh score leads to {way}."
 
 
-def _rarest_of_all(reports: Sequence[TableReport]) -> Iterator[str]:
-    rare = [(found, report.material) for report in reports if (found := rarest(report)) is not None]
-    if rare:
-        found, material = min(rare, key=lambda pair: pair[0][:2])
-        ties = as_rare(found, reports, "a table and side to move")
-        yield f"Nothing is rarer than {rare_value(found)}, in {material}{ties}."
+def _rarest_overall(reports: Sequence[TableReport]) -> Iterator[str]:
+    candidates = [(rare, report.material) for report in reports if (rare := rarest(report)) is not None]
+    if candidates:
+        rare, material = min(candidates, key=lambda pair: pair[0][:2])
+        ties = tie_text(rare, reports, "a table and side to move")
+        yield f"Nothing is rarer than {rare_value_text(rare)}, in {material}{ties}."
 
 
-def _upset(reports: Sequence[TableReport]) -> Iterator[str]:
+def _upset_overall(reports: Sequence[TableReport]) -> Iterator[str]:
     upsets = [(*upset, report.material) for report in reports for upset in upset_shares(report, mates=False)]
     if upsets:
         share, side, material = max(upsets, key=lambda upset: upset[0])
@@ -213,8 +216,8 @@ def _upset(reports: Sequence[TableReport]) -> Iterator[str]:
         yield f"The side with less gets most out of draws in {material}: {part}, and here it holds the score."
 
 
-def _burdens(reports: Sequence[TableReport]) -> Iterator[str]:
-    if names := _names(report.material for report in reports if is_burden(report)):
+def _burdens_overall(reports: Sequence[TableReport]) -> Iterator[str]:
+    if names := _name_list(report.material for report in reports if is_burden(report)):
         holder = "the side that is not to move holds the typical score"
         yield f"The move is a burden in {names}: {holder}."
 
@@ -226,7 +229,7 @@ def record_highlights(records: Sequence[OverallRecord]) -> list[str]:
 
 def _record_sentences(records: Sequence[OverallRecord]) -> Iterator[str]:
     longest = max(records, key=lambda record: record.depth)
-    names = _names(dict.fromkeys(holder.material for holder in longest.holders))
+    names = _name_list(dict.fromkeys(holder.material for holder in longest.holders))
     score = f"{longest.g}{(' (mate)', ' (stalemate)', '')[min(longest.g.rank, 2)]}"
     mates = [record.depth for record in records if not record.g.rank]
     to_mate = f"; to mate it takes {plies(max(mates))} at the most" if mates and longest.g.rank else ""
@@ -248,11 +251,11 @@ def _record_sentences(records: Sequence[OverallRecord]) -> Iterator[str]:
 
 def endgame_highlights(reports: Sequence[TableReport]) -> list[str]:
     """Return the highlights of the results of endgames."""
-    facts = (_typical, _exceptions_of_all, _wiki)
+    facts = (_typical_shares, _exceptions_overall, _wiki_examples)
     return [sentence for fact in facts for sentence in fact(reports)]
 
 
-def _typical(reports: Sequence[TableReport]) -> Iterator[str]:
+def _typical_shares(reports: Sequence[TableReport]) -> Iterator[str]:
     shares = [
         (typical.share(typical.mode), typical.mode, side, report.material)
         for report in reports
@@ -260,15 +263,15 @@ def _typical(reports: Sequence[TableReport]) -> Iterator[str]:
         if typical.mode is not None
     ]
     if shares:
-        share, mode, side, material = min(shares, key=lambda found: found[0])
+        share, mode, side, material = min(shares, key=lambda entry: entry[0])
         least = f"with {side} to move {meaning(mode)} in only {percent(share)} of the quiet positions"
         yield f"The typical value is least frequent in {material}: {least}."
-        share, mode, side, material = max(shares, key=lambda found: found[0])
+        share, mode, side, material = max(shares, key=lambda entry: entry[0])
         most = f"{meaning(mode)} in {percent(share)} of those with {side} to move"
         yield f"It is most frequent in {material}: {most}."
 
 
-def _exceptions_of_all(reports: Sequence[TableReport]) -> Iterator[str]:
+def _exceptions_overall(reports: Sequence[TableReport]) -> Iterator[str]:
     numbers = [len({entry.value for entry in report.endgame.unusual}) for report in reports]
     if most := max(numbers, default=0):
         material = reports[numbers.index(most)].material
@@ -276,7 +279,7 @@ def _exceptions_of_all(reports: Sequence[TableReport]) -> Iterator[str]:
         yield f"{material} has the most exceptions: {values}."
 
 
-def _wiki(reports: Sequence[TableReport]) -> Iterator[str]:
+def _wiki_examples(reports: Sequence[TableReport]) -> Iterator[str]:
     shown = [example.typical for report in reports for example in report.endgame.examples]
     if shown:
         typical = f"{sum(shown)} {'has' if sum(shown) == 1 else 'have'} the value that is typical"
@@ -285,35 +288,35 @@ def _wiki(reports: Sequence[TableReport]) -> Iterator[str]:
 
 def mating_highlights(reports: Sequence[TableReport]) -> list[str]:
     """Return the highlights of the mating potentials of materials without pawns."""
-    facts = (_rule, _nearest, _most_forced)
+    facts = (_rule_check, _nearest_win, _best_forced)
     return [sentence for fact in facts for sentence in fact(reports)]
 
 
-def _rule(reports: Sequence[TableReport]) -> Iterator[str]:
-    if wrong := _names(report.material for report in reports if report.mating.agrees is False):
+def _rule_check(reports: Sequence[TableReport]) -> Iterator[str]:
+    if wrong := _name_list(report.material for report in reports if report.mating.agrees is False):
         yield f"The rule of thumb is wrong for {wrong}."
     elif any(report.mating.agrees for report in reports):
         yield "The rule of thumb is correct wherever it applies."
 
 
-def _nearest(reports: Sequence[TableReport]) -> Iterator[str]:
-    """Yield the leader that comes nearest to a general win without having one."""
+def _nearest_win(reports: Sequence[TableReport]) -> Iterator[str]:
+    """Yield a sentence on the leader that comes nearest to a general win without having one."""
     chances = [
-        (chance.share, report, waits)
+        (chance.share, report, waiting)
         for report in reports
         if (truth := report.mating.leading) is not None and truth.verdict is Verdict.SOMETIMES
-        for waits, chance in enumerate((truth.to_move, truth.waiting))
+        for waiting, chance in enumerate((truth.to_move, truth.waiting))
     ]
     if chances:
-        share, report, waits = max(chances, key=lambda found: found[0])
-        leads = SIDES.index(str(report.mating.rule.leader))
-        part = f"{percent(share)} of the open positions with {NAMES[leads ^ waits]} to move"
-        nearest = f"{report.material} comes nearest: {NAMES[leads]} forces mate in {part}"
-        yield f"Of the materials that do not win in general, {nearest}."
+        share, report, waiting = max(chances, key=lambda entry: entry[0])
+        leader = SIDES.index(str(report.mating.rule.leader))
+        part = f"{percent(share)} of the open positions with {NAMES[leader ^ waiting]} to move"
+        text = f"{report.material} comes nearest: {NAMES[leader]} forces mate in {part}"
+        yield f"Of the materials that do not win in general, {text}."
 
 
-def _most_forced(reports: Sequence[TableReport]) -> Iterator[str]:
-    """Yield the best score that leaders can force without any forced mate."""
+def _best_forced(reports: Sequence[TableReport]) -> Iterator[str]:
+    """Yield a sentence on the best score that leaders without any forced mate can force."""
     forced = [
         (best, report.material)
         for report in reports
@@ -323,7 +326,7 @@ def _most_forced(reports: Sequence[TableReport]) -> Iterator[str]:
     ]
     if forced:
         rank = min(best.rank for best, _ in forced)
-        names = _names(material for best, material in forced if best.rank == rank)
+        names = _name_list(material for best, material in forced if best.rank == rank)
         yield f"Without any mate by force, {names} can still generally force {GScore(rank, True)}."
 
 
@@ -333,27 +336,27 @@ def difference_highlights(differences: Sequence[Difference]) -> list[str]:
 
 
 def _difference_sentences(differences: Sequence[Difference]) -> Iterator[str]:
-    most = max(differences, key=lambda found: found.share)
+    most = max(differences, key=lambda each: each.share)
     if most.share:
         part = f"{percent(most.share)} of its positions"
         yield f"The rules differ most in {most.material}: {part} have another value."
-    most = max(differences, key=_turned)
-    if number := _turned(most):
+    most = max(differences, key=_holder_changes)
+    if number := _holder_changes(most):
         part = f"{counted(number, 'position')} of {most.material}"
         yield f"In {part} the other side holds the score, more than anywhere else."
-    if same := _names(found.material for found in differences if not found.share):
+    if same := _name_list(each.material for each in differences if not each.share):
         yield f"Nothing differs in {same}."
 
 
-def _turned(found: Difference) -> int:
-    """Return the number of positions in which the other side holds the score."""
-    pairs = (pair for side in found.sides for pair in side.pairs)
+def _holder_changes(difference: Difference) -> int:
+    """Return the number of positions whose scores by the two rules belong to different sides."""
+    pairs = (pair for side in difference.sides for pair in side.pairs)
     return sum(pair.count for pair in pairs if pair.r.white is not pair.wg.white)
 
 
-def _names(materials: Iterable[Material]) -> str:
-    """Return a list of materials in words; a long list is shortened."""
+def _name_list(materials: Iterable[Material]) -> str:
+    """Return materials as a list in a sentence, shortened to :data:`_MAX_NAMED_MATERIALS` entries."""
     names = [material.name for material in materials]
-    if len(names) > _MAX_NAMED:
-        names = [*names[: _MAX_NAMED - 1], f"{len(names) - _MAX_NAMED + 1} others"]
+    if len(names) > _MAX_NAMED_MATERIALS:
+        names = [*names[: _MAX_NAMED_MATERIALS - 1], f"{len(names) - _MAX_NAMED_MATERIALS + 1} others"]
     return enumerated(names)

@@ -1,4 +1,7 @@
-"""Making a report material by material, from tables or saved data; pages are written after each material."""
+"""Making a report material by material, from tables or saved data.
+
+The pages of a material are written as soon as its tables have been read.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ from tbgen.report.model import (
 )
 from tbgen.report.plan import LINES, ReportPlan, Task, plan_report
 from tbgen.report.records import lines_left_out, overall_records, records_of, with_line
-from tbgen.report.scan import Counts, TableCounts, count_source, images
+from tbgen.report.scan import CountArray, TableCounts, count_images, count_source
 from tbgen.report.source import TableSource, open_source
 from tbgen.store.format import Directories
 
@@ -67,15 +70,15 @@ def table_report(scanned: TableCounts) -> TableReport:
 
 def distribution(scanned: TableCounts) -> Distribution:
     """Return the numbers of positions by value and depth."""
-    numbers = scanned.on_board().sum(axis=1), scanned.counts[0].sum(axis=1), scanned.en_passant
-    board, canonical, _ = numbers
-    values = [Sides(*(by_score(side.sum(axis=1)) for side in sides)) for sides in numbers]
+    arrays = scanned.on_board().sum(axis=1), scanned.counts[0].sum(axis=1), scanned.en_passant
+    board, canonical, _ = arrays
+    values = [Sides(*(by_score(side.sum(axis=1)) for side in sides)) for sides in arrays]
     totals = zip(board.sum(axis=(1, 2)).tolist(), canonical.sum(axis=(1, 2)).tolist(), strict=True)
-    positions, depths = Sides(*(Totals(*both) for both in totals)), Sides(*map(_depths, board))
+    positions, depths = Sides(*(Totals(*pair) for pair in totals)), Sides(*map(_depths_by_score, board))
     return Distribution(values[0], values[1], values[2], positions, depths)
 
 
-def _depths(by_code: Counts) -> Depths:
+def _depths_by_score(by_code: CountArray) -> Depths:
     return {
         value: {depth: number for depth, number in enumerate(by_code[value.code].tolist()) if number}
         for value in by_score(by_code.sum(axis=1))
@@ -83,17 +86,19 @@ def _depths(by_code: Counts) -> Depths:
 
 
 def accrued_view(scanned: TableCounts) -> AccruedView:
-    """Return the counts of accrued scores."""
-    return AccruedView(_states(images(scanned.layout, scanned.states)), _states(scanned.states[0]))
+    """Return the counts of states by accrued score."""
+    return AccruedView(_by_side(count_images(scanned.layout, scanned.states)), _by_side(scanned.states[0]))
 
 
-def _states(numbers: NDArray[np.int64]) -> Sides[Sides[AccruedCounts]]:
-    """Return by name the counts in an array of shape (2 sides, 2 holders, columns of
-    :mod:`tbgen.report.scan`)."""
-    return Sides(*(Sides(*(_counts(*row) for row in holders)) for holders in numbers.tolist()))
+def _by_side(states: NDArray[np.int64]) -> Sides[Sides[AccruedCounts]]:
+    """Convert an array of counts to :class:`AccruedCounts` by side to move and holder.
+
+    :param states: shape (2 sides, 2 holders, columns of :mod:`tbgen.report.scan`).
+    """
+    return Sides(*(Sides(*(_accrued_counts(*row) for row in holders)) for holders in states.tolist()))
 
 
-def _counts(
+def _accrued_counts(
     states: int, stored: int, improved: int, worsened: int, lost: int, lost_by_reset: int, fresh: int
 ) -> AccruedCounts:
     wiped_out = worsened + lost_by_reset
@@ -102,28 +107,28 @@ def _counts(
 
 
 MaterialReport = tuple[list[TableReport], Difference | None]
-"""Reports on the selected tables of a material, and their comparison if selected."""
+"""Reports on the planned tables of a material, and the comparison of its tables, if planned."""
 
 
 def read_material(
     plan: ReportPlan, material: Material, clock: TimedProgress, *, depths: bool, threads: int
 ) -> MaterialReport:
-    """Return the report of a material, from its tables or from saved data, as planned.
+    """Return the report of a material from its tables or from saved data, as planned.
 
     Tables stay in memory until they have been compared.
 
-    :param depths: whether to compute depths that lines need and tables do not store.
+    :param depths: whether to compute depths that lines need and that tables do not store.
 
     :raises TbgenError: if a file of data cannot be used.
     :raises DamagedTableError: if a table cannot be used.
     """
-    data, tables, compared = SavedData(plan.places[0]), list[TableReport](), None
+    data, tables, comparison = SavedData(plan.places[0]), list[TableReport](), None
     with ExitStack() as stack:
 
         @cache
         def source(variant: Variant) -> TableSource:
-            opened = open_source(plan.places, material, variant, threads=threads, progress=clock.progress)
-            return stack.enter_context(opened)
+            opening = open_source(plan.places, material, variant, threads=threads, progress=clock.progress)
+            return stack.enter_context(opening)
 
         for task in plan.tables(material):
             clock.begin(material, task.cost.steps, str(task.variant))
@@ -137,31 +142,31 @@ def read_material(
         if material in plan.compared:
             clock.begin(material, plan.compared[material].steps, "both")
             if plan.saved:
-                compared = data.difference(material)
+                comparison = data.difference(material)
             else:
                 r, wg = map(source, Variant)
-                compared = difference(r, wg, clock.progress)
+                comparison = difference(r, wg, clock.progress)
     if not plan.saved:
         tables = [with_lines(plan.places, table, clock, depths) for table in tables]
-    return tables, compared
+    return tables, comparison
 
 
 def with_lines(
     places: Sequence[Path], report: TableReport, clock: TimedProgress, depths: bool
 ) -> TableReport:
-    """Return a report with the lines of its records; existing lines are kept.
+    """Return a report with the lines of its records. Existing lines are not looked up again.
 
     :param places: directories of tables.
-    :param depths: whether to compute depths that lines need and tables do not store.
+    :param depths: whether to compute depths that lines need and that tables do not store.
 
     :raises DamagedTableError: if a table that a line leads to cannot be used.
     """
     records = list(report.records)
-    for making in (False, True) if depths else (False,):
-        if making and not lines_left_out(records):
+    for computes_depths in (False, True) if depths else (False,):
+        if computes_depths and not lines_left_out(records):
             break
-        # Opened for this table only, so that the copies of tables made for its layers are removed.
-        with Tablebase(*places, rules=report.variant, depths=making) as tables:
+        # Opened anew for each table, because closing removes the copies of tables made for layers.
+        with Tablebase(*places, rules=report.variant, depths=computes_depths) as tables:
             clock.begin(report.material, {}, str(report.variant))
             for number, record in enumerate(records):
                 clock.progress(LINES, number, len(records))
@@ -182,13 +187,13 @@ class Report:
 
     @cached_property
     def by_variant(self) -> dict[Variant, list[TableReport]]:
-        """The tables of each variant that has any."""
-        found = {variant: [table for table in self.tables if table.variant is variant] for variant in Variant}
-        return {variant: tables for variant, tables in found.items() if tables}
+        """Reports of tables by variant, without variants that have none."""
+        tables = {variant: [each for each in self.tables if each.variant is variant] for variant in Variant}
+        return {variant: reports for variant, reports in tables.items() if reports}
 
     @cached_property
     def records(self) -> dict[Variant, list[OverallRecord]]:
-        """The longest ways to every score over all tables of a variant."""
+        """The longest way to each score among all tables of a variant, by variant."""
         return {
             variant: overall_records(record for table in tables for record in table.records)
             for variant, tables in self.by_variant.items()
@@ -212,18 +217,18 @@ def read_report(
     threads: int = 2,
     reporter: Reporter | None = None,
 ) -> Report:
-    """Read tables and return a report about them; this needs no extra.
+    """Read tables and return a report about them. No optional dependency is needed.
 
-    :param directory: the directory of the tables, or several directories, of which the first that has a table
-        is used; None for the default directory.
-    :param materials: names of materials; without names and ``men``, all existing tables.
-    :param men: all existing tables of 2 to ``men`` men.
+    :param directory: the directory of the tables; or several directories, where a table is read from the
+        first that has it; None for the default directory.
+    :param materials: names of materials. Without names and ``men``, the report covers all existing tables.
+    :param men: maximum number of men; adds all existing tables of 2 to ``men`` men.
     :param rules: ``r`` or ``wg``; None for both.
     :param saved: whether the directory has data saved by :func:`save_report` instead of tables.
-    :param layers: whether to solve packed tables again, layer by layer, to count their accrued scores, which
+    :param layers: whether to solve packed tables again, layer by layer, to count their accrued scores. This
         takes as long as their build, and twice as much memory.
-    :param depths: whether to compute the depths that lines need and tables do not store, score by score,
-        which may take minutes and some GiB of memory each time; otherwise such lines are left out.
+    :param depths: whether to compute, score by score, the depths that lines need and that tables do not
+        store. Each score may take minutes and some GiB of memory. By default, such lines are left out.
     :param threads: number of threads that count; each needs some 50 MiB.
     :param reporter: receives the progress of the report.
 
@@ -233,7 +238,7 @@ def read_report(
     :raises TbgenError: if no table exists.
     """
     plan = plan_report(directory, materials, men=men, rules=rules, saved=saved, layers=layers)
-    return _make(plan, None, depths, threads, reporter)
+    return _make_report(plan, None, depths, threads, reporter)
 
 
 def write_report(
@@ -253,21 +258,22 @@ def write_report(
 ) -> Report:
     """Write a site about tables, to be opened at ``index.html``, and return its report.
 
-    The other parameters and errors are those of :func:`read_report`. Pages of an earlier report stay.
+    The other parameters and errors are those of :func:`read_report`. Pages of an earlier report are not
+    removed.
 
     :param out: directory of the site, created if missing.
     :param explorer: the address of an explorer, or its path from the first page; diagrams link to it.
     :param address: the future address of the site, for the pictures of previews.
 
     :raises MissingExtraError: if matplotlib is missing, before tables are read.
-    :raises TbgenError: if the site cannot be written; files with their final names are then complete.
+    :raises TbgenError: if the site cannot be written; any file with its final name is then complete.
     """
     plan = plan_report(directory, materials, men=men, rules=rules, saved=saved, layers=layers)
     from tbgen import __version__
     from tbgen.report.site import Site
 
     site = Site(Path(out), __version__, compares=bool(plan.compared), explorer=explorer, address=address)
-    return _make(plan, site, depths, threads, reporter)
+    return _make_report(plan, site, depths, threads, reporter)
 
 
 def save_report(
@@ -284,28 +290,28 @@ def save_report(
 ) -> int:
     """Save the data of tables in files of a few kB each, and return the number of tables saved.
 
-    :func:`read_report` and :func:`write_report` can read these files instead of tables. Tables whose data are
-    already saved, by their digest, are skipped, so the same call resumes an interrupted run; with ``depths``,
-    missing lines are added. The other parameters and errors are those of :func:`read_report`; this needs no
-    extra.
+    :func:`read_report` and :func:`write_report` can read these files instead of tables. A table is skipped if
+    data with its digest have been saved, so the same call resumes an interrupted run. With ``depths``,
+    missing lines are added to saved data. The other parameters and errors are those of :func:`read_report`.
+    No optional dependency is needed.
 
     :param out: directory of the data, created if missing.
 
-    :raises TbgenError: if a file cannot be written; files with their final names are then complete.
+    :raises TbgenError: if a file cannot be written; any file with its final name is then complete.
     """
     full_plan = plan_report(directory, materials, men=men, rules=rules, layers=layers)
     data = SavedData(Path(out))
     remaining = tuple(task for task in full_plan.tasks if not _is_saved(data, task))
     new, compared = {task.material for task in remaining}, data.differences()
-    # Two tables have to be compared again if one of them is read again.
-    again = {key: cost for key, cost in full_plan.compared.items() if key in new or key not in compared}
-    plan = replace(full_plan, tasks=remaining, compared=again)
+    # The tables of a material are compared again if one of them is read again.
+    stale = {key: cost for key, cost in full_plan.compared.items() if key in new or key not in compared}
+    plan = replace(full_plan, tasks=remaining, compared=stale)
     clock = TimedProgress(reporter or SilentReporter(), plan.seconds, full_plan.materials)
     count = len(remaining)
     with temporary_copies(plan.places[0]):
         for material in plan.materials:
             tables, difference = read_material(plan, material, clock, depths=depths, threads=threads)
-            # In this order a saved table always has its difference saved too, even if the next step fails.
+            # The difference is saved first, so that a saved table never lacks it, even if a later step fails.
             if difference is not None:
                 data.save_difference(difference)
             for table in tables:
@@ -321,14 +327,14 @@ def save_report(
 
 
 def _is_saved(data: SavedData, task: Task) -> bool:
-    """Return whether the data of a table are saved, including accrued scores if these are to be counted."""
+    """Return whether the data of a table are saved, including the accrued scores if the task counts them."""
     if data.digest(task.material, task.variant) != task.digest:
         return False
     return not task.layers or data.table(task.material, task.variant).accrued is not None
 
 
 def report_document(report: Report) -> dict[str, Any]:
-    """Return a report as one JSON document."""
+    """Convert a report to one JSON document."""
     return {
         "tables": [table.plain() for table in report.tables],
         "records": overall_documents(report.records),
@@ -336,7 +342,7 @@ def report_document(report: Report) -> dict[str, Any]:
     }
 
 
-def _make(
+def _make_report(
     plan: ReportPlan, site: Site | None, depths: bool, threads: int, reporter: Reporter | None
 ) -> Report:
     clock = TimedProgress(reporter or SilentReporter(), plan.seconds, plan.materials)
@@ -345,13 +351,13 @@ def _make(
         site.write_style()
     with temporary_copies(plan.places[0]):
         for material in plan.materials:
-            found, difference = read_material(plan, material, clock, depths=depths, threads=threads)
+            new_tables, difference = read_material(plan, material, clock, depths=depths, threads=threads)
             if site is not None:
                 clock.begin(material, {})
                 clock.progress("writing", None, 0)
-                for table in found:
-                    site.write_table(table, *(other.variant for other in found if other is not table))
-            tables += found
+                for table in new_tables:
+                    site.write_table(table, *(other.variant for other in new_tables if other is not table))
+            tables += new_tables
             differences += [] if difference is None else [difference]
     tables.sort(key=lambda table: (list(Variant).index(table.variant), table.material))
     report = Report(tuple(tables), tuple(differences))

@@ -1,8 +1,11 @@
 """Mating potential: a rule of thumb for engines, the facts from tables, and both as rows of a list.
 
-The rule is that of Pair-o-Max, the version of H. G. Muller's Fairy-Max that knows drawn endings [1, 2].
-Without pawns a lead is halved, or divided by 8 if it does not suffice to mate. It is divided by 4 if the
-defender can reach such an ending by giving a man for the last pawn.
+The rule of thumb is that of Pair-o-Max, a version of H. G. Muller's Fairy-Max that recognizes drawn endings
+[1, 2]. It divides the lead of the side that is ahead:
+
+- by 8 if the leader has no pawns, and the lead does not suffice to mate;
+- by 4 if the defender can reach such an ending by giving a man for the leader's last pawn;
+- by 2 in other endings in which the leader has no pawns and the defender has a piece.
 
 [1] http://winboard.nl/cgi-bin?p=fairymax.git;a=blob_plain;f=README;hb=pairomax
 [2] H. G. Muller, comment of 2 January 2018, https://www.chessvariants.com/index/editcomment.php?reply=35833
@@ -25,7 +28,7 @@ from tbgen.board.named import named_value
 from tbgen.board.score import GScore
 from tbgen.board.variant import Variant
 from tbgen.errors import UsageError, quote
-from tbgen.report.endgames import typical_of, without_over
+from tbgen.report.endgames import typical_of, without_finished
 from tbgen.report.model import (
     SIDES,
     MatingChance,
@@ -37,19 +40,20 @@ from tbgen.report.model import (
     Verdict,
     ratio,
 )
-from tbgen.report.scan import ANY, LIKE_BISHOPS, Counts, TableCounts, count_source
+from tbgen.report.scan import ANY, LIKE_BISHOPS, CountArray, TableCounts, count_source
 from tbgen.report.source import open_source
 from tbgen.report.wording import NO_MATE, counted_pawns, meaning, percent
 from tbgen.store.format import Directories, directories_of
 from tbgen.text import plies, share
 
 MIN_MATING_LEAD: Final = 3.5
-"""Minimum lead in pieces with which the rule expects mate, in pawns; a minor piece is worth less."""
+"""Minimum lead in pieces, in pawns, with which the rule expects mate; more than the value of a minor
+piece."""
 
 _BONUS: Final = 1 / 8
-"""Additional value of two like men bound to a colour, as a share of the value of one of them."""
+"""Additional value of a pair of like men bound to a colour, as a share of the value of one of them."""
 _MAX_PIECES: Final = 2
-"""Maximum number of pieces for which the rule reduces a lead."""
+"""Maximum number of pieces of either side for which the rule reduces a lead because it does not mate."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +61,8 @@ class MatingMarks:
     """Properties of men that the rule uses besides their values.
 
     :ivar mating: men that can mate alone although their values are small.
-    :ivar no_pair: men two of which cannot mate.
-    :ivar tough: men that alone hold out against any single man.
+    :ivar no_pair: men of which two cannot mate.
+    :ivar tough: men that can draw alone against any single man.
     """
 
     mating: frozenset[str] = frozenset()
@@ -71,8 +75,8 @@ MULLER: Final = MatingMarks(
     no_pair=frozenset({"N", "[N]", "[W]", "[F]"}),
     tough=frozenset({"[WF]"}),
 )
-"""Muller's marks: the woody rook and the commoner mate; pairs of knights, wazirs and ferzes do not; the
-commoner draws against a queen."""
+"""Muller's marks. A woody rook [WD] or a commoner [WF] can mate alone. Two knights, two wazirs or two ferzes
+cannot mate. A commoner draws against a queen."""
 
 
 def mating_rule(
@@ -80,8 +84,8 @@ def mating_rule(
 ) -> MatingRule:
     """Return the verdict of the rule of thumb, which needs no tables.
 
-    :param values: values of men in pawns, by name; those of absent described men come from ``men.toml``
-        (:mod:`tbgen.board.named`), else from :func:`tbgen.board.material.worth_of`.
+    :param values: values of men in pawns, by name. A described man that is absent has its value from
+        ``men.toml`` (:mod:`tbgen.board.named`), else from :func:`tbgen.board.material.worth_of`.
     :param marks: properties of men for the rule.
 
     >>> mating_rule(Material.parse("KRvKB")).divisor, mating_rule(Material.parse("K[WD]vK")).divisor
@@ -114,7 +118,7 @@ def _divisor(own: Men, other: Men, values: Mapping[str, float], marks: MatingMar
 
 
 def _why_no_mate(pieces: Men, defenders: Men, values: Mapping[str, float], marks: MatingMarks) -> str | None:
-    """Return why pieces do not mate without pawns, None if the rule allows that they do."""
+    """Return why pieces cannot mate without pawns, None if they can by the rule."""
     if len(pieces) > _MAX_PIECES or len(defenders) >= _MAX_PIECES:
         return None
     if len(pieces) == 1:
@@ -160,15 +164,15 @@ def _without(men: Men, man: str) -> Men:
 
 
 def _name_of(man: str) -> str:
-    """Return the English name of a man of chess, or a described man unchanged."""
+    """Return the English name of a man of chess, or the name of a described man unchanged."""
     return man if len(man) > 1 else chess.piece_name(chess.PIECE_SYMBOLS.index(man.lower()))
 
 
 GENERAL_SHARE: Final = 0.75
-"""A win is general if it is forced in at least this share of the open positions with either side to move.
+"""A win is general if it is forced in at least this share of the open positions, with either side to move.
 
-The exact number does not matter: up to four men of chess without pawns, no share lies between 0.29 and
-0.94."""
+The exact threshold does not matter: for up to four men of chess without pawns, no share lies between 0.29 and
+0.94. For open positions see :class:`tbgen.report.model.MatingChance`."""
 
 
 def mating_potential(
@@ -181,10 +185,10 @@ def mating_potential(
 ) -> MatingPotential:
     """Return the rule of thumb and the facts about a material.
 
-    White has the men of White in the canonical name: ``KvKQ`` is read as ``KQvK``, and White mates.
+    White is White in the canonical name: ``KvKQ`` is read as ``KQvK``, in which White mates.
 
-    :param directory: the directory of the tables, or several directories, of which the first that has a table
-        is used; None for the default one.
+    :param directory: the directory of the tables; or several directories, where a table is read from the
+        first that has it; None for the default directory.
     :param values: values of men in pawns, by name; see :func:`mating_rule`.
     :param marks: properties of men for the rule; ``tables`` for :func:`marks_of_tables`.
 
@@ -198,7 +202,7 @@ def mating_potential(
         marks = marks_of_tables(material, directory, rules=rules, values=values)
     if not isinstance(marks, MatingMarks):
         raise UsageError(f"{quote(str(marks))} is not a set of marks: expected MatingMarks, or 'tables'")
-    return mating_facts(count_directory(material, directory, rules), values, marks)
+    return mating_facts(count_table(material, directory, rules), values, marks)
 
 
 def marks_of_tables(
@@ -208,53 +212,59 @@ def marks_of_tables(
     rules: Variant | str = "r",
     values: Mapping[str, float] = PIECE_VALUES,
 ) -> MatingMarks:
-    """Return marks of the men of a material worth less than ``MIN_MATING_LEAD``, determined from tables.
+    """Determine from tables the marks of the men of a material that are worth less than ``MIN_MATING_LEAD``.
 
-    A man is marked as mating if it generally wins alone. If a side has two of it, it is marked as ``no_pair``
-    if two do not generally win (on both colours if they are bound to a colour). If it stands alone against
-    other men, it is marked as tough if a queen does not generally win against it. The parameters and errors
-    are those of :func:`mating_potential`.
+    - A man is marked as ``mating`` if it generally wins alone.
+    - A man of which a side has two is marked as ``no_pair`` if two do not generally win. Two men bound to a
+      colour are on different colours.
+    - A man that is its side's only piece, against other pieces, is marked as ``tough`` if a queen does not
+      generally win against it.
+
+    The parameters and errors are those of :func:`mating_potential`.
     """
 
-    def wins(name: str) -> bool:
-        truth, _ = truths(count_directory(Material.parse(name), directory, rules))
+    def generally_wins(name: str) -> bool:
+        truth, _ = truth_parts(count_table(Material.parse(name), directory, rules))
         return truth.white.verdict is Verdict.GENERAL
 
     mating, no_pair, tough = set[str](), set[str](), set[str]()
-    own, other = ([man for man in side if man not in "KP"] for side in material.sides)
-    for men, others in ((own, other), (other, own)):
+    white_men, black_men = ([man for man in side if man not in "KP"] for side in material.sides)
+    for men, others in ((white_men, black_men), (black_men, white_men)):
         for man in {man for man in men if value_of(man, values) < MIN_MATING_LEAD}:
-            if not is_bound(man) and wins(f"K{man}vK"):
+            if not is_bound(man) and generally_wins(f"K{man}vK"):
                 mating.add(man)
-            if men.count(man) > 1 and not wins(f"K{man}{man}vK"):
+            if men.count(man) > 1 and not generally_wins(f"K{man}{man}vK"):
                 no_pair.add(man)
-            if len(men) == 1 and others and not wins(f"KQvK{man}"):
+            if len(men) == 1 and others and not generally_wins(f"KQvK{man}"):
                 tough.add(man)
     return MatingMarks(frozenset(mating), frozenset(no_pair), frozenset(tough))
 
 
-def count_directory(material: Material, directory: Directories, rules: Variant | str) -> TableCounts:
+def count_table(material: Material, directory: Directories, rules: Variant | str) -> TableCounts:
     """Return the counts of a material's table; for parameters and errors see :func:`mating_potential`."""
     with open_source(directories_of(directory), material, Variant.parse(rules)) as source:
         return count_source(source)
 
 
-def truths(scanned: TableCounts) -> tuple[Sides[MatingTruth], Sides[MatingTruth] | None]:
-    """Return the facts about the mates of both sides, and those for positions in which a side's colour-bound
-    men are all on one colour, None if no side has two."""
-    counts, pawns = scanned.on_board(), ["P" in side for side in scanned.material.sides]
+def truth_parts(scanned: TableCounts) -> tuple[Sides[MatingTruth], Sides[MatingTruth] | None]:
+    """Return the facts about the mates of both sides, in two parts.
+
+    The second part is about the positions in which a side has two or more colour-bound men, all on one
+    colour; None if there are no such positions. The first part is about all other positions.
+    """
+    by_class, has_pawns = scanned.on_board(), ["P" in side for side in scanned.material.sides]
     unlike, like = (
-        Sides(*(_truth(part, attacker, pawns[attacker]) for attacker in (0, 1)))
-        for part in (counts[:, :LIKE_BISHOPS], counts[:, LIKE_BISHOPS:])
+        Sides(*(_truth(counts, attacker, has_pawns[attacker]) for attacker in (0, 1)))
+        for counts in (by_class[:, :LIKE_BISHOPS], by_class[:, LIKE_BISHOPS:])
     )
-    return unlike, like if counts[:, LIKE_BISHOPS:].any() else None
+    return unlike, like if by_class[:, LIKE_BISHOPS:].any() else None
 
 
 def mating_facts(
     scanned: TableCounts, values: Mapping[str, float] = PIECE_VALUES, marks: MatingMarks = MULLER
 ) -> MatingPotential:
     """Return the rule of thumb and the facts about the material of a table."""
-    return with_verdict(scanned.material, *truths(scanned), mating_rule(scanned.material, values, marks))
+    return with_verdict(scanned.material, *truth_parts(scanned), mating_rule(scanned.material, values, marks))
 
 
 def with_verdict(
@@ -263,12 +273,15 @@ def with_verdict(
     like_bishops: Sides[MatingTruth] | None,
     rule: MatingRule | None = None,
 ) -> MatingPotential:
-    """Return the facts compared with a rule, by default that of :func:`mating_rule`."""
+    """Return the facts, compared with a rule of thumb.
+
+    :param rule: the verdict of the rule; None for that of :func:`mating_rule`.
+    """
     rule, agrees = rule or mating_rule(material), None
     if rule.leader is not None and rule.wins is not None:
         agrees = rule.wins == (truth[rule.leader].verdict is Verdict.GENERAL)
-    found = MatingPotential(rule, truth, like_bishops, agrees, "")
-    return replace(found, sentence=_sentence(material, found))
+    potential = MatingPotential(rule, truth, like_bishops, agrees, "")
+    return replace(potential, sentence=_sentence(material, potential))
 
 
 def mating_entry(
@@ -286,11 +299,11 @@ def _longest_mate(scanned: TableCounts, mate: int) -> int | None:
     return max(depths, default=None)
 
 
-def _truth(counts: Counts, attacker: int, pawns: bool) -> MatingTruth:
+def _truth(counts: CountArray, attacker: int, has_pawns: bool) -> MatingTruth:
     """Return the facts about the mates of a side.
 
     :param counts: shape (2 sides, 2 for captures, codes, depths).
-    :param pawns: whether the side has pawns.
+    :param has_pawns: whether the side has pawns.
     """
     mate = GScore(0, attacker == 0).code
     chances = [_chance(counts[side, 0], side, attacker) for side in (attacker, 1 - attacker)]
@@ -299,41 +312,41 @@ def _truth(counts: Counts, attacker: int, pawns: bool) -> MatingTruth:
         general = all(chance.forced >= GENERAL_SHARE * chance.open for chance in chances)
         verdict = Verdict.GENERAL if general else Verdict.SOMETIMES
     else:
-        verdict = Verdict.NEVER if mates or pawns else Verdict.NO_HELP_MATE
+        verdict = Verdict.NEVER if mates or has_pawns else Verdict.NO_HELP_MATE
     return MatingTruth(verdict, mates, *chances)
 
 
-def _chance(counts: Counts, side: int, attacker: int) -> MatingChance:
+def _chance(counts: CountArray, side: int, attacker: int) -> MatingChance:
     """Return the scores that an attacker can force with one side to move.
 
     :param counts: positions without captures, shape (codes, depths).
     """
-    numbers = without_over(counts)
+    numbers = without_finished(counts)
     numbers[GScore(0, side == 0).code, 1] = 0
     codes = np.arange(256)[:: 1 if attacker == 0 else -1]  # the best for the attacker first
     by_code = numbers.sum(axis=1)[codes]
     total, forced = int(by_code.sum()), int(by_code[0])
-    least = np.argmax(np.cumsum(by_code) >= GENERAL_SHARE * total)
-    best = GScore.from_code(codes[least]) if total else None
+    best_index = np.argmax(np.cumsum(by_code) >= GENERAL_SHARE * total)
+    best = GScore.from_code(codes[best_index]) if total else None
     return MatingChance(total, forced, ratio(forced, total), best)
 
 
-def _sentence(material: Material, found: MatingPotential) -> str:
-    rule, alike = found.rule, found.like_bishops
+def _sentence(material: Material, potential: MatingPotential) -> str:
+    rule, one_colour = potential.rule, potential.like_bishops
     if rule.leader is None:
         parts = [f"{material}: {rule.reason}."]
     else:
         effect = "keeps its score" if rule.divisor == 1 else f"divides the score by {rule.divisor}"
         ahead = f"{rule.leader.capitalize()} is {counted_pawns(rule.advantage)} ahead"
         parts = [f"{material}: {ahead}, and the rule {effect}: {rule.reason}."]
-    for name, side in found.truth.items():
+    for name, side in potential.truth.items():
         if rule.leader in (None, name) or side.verdict is not Verdict.NO_HELP_MATE:
             parts.append(_truth_sentence(name, side))
-    if alike is not None:
+    if one_colour is not None:
         bishops = "men bound to" if material.is_described else "bishops of"
-        parts.append(f"With {bishops} one colour: {_truth_sentence('white', alike.white)}")
-    if found.agrees is not None:
-        parts.append("Rule and truth agree." if found.agrees else "The rule is wrong here.")
+        parts.append(f"With {bishops} one colour: {_truth_sentence('white', one_colour.white)}")
+    if potential.agrees is not None:
+        parts.append("Rule and truth agree." if potential.agrees else "The rule is wrong here.")
     return " ".join(parts)
 
 
@@ -365,17 +378,20 @@ ONE_COLOUR: Final = "one colour"
 
 
 def mating_rows(entry: MatingEntry) -> Iterator[tuple[str, ...]]:
-    """Yield a row about the leader, or about White if no side leads; and a row about positions with the
-    colour-bound men on one colour, if these are counted separately."""
+    """Yield a row about the leader, or about White if no side leads.
+
+    A second row follows if positions with all colour-bound men of a side on one colour are counted
+    separately.
+    """
     potential, rule = entry.potential, entry.potential.rule
     attacker = rule.leader or "white"
     truth, agrees = potential.truth[attacker], "wrong" if potential.agrees is False else ""
     predicted = "-" if rule.wins is None else "wins" if rule.wins else f"no: / {rule.divisor}"
-    found = *_shares(truth), *_longest(entry, attacker), predicted, str(truth.verdict), agrees
-    yield entry.material.name, attacker.capitalize(), *found
+    cells = *_shares(truth), *_longest_and_typical(entry, attacker), predicted, str(truth.verdict), agrees
+    yield entry.material.name, attacker.capitalize(), *cells
     if potential.like_bishops is not None:
-        alike = potential.like_bishops[attacker]
-        yield ONE_COLOUR, attacker.capitalize(), *_shares(alike), "", "", "", str(alike.verdict), ""
+        one_colour = potential.like_bishops[attacker]
+        yield ONE_COLOUR, attacker.capitalize(), *_shares(one_colour), "", "", "", str(one_colour.verdict), ""
 
 
 def _shares(truth: MatingTruth) -> Iterator[str]:
@@ -383,9 +399,11 @@ def _shares(truth: MatingTruth) -> Iterator[str]:
         yield share(chance.share, 2).replace("\N{NO-BREAK SPACE}", " ")
 
 
-def _longest(entry: MatingEntry, attacker: str) -> tuple[str, str]:
-    """Return the plies of the longest forced mate, if any, and the typical value with the defender to move,
-    unless the win is general."""
+def _longest_and_typical(entry: MatingEntry, attacker: str) -> tuple[str, str]:
+    """Return as texts the plies of the longest forced mate, and the typical value with the defender to move.
+
+    A dash stands for a length without forced mates, and for the typical value if the win is general.
+    """
     verdict = entry.potential.truth[attacker].verdict
     longest, typical = entry.longest[attacker], entry.typical[1 if attacker == "white" else 0]
     forced = longest and verdict in (Verdict.SOMETIMES, Verdict.GENERAL)

@@ -22,26 +22,27 @@ from tbgen.report.source import open_source
 from tbgen.store.format import Directories, directories_of, tables_in
 
 _PIECES: Final = "QRBN"
-"""The pieces of chess as opponents of every man."""
+"""The pieces of chess that each man is tested against."""
 _MAN_PATTERN: Final = re.compile(rf"\[[^][]*\]|[{_PIECES}]", re.IGNORECASE | re.ASCII)
 
 
 def mating_materials(men: Iterable[str]) -> list[Material]:
-    """Return the materials that show the mating potential of men, in build order: each man alone, two of a
-    kind, and each against each piece of chess and against each other.
+    """Return the materials that show the mating potential of men, in build order.
+
+    They are each man alone, two of a kind, each man against each piece of chess, and each against each other.
 
     >>> [material.name for material in mating_materials(["[WF]"])]
     ['K[WF]vK', 'K[WF][WF]vK', 'KQvK[WF]', 'KRvK[WF]', 'KBvK[WF]', 'KNvK[WF]']
 
     :raises UsageError: if a man does not exist.
     """
-    found = dict.fromkeys(name for man in men for name in men_of(man))
-    sides = [*((f"K{man}", "K") for man in found), *((f"K{man}{man}", "K") for man in found)]
-    sides += [(f"K{man}", f"K{piece}") for man in found for piece in _PIECES]
-    sides += [(f"K{one}", f"K{other}") for one, other in combinations(found, 2)]
+    singles = dict.fromkeys(name for man in men for name in men_of(man))
+    sides = [*((f"K{man}", "K") for man in singles), *((f"K{man}{man}", "K") for man in singles)]
+    sides += [(f"K{man}", f"K{piece}") for man in singles for piece in _PIECES]
+    sides += [(f"K{one}", f"K{other}") for one, other in combinations(singles, 2)]
     materials = set()
     for white, black in sides:
-        with suppress(UsageError):  # the men have more moves than tables can count
+        with suppress(UsageError):  # raised if the men have more moves than tables can count
             materials.add(Material.of_sides(white, black)[0])
     return sorted(materials)
 
@@ -70,11 +71,11 @@ def read_mating(
 ) -> MatingReport:
     """Return a report on mating potential from the existing tables.
 
-    :param directory: the directory of the tables, or several directories, of which the first that has a table
-        is used; None for the default directory.
-    :param words: men, such as ``[WF]`` or ``N``, whose materials are those of :func:`mating_materials`; and
-        names of further materials.
-    :param marks: marks of men for the rule of thumb.
+    :param directory: the directory of the tables; or several directories, where a table is read from the
+        first that has it; None for the default directory.
+    :param words: men such as ``[WF]`` or ``N``, which stand for the materials of :func:`mating_materials`,
+        and names of further materials.
+    :param marks: properties of men for the rule of thumb.
     :param threads: number of threads to count with; each needs about 50 MiB.
     :param reporter: receives the progress of the report.
 
@@ -94,14 +95,14 @@ def read_mating(
     for material in sorted(named - existing):
         raise MissingTableError(material.name, first, variant, others)
     wanted = {*mating_materials(men), *named}
-    found, missing = sorted(wanted & existing), tuple(sorted(wanted - existing))
-    if not found:
+    available, missing = sorted(wanted & existing), tuple(sorted(wanted - existing))
+    if not available:
         names = (material.name for material in missing[: len(men)])
         command = build_command(names, variant, directory)
         place = " and ".join(map(str, places))
         raise NothingToReportError(f"{place} has no table of these men; make some: {command}")
-    costs = {material: seconds_of("counted", layout_of(material).size) for material in found}
-    clock = TimedProgress(reporter or SilentReporter(), sum(costs.values()), found)
+    costs = {material: seconds_of("counted", layout_of(material).size) for material in available}
+    clock = TimedProgress(reporter or SilentReporter(), sum(costs.values()), available)
     entries = []
     for material, seconds in costs.items():
         clock.begin(material, {"counted": seconds})

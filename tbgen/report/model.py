@@ -1,9 +1,9 @@
-"""The parts of a report, as structs whose fields are those of its JSON.
+"""The parts of a report, as structs with the fields of its JSON document.
 
-White is the first side of a material's name (KBvK: White has the bishop). ``Sides`` have White to move first,
-Black to move second. Counts *on the board* include all images of a position under the symmetries, but do not
-distinguish like men. Counts *up to symmetry* include only the positions that a table stores. Positions with
-an en passant right are counted separately, as in the tables.
+White is the first side of a material's name: in KBvK, White has the bishop. Counts *on the board* include all
+images of a position under the symmetries of the board, but do not distinguish like men. Counts *up to
+symmetry* include only the positions that a table stores. Positions with an en passant right are counted
+separately, as in the tables. Scores, values and depths are explained in docs/glossary.md.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class ReportPart(Document, rename={"variant": "rules"}):
-    """Base of the parts of a report: documents in which scores and materials, including keys, become text."""
+    """Base of the parts of a report. In documents, scores and materials become text, also as keys."""
 
     def plain(self, *names: str) -> dict[str, Any]:
         """Return the part, or some fields of it, as dicts, lists, texts and numbers."""
@@ -33,7 +33,7 @@ class ReportPart(Document, rename={"variant": "rules"}):
         return {name: _plain(getattr(self, field)) for name, field in fields if not names or name in names}
 
     @classmethod
-    def read(cls, found: Any) -> Self:
+    def read(cls, document: Any) -> Self:
         """Return a part from the result of :meth:`plain`; fields with a default may be missing.
 
         :raises KeyError: if another field is missing.
@@ -41,12 +41,13 @@ class ReportPart(Document, rename={"variant": "rules"}):
         :raises AttributeError, TypeError: if a container has another type than its field.
         :raises UsageError: if a score or material is invalid.
         """
-        part: Self = _reader(cls)(found)
+        part: Self = _reader(cls)(document)
         return part
 
 
 class Sides(ReportPart, Generic[T]):
-    """A pair of like values, one for each side to move or for each holder of a score."""
+    """A pair of like values, White's and Black's: one for each side to move, or for each holder of a
+    score."""
 
     white: T
     black: T
@@ -56,8 +57,8 @@ class Sides(ReportPart, Generic[T]):
 
     def __getitem__(self, side: int | str) -> T:
         """Return the value of White (0) or Black (1), or of a side by its name."""
-        found: T = getattr(self, side if isinstance(side, str) else SIDES[side])
-        return found
+        side_value: T = getattr(self, side if isinstance(side, str) else SIDES[side])
+        return side_value
 
     def items(self) -> Iterator[tuple[str, T]]:
         """Yield the name and the value of each side."""
@@ -68,39 +69,39 @@ SIDES: Final = Sides.__struct_fields__
 """Names of the sides, White's first."""
 
 
-def _plain(found: Any) -> Any:
-    if isinstance(found, dict):
-        return {str(key): _plain(value) for key, value in found.items()}
-    if isinstance(found, tuple):
-        return [_plain(value) for value in found]
-    if isinstance(found, ReportPart):
-        return found.plain()
-    return str(found) if isinstance(found, GScore | Material) else found
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, tuple):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, ReportPart):
+        return value.plain()
+    return str(value) if isinstance(value, GScore | Material) else value
 
 
 @cache
-def _reader(kind: Any) -> Callable[[Any], Any]:
-    """Return the function that reads values of a type: the inverse of :func:`_plain`."""
-    origin = get_origin(kind) or kind
+def _reader(hint: Any) -> Callable[[Any], Any]:
+    """Return the function that restores values of a type from the results of :func:`_plain`."""
+    origin = get_origin(hint) or hint
     if origin in (Union, UnionType, tuple, Mapping):
-        first, second = map(_reader, get_args(kind))
+        first, second = map(_reader, get_args(hint))
         if origin in (Union, UnionType):
-            return lambda found: None if found is None else first(found)
+            return lambda plain: None if plain is None else first(plain)
         if origin is tuple:
-            return lambda found: tuple(map(first, found))
-        return lambda found: {first(key): second(value) for key, value in found.items()}
+            return lambda plain: tuple(map(first, plain))
+        return lambda plain: {first(key): second(value) for key, value in plain.items()}
     if isinstance(origin, type) and issubclass(origin, ReportPart):
-        fields = msgspec.structs.fields(kind)
+        fields = msgspec.structs.fields(hint)
         readers = [(field, _reader(field.type)) for field in fields]
-        return lambda found: origin(
+        return lambda plain: origin(
             **{
-                field.name: read(found[field.encode_name])
+                field.name: read(plain[field.encode_name])
                 for field, read in readers
-                if field.required or field.encode_name in found
+                if field.required or field.encode_name in plain
             }
         )
-    texts: dict[Any, Callable[[str], Any]] = {GScore: cache(GScore), Material: Material.parse}
-    return texts.get(kind) or partial(msgspec.convert, type=kind, strict=False)
+    text_readers: dict[Any, Callable[[str], Any]] = {GScore: cache(GScore), Material: Material.parse}
+    return text_readers.get(hint) or partial(msgspec.convert, type=hint, strict=False)
 
 
 Counts = Mapping[GScore, int]
@@ -119,7 +120,7 @@ class Totals(ReportPart):
 
 
 class Distribution(ReportPart):
-    """Number of positions by fresh value W(P) and depth D(P)."""
+    """Numbers of positions by fresh value W(P) and depth D(P)."""
 
     board: Sides[Counts]
     """Numbers on the board."""
@@ -165,8 +166,9 @@ class LinePoint(ReportPart):
 class Record(ReportPart):
     """The position of a material with the greatest depth to a value.
 
-    En passant positions are included. Of positions with the same depth the example is the first in this
-    order: White to move before Black to move, without an en passant right before with one, smaller slot.
+    En passant positions are included. Of several positions with this depth, the example is the first in the
+    following order: White to move before Black to move, no en passant right before an en passant right, and
+    smaller slots before larger ones.
     """
 
     material: Material
@@ -202,15 +204,15 @@ class OverallRecord(ReportPart):
 class AccruedCounts(ReportPart):
     """Number of states (P, A) by the comparison of V(P, A) with A.
 
-    The states are those that can occur in a game, except with an en passant right: A has either holder and
-    ``2 <= rank(A) <= rank(g(P))``, but A is not g(P).
+    The states are those that can occur in a game, without positions with an en passant right and without the
+    fresh state, A = g(P). Either side may hold A, and ``2 <= rank(A) <= rank(g(P))``.
 
     - If rank(A) > rank(W(P)), then V(P, A) is W(P) (fact F1 of docs/theory.md): A is improved or lost.
-    - Otherwise V lies between A and W (fact F2), whose rank is not smaller than that of A. Then V is A, which
-      survives, or another score of no smaller rank, which needs a reset: A is wiped out.
+    - Otherwise V lies between A and W (fact F2). Then either V is A, and A survives; or V is another score
+      whose rank is at least that of A, and A has been wiped out by a reset.
 
-    The numbers come from fresh values, position ranks, and the runs of the table; for a packed table, from
-    layers that are made again.
+    The numbers are computed from fresh values, position ranks, and the runs of the table. A packed table has
+    no runs: its layers are solved again.
     """
 
     states: int
@@ -219,9 +221,10 @@ class AccruedCounts(ReportPart):
     survives: int
     """States with V = A: play ends with the accrued score."""
     improved: int
-    """States in which V has the holder of A and is better for this side: rank(V) < rank(A)."""
+    """States in which the holder of A also holds V, and V is better for this side: rank(V) < rank(A)."""
     worsened: int
-    """States in which V has the holder of A and is worse for this side: rank(V) > rank(A), so A was reset."""
+    """States in which the holder of A also holds V, and V is worse for this side: rank(V) > rank(A), which
+    needs a reset."""
     lost: int
     """States in which the other side holds V and rank(V) < rank(A), with or without a reset."""
     lost_by_reset: int
@@ -233,7 +236,7 @@ class AccruedCounts(ReportPart):
 
 
 class AccruedView(ReportPart):
-    """The accrued scores of a table, by side to move and then by holder of A."""
+    """Counts of the states of a table by accrued score A, by side to move and then by holder of A."""
 
     board: Sides[Sides[AccruedCounts]]
     """Counts on the board."""
@@ -244,7 +247,7 @@ class AccruedView(ReportPart):
 class Typical(ReportPart):
     """The values of an endgame with one side to move, counted on the board.
 
-    *Quiet* positions are those in which the game is not over and the side to move has no legal capture.
+    In a *quiet* position the game is not over, and the side to move has no legal capture.
     """
 
     positions: int
@@ -256,12 +259,13 @@ class Typical(ReportPart):
     quiet: Counts
     """Number of quiet positions by value."""
     mode: GScore | None
-    """The most frequent value of quiet positions, of equally frequent ones the better for White; None if no
-    position is quiet."""
+    """The most frequent value of quiet positions; of equally frequent values, the better one for White. None
+    if no position is quiet."""
     median: GScore | None
-    """The value such that half of the quiet positions are at least as good for White: the lower median."""
+    """The best value for White such that at least half of the quiet positions have this value or a better
+    one. None if no position is quiet."""
     best: GScore | None
-    """The best value for White of any position, over or with captures included."""
+    """The best value for White of any position, quiet or not."""
     worst: GScore | None
 
     @property
@@ -275,7 +279,7 @@ class Typical(ReportPart):
 
 
 class UnusualValue(ReportPart):
-    """A value that few quiet positions have, with the deepest of these as an example."""
+    """A value that few quiet positions have, with the deepest of these positions as an example."""
 
     value: GScore
     to_move: SideName
@@ -284,20 +288,21 @@ class UnusualValue(ReportPart):
     share: float
     """Share of all quiet positions with that side to move, 0 to 1."""
     fen: str
-    """The quiet position with the greatest depth, of several the one with the smallest slot."""
+    """The quiet position with this value and the greatest depth; of several, the one with the smallest
+    slot."""
     depth: int
     """Depth of the example in plies."""
 
 
 class WikiExample(ReportPart):
-    """A position by which the rules' wiki shows the result of an endgame, compared with the table."""
+    """A position with which the wiki of the rules shows the result of an endgame, compared with the table."""
 
     fen: str
     to_move: SideName
     value: GScore
     """The result of the wiki's line."""
     line: str
-    """The line in SAN, without move numbers; empty if the score has accrued already."""
+    """The wiki's line in SAN, without move numbers; empty if the score has already accrued."""
     source: str
     """Address of the wiki's page."""
     share: float
@@ -318,11 +323,11 @@ class Endgame(ReportPart):
     """Values whose share of the quiet positions is below :data:`tbgen.report.endgames.UNUSUAL_SHARE`, White
     to move first, best value first."""
     examples: tuple[WikiExample, ...]
-    """Examples of the rules' wiki; empty if it has none."""
+    """Examples from the wiki of the rules, if any."""
 
     @property
     def sides(self) -> Sides[Typical]:
-        """The values with either side to move."""
+        """The values by side to move."""
         return Sides(self.white, self.black)
 
 
@@ -338,10 +343,11 @@ class Verdict(StrEnum):
 
 
 class MatingChance(ReportPart):
-    """The scores that an attacker can force with one side to move, over the open positions on the board.
+    """The scores that an attacker can force in the open positions with one side to move, counted on the
+    board.
 
-    *Open* positions are those in which the game is not over, and the side to move has neither a legal capture
-    nor mate in one.
+    In an *open* position the game is not over, and the side to move has neither a legal capture nor a mate in
+    one.
     """
 
     open: int
@@ -350,8 +356,8 @@ class MatingChance(ReportPart):
     share: float
     """Share of the open positions in which the attacker mates by force, 0 to 1."""
     best: GScore | None
-    """The best score that can generally be forced: in at least ``GENERAL_SHARE`` of the open positions the
-    value is at least as good for the attacker. None without open positions."""
+    """The best score that can generally be forced: in at least :data:`~tbgen.report.mating.GENERAL_SHARE` of
+    the open positions, the value is at least as good for the attacker. None without open positions."""
 
 
 class MatingTruth(ReportPart):
@@ -359,7 +365,7 @@ class MatingTruth(ReportPart):
 
     verdict: Verdict
     mates: int
-    """Number of positions in which the attacker has just mated; if 0, not even a help mate exists."""
+    """Number of positions in which the defender is mated; if 0, not even a help mate exists."""
     to_move: MatingChance
     """Chances with the attacker to move."""
     waiting: MatingChance
@@ -376,25 +382,25 @@ class MatingRule(ReportPart):
     divisor: int
     """The number by which an engine divides its score: 1, 2, 4 or 8."""
     wins: bool | None
-    """Whether the rule expects a general win, because the score is at most halved. None if the rule says
-    nothing about mate: neither side is ahead, or the leader has pawns and the score is not divided."""
+    """Whether the rule expects a general win: the divisor is 1 or 2. None if the rule says nothing about
+    mate, because neither side is ahead, or because the leader has pawns and the divisor is 1."""
     reason: str
 
 
 class MatingPotential(ReportPart):
     """The mating potential of a material: the rule of thumb, and the facts.
 
-    *Bishops* are all men bound to a colour.
+    *Bishops* stand here for all men bound to a colour.
     """
 
     rule: MatingRule
     truth: Sides[MatingTruth]
-    """Facts by attacker, without positions in which a side has its two or more bishops on one colour."""
+    """Facts by attacker, without the positions of ``like_bishops``."""
     like_bishops: Sides[MatingTruth] | None
-    """Facts about positions in which a side has its two or more bishops on one colour; None if no side has
-    two."""
+    """Facts by attacker about the positions in which a side has two or more bishops, all on one colour; None
+    if no side has two."""
     agrees: bool | None
-    """Whether the rule's expectation of a general win of the leader is correct; None if it has none."""
+    """Whether the rule is right about a general win of the leader; None if the rule says nothing about it."""
     sentence: str
 
     @property
@@ -443,7 +449,8 @@ class TableReport(ReportPart, kw_only=True):
     records: tuple[Record, ...]
     """One record for each value that occurs, best for White first."""
     accrued: AccruedView | None
-    """Counts of accrued scores; None if the table has none, or is packed and they were not counted."""
+    """Counts of states by accrued score; None if the table has no accrued scores, or if it is packed and they
+    were not counted."""
     endgame: Endgame
     mating: MatingPotential
     black_king: Sides[tuple[Counts, ...]]

@@ -20,6 +20,7 @@ from tbgen.store.table_file import StoredFile
 
 UNPACKING: Final = "unpacking"
 LINES: Final = "lines"
+"""Names of two steps of a report, as progress messages show them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +34,18 @@ class Task:
     digest: str = ""
     """Digest of the table; empty for saved data."""
     layers: bool = False
-    """Whether layers are made to count accrued scores."""
+    """Whether layers are solved to count accrued scores; a layer has the states of one accrued score."""
 
 
 class NothingToReportError(TbgenError):
-    """The tables for a report, or saved data of them, do not exist."""
+    """The tables for a report, or their saved data, do not exist."""
 
     exit_code = MissingTableError.exit_code
     code = MissingTableError.code
 
 
-def _task(places: Sequence[Path], material: Material, variant: Variant, layers: bool) -> Task:
-    """Return the task of reading a table."""
+def _reading_task(places: Sequence[Path], material: Material, variant: Variant, layers: bool) -> Task:
+    """Return the task of reading one table, with its estimated cost."""
     with StoredFile(find_table(places, material.name, variant), material=material) as file:
         info = file.info
     layers = layers and info.has_layers
@@ -63,15 +64,16 @@ class ReportPlan:
     """The tables that a report is about."""
 
     places: tuple[Path, ...]
-    """Directories, of which the first that has a table is used."""
+    """Directories; a table is read from the first that has it."""
     tasks: tuple[Task, ...]
-    """Tasks in build order, variant by variant; a report proceeds material by material."""
+    """One task for each table, in build order, variant by variant. A report itself proceeds material by
+    material."""
     compared: Mapping[Material, Cost]
-    """Costs of comparing the tables of both variants, in build order."""
+    """Costs of comparing the tables of both variants, by material in build order."""
     saved: bool
     """Whether the directory has saved data instead of tables."""
     layers: bool = False
-    """Whether layers of packed tables are made to count accrued scores."""
+    """Whether layers of packed tables are solved to count accrued scores."""
 
     @property
     def seconds(self) -> float:
@@ -80,13 +82,13 @@ class ReportPlan:
 
     @property
     def memory(self) -> int:
-        """Estimated memory in bytes; the tables of one material are in memory at the same time."""
-        most = 0
+        """Estimated memory in bytes; all tables of one material are in memory at the same time."""
+        peak = 0
         for material in self.materials:
             tables = [task.cost.memory for task in self.tables(material) if task.cost.memory]
             others = max(len(tables) - 1, 0) * fresh_bytes(layout_of(material).size)
-            most = max(most, max(tables, default=0) + others)
-        return most and BASE_MEMORY + most
+            peak = max(peak, max(tables, default=0) + others)
+        return peak and BASE_MEMORY + peak
 
     @property
     def materials(self) -> list[Material]:
@@ -94,7 +96,7 @@ class ReportPlan:
         return sorted({*(task.material for task in self.tasks), *self.compared})
 
     def tables(self, material: Material) -> list[Task]:
-        """Return the tables of a material."""
+        """Return the tasks for the tables of a material."""
         return [task for task in self.tasks if task.material == material]
 
 
@@ -109,13 +111,14 @@ def plan_report(
 ) -> ReportPlan:
     """Return the plan of a report.
 
-    :param directory: the directory of the tables, or several directories, of which the first that has a table
-        is used; None for the default directory.
-    :param materials: names of materials; without names and ``men``, all existing tables of chess.
-    :param men: all existing tables of 2 to ``men`` men.
+    :param directory: the directory of the tables; or several directories, where a table is read from the
+        first that has it; None for the default directory.
+    :param materials: names of materials. Without names and ``men``, the plan has all existing tables of
+        chess.
+    :param men: maximum number of men; adds all existing tables of 2 to ``men`` men.
     :param rules: ``r`` or ``wg``; None for both.
     :param saved: whether the directory has data saved by :func:`tbgen.report.save_report` instead of tables.
-    :param layers: whether layers of packed tables are made to count accrued scores.
+    :param layers: whether layers of packed tables are solved to count accrued scores.
     :raises UsageError: if a name, the number of men or the rules are invalid.
     :raises MissingTableError: if a named table is missing.
     :raises DamagedTableError: if a file is not a table.
@@ -124,11 +127,11 @@ def plan_report(
     first, *others = places = directories_of(directory)
     place = " and ".join(map(str, places))
     named = {Material.parse(material) if isinstance(material, str) else material for material in materials}
-    chosen = tuple(Variant) if rules is None else (Variant.parse(rules),)
+    variants = tuple(Variant) if rules is None else (Variant.parse(rules),)
     data = SavedData(first)
     stored = {
         variant: set(data.tables(variant) if saved else tables_in(first, variant, *others))
-        for variant in chosen
+        for variant in variants
     }
     stored = {variant: {each for each in found if not each.is_described} for variant, found in stored.items()}
     for material in named:
@@ -137,24 +140,24 @@ def plan_report(
     all_existing = set[Material]().union(*stored.values())
     for material in sorted(named - all_existing):
         if not saved:
-            raise MissingTableError(material.name, first, chosen[0], others)
+            raise MissingTableError(material.name, first, variants[0], others)
         raise NothingToReportError(f"{place} has no data of {material}; save them with: tbgen report --save")
     wanted = named.union(all_materials(men) if men is not None else ()) or all_existing
     if not all_existing & wanted:
         if saved:
             sentence = f"{place} has no such data of tables; save some with: tbgen report --save"
             raise NothingToReportError(sentence)
-        command = build_command(["--men", str(men or 3)], chosen[0], directory)
+        command = build_command(["--men", str(men or 3)], variants[0], directory)
         raise NothingToReportError(f"{place} has no tables; make some with: {command}")
-    reading = Cost({"data": RATES.seconds.data})
+    cost = Cost({"data": RATES.seconds.data})
     tasks = tuple(
-        Task(material, variant, reading) if saved else _task(places, material, variant, layers)
-        for variant in chosen
+        Task(material, variant, cost) if saved else _reading_task(places, material, variant, layers)
+        for variant in variants
         for material in sorted(stored[variant] & wanted)
     )
-    both = wanted.intersection(*stored.values()) if len(chosen) > 1 else set()
+    both = wanted.intersection(*stored.values()) if len(variants) > 1 else set()
     compared = {
-        material: reading if saved else Cost({"compared": seconds_of("compared", layout_of(material).size)})
+        material: cost if saved else Cost({"compared": seconds_of("compared", layout_of(material).size)})
         for material in sorted(both.intersection(data.differences()) if saved else both)
     }
     return ReportPlan(places, tasks, compared, saved, layers)

@@ -1,7 +1,7 @@
 """Plots of a table: values, depths, and the squares of the defending king.
 
-They are readable without colours: bars of White's scores are plain, those of Black's are hatched, lines
-differ in dashes and markers, heat maps have numbers.
+They are readable without colours. Bars of White's scores are plain, and bars of Black's scores are hatched.
+Lines differ in dashes and markers. Heat maps have a number on every square.
 """
 
 from __future__ import annotations
@@ -41,26 +41,26 @@ VALUE_GROUPS: Final = {
     "Black stalemates": ("--", "D", SECOND),
     "Black mates": ("-", "X", SECOND),
 }
-"""Six groups of values, best for White first, each with dashes, marker and colour of its line; a line for
-each value would be unreadable."""
+"""Six groups of values, best for White first, each with the dashes, marker and colour of its line. One line
+for each value would be unreadable."""
 _FILLS: Final[tuple[dict[str, Any], ...]] = ({"color": FIRST_FILL}, {"color": SECOND_FILL, "hatch": "////"})
 """Style of the bars of White's scores, and of Black's."""
 _LABEL_RATIO: Final = 1.3
-"""Ratio of a label's lower edge to the height of its bar, on a logarithmic scale."""
-_MAPPED_VALUES: Final = 2
-"""Number of values with a heat map of their own."""
+"""Height of a label's lower edge relative to the height of its bar; the axis is logarithmic."""
+_HEAT_MAP_VALUES: Final = 2
+"""Number of values that have a heat map, the most frequent first."""
 
 
 def plots(title: str, report: TableReport) -> Iterator[tuple[str, bytes]]:
-    """Draw all plots of a table, and yield each in both formats with the suffix of its file."""
+    """Draw all plots of a table, and yield the suffix and the content of each SVG and PNG file."""
     drawings: tuple[tuple[str, str, Callable[[Figure, Any], None], Any], ...] = (
         ("values", "positions by value", draw_values, report.distribution),
         ("depths", "positions by depth", draw_depths, report.distribution.depths),
         ("king", "by the square of Black's king, per cent", draw_king, report.black_king),
     )
-    for kind, what, draw, numbers in drawings:
+    for kind, subject, draw, numbers in drawings:
         with figure(9, 6.4 if kind == "king" else 6) as drawing:
-            drawing.suptitle(f"{title}: {what}")
+            drawing.suptitle(f"{title}: {subject}")
             draw(drawing, numbers)
             yield f"{kind}.svg", svg(drawing)
             yield f"{kind}.png", png(drawing)
@@ -72,14 +72,14 @@ def draw_values(drawing: Figure, distribution: Distribution) -> None:
     axes = drawing.subplots(2, 1, sharex=True)
     drawing.subplots_adjust(left=0.13, right=0.98, top=0.9, bottom=0.14, hspace=0.22)
     for side, panel in enumerate(axes):
-        _value_bars(panel, values, distribution, side)
+        _draw_bars(panel, values, distribution, side)
     axes[1].set_xticks(range(len(values)), [str(value) for value in values], rotation=90)
     axes[1].tick_params(axis="x", labelsize=9 if len(values) <= 40 else 6.5, length=2)
     axes[1].set_xlabel("value, best for White at the left (plain: White holds it; hatched: Black)")
     axes[1].set_xlim(-0.7, len(values) - 0.3)
 
 
-def _value_bars(panel: Axes, values: Sequence[GScore], distribution: Distribution, side: int) -> None:
+def _draw_bars(panel: Axes, values: Sequence[GScore], distribution: Distribution, side: int) -> None:
     counts = [distribution.board[side].get(value, 0) for value in values]
     for white in (True, False):
         places = [place for place, value in enumerate(values) if value.white is white and counts[place]]
@@ -93,10 +93,10 @@ def _value_bars(panel: Axes, values: Sequence[GScore], distribution: Distributio
         if share >= 0.0005:
             text = f"{share:.1%}"
             panel.text(place, height, text, ha="center", va="bottom", fontsize=size, rotation=angle)
-    _name(panel, f"{TO_MOVE[side]}, {distribution.positions[side].board:,} positions")
+    _set_labels(panel, f"{TO_MOVE[side]}, {distribution.positions[side].board:,} positions")
 
 
-def _name(panel: Axes, title: str) -> None:
+def _set_labels(panel: Axes, title: str) -> None:
     panel.set_title(title, fontsize=10, loc="left")
     panel.set_ylabel("positions on the board")
 
@@ -105,7 +105,7 @@ def draw_depths(drawing: Figure, depths: Sides[Depths]) -> None:
     """Draw the numbers of positions on the board by depth, on a logarithmic scale."""
     axes = drawing.subplots(2, 1, sharex=True)
     drawing.subplots_adjust(left=0.13, right=0.78, top=0.9, bottom=0.1, hspace=0.22)
-    shown: dict[str, Any] = {}
+    plotted: dict[str, Any] = {}
     for side, panel in enumerate(axes):
         groups = by_group(depths[side])
         for (label, (dashes, marker, colour)), counts in zip(VALUE_GROUPS.items(), groups, strict=True):
@@ -113,17 +113,17 @@ def draw_depths(drawing: Figure, depths: Sides[Depths]) -> None:
                 fill = "none" if marker in "s^v" else colour
                 style = {"linestyle": dashes, "marker": marker, "color": colour, "markerfacecolor": fill}
                 plies = list(counts)
-                (shown[label],) = panel.plot(
+                (plotted[label],) = panel.plot(
                     plies, list(counts.values()), markersize=4, linewidth=1.2, **style
                 )
         logarithmic(panel, 2 * max((count for counts in groups for count in counts.values()), default=1))
-        _name(panel, TO_MOVE[side])
+        _set_labels(panel, TO_MOVE[side])
     axes[1].set_xlabel("depth in plies until the accrued score is the value")
     longest = max((max(counts) for values in depths for counts in values.values()), default=0)
     axes[1].set_xlim(-0.5 - longest / 60, longest + 0.5 + longest / 60)
     axes[1].xaxis.get_major_locator().set_params(integer=True)
-    labels = [label for label in VALUE_GROUPS if label in shown]
-    lines = [shown[label] for label in labels]
+    labels = [label for label in VALUE_GROUPS if label in plotted]
+    lines = [plotted[label] for label in labels]
     drawing.legend(lines, labels, loc="upper left", bbox_to_anchor=(0.785, 0.88), fontsize=9)
 
 
@@ -143,24 +143,24 @@ def by_group(depths: Depths) -> tuple[Mapping[int, int], ...]:
 
 def draw_king(drawing: Figure, squares: Sides[tuple[Counts, ...]]) -> None:
     """Draw White's mean points, and the shares of the most frequent values, by the square of Black's king."""
-    axes = drawing.subplots(2, 1 + _MAPPED_VALUES, squeeze=False)
+    axes = drawing.subplots(2, 1 + _HEAT_MAP_VALUES, squeeze=False)
     drawing.subplots_adjust(left=0.06, right=0.99, top=0.87, bottom=0.05, hspace=0.3, wspace=0.14)
     for panels, name, of_side in zip(axes, TO_MOVE, squares, strict=True):
-        _map(panels[0], [_mean_points(counts) for counts in of_side], "White's points, mean")
+        _draw_board(panels[0], [_mean_points(counts) for counts in of_side], "White's points, mean")
         panels[0].set_ylabel(name)
-        common = _most_common(of_side)
-        for panel in panels[1 + len(common) :]:
+        frequent = _most_common(of_side)
+        for panel in panels[1 + len(frequent) :]:
             panel.set_axis_off()
-        for panel, value in zip(panels[1:], common, strict=False):
+        for panel, value in zip(panels[1:], frequent, strict=False):
             shares = [counts.get(value, 0) / sum(counts.values()) if counts else None for counts in of_side]
-            _map(panel, shares, f"positions with value {value}")
+            _draw_board(panel, shares, f"positions with value {value}")
 
 
 def _most_common(squares: Sequence[Counts]) -> list[GScore]:
     sums = Counter[GScore]()
     for counts in squares:
         sums.update(counts)
-    return sorted(sums, key=lambda value: (-sums[value], value.code))[:_MAPPED_VALUES]
+    return sorted(sums, key=lambda value: (-sums[value], value.code))[:_HEAT_MAP_VALUES]
 
 
 def _mean_points(counts: Counts) -> float | None:
@@ -169,8 +169,8 @@ def _mean_points(counts: Counts) -> float | None:
     return sum(points(value).white * count for value, count in counts.items()) / sum(counts.values())
 
 
-def _map(panel: Axes, squares: Sequence[float | None], title: str) -> None:
-    """Draw a board of shares, lower ones darker, with the number in per cent on every square."""
+def _draw_board(panel: Axes, squares: Sequence[float | None], title: str) -> None:
+    """Draw a heat map of shares, darker for lower shares, with the share in per cent on every square."""
     from matplotlib import colormaps
     from matplotlib.collections import PolyCollection
 

@@ -1,4 +1,4 @@
-"""Records: the positions with the greatest depth to each value, with best play from them."""
+"""Records: for each value the position with the greatest depth, and best play from it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tbgen.index.layout import Side, Slot
 from tbgen.index.position import board_of, en_passant_board
 from tbgen.probe.tablebase import Tablebase
 from tbgen.report.model import LinePoint, OverallRecord, Record
-from tbgen.report.scan import ANY, EN_PASSANT, Counts, TableCounts
+from tbgen.report.scan import ANY, EN_PASSANT, CountArray, TableCounts
 
 _logger: Final = logging.getLogger(__name__)
 
@@ -31,14 +31,14 @@ def records_of(scanned: TableCounts) -> list[Record]:
     return [_record(scanned, code, counts[code]) for code in np.flatnonzero(counts.any(axis=1)).tolist()]
 
 
-def _record(scanned: TableCounts, code: int, by_depth: Counts) -> Record:
+def _record(scanned: TableCounts, code: int, by_depth: CountArray) -> Record:
     depth = int(np.flatnonzero(by_depth)[-1])
     board = None
-    for side in (1, 0):  # the last position with this depth is the example
+    for side in (1, 0):  # later assignments take precedence
         longest, place = scanned.longest.get((EN_PASSANT, side, code), (-1, 0))
         if longest == depth:
-            row, within = divmod(-place, scanned.layout.phase_size)
-            board = en_passant_board(scanned.layout, *scanned.en_passant_rows[row], within)
+            row, slot_in_phase = divmod(-place, scanned.layout.phase_size)
+            board = en_passant_board(scanned.layout, *scanned.en_passant_rows[row], slot_in_phase)
         longest, place = scanned.longest.get((ANY, side, code), (-1, 0))
         if longest == depth:
             board = board_of(scanned.layout, Side(side), Slot(-place))
@@ -48,15 +48,14 @@ def _record(scanned: TableCounts, code: int, by_depth: Counts) -> Record:
 
 
 def lines_left_out(records: Iterable[Record]) -> int:
-    """Return the number of records without a line."""
+    """Return the number of records that need a line but have none."""
     return sum(1 for record in records if record.depth and not record.line)
 
 
 def with_line(record: Record, tables: Tablebase) -> Record:
     """Return a record with best play from its example, replayed by the arbiter.
 
-    The record is unchanged if the line needs a missing table, or a depth that is not stored or cannot be
-    computed.
+    The line is left out if it needs a missing table, or a depth that is not stored and cannot be computed.
 
     :raises DamagedTableError: if a table cannot be used, or the arbiter does not reach the record's value.
     """
@@ -66,41 +65,41 @@ def with_line(record: Record, tables: Tablebase) -> Record:
         raise
     except (MissingLayerError, MissingTableError):
         return record
-    except TbgenError as error:  # such as too little disk space for a layer; the rest of the report continues
+    except TbgenError as error:  # for example too little disk space; the rest of the report continues
         _logger.warning("the line of %s to %s is left out: %s", record.material, record.value, error)
         return record
     points = tuple(LinePoint(ply.san, ply.uci, ply.accrued, ply.depth) for ply in line)
-    found = with_moves(record, [ply.uci for ply in line])
-    if found is None or found.line != points:
+    replayed = with_moves(record, [ply.uci for ply in line])
+    if replayed is None or replayed.line != points:
         raise DamagedTableError(
             f"the longest way of {record.material} to {record.value}, from {record.fen}, does not lead "
             f"there; find out why with: tbgen verify {record.material} --rules {record.variant}"
         )
-    return found
+    return replayed
 
 
 def with_moves(record: Record, moves: Sequence[str]) -> Record | None:
     """Return a record with a line of moves in UCI notation, replayed by the arbiter.
 
-    The result is None unless the line has ``depth`` plies and the arbiter reaches the value with the last
-    ply and not earlier.
+    The result is None unless the line has as many plies as the record's depth, and the accrued score first
+    equals the record's value after the last ply.
 
     :raises UsageError: if a move is illegal.
     """
     arbiter = Arbiter(record.fen, fifty_move_rule="none", rules=record.variant)
-    line, reached = [], [arbiter.accrued]
+    line, accrued_scores = [], [arbiter.accrued]
     for depth, uci in zip(reversed(range(len(moves))), moves, strict=True):
         board, move = arbiter.board, chess.Move.from_uci(uci)
         arbiter.push(move)
         line.append(LinePoint(board.san(move), uci, arbiter.accrued, depth))
-        reached.append(arbiter.accrued)
-    if [accrued == record.value for accrued in reached] != [False] * record.depth + [True]:
+        accrued_scores.append(arbiter.accrued)
+    if [accrued == record.value for accrued in accrued_scores] != [False] * record.depth + [True]:
         return None
     return replace(record, line=tuple(line), pgn=_pgn(record, line), verified=True)
 
 
 def _pgn(record: Record, line: Sequence[LinePoint]) -> str:
-    """Return the line as a game; comments show changes of the accrued score."""
+    """Return the line as a PGN game, in which comments show changes of the accrued score."""
     board = chess.Board(record.fen)
     scores = [GScore.of_board(board), *(ply.accrued for ply in line)]
     for ply in line:
@@ -116,17 +115,18 @@ def _pgn(record: Record, line: Sequence[LinePoint]) -> str:
 
 
 def overall_records(records: Iterable[Record]) -> list[OverallRecord]:
-    """Return the longest ways to every score among the records of many tables under the same rules.
+    """Return the longest way to each score among the records of many tables for the same rules.
 
-    Scores are in the order G0.0, G0.5, G1.0, ..., for holders of either side. If both sides have the same
-    men, a position and its image with exchanged colours count once: only White's scores count.
+    Scores are in the order G0.0, G0.5, G1.0, ...; the holder may be either side. For materials whose sides
+    have the same men, only White's scores count, so that a position and its image with exchanged colours
+    count once.
     """
     counted = [record for record in records if record.value.white or not record.material.symmetric]
-    result = []
+    overall = []
     for rank in sorted({record.value.rank for record in counted}):
         depth = max(record.depth for record in counted if record.value.rank == rank)
         longest = [record for record in counted if (record.value.rank, record.depth) == (rank, depth)]
         longest.sort(key=lambda record: (record.material, not record.value.white))
         ties = sum(record.ties for record in longest)
-        result.append(OverallRecord(GScore(rank, True), depth, ties, tuple(longest)))
-    return result
+        overall.append(OverallRecord(GScore(rank, True), depth, ties, tuple(longest)))
+    return overall

@@ -1,7 +1,7 @@
 """A report as a static site: pages, plots and data that need no server and nothing from other sites.
 
-The first page begins with a striking line, and three facts with their positions. Pages about tables have
-such a fact too, for previews of links to them.
+The first page begins with a striking line and up to three facts, each with a position. The page about a table
+also has a fact, which previews of links to the page show.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tbgen.text import counted, plies
 
 
 class Fact(NamedTuple):
-    """A fact with its position."""
+    """A striking fact, with a position that shows it."""
 
     headline: str
     """A short text, such as ``136 plies``."""
@@ -45,7 +45,7 @@ class Fact(NamedTuple):
     fen: str
     variant: str
     address: str
-    """Relative address of the details."""
+    """Relative address of the details about the fact."""
 
     def picture(self) -> bytes:
         """Return the fact as a PNG picture for sharing."""
@@ -58,8 +58,8 @@ class Fact(NamedTuple):
 def strangest(reports: Sequence[TableReport]) -> Record | None:
     """Return the record with the strangest line, None if there are no lines.
 
-    It is the longest line by which the side with less material gets a score other than mate, or else the
-    longest line.
+    The strangest line is the longest by which the side with less material gets a score other than mate.
+    Without such a line, it is the longest line of all.
     """
     lines = [record for report in reports for record in report.records if record.line]
 
@@ -72,12 +72,12 @@ def strangest(reports: Sequence[TableReport]) -> Record | None:
 
 def front_facts(reports: Sequence[TableReport], records: Sequence[OverallRecord]) -> list[Fact]:
     """Return at most three facts about tables of the same variant."""
-    found = (_longest(records, mates=True), _longest(records, mates=False), _seldom(reports))
-    return [fact for facts in found for fact in facts]
+    groups = (_longest_fact(records, mates=True), _longest_fact(records, mates=False), _rarest_fact(reports))
+    return [fact for facts in groups for fact in facts]
 
 
-def longest_line(report: TableReport) -> Fact | None:
-    """Return the fact that represents a table in previews: its longest line; None if all depths are 0."""
+def table_fact(report: TableReport) -> Fact | None:
+    """Return the fact that represents a table in previews, its longest line; None if all depths are 0."""
     record = max(report.records, key=lambda record: record.depth, default=None)
     if record is None or not record.depth:
         return None
@@ -87,8 +87,8 @@ def longest_line(report: TableReport) -> Fact | None:
     return Fact(str(record.material), sentence, record.fen, record.variant, f"#{anchor(record)}")
 
 
-def _longest(records: Sequence[OverallRecord], *, mates: bool) -> Iterator[Fact]:
-    """Yield the longest way to mate, or to another score."""
+def _longest_fact(records: Sequence[OverallRecord], *, mates: bool) -> Iterator[Fact]:
+    """Yield a fact about the longest way to mate, or to another score, if there is one."""
     of_kind = [overall for overall in records if overall.depth and (overall.g.rank == 0) == mates]
     if of_kind:
         longest = max(of_kind, key=lambda overall: overall.depth)
@@ -101,11 +101,11 @@ def _longest(records: Sequence[OverallRecord], *, mates: bool) -> Iterator[Fact]
         )
 
 
-def _seldom(reports: Sequence[TableReport]) -> Iterator[Fact]:
-    """Yield the rarest of the unusual values."""
+def _rarest_fact(reports: Sequence[TableReport]) -> Iterator[Fact]:
+    """Yield a fact about the rarest of the unusual values, if there is one."""
     entries = [(entry, report) for report in reports for entry in report.endgame.unusual]
     if entries:
-        entry, report = min(entries, key=lambda found: found[0].count)
+        entry, report = min(entries, key=lambda pair: pair[0].count)
         where = f"{counted(entry.count, 'quiet position')} with {entry.to_move.capitalize()} to move"
         sentence = f"{report.material} has the value {meaning(entry.value)} in {where}."
         yield Fact(str(entry.value), sentence, entry.fen, report.variant, f"tables/{stem(report)}.html#gives")
@@ -118,33 +118,33 @@ PAGES: Final = {
     "mating": ("Mating potential", "the rule of thumb and the facts"),
     "differences": ("Where the rules differ", "r-mobility and whole-game mobility"),
 }
-"""The pages about all tables: the texts of links to them, and their subtitles. Only sites about tables for
-both variants have the last one."""
+"""Pages about all tables, by file name: the text of links to the page, and its subtitle. Only sites with
+tables for both variants have the last page."""
 
 TABLES: Final = "tables"
-"""Folder of the pages about single tables."""
+"""Folder of the pages about single tables, within the site."""
 
 _REMEDY: Final = "choose another directory with --out"
 
 _SHOWN_RANKS: Final = {0: "mate", 1: "G0.5", 2: "G1.0", 3: "G1.5"}
-"""Ranks whose greatest depths are shown in the list of all materials."""
+"""Ranks whose greatest depths the list of all materials shows, with the titles of their columns."""
 
 T = TypeVar("T")
 
 Groups = Mapping[Variant, Sequence[TableReport]]
-"""Reports in build order by variant."""
+"""Reports by variant, in build order."""
 
 
 class Site:
-    """Writes a site file by file; a file under its final name is complete.
+    """A site that is written file by file. A file with its final name is complete.
 
-    The same reports give the same bytes.
+    Equal reports give equal bytes.
 
     :param compares: whether the site has a page about the differences between the rules.
     :param explorer: the address of an explorer, or its path from the first page; diagrams link to it.
     :param address: the future address of the site, which some previews need to show pictures.
 
-    :raises TbgenError: if the directory cannot be made.
+    :raises TbgenError: if the directory cannot be created.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class Site:
     ) -> None:
         self._directory, self._explorer = directory, explorer
         self._picture = ""
-        """The picture of the pages about all tables, for previews."""
+        """Name of the picture that previews of the pages about all tables show; empty for none."""
         self.written: list[Path] = []
         """The written pages."""
         links = [(name, label) for name, (label, _) in PAGES.items()]
@@ -188,31 +188,31 @@ class Site:
         self._write("boards.js", files("tbgen.report").joinpath("boards.js").read_bytes())
 
     def write_table(self, report: TableReport, other: Variant | None = None) -> None:
-        """Write page, plots, lines and data of one table.
+        """Write the page, the plots, the lines and the data of one table.
 
         :param other: the other variant, if the site also has the table for it.
         """
         name = f"{TABLES}/{stem(report)}"
         for ending, plot in plots(f"{report.material} by {report.variant.label}", report):
             self._write(f"{name}.{ending}", plot)
-        written = self._write_data(name, data.table_files(report))
+        links = self._write_data(name, data.table_files(report))
         games = "\n".join(record.pgn.rstrip("\n") + "\n" for record in report.records if record.pgn)
         if games:
             self._write(f"{name}.pgn", games.encode())
-            written.append((f"{Path(name).name}.pgn", "lines as PGN"))
-        pictured = longest_line(report)
-        if pictured:
-            self._write(f"{name}.png", pictured.picture())
+            links.append((f"{Path(name).name}.pgn", "lines as PGN"))
+        fact = table_fact(report)
+        if fact:
+            self._write(f"{name}.png", fact.picture())
         numbers = report.distribution
         self._write_page(
             name,
             template="material",
             title=f"{report.material}: {against(report.material)}, by {report.variant.label}",
             description=(*report.highlights, report.endgame.sentence)[0],
-            picture=f"{name}.png" if pictured else "",
+            picture=f"{name}.png" if fact else "",
             report=report,
             other=other,
-            files=written,
+            files=links,
             has_pgn=bool(games),
             values=sorted({value for side in (*numbers.board, *numbers.en_passant) for value in side})[::-1],
             en_passant=sum(sum(counts.values()) for counts in numbers.en_passant),
@@ -221,7 +221,8 @@ class Site:
         )
 
     def write_overview(self, groups: Groups, records: Mapping[Variant, Sequence[OverallRecord]]) -> None:
-        """Write the pages about all tables; the first begins with a line and facts about the first variant.
+        """Write the pages about all tables. The first page begins with a line and facts about the first
+        variant.
 
         :param records: the results of :func:`tbgen.report.records.overall_records` by variant.
         """
@@ -230,17 +231,17 @@ class Site:
         for number, fact in enumerate(facts, 1):
             self._write(f"fact-{number}.png", fact.picture())
         self._picture = "fact-1.png" if facts else ""
-        begin = {"hero": strangest(reports), "facts": facts}
+        opening = {"hero": strangest(reports), "facts": facts}
         pawnless = {
             variant: [report for report in reports if not report.material.pawns]
             for variant, reports in groups.items()
         }
-        every, few = (list(chain.from_iterable(each.values())) for each in (groups, pawnless))
-        self._write_overview("index", groups, index_highlights, data.overview_files(every), **begin)
-        self._write_overview("records", records, record_highlights, data.record_files(every, records))
-        gives = data.part_files("endgame", "endgames", every)
-        mating = data.part_files("mating", "mating", few)
-        self._write_overview("endgames", groups, endgame_highlights, gives)
+        all_reports, pawnless_only = (list(chain.from_iterable(each.values())) for each in (groups, pawnless))
+        self._write_overview("index", groups, index_highlights, data.overview_files(all_reports), **opening)
+        self._write_overview("records", records, record_highlights, data.record_files(all_reports, records))
+        endgames = data.part_files("endgame", "endgames", all_reports)
+        mating = data.part_files("mating", "mating", pawnless_only)
+        self._write_overview("endgames", groups, endgame_highlights, endgames)
         self._write_overview("mating", pawnless, mating_highlights, mating)
 
     def _write_overview(
@@ -252,15 +253,15 @@ class Site:
         **context: Any,
     ) -> None:
         """Write a page about all tables, which begins with the highlights of each variant."""
-        found = {variant: highlights(of_variant) for variant, of_variant in groups.items()}
+        sentences = {variant: highlights(of_variant) for variant, of_variant in groups.items()}
         links = self._write_data(name, contents)
-        self._write_page(name, files=links, groups=groups, highlights=found, **context)
+        self._write_page(name, files=links, groups=groups, highlights=sentences, **context)
 
     def write_differences(self, differences: Sequence[Difference]) -> None:
         """Write the page about the differences between the rules."""
         links = self._write_data("differences", data.difference_files(differences))
-        found = difference_highlights(differences)
-        self._write_page("differences", files=links, differences=differences, highlights=found)
+        sentences = difference_highlights(differences)
+        self._write_page("differences", files=links, differences=differences, highlights=sentences)
 
     def _write_page(
         self,
@@ -282,12 +283,16 @@ class Site:
             **context,
         )
         if self._explorer:
-            html = with_links(html, _from(top, self._explorer))
+            html = with_links(html, _relative_address(top, self._explorer))
         self._write(f"{name}.html", html.encode())
         self.written.append(self._directory / f"{name}.html")
 
     def _write_data(self, stem: str, files: Mapping[str, str]) -> list[tuple[str, str]]:
-        """Write files of data by suffix, and return their names within the folder, and labels."""
+        """Write files of data, and return the name within the folder and the label of each.
+
+        :param stem: the common stem of the names.
+        :param files: contents by suffix.
+        """
         for ending, content in files.items():
             self._write(f"{stem}.{ending}", content.encode())
         name = Path(stem).name
@@ -297,8 +302,12 @@ class Site:
         write_file(self._directory / name, content, remedy=_REMEDY)
 
 
-def _from(top: str, place: str) -> str:
-    """Return the path from a page to a place; ``top`` is the path from the page to the first page."""
+def _relative_address(top: str, place: str) -> str:
+    """Return the address that a page uses for a place.
+
+    :param top: path from the page to the first page.
+    :param place: an address, or a path from the first page.
+    """
     return place if place.startswith("/") or ":" in place else top + place
 
 
@@ -315,5 +324,5 @@ def _label(ending: str) -> str:
     >>> _label("json"), _label("records.csv")
     ('JSON', 'records as CSV')
     """
-    what, _, form = ending.rpartition(".")
-    return f"{what} as {form.upper()}" if what else form.upper()
+    content, _, form = ending.rpartition(".")
+    return f"{content} as {form.upper()}" if content else form.upper()

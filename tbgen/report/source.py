@@ -28,14 +28,18 @@ if TYPE_CHECKING:
 _logger = logging.getLogger(__name__)
 
 _WORD_SLOTS: Final = 64
-"""Number of slots in a word of the mask."""
+"""Number of slots in a word of the mask of slots with runs."""
 
 FreshResults = tuple[NDArray[np.uint8], NDArray[np.uint16]]
-"""FreshResults value codes and depths of consecutive slots, read-only by convention."""
+"""Codes of the fresh values, and fresh depths, of consecutive slots; not to be modified."""
 
 
 class ScanRuns(NamedTuple):
-    """The runs of consecutive slots, for one holder and one side to move (docs/format.md)."""
+    """The runs of consecutive slots, for one holder and one side to move.
+
+    A run has the value of a position for the accrued scores A from one rank on, up to the next run
+    (docs/format.md).
+    """
 
     slot: NDArray[np.int64]
     """The slot of each run, relative to the first requested slot."""
@@ -48,10 +52,10 @@ class ScanRuns(NamedTuple):
 
 
 class TableSource:
-    """A table in memory, read in parts; thread-safe.
+    """A table in memory, of which threads can read parts.
 
     :param info: the description in the table's file.
-    :param sources: the sub-tables of a packed table, from which its layers are made.
+    :param sources: the sub-tables of a packed table, from which its layers are solved.
     """
 
     def __init__(self, info: TableInfo, table: Table, sources: Sources | None = None) -> None:
@@ -61,7 +65,7 @@ class TableSource:
         self._slots_before_word = np.cumsum(counts, dtype=np.int64).reshape(counts.shape) - counts
         """Number of slots with runs before each word of the mask."""
         self._ends = np.flatnonzero(np.append(True, table.run_rank >= LAST_RUN))
-        """A 0, then the end of the runs of each slot with runs."""
+        """0, followed by the index after the last run of each slot with runs."""
 
     def fresh(self, side: int, start: int, size: int) -> FreshResults:
         """Return fresh values and depths of consecutive slots."""
@@ -82,11 +86,11 @@ class TableSource:
         ends = self._ends[first_slot : first_slot + slots.size + 1]
         part = slice(*ends[[0, -1]].tolist())
         rank = self.table.run_rank[part]
-        owner, first_rank = np.repeat(slots, np.diff(ends)), (rank % LAST_RUN).astype(np.int16)
-        return ScanRuns(owner, first_rank, rank >= LAST_RUN, self.table.run_value[part])
+        slot_of_run, first_rank = np.repeat(slots, np.diff(ends)), (rank % LAST_RUN).astype(np.int16)
+        return ScanRuns(slot_of_run, first_rank, rank >= LAST_RUN, self.table.run_value[part])
 
     def layers(self, threads: int) -> EveryLayer:
-        """Return a context manager that makes the layers of accrued scores by solving the table again.
+        """Return a context manager for the layers of the table, which solves the table again.
 
         The table must be a packed table of a variant with layers.
         """
@@ -107,13 +111,13 @@ def open_source(
     threads: int = 2,
     progress: Progress = silent,
 ) -> Iterator[TableSource]:
-    """Yield a table in memory; unpacking a packed one needs time, memory and compiled code.
+    """Yield a table in memory.
 
-    Checksums are checked, but not the digest.
+    Unpacking a packed table needs time, memory and compiled code. Checksums are verified, but not the digest.
 
-    :param directories: directories of tables, of which the first that has a table is used; copies are made in
-        the first directory.
-    :raises MissingTableError: if the table, or a sub-table of a packed one, does not exist.
+    :param directories: directories of tables; a table is read from the first that has it. Plain copies of
+        packed sub-tables are made in the first directory.
+    :raises MissingTableError: if the table, or a sub-table of a packed table, does not exist.
     :raises DamagedTableError: if the table cannot be used.
     """
     with open_table(find_table(directories, material.name, variant), material) as file:
@@ -126,7 +130,7 @@ def open_source(
             return
     from tbgen.packed.sources import Sources
 
-    # Sub-tables are read as they are, or from plain copies.
+    # Plain sub-tables are read directly, packed ones from plain copies.
     first, *others = directories
     with Sources(first, variant, threads, others) as sources:
         table = sources.unpack(material, progress)

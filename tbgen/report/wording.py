@@ -1,4 +1,4 @@
-"""Values, shares, numbers, materials and lines in sentences and on pages."""
+"""Words for values, shares, numbers, materials and lines, in sentences and on pages."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def counted_pawns(advantage: float) -> str:
 
 
 def percent(part: float) -> str:
-    """Return a share as a percentage, never rounded to 0 % or 100 % unless it is exact.
+    """Return a share as a percentage; only exact shares of 0 and 1 are shown as 0 % and 100 %.
 
     >>> percent(0.99999), percent(1.0), percent(0.123)
     ('more than 99.9 %', '100 %', '12.3 %')
@@ -72,7 +72,7 @@ def spelled(material: Material) -> str:
     >>> spelled(Material.parse("KNNvKP"))
     'White has king and two knights, Black has king and pawn'
     """
-    return f"White has {_side(material.white)}, Black has {_side(material.black)}"
+    return f"White has {_men_in_words(material.white)}, Black has {_men_in_words(material.black)}"
 
 
 def against(material: Material) -> str:
@@ -81,10 +81,10 @@ def against(material: Material) -> str:
     >>> against(Material.parse("KRvKB")), against(Material.parse("KBvK"))
     ('king and rook against king and bishop', 'king and bishop against the bare king')
     """
-    return f"{_side(material.white)} against {_side(material.black)}"
+    return f"{_men_in_words(material.white)} against {_men_in_words(material.black)}"
 
 
-def _side(men: str) -> str:
+def _men_in_words(men: str) -> str:
     if men == "K":
         return "the bare king"
     kinds = [
@@ -94,9 +94,9 @@ def _side(men: str) -> str:
     return f"{', '.join(kinds[:-1])} and {kinds[-1]}"
 
 
-def stem(thing: TableReport | Record) -> str:
-    """Return the name of all files about the table of a report or record, without suffix."""
-    return f"{thing.material}.{thing.variant}"
+def stem(entry: TableReport | Record) -> str:
+    """Return the common stem of the names of all files about the table of a report or record."""
+    return f"{entry.material}.{entry.variant}"
 
 
 def anchor(record: Record) -> str:
@@ -114,7 +114,8 @@ def movetext(record: Record) -> Markup:
 
 
 def steps(record: Record) -> str:
-    """Return a record's line for ``boards.js``: each move as UCI, as text, and the accrued score after it."""
+    """Return a record's line for ``boards.js``: each move in UCI notation and in SAN, with the accrued
+    score."""
     return " ".join(
         f"{point.uci}|{label}{point.san}|{point.accrued}"
         for label, point in zip(_labels(record), record.line, strict=True)
@@ -122,7 +123,7 @@ def steps(record: Record) -> str:
 
 
 def _labels(record: Record) -> Iterator[str]:
-    """Yield the label of each move of a record's line: its number, or an empty text."""
+    """Yield the label of each move of a record's line: the move number, or an empty text."""
     fields = record.fen.split()
     move, white = int(fields[5]), fields[1] == "w"
     for ply in range(len(record.line)):
@@ -131,8 +132,11 @@ def _labels(record: Record) -> Iterator[str]:
 
 
 def longest(report: TableReport, rank: int | None = None) -> str:
-    """Return the greatest depth of the records with a rank, for either holder, or of all records."""
-    depths = [entry.depth for entry in report.records if rank is None or entry.value.rank == rank]
+    """Return as text the greatest depth of a table's records, with either holder; a dash without records.
+
+    :param rank: the rank of the values; None for all records.
+    """
+    depths = [record.depth for record in report.records if rank is None or record.value.rank == rank]
     return number(max(depths)) if depths else "–"
 
 
