@@ -21,10 +21,10 @@ from tbgen.errors import TbgenError
 from tbgen.html.cards import Caption
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.web.endpoints import ENDPOINTS, Endpoint, openapi
-from tbgen.web.envelope import MEDIA_TYPE, Envelope, Monitor
+from tbgen.web.envelope import METRICS_TYPE, Envelope, Monitor
 from tbgen.web.exchange import (
-    KEPT,
-    NOT_KEPT,
+    NO_STORE,
+    STORE_ONE_HOUR,
     Handler,
     Refusal,
     answer,
@@ -51,9 +51,10 @@ _NOT_OFFERED_SENTENCES: Final = {
 }
 """Refusals at the addresses of pages that the operator has not enabled, by path."""
 _CODES_WITH_PAGE: Final = ("not_found", "not_offered")
-"""Codes of refusals that a browser gets as a page."""
+"""Codes of refusals that are shown to browsers as a page."""
 _SWITCH_SECONDS: Final = 0.001
-"""Time after which a computing thread yields the interpreter lock to others, such as the event loop."""
+"""Time after which a computing thread yields the interpreter lock to others, such as the event loop's
+thread."""
 
 
 def make_app(settings: Settings) -> ASGIApp:
@@ -65,7 +66,7 @@ def make_app(settings: Settings) -> ASGIApp:
 
 
 class _Service:
-    """The tables, and the thread pools, limits and pages through which clients reach them."""
+    """The tables of a server, and the thread pools, limits and pages through which clients reach them."""
 
     def __init__(self, settings: Settings) -> None:
         self._eager = settings.eager
@@ -82,10 +83,10 @@ class _Service:
         self._openapi = openapi(tbgen.__version__)
         self._solving = PositionSolver(settings)
         self._opponent = Opponent(settings, self._slow)
-        fields = {"report": "report", "solve": "solve", "live": "live", "engine": "move_seconds"}
-        offers = [name for name, field in fields.items() if getattr(settings, field) is not None]
+        setting_of_part = {"report": "report", "solve": "solve", "live": "live", "engine": "move_seconds"}
+        parts = [name for name, field in setting_of_part.items() if getattr(settings, field) is not None]
         self._pages: dict[str, Handler] = {
-            **Page(self._introduction, offers).endpoints(),
+            **Page(self._introduction, parts).endpoints(),
             "/picture.png": self._picture_handler(picture, "image/png"),
             "/line.gif": self._picture_handler(moving_picture, "image/gif"),
         }
@@ -114,7 +115,7 @@ class _Service:
         if self._eager:
             self._compile()
         if self._live is not None:
-            self._begin(self._live.follow())
+            self._start_task(self._live.follow())
         yield
         tasks = list(self._tasks)
         for task in tasks:
@@ -126,16 +127,16 @@ class _Service:
         for stock in self._stocks.values():
             stock.tables.close()
 
-    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+    def _start_task(self, coroutine: Coroutine[Any, Any, None]) -> None:
         """Start a task that is cancelled when the server ends."""
-        task = asyncio.create_task(work)
+        task = asyncio.create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     def _routes(self) -> Iterator[Route]:
         """Yield the routes of the API, then those of pages, which OpenAPI does not describe."""
-        for each in ENDPOINTS:
-            yield Route(each.path, self._handler(each), methods=[each.method])
+        for endpoint in ENDPOINTS:
+            yield Route(endpoint.path, self._handler(endpoint), methods=[endpoint.method])
         yield Route(SOLVE_PATH, self._solving.answer)
         yield Route(REPLY_PATH, self._opponent.answer, methods=["POST"])
         yield Route("/monitor", self._answer_monitor)
@@ -155,38 +156,38 @@ class _Service:
             with self._limiter.charged(client_of(request)) as bill:
                 values: dict[str, Any] = parameters_of(request, parameters)
                 if endpoint.body is not None:
-                    values["body"] = await body_of(request, endpoint.body.most)
+                    values["body"] = await body_of(request, endpoint.body.max_bytes)
                 async with self._queue.turn(request) if endpoint.queued else nullcontext():
-                    found = await pool.run(partial(find, **values), bill)
-                return answer(request, found, endpoint.caching)
+                    document = await pool.run(partial(find, **values), bill)
+                return answer(request, document, endpoint.caching)
 
         return handler
 
-    async def _preview(self, make: Callable[..., Result], request: Request, pool: WorkerPool) -> Result:
-        """Call a preview function for an address of the page, charge the client, and return the result."""
+    async def _run_preview(self, make: Callable[..., Result], request: Request, pool: WorkerPool) -> Result:
+        """Call a preview function with the query of a request, charge the client, and return the result."""
         with self._limiter.charged(client_of(request)) as bill:
             query = dict(request.query_params)
             return await pool.run(partial(make, *self._stocks.values(), query=query), bill)
 
     async def _introduction(self, request: Request) -> tuple[str, Caption]:
-        """Return tags for the page's head, and its first text; both are empty for an invalid address."""
+        """Return tags for the head of the page, and its first text; both are empty for an invalid query."""
         try:
-            text = await self._preview(caption, request, self._quick)
+            text = await self._run_preview(caption, request, self._quick)
         except (TbgenError, Refusal, KernelsMissingError):
             return "", Caption("", "")
         return tags_of(request, text), text
 
     def _picture_handler(self, draw: Callable[..., bytes], media_type: str) -> Handler:
-        """Return a handler that answers with a picture of the position or line at an address."""
+        """Return a handler that answers with a picture of the position or line in the query."""
 
         async def handler(request: Request) -> Response:
-            content = await self._preview(draw, request, self._slow)
-            return answer_content(request, content, media_type, {"Cache-Control": KEPT})
+            content = await self._run_preview(draw, request, self._slow)
+            return answer_content(request, content, media_type, {"Cache-Control": STORE_ONE_HOUR})
 
         return handler
 
     async def _refuse(self, request: Request, error: Exception) -> Response:
-        """Answer a request with its error; if the error is that kernels are missing, compile them."""
+        """Answer a failed request with its error; compile the kernels if they are missing."""
         if isinstance(error, KernelsMissingError):
             self._compile()
         refusal = refusal_of(error)
@@ -195,21 +196,21 @@ class _Service:
         )
 
     def _compile(self) -> None:
-        """Start compiling the kernels that the tables need, unless this is already under way."""
+        """Start to compile the kernels that the tables need, unless they are being compiled."""
         if not self._compiler.pending:
-            self._begin(self._compile_all())
+            self._start_task(self._compile_all())
 
     async def _compile_all(self) -> None:
-        with suppress(TbgenError, Refusal):  # reported to the next client that needs the kernels
+        with suppress(TbgenError, Refusal):  # the next client that needs the kernels gets the error
             for stock in self._stocks.values():
                 await self._compiler.run(stock.prepare, Bill())
 
     async def _answer_monitor(self, _: Request) -> Response:
         text = self._monitor.text((self._quick, self._slow))
-        return Response(text, headers={"Cache-Control": NOT_KEPT}, media_type=MEDIA_TYPE)
+        return Response(text, headers={"Cache-Control": NO_STORE}, media_type=METRICS_TYPE)
 
     async def _answer_openapi(self, request: Request) -> Response:
-        return answer(request, self._openapi, KEPT)
+        return answer(request, self._openapi, STORE_ONE_HOUR)
 
 
 async def _refuse_not_offered(sentence: str, _: Request) -> Response:

@@ -7,18 +7,18 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tbgen.system.processes import raise_file_limit
 
-ACCEPTED_TOGETHER: Final = 128
-"""Maximum number of connections accepted in one turn of the event loop, before surplus ones are closed."""
+MAX_ACCEPTED_AT_ONCE: Final = 128
+"""Maximum number of connections accepted in one pass of the event loop, before surplus ones are closed."""
 _MAX_CONNECTIONS: Final = 2048
 _HEAD_SECONDS: Final = 10.0
 """Maximum time for the head of a request to arrive, on a new connection too."""
 
 
-def most_connections() -> int:
+def max_connections() -> int:
     """Return the maximum number of connections of a process: half the number of files that it may open.
 
-    The other half is for tables and for connections that are being closed. The system's limit on open files
-    is raised as far as possible.
+    The other half is for tables and for connections that are being closed. The limit on open files is first
+    raised as far as the system allows.
     """
     return min(_MAX_CONNECTIONS, raise_file_limit(2 * _MAX_CONNECTIONS) // 2)
 
@@ -30,37 +30,37 @@ class Connection(H11Protocol):
     therefore shut nobody out, whether they come from one client or through a proxy.
     """
 
-    _deadline: TimerHandle
+    _timer: TimerHandle
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
-        """Wait for the first request; if there are too many connections, close the longest idle one."""
+        """Wait for the first request. If there are too many connections, close the one idle for longest."""
         super().connection_made(transport)
-        self._wait()
+        self._start_timer()
         if len(self.connections) >= (self.limit_concurrency or 0):
-            ours = (each for each in self.connections if isinstance(each, Connection))
-            longest = min(filter(Connection.waits, ours), key=lambda each: each._deadline.when())
-            self.connections.discard(longest)
-            longest.transport.close()
+            connections = (each for each in self.connections if isinstance(each, Connection))
+            longest_idle = min(filter(Connection.is_idle, connections), key=lambda each: each._timer.when())
+            self.connections.discard(longest_idle)
+            longest_idle.transport.close()
 
     def on_response_complete(self) -> None:
         """Wait for the next request."""
         super().on_response_complete()
-        self._deadline.cancel()
-        self._wait()
+        self._timer.cancel()
+        self._start_timer()
 
     def connection_lost(self, error: Exception | None) -> None:
         """Stop waiting for a request."""
         super().connection_lost(error)
-        self._deadline.cancel()
+        self._timer.cancel()
 
-    def waits(self) -> bool:
+    def is_idle(self) -> bool:
         """Return whether no request is being answered."""
         return self.cycle is None or bool(self.cycle.response_complete)
 
-    def _wait(self) -> None:
-        self._deadline = self.loop.call_later(_HEAD_SECONDS, self._end, self.cycle)
+    def _start_timer(self) -> None:
+        self._timer = self.loop.call_later(_HEAD_SECONDS, self._close_if_idle, self.cycle)
 
-    def _end(self, last: object) -> None:
-        """Close the connection if no request has come since ``last``."""
-        if self.cycle is last and self.waits():
+    def _close_if_idle(self, last_cycle: object) -> None:
+        """Close the connection if no request has arrived since the request of ``last_cycle``."""
+        if self.cycle is last_cycle and self.is_idle():
             self.transport.close()

@@ -18,7 +18,7 @@ from tbgen.probe.documents import (
     RefusalDocument,
 )
 from tbgen.store.inventory import TableDocument
-from tbgen.web.settings import MOST_BATCH, MOST_FEN_LETTERS
+from tbgen.web.settings import MAX_BATCH_POSITIONS, MAX_FEN_LETTERS
 
 
 class PositionMovesDocument(PositionDocument):
@@ -36,8 +36,10 @@ class Level(StrEnum):
 
 
 class PuzzleDocument(PositionMovesDocument, kw_only=True):
-    """A position in which only the first of the moves keeps the value; ``tempting`` has the wrong moves that
-    look as good, in UCI notation."""
+    """A position in which only the first of the moves keeps the value.
+
+    ``tempting`` has the wrong moves that look as good, in UCI notation.
+    """
 
     level: Level
     tempting: list[str]
@@ -50,7 +52,10 @@ class MainlineDocument(PositionDocument):
 
 
 class StateDocument(Document, kw_only=True):
-    """Any position with its accrued score; value, depth, points and category are null if unavailable."""
+    """A position of any number of men with its accrued score.
+
+    Value, depth, points and category are null if unavailable.
+    """
 
     fen: str
     accrued: ScoreText
@@ -61,7 +66,7 @@ class StateDocument(Document, kw_only=True):
 
 
 class LegalMoveDocument(StateDocument, kw_only=True):
-    """A legal move of any position, with the state that it leads to."""
+    """A legal move, with the state that it leads to."""
 
     uci: str
     san: str
@@ -71,7 +76,10 @@ class LegalMoveDocument(StateDocument, kw_only=True):
 
 
 class LegalMovesDocument(StateDocument, kw_only=True):
-    """Any position with its legal moves; ``refusal`` says why tables do not determine its value."""
+    """A position of any number of men with its legal moves.
+
+    ``refusal`` says why tables do not determine the value of the position; null if they do.
+    """
 
     rules: Variant
     checkmate: bool
@@ -110,12 +118,12 @@ class TablesDocument(Document):
 class BatchRequest(Document):
     """Positions to look up, with or without their moves."""
 
-    fens: Annotated[list[str], Meta(extra_json_schema={"maxItems": MOST_BATCH})]
+    fens: Annotated[list[str], Meta(extra_json_schema={"maxItems": MAX_BATCH_POSITIONS})]
     moves: bool = True
 
 
 class BatchRefusalDocument(Document):
-    """A position of a batch that has no answer, as it was sent, with the reason."""
+    """A position of a batch, as it was sent, with the reason why it has no answer."""
 
     fen: str
     code: str
@@ -125,21 +133,19 @@ class BatchRefusalDocument(Document):
 FenText: TypeAlias = Annotated[
     str,
     Meta(
-        max_length=MOST_FEN_LETTERS,
+        max_length=MAX_FEN_LETTERS,
         examples=["8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"],
         description="A FEN of up to seven fields, the last one the accrued score; underscores may stand for "
         "spaces; described men are in brackets",
     ),
 ]
-_ScoreParameter: TypeAlias = Annotated[
+_ScoreText: TypeAlias = Annotated[
     str, Meta(pattern=r"^[-mM]?[Gg][0-9]{1,3}(\.[05])?$", examples=["G3.5", "-G3.5"])
 ]
 AccruedText: TypeAlias = Annotated[
-    _ScoreParameter, Meta(description="The accrued score; it overrides that of the FEN")
+    _ScoreText, Meta(description="The accrued score; it overrides that of the FEN")
 ]
-ValueText: TypeAlias = Annotated[
-    _ScoreParameter, Meta(description="The required fresh value of the position")
-]
+ValueText: TypeAlias = Annotated[_ScoreText, Meta(description="The required fresh value of the position")]
 MaterialText: TypeAlias = Annotated[
     str,
     Meta(
@@ -149,16 +155,16 @@ MaterialText: TypeAlias = Annotated[
 LevelText: TypeAlias = Annotated[str, Meta(extra_json_schema={"enum": list(Level)})]
 DayText: TypeAlias = Annotated[
     str,
-    Meta(max_length=10, examples=["2026-11-25"], description="The day whose puzzle is drawn, one for all"),
+    Meta(max_length=10, examples=["2026-11-25"], description="The day of the puzzle"),
 ]
 SideText: TypeAlias = Annotated[SideName, Meta(description="The side to move")]
 
 
 SCHEMAS: Final = "#/components/schemas/"
-"""The path of document schemas in OpenAPI."""
-_ITEMS: Final = (PositionMovesDocument, PositionDocument, BatchRefusalDocument)
-_Item: TypeAlias = Annotated[
-    Any, Meta(extra_json_schema={"anyOf": [{"$ref": SCHEMAS + item.__name__} for item in _ITEMS]})
+"""Prefix of references to document schemas in OpenAPI."""
+_BATCH_ANSWERS: Final = (PositionMovesDocument, PositionDocument, BatchRefusalDocument)
+_BatchAnswer: TypeAlias = Annotated[
+    Any, Meta(extra_json_schema={"anyOf": [{"$ref": SCHEMAS + item.__name__} for item in _BATCH_ANSWERS]})
 ]
 
 
@@ -166,12 +172,14 @@ class BatchDocument(Document):
     """The answers about many positions, in order."""
 
     rules: Variant
-    positions: list[_Item]
+    positions: list[_BatchAnswer]
 
 
 class GamePlyDocument(StateDocument, kw_only=True):
-    """A position of a game with the move that led to it and the text's comment and glyphs; value, depth,
-    points and category are null if no table has them."""
+    """A position of a game, with the move that led to it, and the comment and glyphs after that move.
+
+    Value, depth, points and category are null if no table has them.
+    """
 
     ply: Count
     uci: str | None
@@ -202,8 +210,10 @@ class OutcomeDocument(Document):
 
 
 class VariationPlyDocument(GamePlyDocument, kw_only=True):
-    """A position of a variation, with the number of the position before it; the positions of ``plies`` are
-    numbered first, then those of ``variations``."""
+    """A position of a variation. ``after`` is the number of the position before it.
+
+    Numbers count the positions of ``plies`` from 0, and then the positions of ``variations``.
+    """
 
     after: Count
 
@@ -221,7 +231,7 @@ class GameDocument(Document):
 
 
 class ListedGameDocument(Document):
-    """One of many games: its tags, last comment and classical result, and either its outcome or its error."""
+    """One of many games: tags, last comment and result in chess, and either the outcome or an error."""
 
     number: Count
     tags: dict[str, str]

@@ -1,7 +1,7 @@
 """The endpoints that answer with documents, and the description of the API in OpenAPI 3.1.
 
-The endpoints in :data:`ENDPOINTS` are served by :mod:`tbgen.web.app` and described here. The parameters and
-the answer of an endpoint are those of its function.
+:mod:`tbgen.web.app` serves the endpoints in :data:`ENDPOINTS`. The parameters of an endpoint and the type of
+its answer follow from the signature of its function.
 """
 
 from collections.abc import Callable, Iterable
@@ -19,12 +19,19 @@ from tbgen.probe.documents import PositionDocument, RefusalDocument
 from tbgen.probe.tablebase import View
 from tbgen.web import lookups
 from tbgen.web.documents import SCHEMAS, BatchRefusalDocument, BatchRequest, ReplyDocument
-from tbgen.web.envelope import MEDIA_TYPE
-from tbgen.web.exchange import ASKED_AGAIN, JSON, KEPT, NOT_KEPT, PGN, Parameter
-from tbgen.web.exchange import MEDIA_TYPE as EVENTS
+from tbgen.web.envelope import METRICS_TYPE
+from tbgen.web.exchange import (
+    EVENT_STREAM,
+    JSON,
+    NO_STORE,
+    PGN,
+    REVALIDATE,
+    STORE_ONE_HOUR,
+    Parameter,
+)
 from tbgen.web.games import game, games, legal_moves
 from tbgen.web.puzzles import challenge, puzzle
-from tbgen.web.settings import DOCUMENT_PATH, MOST_BODY_BYTES, MOST_GAMES_BYTES, REPLY_PATH, SOLVE_PATH
+from tbgen.web.settings import DOCUMENT_PATH, MAX_BODY_BYTES, MAX_GAMES_BYTES, REPLY_PATH, SOLVE_PATH
 
 
 class Body(NamedTuple):
@@ -33,7 +40,7 @@ class Body(NamedTuple):
     media_type: str
     type: Any
     """The type that msgspec describes in the schema."""
-    most: int = MOST_BODY_BYTES
+    max_bytes: int = MAX_BODY_BYTES
 
 
 @dataclass(frozen=True)
@@ -43,19 +50,19 @@ class Endpoint:
     path: str
     summary: str
     find: Callable[..., Document]
-    """The function that makes the answer. Its arguments are the stocks of the variants, followed by the
-    request's parameters by name, or by the body as ``body``."""
+    """The function that makes the answer. Its arguments are the stocks (tables) of the variants, followed by
+    the request's parameters by name, or by the request's body as ``body``."""
     variants: tuple[Variant, ...] = tuple(Variant)
     """The variants whose tables the function needs."""
     body: Body | None = None
-    """The body of the request, None for GET."""
+    """The body of the request; None for a GET request."""
     quick: bool = False
-    """Whether the answer takes so little time that it must not wait for slow ones."""
+    """Whether the answer takes little time, so that it must not wait for slow answers."""
     queued: bool = False
-    """Whether requests wait in a queue with few places for each client, because answers take long."""
-    caching: str = KEPT
+    """Whether requests wait in a queue with few places for each client, because the answers take long."""
+    caching: str = STORE_ONE_HOUR
     """Value of the header ``Cache-Control``."""
-    missing: bool = True
+    may_lack: bool = True
     """Whether the tables may lack the answer."""
 
     @property
@@ -70,15 +77,15 @@ class Endpoint:
     @property
     def answer(self) -> type[Document]:
         """The type of the answer's document."""
-        found: type[Document] = self._signature.return_annotation
-        return found
+        document_type: type[Document] = self._signature.return_annotation
+        return document_type
 
     @cached_property
     def parameters(self) -> list[Parameter]:
         """The parameters of requests; those that may be None are optional."""
         return [
-            Parameter(name, *_type_of(each.annotation), in_path=f"{{{name}}}" in self.path)
-            for name, each in self._signature.parameters.items()
+            Parameter(name, *_type_of(parameter.annotation), in_path=f"{{{name}}}" in self.path)
+            for name, parameter in self._signature.parameters.items()
             if name not in ("stock", "stocks", "body")
         ]
 
@@ -96,21 +103,21 @@ _VIEW_TEXTS: Final = {
 }
 _BATCH: Final = Body("application/json", BatchRequest)
 _PGN: Final = Body(PGN, str)
-_PGN_OF_GAMES: Final = Body(PGN, str, MOST_GAMES_BYTES)
+_PGN_OF_GAMES: Final = Body(PGN, str, MAX_GAMES_BYTES)
 _VARIANT_ENDPOINTS: Final = (
     Endpoint("/{}", "A position in {}", lookups.position, quick=True),
-    Endpoint("/{}/moves", "The legal moves of any position in {}", legal_moves, quick=True, missing=False),
+    Endpoint("/{}/moves", "The legal moves of any position in {}", legal_moves, quick=True, may_lack=False),
     Endpoint("/{}/mainline", "Best play in {}", lookups.line),
     Endpoint("/{}/accrued", "A position in {} with every accrued score", lookups.accrued_scores),
-    Endpoint("/{}/sample", "A random position of a table for {}", lookups.sample, caching=NOT_KEPT),
+    Endpoint("/{}/sample", "A random position of a table for {}", lookups.sample, caching=NO_STORE),
     Endpoint(
-        "/{}/puzzle", "A puzzle in {}: only one move keeps the value", puzzle, queued=True, caching=NOT_KEPT
+        "/{}/puzzle", "A puzzle in {}: only one move keeps the value", puzzle, queued=True, caching=NO_STORE
     ),
-    Endpoint("/{}/challenge", "A random position to play in {}", challenge, caching=NOT_KEPT),
-    Endpoint("/{}/stats/{{material}}", "Counts of a table for {}", lookups.statistics, caching=ASKED_AGAIN),
-    Endpoint("/{}/batch", "Many positions in {}", lookups.batch, body=_BATCH, caching=NOT_KEPT),
-    Endpoint("/{}/game", "A game, refereed by {}", game, body=_PGN, caching=NOT_KEPT),
-    Endpoint("/{}/games", "Results of many games by {}", games, body=_PGN_OF_GAMES, caching=NOT_KEPT),
+    Endpoint("/{}/challenge", "A random position to play in {}", challenge, caching=NO_STORE),
+    Endpoint("/{}/stats/{{material}}", "Counts of a table for {}", lookups.statistics, caching=REVALIDATE),
+    Endpoint("/{}/batch", "Many positions in {}", lookups.batch, body=_BATCH, caching=NO_STORE),
+    Endpoint("/{}/game", "A game, refereed by {}", game, body=_PGN, caching=NO_STORE),
+    Endpoint("/{}/games", "Results of many games by {}", games, body=_PGN_OF_GAMES, caching=NO_STORE),
 )
 """The endpoints that every variant has; ``{}`` stands for the variant."""
 
@@ -128,22 +135,22 @@ def _view_endpoint(view: View) -> Endpoint:
 ENDPOINTS: Final = (
     *(_variant_endpoint(endpoint, rules) for rules in Variant for endpoint in _VARIANT_ENDPOINTS),
     *map(_view_endpoint, View),
-    Endpoint("/tables", "The tables of the server", lookups.tables, caching=ASKED_AGAIN, missing=False),
+    Endpoint("/tables", "The tables of the server", lookups.tables, caching=REVALIDATE, may_lack=False),
 )
 """All endpoints that answer with documents."""
-STATE: Final = ENDPOINTS[0].parameters
-"""The parameters that name a position and, optionally, an accrued score."""
+STATE_PARAMETERS: Final = ENDPOINTS[0].parameters
+"""The parameters of a request about a position and, optionally, an accrued score."""
 
 _Schema: TypeAlias = dict[str, Any]
-_EVENTS: Final = (
+_EVENTS_TEXT: Final = (
     "Events: interval (lower, upper, cells) and compiling (message), then solution (as tbgen solve --json) "
     "or refusal"
 )
-_REF: Final = SCHEMAS + "{name}"
+_REF_TEMPLATE: Final = SCHEMAS + "{name}"
 
 
 def _ref(document: type) -> _Schema:
-    return {"$ref": _REF.format(name=document.__name__)}
+    return {"$ref": _REF_TEMPLATE.format(name=document.__name__)}
 
 
 def _response(text: str, media_type: str, schema: _Schema) -> _Schema:
@@ -172,9 +179,9 @@ def openapi(version: str) -> dict[str, Any]:
     paths = {each.path: {each.method.lower(): _endpoint_schema(each)} for each in ENDPOINTS}
     solution = _operation(
         "The value of a position of any number of men, or an interval that narrows",
-        _response(_EVENTS, EVENTS, _TEXT),
+        _response(_EVENTS_TEXT, EVENT_STREAM, _TEXT),
         (400, 404, *_COMMON_STATUSES),
-        parameters=_parameters(STATE),
+        parameters=_parameters(STATE_PARAMETERS),
     )
     reply = _operation(
         "A move in a game of r-mobility, of any number of men",
@@ -182,12 +189,12 @@ def openapi(version: str) -> dict[str, Any]:
         (400, 404, 408, 413, *_COMMON_STATUSES),
         requestBody=_body(_PGN),
     )
-    figures = _response("Figures", MEDIA_TYPE, _TEXT)
+    metrics = _response("Figures", METRICS_TYPE, _TEXT)
     document = _response("OpenAPI", JSON, {"type": "object"})
     paths |= {
         SOLVE_PATH: {"get": solution},
         REPLY_PATH: {"post": reply},
-        "/monitor": {"get": _operation("Metrics of the process, for Prometheus", figures)},
+        "/monitor": {"get": _operation("Metrics of the process, for Prometheus", metrics)},
         DOCUMENT_PATH: {"get": _operation("This document", document, [304])},
     }
     return {
@@ -211,9 +218,9 @@ def _endpoint_schema(endpoint: Endpoint) -> _Schema:
     if endpoint.body is not None:
         details["requestBody"] = _body(endpoint.body)
         statuses += 408, 413
-    elif endpoint.missing:
+    elif endpoint.may_lack:
         statuses.append(404)
-    if endpoint.caching != NOT_KEPT:
+    if endpoint.caching != NO_STORE:
         statuses.append(304)
     if details:
         statuses.append(400)
@@ -228,12 +235,12 @@ def _operation(summary: str, answer: _Schema, statuses: Iterable[int] = (), **de
     :param statuses: statuses of the responses other than the answer.
     :param details: parameters and body of the request.
     """
-    others = {str(status): _RESPONSES[status] for status in statuses}
-    return {"summary": summary, **details, "responses": {"200": answer, **others}}
+    other_responses = {str(status): _RESPONSES[status] for status in statuses}
+    return {"summary": summary, **details, "responses": {"200": answer, **other_responses}}
 
 
 def _body(body: Body) -> _Schema:
-    (schema,), _ = msgspec.json.schema_components([body.type], ref_template=_REF)
+    (schema,), _ = msgspec.json.schema_components([body.type], ref_template=_REF_TEMPLATE)
     return {"required": True, "content": {body.media_type: {"schema": schema}}}
 
 
@@ -253,7 +260,7 @@ def _schemas() -> dict[str, Any]:
     """Return the schema of every document; fields without a default are required."""
     types = [PositionDocument, BatchRefusalDocument, RefusalDocument, ReplyDocument, BatchRequest]
     types += dict.fromkeys(endpoint.answer for endpoint in ENDPOINTS)
-    _, components = msgspec.json.schema_components(types, ref_template=_REF)
+    _, components = msgspec.json.schema_components(types, ref_template=_REF_TEMPLATE)
     for schema in components.values():
         if "properties" in schema:
             fields = schema["properties"].items()

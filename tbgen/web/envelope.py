@@ -1,4 +1,5 @@
-"""The headers of all answers, for security and for other sites, and the monitor that counts answers."""
+"""The headers of all answers, for security and for use by other sites, and the monitor that counts
+answers."""
 
 import os
 import time
@@ -16,17 +17,17 @@ from tbgen.web.exchange import Refusal, refusal_answer
 from tbgen.web.limits import WorkerPool
 
 _BUCKET_SECONDS: Final = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
-"""Upper bounds of the histogram's buckets."""
+"""Upper bounds of the buckets of the histogram of answer times."""
 
-MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
-"""Prometheus's text format [1].
+METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+"""Media type of metrics in the text format of Prometheus [1].
 
 [1] https://prometheus.io/docs/instrumenting/exposition_formats/
 """
 
 
 class Monitor:
-    """Counts requests; not thread-safe."""
+    """Counts of answered requests, by endpoint, status and time; not thread-safe."""
 
     def __init__(self, version: str) -> None:
         self._version = version
@@ -35,14 +36,14 @@ class Monitor:
         self._buckets = [0] * (len(_BUCKET_SECONDS) + 1)
         self._seconds = 0.0
 
-    def request(self, endpoint: str, status: int, seconds: float) -> None:
-        """Count a request answered in ``seconds``."""
+    def count_request(self, endpoint: str, status: int, seconds: float) -> None:
+        """Count a request that has been answered in ``seconds``."""
         self._requests[endpoint, status] += 1
         self._buckets[bisect_left(_BUCKET_SECONDS, seconds)] += 1
         self._seconds += seconds
 
     def text(self, pools: Iterable[WorkerPool]) -> str:
-        """Return all metrics, labelled with the process, since several processes share one address."""
+        """Return all metrics, labelled with the process, because several processes may share one address."""
         return "".join(f"{line}\n" for line in self._lines(pools))
 
     def _lines(self, pools: Iterable[WorkerPool]) -> Iterator[str]:
@@ -65,7 +66,7 @@ class Monitor:
             yield f'tbgen_pending{{{process},pool="{pool.name}"}} {pool.pending}'
 
 
-_OTHER: Final = "other"
+_NO_ENDPOINT: Final = "other"
 """The monitor's name for requests that reach no endpoint."""
 
 _HEADERS: Final = {
@@ -81,7 +82,7 @@ _CORS: Final = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Heade
 
 
 class Envelope:
-    """An application that wraps another one, adds headers to its answers and counts them."""
+    """An application that wraps another one, adds headers to its answers and counts the answers."""
 
     def __init__(self, app: ASGIApp, monitor: Monitor) -> None:
         self._app, self._monitor = app, monitor
@@ -100,18 +101,20 @@ class Envelope:
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
                 if headers["Content-Security-Policy"].endswith("frame-ancestors *"):
-                    del headers["X-Frame-Options"]  # it cannot allow all sites
+                    del headers["X-Frame-Options"]  # this header cannot allow all sites
                 if scope["method"] in ("GET", "HEAD"):
                     headers.update(_CORS)
-                path = scope["route"].path.removesuffix("/{name:path}") if "route" in scope else _OTHER
-                self._monitor.request(path, message["status"], perf_counter() - start)
+                path = scope["route"].path.removesuffix("/{name:path}") if "route" in scope else _NO_ENDPOINT
+                self._monitor.count_request(path, message["status"], perf_counter() - start)
             await send(message)
 
         await app(scope, receive, send_with_headers)
 
 
 def _is_framed_twice(scope: Scope) -> bool:
-    """Return whether a request has two headers for its length, of which a proxy may have used the other [1].
+    """Return whether a request has two headers that determine its length.
+
+    A proxy may have used the header that this server would ignore [1].
 
     [1] RFC 9112, section 6.1.
     """
@@ -119,6 +122,6 @@ def _is_framed_twice(scope: Scope) -> bool:
 
 
 async def _refuse_framing(scope: Scope, receive: Receive, send: Send) -> None:
-    """Refuse a request framed twice, and close the connection, since the next request's start is unclear."""
+    """Refuse a request framed twice, and close the connection: the next request may start anywhere."""
     sentence = "the request has both Content-Length and Transfer-Encoding: send one of them"
     await refusal_answer(Refusal(400, "bad_input", sentence, {"Connection": "close"}))(scope, receive, send)

@@ -1,6 +1,6 @@
 """Reading requests within limits, and writing answers: documents, refusals and server-sent events.
 
-Server-sent events are those of the WHATWG, *HTML Living Standard*, section 9.2.
+Server-sent events are defined by the WHATWG, *HTML Living Standard*, section 9.2.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from tbgen.compiler.cache import KernelsMissingError
 from tbgen.documents import Document
 from tbgen.errors import MissingLayerError, MissingTableError, TbgenError, UsageError
 from tbgen.probe.documents import RefusalDocument
-from tbgen.web.settings import BODY_SECONDS, DOCUMENT_PATH, MOST_BODY_BYTES
+from tbgen.web.settings import BODY_SECONDS, DOCUMENT_PATH, MAX_BODY_BYTES
 
 _logger = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ class Refusal(HTTPException):
 
     :param status: the HTTP status.
     :param code: the reason, for programs.
-    :param sentence: the reason and what to do, for people; it names no file of the server.
+    :param sentence: the reason and what to do about it, for people; it must not name files of the server.
     :param headers: additional headers of the answer.
     """
 
@@ -49,9 +49,10 @@ class Refusal(HTTPException):
 
 
 def refusal_of(error: Exception) -> Refusal:
-    """Return the answer to a client about an error; details that concern only the operator are logged.
+    """Return the refusal that tells a client about an error.
 
-    Unexpected errors are logged by the server that runs the application.
+    Details that concern only the operator are logged here. The server that runs the application logs
+    unexpected errors.
     """
     match error:
         case Refusal():
@@ -78,12 +79,12 @@ def refusal_of(error: Exception) -> Refusal:
     return Refusal(500, "fault", "the server has failed; its log says why")
 
 
-KEPT: Final = "public, max-age=3600"
-"""``Cache-Control`` of answers that change only if a table is replaced."""
-ASKED_AGAIN: Final = "no-cache"
-"""``Cache-Control`` of answers that new tables change: caches ask whether theirs are still valid."""
-NOT_KEPT: Final = "no-store"
-"""``Cache-Control`` of answers that differ each time."""
+STORE_ONE_HOUR: Final = "public, max-age=3600"
+"""``Cache-Control`` of answers that change only when a table is replaced."""
+REVALIDATE: Final = "no-cache"
+"""``Cache-Control`` of answers that change with new tables. A cache must revalidate its copy each time."""
+NO_STORE: Final = "no-store"
+"""``Cache-Control`` of answers that must not be cached, for example because they differ each time."""
 
 _PAGE: Final = (
     '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>Nothing here - tbgen</title>\n'
@@ -91,7 +92,7 @@ _PAGE: Final = (
 )
 JSON: Final = "application/json"
 PGN: Final = "application/x-chess-pgn"
-_TYPES: Final = {
+_MEDIA_TYPES: Final = {
     "css": "text/css",
     "csv": "text/csv",
     "html": "text/html",
@@ -121,7 +122,7 @@ class Parameter(NamedTuple):
 def parameters_of(request: Request, parameters: Iterable[Parameter]) -> dict[str, str | None]:
     """Return the parameters of a request, None for absent ones.
 
-    :raises Refusal: if a required one is absent.
+    :raises Refusal: if a required parameter is absent.
     """
     values = {**request.query_params, **request.path_params}
     for name in (parameter.name for parameter in parameters if parameter.required):
@@ -130,22 +131,22 @@ def parameters_of(request: Request, parameters: Iterable[Parameter]) -> dict[str
     return {parameter.name: values.get(parameter.name) for parameter in parameters}
 
 
-async def body_of(request: Request, most: int = MOST_BODY_BYTES) -> bytes:
+async def body_of(request: Request, max_bytes: int = MAX_BODY_BYTES) -> bytes:
     """Return the body of a request.
 
-    :param most: the maximum size in bytes.
+    :param max_bytes: maximum size of the body.
     :raises Refusal: if the body is too large, or takes too long to arrive.
     """
-    too_large = Refusal(413, "too_large", f"the body is larger than {most >> 10} KiB")
+    too_large = Refusal(413, "too_large", f"the body is larger than {max_bytes >> 10} KiB")
     length = request.headers.get("content-length", "")
-    if length.isdecimal() and int(length[:20]) > most:
+    if length.isdecimal() and int(length[:20]) > max_bytes:
         raise too_large
     body = bytearray()
     try:
         async with asyncio.timeout(BODY_SECONDS):
             async for chunk in request.stream():
                 body += chunk
-                if len(body) > most:
+                if len(body) > max_bytes:
                     raise too_large
     except TimeoutError:
         raise Refusal(408, "too_slow", "the body of the request did not arrive in time") from None
@@ -167,7 +168,7 @@ def answer_content(request: Request, content: bytes, media_type: str, headers: d
 
     :param headers: ``Cache-Control`` and others.
     """
-    if headers["Cache-Control"] != NOT_KEPT:
+    if headers["Cache-Control"] != NO_STORE:
         tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
         headers = {**headers, "ETag": tag}
         cached = request.headers.get("if-none-match", "")
@@ -181,27 +182,27 @@ def answer_file(request: Request, name: str, content: bytes, policy: str, **head
 
     :param policy: the file's ``Content-Security-Policy``.
     """
-    headers |= {"Cache-Control": ASKED_AGAIN, "Content-Security-Policy": policy}
-    return answer_content(request, content, _TYPES.get(name.rpartition(".")[2], "text/plain"), headers)
+    headers |= {"Cache-Control": REVALIDATE, "Content-Security-Policy": policy}
+    return answer_content(request, content, _MEDIA_TYPES.get(name.rpartition(".")[2], "text/plain"), headers)
 
 
 def refusal_answer(refusal: Refusal, as_page: bool = False) -> Response:
     """Return the answer to a refused request.
 
-    :param as_page: whether the answer is a page for people, or else a document.
+    :param as_page: whether the answer is a page for people instead of a document.
     """
-    headers = {"Cache-Control": NOT_KEPT, **(refusal.headers or {})}
+    headers = {"Cache-Control": NO_STORE, **(refusal.headers or {})}
     if as_page:
         return Response(_PAGE.format(html.escape(refusal.detail)), refusal.status_code, headers, "text/html")
     content = json.dumps(refusal.document.plain(), separators=(",", ":"))  # ASCII, whatever it quotes
     return Response(content, refusal.status_code, headers, JSON)
 
 
-MEDIA_TYPE: Final = "text/event-stream"
+EVENT_STREAM: Final = "text/event-stream"
 _SILENT_SECONDS: Final = 10.0
-"""Time without events after which a comment is sent, so that proxies keep the connection open."""
+"""Time without an event after which a comment is sent, so that proxies keep the connection open."""
 _SEND_SECONDS: Final = 60.0
-"""How long a client may leave data unread."""
+"""Time after which a client that reads no data is disconnected."""
 
 
 def event(name: str, document: dict[str, Any]) -> str:
@@ -214,16 +215,16 @@ def event(name: str, document: dict[str, Any]) -> str:
 
 
 class EventStream(StreamingResponse):
-    """Server-sent events as they come; their context is always left, even if the connection breaks.
+    """An answer that sends events as they occur.
 
-    :param opened: the context that yields the events; an exception raised on entering it is answered as in
-        other endpoints.
+    :param context: the context that yields the events. It is always exited, even if the connection breaks. An
+        exception raised on entering it is answered as in other endpoints.
     """
 
-    def __init__(self, opened: AbstractAsyncContextManager[AsyncIterator[str]]) -> None:
-        headers = {"Cache-Control": NOT_KEPT, "X-Accel-Buffering": "no"}
-        super().__init__((), headers=headers, media_type=MEDIA_TYPE)
-        self._opened = opened
+    def __init__(self, context: AbstractAsyncContextManager[AsyncIterator[str]]) -> None:
+        headers = {"Cache-Control": NO_STORE, "X-Accel-Buffering": "no"}
+        super().__init__((), headers=headers, media_type=EVENT_STREAM)
+        self._context = context
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the events, or only the headers for HEAD."""
@@ -235,24 +236,24 @@ class EventStream(StreamingResponse):
             async with asyncio.timeout(_SEND_SECONDS):
                 await send(message)
 
-        async with self._opened as events:
-            self.body_iterator = _with_pauses(events)
+        async with self._context as events:
+            self.body_iterator = _with_keep_alive(events)
             with suppress(ClientDisconnect, TimeoutError):
                 await super().__call__(scope, receive, send_in_time)
 
 
-async def _with_pauses(events: AsyncIterator[str]) -> AsyncIterator[str]:
-    """Yield events, and a comment after every :data:`_SILENT_SECONDS` without one."""
-    coming = asyncio.ensure_future(anext(events, None))
+async def _with_keep_alive(events: AsyncIterator[str]) -> AsyncIterator[str]:
+    """Yield events, and a comment after each pause of :data:`_SILENT_SECONDS`."""
+    next_event = asyncio.ensure_future(anext(events, None))
     try:
         while True:
-            done, _ = await asyncio.wait([coming], timeout=_SILENT_SECONDS)
+            done, _ = await asyncio.wait([next_event], timeout=_SILENT_SECONDS)
             if not done:
                 yield ": nothing new\n\n"
-            elif (text := coming.result()) is None:
+            elif (text := next_event.result()) is None:
                 return
             else:
                 yield text
-                coming = asyncio.ensure_future(anext(events, None))
+                next_event = asyncio.ensure_future(anext(events, None))
     finally:
-        coming.cancel()
+        next_event.cancel()

@@ -1,6 +1,6 @@
 """Refereed games and their positions: one game with variations ply by ply, or many games. All calls block.
 
-Most positions of a game have more men than tables hold; such a position has no value, and is not an error.
+Most positions of a game have more men than tables hold. Such a position has no value; that is not an error.
 """
 
 import io
@@ -37,7 +37,7 @@ from tbgen.web.documents import (
 )
 from tbgen.web.exchange import Refusal
 from tbgen.web.lookups import end_fields, question_of, refusal, require_answer
-from tbgen.web.settings import MOST_GAMES, MOST_PLIES, MOST_PLIES_OF_GAMES
+from tbgen.web.settings import MAX_GAMES, MAX_PLIES, MAX_PLIES_OF_GAMES
 from tbgen.web.stock import Stock
 
 
@@ -45,23 +45,25 @@ class GameState(NamedTuple):
     """A position of a game, the move that led to it, and its value where tables hold it."""
 
     uci: str
-    """The move; empty for the first position, as is ``san``."""
+    """The move in UCI notation; empty for the first position."""
     san: str
+    """The move in SAN; empty for the first position."""
     zeroing: bool
     board: chess.Board
     position_score: GScore
     accrued: GScore
     clock: int
+    """The halfmove clock."""
     value: GScore | None = None
     depth: int | None = None
     missing: str | None = None
-    """The material whose table is missing."""
+    """The material whose missing table is needed for the value; None if no table is missing."""
 
     @classmethod
     def of(cls, arbiter: Arbiter, uci: str = "", san: str = "", zeroing: bool = False) -> "GameState":
-        """Return the current state of a game, reached by a move."""
-        referee = arbiter.board, arbiter.position_score, arbiter.accrued, arbiter.clock
-        return cls(uci, san, zeroing, *referee)
+        """Return the current state of a game; ``uci``, ``san`` and ``zeroing`` describe the last move."""
+        current = arbiter.board, arbiter.position_score, arbiter.accrued, arbiter.clock
+        return cls(uci, san, zeroing, *current)
 
     def with_result(self, result: ProbeResult | TbgenError) -> "GameState":
         """Return the state with the value and depth of a probe, or with the material of a missing table.
@@ -73,8 +75,8 @@ class GameState(NamedTuple):
                 return self
             case MissingTableError():
                 return self._replace(missing=result.material)
-        found = require_answer(result)
-        return self._replace(value=found.value, depth=found.depth)
+        probed = require_answer(result)
+        return self._replace(value=probed.value, depth=probed.depth)
 
     def fields(self, scoring: Scoring = EXPONENTIAL) -> dict[str, Any]:
         """Return the fields of a :class:`StateDocument`."""
@@ -89,19 +91,19 @@ class GameState(NamedTuple):
         }
 
 
-def in_tables(board: chess.Board) -> bool:
-    """Return whether a table may hold a position of a game."""
+def fits_tables(board: chess.Board) -> bool:
+    """Return whether tables can hold a position of a game: it has few men and no castling rights."""
     return board.occupied.bit_count() <= MAX_MEN and not board.castling_rights
 
 
-def looked_up(tables: Tablebase, states: Sequence[GameState]) -> list[GameState]:
+def with_values(tables: Tablebase, states: Sequence[GameState]) -> list[GameState]:
     """Return states of games with their values where tables hold them.
 
     :raises TbgenError: if a table cannot be used.
     """
-    inside = [state for state in states if in_tables(state.board)]
-    results = tables.probe_many([state.board for state in inside], [state.accrued for state in inside])
-    return [state.with_result(next(results)) if in_tables(state.board) else state for state in states]
+    probed = [state for state in states if fits_tables(state.board)]
+    results = tables.probe_many([state.board for state in probed], [state.accrued for state in probed])
+    return [state.with_result(next(results)) if fits_tables(state.board) else state for state in states]
 
 
 def legal_moves(stock: Stock, fen: FenText, accrued: AccruedText | None) -> LegalMovesDocument:
@@ -115,16 +117,16 @@ def legal_moves(stock: Stock, fen: FenText, accrued: AccruedText | None) -> Lega
     arbiter = Arbiter(board, accrued=query.accrued, rules=stock.variant, fifty_move_rule=FiftyMoveRule.NONE)
     first, *after = [
         state._replace(value=state.position_score, depth=0) if state.position_score.rank < 2 else state
-        for state in looked_up(stock.tables, [GameState.of(arbiter), *_successors(arbiter)])
+        for state in with_values(stock.tables, [GameState.of(arbiter), *_successors(arbiter)])
     ]
 
-    def order(state: GameState) -> tuple[Any, ...]:
-        """Sort key: the best value for the mover first, moves without a value last."""
+    def sort_key(state: GameState) -> tuple[Any, ...]:
+        """Return a key that sorts the best value for the mover first, and moves without a value last."""
         value = state.value
         return (True, state.san) if value is None else (False, -value if board.turn else value, state.san)
 
     return LegalMovesDocument(
-        **(_with_best(first, after) if first.value is None else first).fields(),
+        **(_with_best_value(first, after) if first.value is None else first).fields(),
         rules=stock.variant,
         **end_fields(first.position_score),
         insufficient_material=first.board.is_insufficient_material(),
@@ -138,7 +140,7 @@ def legal_moves(stock: Stock, fen: FenText, accrued: AccruedText | None) -> Lega
                 **end_fields(state.position_score),
                 **state.fields(),
             )
-            for state in sorted(after, key=order)
+            for state in sorted(after, key=sort_key)
         ],
     )
 
@@ -155,11 +157,11 @@ def _successors(arbiter: Arbiter) -> Iterator[GameState]:
         arbiter.pop()
 
 
-def _with_best(state: GameState, after: Sequence[GameState]) -> GameState:
+def _with_best_value(state: GameState, after: Sequence[GameState]) -> GameState:
     """Return a state with the value of its best move, if the values of all moves are available.
 
-    The mover reaches a value better than the accrued score as soon as possible, and a worse one as late as
-    possible.
+    If the value is better for the mover than the accrued score, the mover reaches it as soon as possible; if
+    it is worse, as late as possible.
 
     :param after: the states that the moves lead to.
     """
@@ -173,27 +175,28 @@ def _with_best(state: GameState, after: Sequence[GameState]) -> GameState:
     plies = [depth for depth in depths if depth is not None]
     if len(plies) < len(depths):
         return state._replace(value=best)
-    hurries = (best > state.accrued) == state.board.turn
-    return state._replace(value=best, depth=1 + (min(plies) if hurries else max(plies)))
+    wants_value_soon = (best > state.accrued) == state.board.turn
+    return state._replace(value=best, depth=1 + (min(plies) if wants_value_soon else max(plies)))
 
 
 def game(stock: Stock, body: bytes) -> GameDocument:
-    """Return the states of the game in a PGN text and its variations, with their values where tables hold
-    them, and the outcome.
+    """Return the outcome of the game in a PGN text, and the states of the game and of its variations.
+
+    States have their values where tables hold them.
 
     :raises Refusal: if the game is too long.
     :raises TbgenError: if the text has not exactly one sound game, or a table cannot be used.
     """
-    played, (moves, cut, comments, nags) = _game_with_variations(body)
+    played, (moves, cut_count, comments, nags) = _game_with_variations(body)
     settings = GameOptions(stock.variant).settings(played.tags)
     arbiter = Arbiter.of(played.start, settings)
     main = [VariationMove(number, move) for number, move in enumerate(played.moves)]
-    states = looked_up(stock.tables, _states(arbiter, [*main, *moves]))
+    states = with_values(stock.tables, _states(arbiter, [*main, *moves]))
     outcome = _outcome(stock, arbiter, played)
-    depth = [0]
+    plies = [0]
     for after, _ in (*main, *moves):
-        depth.append(depth[after] + 1)
-    fields = [
+        plies.append(plies[after] + 1)
+    state_fields = [
         {
             "ply": ply,
             "uci": state.uci or None,
@@ -204,24 +207,24 @@ def game(stock: Stock, body: bytes) -> GameDocument:
             "clock": state.clock,
             **state.fields(settings.scoring),
         }
-        for number, (ply, state) in enumerate(zip(depth, states, strict=True))
+        for number, (ply, state) in enumerate(zip(plies, states, strict=True))
     ]
     return GameDocument(
         rules=stock.variant,
         fifty_move_rule=settings.fifty_move_rule,
-        plies=[GamePlyDocument(**each) for each in fields[: len(main) + 1]],
+        plies=[GamePlyDocument(**each) for each in state_fields[: len(main) + 1]],
         variations=[
             VariationPlyDocument(**each, after=after)
-            for each, (after, _) in zip(fields[len(main) + 1 :], moves, strict=True)
+            for each, (after, _) in zip(state_fields[len(main) + 1 :], moves, strict=True)
         ],
-        cut_variations=cut,
+        cut_variations=cut_count,
         outcome=outcome,
         missing_tables=sorted({state.missing for state in states if state.missing}),
     )
 
 
 def only_game(pgn: bytes) -> Game:
-    """Return the only game of a PGN text.
+    """Return the game of a PGN text that has exactly one.
 
     :raises Refusal: if the game is too long.
     :raises UsageError: if the text has not exactly one game, or the game is broken.
@@ -230,20 +233,20 @@ def only_game(pgn: bytes) -> Game:
 
 
 def _game_with_variations(pgn: bytes) -> tuple[Game, Variations]:
-    raws = list(islice(_raw_games(pgn), 2))
-    if len(raws) != 1:
-        number = "more than one game" if raws else "no game"
-        raise UsageError(f"the PGN has {number}: give one")
-    found = read_game(raws[0])
-    if found.error is not None:
+    raw_games = list(islice(_raw_games(pgn), 2))
+    if len(raw_games) != 1:
+        count_text = "more than one game" if raw_games else "no game"
+        raise UsageError(f"the PGN has {count_text}: give one")
+    read = read_game(raw_games[0])
+    if read.error is not None:
         raise UsageError(
-            found.error.message_without_place
+            read.error.message_without_place
         )  # without a line number, since the text need not come from a file
-    variations = read_variations(raws[0], found)
-    if (plies := len(found.moves) + len(variations.moves)) > MOST_PLIES:
+    variations = read_variations(raw_games[0], read)
+    if (plies := len(read.moves) + len(variations.moves)) > MAX_PLIES:
         with_them = " with its variations" if variations.moves else ""
-        raise Refusal(413, "too_large", f"the game has {plies} plies{with_them}: the limit is {MOST_PLIES}")
-    return found, variations
+        raise Refusal(413, "too_large", f"the game has {plies} plies{with_them}: the limit is {MAX_PLIES}")
+    return read, variations
 
 
 def _raw_games(pgn: bytes) -> Iterator[RawGame]:
@@ -253,30 +256,30 @@ def _raw_games(pgn: bytes) -> Iterator[RawGame]:
 def _states(arbiter: Arbiter, moves: Sequence[VariationMove]) -> list[GameState]:
     """Return the states of a game and its variations in the order of their numbers.
 
-    Finally the arbiter stands at the end of the main line.
+    Afterwards the arbiter is at the end of the main line.
 
-    :param moves: all moves, those of the main line first.
+    :param moves: all moves, the main line first.
     """
     next_moves = defaultdict[int, list[tuple[int, chess.Move | None]]](list)
     for number, (after, made) in enumerate(moves, 1):
         next_moves[after].append((number, made))
-    found = {0: GameState.of(arbiter)}
-    to_do = [*next_moves[0]]  # a stack; an entry without a move takes back the last one
-    while len(found) <= len(moves):
-        number, move = to_do.pop()
+    states = {0: GameState.of(arbiter)}
+    stack = [*next_moves[0]]  # an entry without a move takes back the last move
+    while len(states) <= len(moves):
+        number, move = stack.pop()
         if move is None:
             arbiter.pop()
             continue
         san = arbiter.board.san(move)
         arbiter.push(move)
-        found[number] = GameState.of(arbiter, move.uci(), san)
-        to_do += [(number, None), *next_moves[number]]
-    return [found[number] for number in range(len(moves) + 1)]
+        states[number] = GameState.of(arbiter, move.uci(), san)
+        stack += [(number, None), *next_moves[number]]
+    return [states[number] for number in range(len(moves) + 1)]
 
 
 def _outcome(stock: Stock, arbiter: Arbiter, played: Game) -> OutcomeDocument:
-    """Return the outcome of a game whose moves the arbiter has made."""
-    tables = stock.tables if in_tables(arbiter.board) else None
+    """Return the outcome of a game whose moves the arbiter has already made."""
+    tables = stock.tables if fits_tables(arbiter.board) else None
     outcome = adjudicate(arbiter, tables, played.ending, recorded=played.result, doubts=played.doubts)
     return OutcomeDocument(
         value=str(outcome.value),
@@ -296,20 +299,20 @@ def games(stock: Stock, body: bytes) -> GamesDocument:
     :raises UsageError: if the text has no game.
     :raises TbgenError: if a table cannot be used.
     """
-    raws = list(islice(_raw_games(body), MOST_GAMES + 1))
-    if not raws:
+    raw_games = list(islice(_raw_games(body), MAX_GAMES + 1))
+    if not raw_games:
         raise UsageError("the PGN has no game: give one")
-    if len(raws) > MOST_GAMES:
-        raise Refusal(413, "too_large", f"the PGN has more than {MOST_GAMES} games: send it in parts")
-    found, plies = list[ListedGameDocument](), 0
-    for raw in raws:
+    if len(raw_games) > MAX_GAMES:
+        raise Refusal(413, "too_large", f"the PGN has more than {MAX_GAMES} games: send it in parts")
+    listed_games, ply_count = list[ListedGameDocument](), 0
+    for raw in raw_games:
         played = read_game(raw)
-        plies += len(played.moves)
-        if plies > MOST_PLIES_OF_GAMES:
-            sentence = f"the games have more than {MOST_PLIES_OF_GAMES} plies: send them in parts"
+        ply_count += len(played.moves)
+        if ply_count > MAX_PLIES_OF_GAMES:
+            sentence = f"the games have more than {MAX_PLIES_OF_GAMES} plies: send them in parts"
             raise Refusal(413, "too_large", sentence)
-        found.append(_listed(stock, raw, played))
-    return GamesDocument(rules=stock.variant, games=found)
+        listed_games.append(_listed(stock, raw, played))
+    return GamesDocument(rules=stock.variant, games=listed_games)
 
 
 def _listed(stock: Stock, raw: RawGame, played: Game) -> ListedGameDocument:

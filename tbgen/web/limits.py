@@ -1,4 +1,4 @@
-"""Limits of each client, and the queues and thread pools in which requests wait."""
+"""Limits for each client, and the queues and thread pools in which requests wait."""
 
 import asyncio
 from collections import Counter, OrderedDict
@@ -16,9 +16,9 @@ from tbgen.compiler.cache import without_compiling
 from tbgen.web.exchange import Refusal
 
 _MAX_CLIENTS: Final = 1 << 16
-"""Maximum number of accounts; the one unused for longest is dropped first."""
+"""Maximum number of accounts; beyond it, the account that has been unused for longest is dropped."""
 _MAX_CONCURRENT_REQUESTS: Final = 32
-"""Maximum number of unanswered requests of one client, since their cost is determined only afterwards."""
+"""Maximum number of unanswered requests of one client, which are charged only after their answers."""
 _UNKNOWN: Final = "unknown"
 
 
@@ -39,10 +39,11 @@ class Bill:
 
 
 class Limiter:
-    """Counts the processor time of clients. An account gains ``limit`` seconds per second up to ``burst``
-    seconds; the cost of a request is subtracted afterwards.
+    """Limits the processor time of clients.
 
-    The limits thus depend on cost rather than number, and a reader stepping through a line never meets them.
+    The account of a client gains ``limit`` seconds per second, up to ``burst`` seconds. The cost of a request
+    is subtracted after the answer. The limits thus depend on the cost of requests rather than their number,
+    and a reader who steps through a line never reaches them.
 
     :param limit: seconds per second; 0 for no limits at all.
     :param burst: balance of a full account, in seconds.
@@ -53,28 +54,28 @@ class Limiter:
         self._limit, self._burst, self._clock = limit, burst, clock
         self._accounts: OrderedDict[str, tuple[float, float]] = OrderedDict()
         """Balance of each client and the time when it was determined; absent clients have full accounts."""
-        self._under_way: Counter[str] = Counter()
+        self._open_requests: Counter[str] = Counter()
 
     @contextmanager
     def charged(self, client: str, *, lasting: bool = False) -> Iterator[Bill]:
         """Admit a request of a client, and charge the bill after the block.
 
-        :param lasting: whether the answer lasts as long as the client likes. Such requests do not count as
-            concurrent ones; the caller limits their number.
-        :raises Refusal: if the client's account is empty, or it has too many concurrent requests.
+        :param lasting: whether the answer lasts as long as the client likes. Such a request does not count as
+            a concurrent one; the caller limits the number of such requests.
+        :raises Refusal: if the client's account is empty, or the client has too many concurrent requests.
         """
         bill = Bill()
         if not self._limit:
             yield bill
             return
         self._admit(client, lasting)
-        self._under_way[client] += not lasting
+        self._open_requests[client] += not lasting
         try:
             yield bill
         finally:
-            self._under_way[client] -= not lasting
-            if not self._under_way[client]:
-                del self._under_way[client]
+            self._open_requests[client] -= not lasting
+            if not self._open_requests[client]:
+                del self._open_requests[client]
             self._accounts[client] = self._balance(client) - bill.seconds, self._clock()
             self._accounts.move_to_end(client)
             while len(self._accounts) > _MAX_CLIENTS:
@@ -86,7 +87,7 @@ class Limiter:
             seconds = max(1, ceil(-balance / self._limit))
             sentence = f"your requests have used more processor time than allowed: continue in {seconds} s"
             raise Refusal(429, "too_much", sentence, {"Retry-After": str(seconds)})
-        if not lasting and self._under_way[client] >= _MAX_CONCURRENT_REQUESTS:
+        if not lasting and self._open_requests[client] >= _MAX_CONCURRENT_REQUESTS:
             sentence = f"{_MAX_CONCURRENT_REQUESTS} of your requests are unanswered: wait for their answers"
             raise Refusal(429, "too_much", sentence, {"Retry-After": "1"})
 
@@ -101,8 +102,9 @@ def client_of(request: Request) -> str:
 
 
 def name_of_client(host: str | None) -> str:
-    """Return the name of a client's account: its address, or the first 64 bits of an IPv6 address, which
-    belong to one customer.
+    """Return the name of a client's account: the client's address.
+
+    For an IPv6 address, it is the first 64 bits, because they belong to one customer.
 
     >>> name_of_client("192.0.2.1"), name_of_client("2001:db8::1"), name_of_client("nonsense")
     ('192.0.2.1', '2001:db8::', 'unknown')
@@ -116,34 +118,34 @@ def name_of_client(host: str | None) -> str:
     return str(address)
 
 
-MOST_OF_ONE: Final = 3
+MAX_WAITING_PER_CLIENT: Final = 3
 """Maximum number of waiting requests of one client."""
 
 
 class Queue:
-    """A first-come, first-served queue. A client that disconnects loses its place.
+    """A first-come, first-served queue of requests. A client that disconnects loses its place.
 
-    :param at_once: number of requests that have their turn at the same time.
-    :param most: maximum number of waiting requests.
+    :param turns: number of requests that may have their turn at the same time.
+    :param max_waiting: maximum number of waiting requests.
     """
 
-    def __init__(self, at_once: int, most: int) -> None:
-        self._free = asyncio.Semaphore(at_once)
-        self._most = most
+    def __init__(self, turns: int, max_waiting: int) -> None:
+        self._free_turns = asyncio.Semaphore(turns)
+        self._max_waiting = max_waiting
         self._waiting: Counter[str] = Counter()
 
     @asynccontextmanager
     async def turn(self, request: Request) -> AsyncIterator[None]:
-        """Wait for the turn of a request whose body has been read; the turn lasts for the block.
+        """Wait for the turn of a request whose body has been read. The turn lasts until the end of the block.
 
         :raises Refusal: if too many requests wait, in all or of this client, or the client disconnects.
         """
         client = client_of(request)
-        if self._free.locked():
-            if self._waiting.total() >= self._most:
+        if self._free_turns.locked():
+            if self._waiting.total() >= self._max_waiting:
                 raise Refusal(503, "busy", "the server is overloaded: try again later", {"Retry-After": "5"})
-            if self._waiting[client] >= MOST_OF_ONE:
-                sentence = f"{MOST_OF_ONE} of your requests are waiting: wait for their answers"
+            if self._waiting[client] >= MAX_WAITING_PER_CLIENT:
+                sentence = f"{MAX_WAITING_PER_CLIENT} of your requests are waiting: wait for their answers"
                 raise Refusal(429, "too_much", sentence, {"Retry-After": "1"})
         self._waiting[client] += 1
         try:
@@ -155,25 +157,25 @@ class Queue:
         try:
             yield
         finally:
-            self._free.release()
+            self._free_turns.release()
 
     async def _wait(self, request: Request) -> None:
-        coming, leaving = asyncio.create_task(self._free.acquire()), asyncio.create_task(_gone(request))
+        turn, leaving = asyncio.create_task(self._free_turns.acquire()), asyncio.create_task(_closed(request))
         try:
-            await asyncio.wait((coming, leaving), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((turn, leaving), return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
-            if not coming.cancel():
-                self._free.release()
+            if not turn.cancel():
+                self._free_turns.release()
             raise
         finally:
             leaving.cancel()
-        if not coming.done():
-            coming.cancel()
+        if not turn.done():
+            turn.cancel()
             raise Refusal(400, "bad_input", "the request broke off")
 
 
-async def _gone(request: Request) -> None:
-    """Return when the client has closed the connection."""
+async def _closed(request: Request) -> None:
+    """Wait until the client has closed the connection."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
@@ -186,30 +188,30 @@ class WorkerPool:
 
     :param threads: number of threads.
     :param waiting: maximum number of waiting calls.
-    :param compiles: whether missing kernels are compiled in these threads; if not, a call that needs them
-        raises a :class:`KernelsMissingError`.
+    :param compiles: whether missing kernels are compiled in these threads. Otherwise a call that needs a
+        missing kernel raises a :class:`KernelsMissingError`.
     """
 
     def __init__(self, name: str, threads: int, waiting: int, *, compiles: bool = False) -> None:
         self.name = name
-        self._around = nullcontext if compiles else without_compiling
+        self._context = nullcontext if compiles else without_compiling
         self._executor = ThreadPoolExecutor(threads, f"tbgen-{name}")
-        self._most = threads + waiting
+        self._max_pending = threads + waiting
         self.pending = 0
         """Number of running and waiting calls."""
 
     async def run(self, function: Callable[[], Result], bill: Bill) -> Result:
         """Call a function in one of the threads, and return its result.
 
-        :param bill: gets the processor time of the call.
+        :param bill: the bill to which the processor time of the call is added.
         :raises Refusal: if too many calls are waiting.
         """
 
         def work() -> Result:
-            with bill.timed(thread_time), self._around():
+            with bill.timed(thread_time), self._context():
                 return function()
 
-        if self.pending >= self._most:
+        if self.pending >= self._max_pending:
             raise Refusal(503, "busy", "the server is overloaded: try again later", {"Retry-After": "5"})
         self.pending += 1
         try:
@@ -218,5 +220,5 @@ class WorkerPool:
             self.pending -= 1
 
     def close(self) -> None:
-        """Drop waiting calls."""
+        """Drop the waiting calls, without waiting for running ones."""
         self._executor.shutdown(wait=False, cancel_futures=True)

@@ -19,9 +19,9 @@ from starlette.responses import RedirectResponse, Response
 
 from tbgen.games.live_file import EventEnd, Termination
 from tbgen.games.standings.record import explorer_link
-from tbgen.web.exchange import NOT_KEPT, PGN, Endpoints, EventStream, Refusal, answer, event
+from tbgen.web.exchange import NO_STORE, PGN, Endpoints, EventStream, Refusal, answer, event
 from tbgen.web.limits import Limiter, client_of
-from tbgen.web.live_state import EventFiles, LiveState, retold_game
+from tbgen.web.live_state import EventFiles, LiveState, game_document
 
 Result = TypeVar("Result")
 
@@ -31,30 +31,30 @@ _JSON: Final = ".json"
 _MAX_DIGITS: Final = 9
 _MAX_SPECTATORS: Final = 200
 _MAX_CHANGES: Final = 400
-"""Maximum number of changes kept for slow spectators; one further behind is sent the complete state."""
+"""Maximum number of changes kept for slow spectators; beyond it, they are sent the complete state."""
 _POLL_SECONDS: Final = 0.1
-"""Interval at which the live file is read."""
+"""Interval between two readings of the live file."""
 _MIN_RANKING_SECONDS: Final = 1.0
 """Minimum pause between two computations of the standings."""
 _REST_FACTOR: Final = 20
-"""Minimum length of that pause, as a multiple of the time of the last computation."""
+"""Minimum pause between two computations of the standings, as a multiple of the time of the last one."""
 
 
 @dataclass(eq=False, slots=True)
 class SpectatorSeat:
-    """A seat in the audience, and the client that has it."""
+    """A spectator's connection to the live page, and the client that it belongs to."""
 
     client: str
     lost: bool = False
-    """Whether another spectator has got the seat."""
+    """Whether the seat has been given to another spectator."""
 
 
 class Audience:
-    """The spectators of an event; their number and the cost of each are bounded."""
+    """The spectators of an event. Their number is limited, and so is the cost of each spectator."""
 
     def __init__(self) -> None:
         self._changes: deque[str] = deque(maxlen=_MAX_CHANGES)
-        self._count = 0
+        self._change_count = 0
         """Number of changes so far."""
         self._changed = asyncio.Event()
         self._closed = False
@@ -65,9 +65,9 @@ class Audience:
         """Give a spectator a seat for the block.
 
         If all seats are taken, the spectator gets the oldest seat of the client with the most seats. A client
-        may thus have many seats, but shuts nobody out.
+        may thus have many seats, but cannot shut out others.
 
-        :raises Refusal: if no client has more seats than this one would have.
+        :raises Refusal: if all seats are taken, and no client has more seats than this client would have.
         """
         if len(self._seats) >= _MAX_SPECTATORS:
             taken = Counter(seat.client for seat in self._seats)
@@ -88,8 +88,8 @@ class Audience:
                 self._seats.remove(seat)
 
     def send(self, text: str | None) -> None:
-        """Send a change to all spectators; None sends the complete state."""
-        self._count += 1
+        """Send the text of an event to all spectators; None stands for the complete state."""
+        self._change_count += 1
         if text is None:
             self._changes.clear()
         else:
@@ -101,18 +101,18 @@ class Audience:
         self._closed = True
         self._wake()
 
-    async def events(self, seat: SpectatorSeat, everything: Callable[[], str]) -> AsyncIterator[str]:
+    async def events(self, seat: SpectatorSeat, state_event: Callable[[], str]) -> AsyncIterator[str]:
         """Yield the events for a spectator while the seat lasts: the complete state first, then the changes.
 
-        :param everything: returns the event with the complete state.
+        :param state_event: returns the event with the complete state.
         """
-        seen = -1
-        while not (seat.lost or (self._closed and seen == self._count)):
-            if seen == self._count:
+        seen_count = -1
+        while not (seat.lost or (self._closed and seen_count == self._change_count)):
+            if seen_count == self._change_count:
                 await self._changed.wait()
                 continue
-            missed, seen = self._count - seen, self._count
-            yield everything() if missed > len(self._changes) else "".join(list(self._changes)[-missed:])
+            missed, seen_count = self._change_count - seen_count, self._change_count
+            yield state_event() if missed > len(self._changes) else "".join(list(self._changes)[-missed:])
 
     def _wake(self) -> None:
         self._changed.set()
@@ -145,12 +145,12 @@ class LivePage:
         }
 
     async def follow(self) -> None:
-        """Follow the files until the server ends, or the event if the server ends with it."""
+        """Follow the files until the server ends. With ``until_over``, end the server after the event."""
         if current_thread() is main_thread():
             self._close_at_signals()
         ranking = asyncio.create_task(self._keep_ranking())
         try:
-            while not (await self._guarded(self._look(), False) and self._until_over):
+            while not (await self._try(self._read_files(), False) and self._until_over):
                 await asyncio.sleep(_POLL_SECONDS)
         finally:
             ranking.cancel()
@@ -158,8 +158,8 @@ class LivePage:
         self.audience.close()
         signal.raise_signal(signal.SIGINT)
 
-    async def _guarded(self, work: Coroutine[Any, Any, Result], otherwise: Result) -> Result:
-        """Return the result of work on the files, or ``otherwise`` after logging an error, once in a row."""
+    async def _try(self, work: Coroutine[Any, Any, Result], otherwise: Result) -> Result:
+        """Return the result of ``work``, or ``otherwise`` if it fails; a repeated error is logged once."""
         try:
             return await work
         except Exception as error:
@@ -168,18 +168,18 @@ class LivePage:
                 _logger.error("the live page skips a part of its files: %s", self._failure)
             return otherwise
 
-    async def _look(self) -> bool:
-        """Read what is new in the files, and return whether the live file says that the event is over."""
-        abandoned = self._files.abandoned  # checked first: a runner writes its last line before it ends
-        fresh, news = await asyncio.to_thread(self._files.read)
-        if fresh:
+    async def _read_files(self) -> bool:
+        """Read the new parts of the files, and return whether the live file says that the event is over."""
+        abandoned = self._files.abandoned  # first: a runner writes its last line before it ends
+        restarted, new_lines = await asyncio.to_thread(self._files.read)
+        if restarted:
             self._state = LiveState()
-        changes = [self._state.take(line, games) for line, games in news]
-        if abandoned and not (fresh or news or self._state.over):
-            changes.append(self._state.take(EventEnd(Termination.GONE), ()))
+        changes = [self._state.apply(line, games) for line, games in new_lines]
+        if abandoned and not (restarted or new_lines or self._state.over):
+            changes.append(self._state.apply(EventEnd(Termination.GONE), ()))
         if self._state.over:
-            await self._rank()  # before the end is sent, after which spectators leave
-        if fresh:
+            await self._rank()  # spectators leave after the end has been sent
+        if restarted:
             self.audience.send(None)
         else:
             for change in changes:
@@ -193,18 +193,19 @@ class LivePage:
             await asyncio.sleep(max(_MIN_RANKING_SECONDS, _REST_FACTOR * (perf_counter() - began)))
 
     async def _rank(self) -> None:
-        """Compute the standings if games have been finished since the last time."""
+        """Compute the standings if games have been finished since the last computation."""
         async with self._ranking:
             state = self._state
             games, state.unranked = state.unranked, []
             if not games:
                 return
-            change = await self._guarded(asyncio.to_thread(state.rank, games), None)
+            change = await self._try(asyncio.to_thread(state.rank, games), None)
             if change is not None and state is self._state:
                 self.audience.send(event(*change))
 
     def _close_at_signals(self) -> None:
-        """Disconnect spectators when the server gets a signal to end; otherwise it would wait for them."""
+        """Disconnect spectators when the server gets a signal to end; otherwise the server would wait for
+        them."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             handler = signal.getsignal(number)
@@ -218,21 +219,21 @@ class LivePage:
 
     async def _answer_event(self, request: Request) -> Response:
         with self._limiter.charged(client_of(request)) as bill, bill.timed():
-            return answer(request, self._state.document(), NOT_KEPT)
+            return answer(request, self._state.document(), NO_STORE)
 
     async def _answer_stream(self, request: Request) -> Response:
-        return EventStream(self._watching(request))
+        return EventStream(self._spectate(request))
 
     @asynccontextmanager
-    async def _watching(self, request: Request) -> AsyncIterator[AsyncIterator[str]]:
+    async def _spectate(self, request: Request) -> AsyncIterator[AsyncIterator[str]]:
         client = client_of(request)
         with self._limiter.charged(client, lasting=True) as bill, self.audience.seat(client) as seat:
 
-            def everything() -> str:
+            def state_event() -> str:
                 with bill.timed():
                     return event("state", self._state.document())
 
-            yield self.audience.events(seat, everything)
+            yield self.audience.events(seat, state_event)
 
     async def _answer_games(self, request: Request) -> Response:
         with self._limiter.charged(client_of(request)) as bill, bill.timed():
@@ -240,10 +241,10 @@ class LivePage:
             if text is not None and not (text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS):
                 raise Refusal(400, "bad_input", "before must be the number of a game, such as 51")
             before = None if text is None else int(text)
-            return answer(request, self._state.finished(before), NOT_KEPT)
+            return answer(request, self._state.finished(before), NO_STORE)
 
     async def _answer_game(self, request: Request) -> Response:
-        """Return a finished game as PGN or as a document, or redirect to the explorer with the game."""
+        """Answer with a finished game as PGN or as a document, or redirect to the explorer with the game."""
         with self._limiter.charged(client_of(request)) as bill, bill.timed():
             name, start = request.path_params["name"], self._state.start
             place = self._state.places.get(name.removesuffix(_PGN).removesuffix(_JSON))
@@ -253,9 +254,9 @@ class LivePage:
                 raise Refusal(404, "no_game", sentence)
             if name.endswith(_JSON):
                 return answer(
-                    request, await asyncio.to_thread(retold_game, text, self._files.options), NOT_KEPT
+                    request, await asyncio.to_thread(game_document, text, self._files.options), NO_STORE
                 )
-            headers = {"Cache-Control": NOT_KEPT}
+            headers = {"Cache-Control": NO_STORE}
             if name.endswith(_PGN):
                 return Response(text.strip() + b"\n", headers=headers, media_type=PGN)
             link = await asyncio.to_thread(explorer_link, text, start.rules)

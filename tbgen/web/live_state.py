@@ -1,6 +1,7 @@
-"""The state of a running event and of its games, from its live file and its PGN file, as documents.
+"""The state of a running event and of its games as documents, read from its live file and its PGN file.
 
-The document of a finished game has the form of a game in play, so that the page of the event can replay it.
+The document of a finished game has the same form as the document of a game in play, so that the page of the
+event can replay it.
 """
 
 from __future__ import annotations
@@ -53,11 +54,12 @@ _MAX_LISTED: Final = 50
 """Maximum number of finished games in one answer."""
 _MAX_CROSSTABLE_PLAYERS: Final = 16
 _REST_FACTOR: Final = 20
-"""Pause before a PGN file without a live file is read again, as a multiple of the last reading's time."""
+"""Pause before a PGN file without a live file is read again, as a multiple of the time of the last
+reading."""
 
 
 class ListedGame(NamedTuple):
-    """A finished game of the PGN file: its row in the list, and its bytes in the file."""
+    """A finished game of the PGN file, its row in the list of games, and its place in the file."""
 
     game: GameRecord
     row: dict[str, Any]
@@ -65,7 +67,7 @@ class ListedGame(NamedTuple):
 
 
 class EventFiles:
-    """The two files of an event, read as they grow.
+    """The live file and the PGN file of an event, read as they grow.
 
     :param pgn: the PGN file.
     """
@@ -76,36 +78,39 @@ class EventFiles:
         self.options = GameOptions(Variant.R_MOBILITY)
         """The options by which the games are scored."""
         self._size = self._games = 0
+        """Bytes of the PGN file read so far, and number of finished games in them."""
         self._begun = False
         """Whether the start of the event has been read from the live file."""
-        self._untold_size = 0
-        """Bytes of the PGN file when it was last read without a live file."""
+        self._size_without_live_file = 0
+        """Size of the PGN file in bytes when it was last read without a live file."""
         self._rest_until = 0.0
-        """The clock's time before which the PGN file is not read again without a live file."""
+        """Time of ``perf_counter`` before which the PGN file is not read again without a live file."""
 
     def read(self) -> tuple[bool, Sequence[tuple[LiveLine, Sequence[ListedGame]]]]:
-        """Return whether the live file has started over, and its new lines with the games finished by each.
+        """Return whether the live file has started over, and its new lines.
 
-        Without a readable live file, the lines are derived from the PGN file as far as possible.
+        Each line comes with the games that it finishes. Without a readable live file, the lines are derived
+        from the PGN file as far as possible.
         """
-        fresh, lines = self.live.read()
-        if fresh:
-            self._begun, self._untold_size, self._rest_until = False, 0, 0.0
+        restarted, lines = self.live.read()
+        if restarted:
+            self._begun, self._size_without_live_file, self._rest_until = False, 0, 0.0
         if not self._begun:
             lines = list(dropwhile(lambda line: not isinstance(line, EventStart), lines))
             if not lines:
-                changed, news = self._read_without_live_file()
-                return fresh or changed, news
-            self._begun = fresh = True
-        return fresh, [(line, list(self._finished(line))) for line in lines]
+                has_changed, new_lines = self._read_without_live_file()
+                return restarted or has_changed, new_lines
+            self._begun = restarted = True
+        return restarted, [(line, list(self._finished(line))) for line in lines]
 
     @property
     def abandoned(self) -> bool:
-        """Whether the live file has an event that no runner continues."""
+        """Whether the live file has an event that no runner is continuing."""
         return self._begun and self.live.abandoned
 
     def text(self, place: slice) -> bytes:
-        """Return the bytes of the PGN file in a slice, as far as they exist; none if it cannot be read."""
+        """Return the bytes in a slice of the PGN file, as far as they exist; empty if the file is
+        unreadable."""
         try:
             with self._pgn.open("rb") as file:
                 end = min(place.stop, file.seek(0, os.SEEK_END))
@@ -137,48 +142,48 @@ class EventFiles:
     def _read_without_live_file(self) -> tuple[bool, Sequence[tuple[LiveLine, Sequence[ListedGame]]]]:
         """Return lines about the last event of a PGN file without a live file, if the file has changed.
 
-        A repeated key, or another event name, begins another event. The file is read completely; while it
-        grows, it is read again only after a pause.
+        A repeated key (tag ``Round``), or another event name, begins another event. The file is read
+        completely. While it grows, it is read again only after a pause.
         """
         began = perf_counter()
         try:
             size = self._pgn.stat().st_size
         except OSError:
             return False, ()
-        if size == self._untold_size or began < self._rest_until:
+        if size == self._size_without_live_file or began < self._rest_until:
             return False, ()
-        self._untold_size = size
+        self._size_without_live_file = size
         games: list[ListedGame] = []
-        first: Mapping[str, str] = {}
+        first_tags: Mapping[str, str] = {}
         keys: set[Key | None] = set()
         for raw, place in self._raw_games(0, size):
             tags = raw.values
             key = Key.parse(tags.get("Round", ""))
-            same_event = bool(games) and key not in keys and tags.get("Event") == first.get("Event")
-            raw.number = len(games) + 1 if same_event else 1
-            for options in [self.options] if same_event else map(GameOptions, Variant):
+            continues = bool(games) and key not in keys and tags.get("Event") == first_tags.get("Event")
+            raw.number = len(games) + 1 if continues else 1
+            for options in [self.options] if continues else map(GameOptions, Variant):
                 game = finished_game(raw, self._pgn.name, options)
                 if game is not None:
-                    if not same_event:
-                        games, first, keys, self.options = [], tags, set(), options
+                    if not continues:
+                        games, first_tags, keys, self.options = [], tags, set(), options
                     games.append(ListedGame(game, _row(raw, game), place))
                     keys.add(key)
                     break
         if not games:
-            games, first = self._other_games(size)
+            games, first_tags = self._other_games(size)
         self._rest_until = perf_counter() + _REST_FACTOR * (perf_counter() - began)
         if not games:
             return False, ()
-        return True, [(_start_of(first, games), games), (EventEnd(Termination.UNTOLD), ())]
+        return True, [(_derived_start(first_tags, games), games), (EventEnd(Termination.UNTOLD), ())]
 
     def _other_games(self, size: int) -> tuple[list[ListedGame], Mapping[str, str]]:
-        """Return the finished games of a PGN file not written by tbgen match, and the tags of the last one.
+        """Return the finished games of a PGN file of another program, and the tags of the last one.
 
-        The games are refereed without tables, and each is its own round.
+        The games are refereed without tables, and each game counts as a round.
         """
         self.options = GameOptions(Variant.R_MOBILITY)
         games: list[ListedGame] = []
-        last: Mapping[str, str] = {}
+        last_tags: Mapping[str, str] = {}
         for raw, place in self._raw_games(0, size):
             raw.number = len(games) + 1
             try:
@@ -191,12 +196,12 @@ class EventFiles:
             if record is not None and outcome.recorded in RESULTS:
                 record = dataclasses.replace(record, round=str(Key(raw.number, 1, 1)))
                 games.append(ListedGame(record, _row(raw, record), place))
-                last = raw.values
-        return games, last
+                last_tags = raw.values
+        return games, last_tags
 
 
 @dataclass(slots=True)
-class _Playing:
+class _GameInPlay:
     """A game in play."""
 
     start: GameStart
@@ -206,20 +211,21 @@ class _Playing:
 
     @property
     def fen(self) -> str:
-        """The current position."""
+        """The current position as a FEN."""
         return self.moves[-1].fen if self.moves else self.start.start.fen
 
     def expected(self, line: str) -> str:
-        """Return an engine's expected line from here in SAN, up to the first illegal move."""
-        found: list[str] = []
+        """Return in SAN the line that an engine expects from the current position, up to the first illegal
+        move."""
+        sans: list[str] = []
         with suppress(ValueError):
             board = chess.Board(self.fen, chess960=True)
             for uci in line.split():
-                found.append(board.san_and_push(board.parse_uci(uci)))  # noqa: PERF401 - keeps legal moves
-        return " ".join(found)
+                sans.append(board.san_and_push(board.parse_uci(uci)))  # noqa: PERF401 - keeps legal moves
+        return " ".join(sans)
 
     def document(self) -> dict[str, Any]:
-        """Return the game with its moves."""
+        """Return the game with its moves as a document."""
         last = self.moves[-1] if self.moves else None
         return asdict(self.start) | {
             "fen": self.fen,
@@ -240,16 +246,16 @@ class LiveState:
         """The slice of the PGN file of each finished game, by its key."""
         self.unranked: list[GameRecord] = []
         """Finished games that are not in the standings yet."""
-        self._playing: dict[str, _Playing] = {}
+        self._playing: dict[str, _GameInPlay] = {}
         """Games in play by their keys."""
         self._finished: list[dict[str, Any]] = []
         self._encounters: Encounters | None = None
         self._standings: dict[str, Any] | None = None
 
-    def take(self, line: LiveLine, games: Sequence[ListedGame]) -> Change:
-        """Apply a line to the state, and return the change that it makes.
+    def apply(self, line: LiveLine, games: Sequence[ListedGame]) -> Change:
+        """Apply a line of the live file to the state, and return the change that spectators are sent.
 
-        :param games: the games finished since the last line.
+        :param games: the games finished since the line before.
         """
         rows = [each.row for each in games]
         self._finished += rows
@@ -260,7 +266,7 @@ class LiveState:
                 self.start = line
                 self._encounters = Encounters([each.name for each in line.players], line.games, line.test)
             case GameStart():
-                self._playing[line.key] = _Playing(line)
+                self._playing[line.key] = _GameInPlay(line)
                 return "started", self._playing[line.key].document()
             case GameMove() if game := self._playing.get(line.key):
                 line = replace(line, ply=replace(line.ply, line=game.expected(line.ply.line)))
@@ -276,7 +282,7 @@ class LiveState:
         return str(line.__struct_config__.tag), asdict(line)
 
     def rank(self, games: Iterable[GameRecord]) -> Change | None:
-        """Add games to the standings, and return these; this may take seconds."""
+        """Add games to the standings, and return the new standings; this may take seconds."""
         if self.start is None or self._encounters is None:
             return None
         for game in games:
@@ -295,7 +301,7 @@ class LiveState:
         return "standings", self._standings
 
     def document(self) -> dict[str, Any]:
-        """Return the complete state, with the last finished games."""
+        """Return the complete state as a document, with the last finished games."""
         return {
             "event": self.start,
             "playing": [game.document() for game in self._playing.values()],
@@ -307,7 +313,7 @@ class LiveState:
     def finished(self, before: int | None = None) -> dict[str, Any]:
         """Return finished games, the last ones first.
 
-        :param before: the number of a game; only earlier games are returned.
+        :param before: the number of a game, before which the returned games end; None for the last games.
         """
         end = len(self._finished) if before is None else min(max(before - 1, 0), len(self._finished))
         return {"total": len(self._finished), "games": self._finished[max(0, end - _MAX_LISTED) : end][::-1]}
@@ -325,17 +331,17 @@ def _tables(standings: Standings) -> Iterator[dict[str, Any]]:
         keys.add("crosstable")
     for table in tables(standings, keys):
         columns = [_fields(column, "title", "word") for column in table.columns]
-        shown = {"first": table.summary, "columns": columns, "rows": table.formatted_rows()}
-        yield _fields(table, "key", "title", "note") | shown
+        columns_and_rows = {"first": table.summary, "columns": columns, "rows": table.formatted_rows()}
+        yield _fields(table, "key", "title", "note") | columns_and_rows
 
 
 def _fields(source: object, *names: str) -> dict[str, Any]:
-    """Return attributes as fields of a document."""
+    """Return attributes of an object as fields of a document."""
     return {name: getattr(source, name) for name in names}
 
 
-def _start_of(tags: Mapping[str, str], games: Sequence[ListedGame]) -> EventStart:
-    """Return the start of an event that is derived from its finished games.
+def _derived_start(tags: Mapping[str, str], games: Sequence[ListedGame]) -> EventStart:
+    """Derive the start of an event from its finished games.
 
     :param tags: the tags of the first game.
     """
@@ -380,7 +386,7 @@ def _row(raw: RawGame, record: GameRecord) -> dict[str, Any]:
     }
 
 
-def retold_game(text: bytes, options: GameOptions) -> dict[str, Any]:
+def game_document(text: bytes, options: GameOptions) -> dict[str, Any]:
     """Return a finished game as a document.
 
     :param text: one sound game as PGN.
@@ -390,17 +396,17 @@ def retold_game(text: bytes, options: GameOptions) -> dict[str, Any]:
     game = read_game(raw)
     comments = read_variations(raw, game).comments
     arbiter = Arbiter.of(game.start, options.settings(game.tags))
-    start = _reached(arbiter)
+    start = _position_fields(arbiter)
     plies = []
     for number, move in enumerate(game.moves, 1):
-        ply = {
+        move_fields = {
             "uci": move.uci(),
             "san": arbiter.board.san(move),
             "comment": comments.get(number, ""),
             "line": "",
         }
         arbiter.push(move)
-        plies.append(ply | _reached(arbiter))
+        plies.append(move_fields | _position_fields(arbiter))
     return {
         "key": game.tags.get("Round", ""),
         "white": game.tags.get("White", ""),
@@ -413,7 +419,7 @@ def retold_game(text: bytes, options: GameOptions) -> dict[str, Any]:
     }
 
 
-def _reached(arbiter: Arbiter) -> dict[str, str]:
+def _position_fields(arbiter: Arbiter) -> dict[str, str]:
     """Return the fields of the current position of a game."""
     return {
         "fen": arbiter.board.fen(),

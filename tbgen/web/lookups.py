@@ -1,4 +1,4 @@
-"""Looking up positions and lines; all functions block and are called from worker threads."""
+"""Looking up positions and lines. All functions block, and are called from worker threads."""
 
 from collections.abc import Callable, Iterable
 from itertools import repeat
@@ -50,7 +50,7 @@ from tbgen.web.documents import (
     ValueText,
 )
 from tbgen.web.exchange import Refusal, refusal_of
-from tbgen.web.settings import MOST_BATCH, MOST_FEN_LETTERS
+from tbgen.web.settings import MAX_BATCH_POSITIONS, MAX_FEN_LETTERS
 from tbgen.web.stock import Stock
 
 Answer = TypeVar("Answer")
@@ -62,10 +62,11 @@ _CASTLING_REFUSAL: Final = (
 
 
 class Question(NamedTuple):
-    """A position and its accrued score, None for the position score."""
+    """A position and an accrued score whose values a client requests."""
 
     board: AnyBoard
     accrued: GScore | None
+    """The accrued score; None for the position score."""
     variant: Variant
     note: str | None = None
     """A remark about a part of the FEN that was ignored."""
@@ -81,19 +82,20 @@ def question_of(fen: str, accrued: str | None, variant: Variant) -> Question:
 
     :raises UsageError: if the FEN or the score is invalid.
     """
-    if len(fen) > MOST_FEN_LETTERS:
-        raise UsageError(f"the FEN has {len(fen)} characters: the limit is {MOST_FEN_LETTERS}")
-    read = parse_position(fen)
+    if len(fen) > MAX_FEN_LETTERS:
+        raise UsageError(f"the FEN has {len(fen)} characters: the limit is {MAX_FEN_LETTERS}")
+    parsed = parse_position(fen)
     if accrued:
-        return Question(read.board, GScore.parse(accrued), variant)
-    return Question(read.board, read.accrued_in(variant), variant, read.note(variant))
+        return Question(parsed.board, GScore.parse(accrued), variant)
+    return Question(parsed.board, parsed.accrued_in(variant), variant, parsed.note(variant))
 
 
 def _question_for_tables(fen: str, accrued: str | None, variant: Variant) -> Question:
     """Return the question of a request that tables may answer.
 
     :raises UsageError: if the FEN or the score is invalid.
-    :raises Refusal: if the position has castling rights: solving it would take seconds and much memory.
+    :raises Refusal: if the position has castling rights, because solving it would take seconds and much
+        memory.
     """
     question = question_of(fen, accrued, variant)
     if question.board.castling_rights:
@@ -113,11 +115,11 @@ def position(stock: Stock, fen: FenText, accrued: AccruedText | None) -> Positio
 
 
 def refusal(stock: Stock, fen: str, accrued: str | None) -> RefusalDocument | None:
-    """Return why tables do not determine the value of a position, None if they do."""
-    found = _result_or_refusal(
+    """Return why tables do not determine the value of a position; None if they determine it."""
+    answer = _result_or_refusal(
         lambda: stock.tables.probe(*_question_for_tables(fen, accrued, stock.variant).state)
     )
-    return found.document if isinstance(found, Refusal) else None
+    return answer.document if isinstance(answer, Refusal) else None
 
 
 def line(stock: Stock, fen: FenText, accrued: AccruedText | None) -> MainlineDocument:
@@ -138,15 +140,15 @@ def accrued_scores(stock: Stock, fen: FenText) -> AccruedScoresDocument:
     board = _question_for_tables(fen, None, stock.variant).board
     fresh = stock.tables.probe(board, FRESH)
     scores = _possible_scores(board, fresh.position_score, stock.variant)
-    found = list(map(require_answer, stock.tables.probe_many([board] * len(scores), scores)))
+    results = list(map(require_answer, stock.tables.probe_many([board] * len(scores), scores)))
     return AccruedScoresDocument(
         fen=board.fen(),
         material=fresh.material.name,
         rules=stock.variant,
         position_score=str(fresh.position_score),
         accrued_scores=[
-            AccruedScoreDocument(str(one.accrued), str(one.value), one.depth, _points(one.value))
-            for one in found or [fresh]
+            AccruedScoreDocument(str(result.accrued), str(result.value), result.depth, _points(result.value))
+            for result in results or [fresh]
         ],
     )
 
@@ -169,8 +171,8 @@ def view_position(view: View, stock: Stock, fen: FenText) -> ViewDocument:
     :raises TbgenError: if the tables lack the answer.
     """
     board = _question_for_tables(fen, None, stock.variant).board
-    through = stock.tables.view(view)
-    result = through.probe(board)
+    view_tables = stock.tables.view(view)
+    result = view_tables.probe(board)
     return ViewDocument(
         fen=board.fen(),
         material=result.material.name,
@@ -186,7 +188,7 @@ def view_position(view: View, stock: Stock, fen: FenText) -> ViewDocument:
                 **end_fields(move.position_score),
                 **_view_fields(move, not board.turn),
             )
-            for move in through.moves(board)
+            for move in view_tables.moves(board)
         ],
     )
 
@@ -226,7 +228,7 @@ def tables(*stocks: Stock) -> TablesDocument:
 
 
 def batch(stock: Stock, body: bytes) -> BatchDocument:
-    """Return for each of many positions its answer, or why it has none.
+    """Return for each position of a batch its answer, or the reason why it has none.
 
     :raises Refusal: if the body is not a batch, or has too many positions.
     """
@@ -237,12 +239,12 @@ def batch(stock: Stock, body: bytes) -> BatchDocument:
     moves = stock.tables.moves_many(boards, scores) if request.moves else repeat(None)
     results = zip(valid, stock.tables.probe_many(boards, scores), moves, strict=False)
     answers = (_result_or_refusal(_batch_answer, *result) for result in results)
-    found = [question if isinstance(question, Refusal) else next(answers) for question in questions]
+    entries = [question if isinstance(question, Refusal) else next(answers) for question in questions]
     return BatchDocument(
         stock.variant,
         [
-            BatchRefusalDocument(fen, one.code, one.detail) if isinstance(one, Refusal) else one
-            for fen, one in zip(request.fens, found, strict=True)
+            BatchRefusalDocument(fen, entry.code, entry.detail) if isinstance(entry, Refusal) else entry
+            for fen, entry in zip(request.fens, entries, strict=True)
         ],
     )
 
@@ -250,7 +252,7 @@ def batch(stock: Stock, body: bytes) -> BatchDocument:
 def _batch_answer(
     question: Question, result: ProbeResult | TbgenError, moves: Iterable[RankedMove] | TbgenError | None
 ) -> PositionDocument:
-    """Return the answer about one position, without its moves if they are None."""
+    """Return the answer about one position, without moves if ``moves`` is None."""
     fields = _position_fields(question, require_answer(result))
     if moves is None:
         return PositionDocument(**fields)
@@ -258,7 +260,7 @@ def _batch_answer(
 
 
 def _result_or_refusal(find: Callable[..., Answer], *arguments: object) -> Answer | Refusal:
-    """Return the result of a function, or the refusal for its exception."""
+    """Return the result of a function, or the refusal for the exception that it raises."""
     try:
         return find(*arguments)
     except (TbgenError, Refusal) as error:
@@ -266,9 +268,9 @@ def _result_or_refusal(find: Callable[..., Answer], *arguments: object) -> Answe
 
 
 def require_answer(answer: Answer | TbgenError) -> Answer:
-    """Return an answer from a batch of answers and errors.
+    """Return an entry of a batch of answers and errors, if it is an answer.
 
-    :raises TbgenError: if it is an error.
+    :raises TbgenError: if the entry is an error.
     """
     if isinstance(answer, TbgenError):
         raise answer
@@ -286,8 +288,8 @@ def _batch_request(body: bytes) -> BatchRequest:
         expected = 'JSON such as {"fens": [...], "moves": true}, where moves may be left out'
         sentence = f"the body is invalid: expected {expected}"
         raise Refusal(400, "bad_input", sentence) from None
-    if len(request.fens) > MOST_BATCH:
-        sentence = f"there are {len(request.fens)} positions: send at most {MOST_BATCH} at once"
+    if len(request.fens) > MAX_BATCH_POSITIONS:
+        sentence = f"there are {len(request.fens)} positions: send at most {MAX_BATCH_POSITIONS} at once"
         raise Refusal(413, "too_large", sentence)
     return request
 
@@ -327,5 +329,5 @@ def _view_fields(entry: ViewResult | ViewMove, white: bool) -> dict[str, Any]:
 
 
 def end_fields(position_score: GScore) -> dict[str, Any]:
-    """Return the fields ``checkmate`` and ``stalemate`` of a position with this score."""
+    """Return the fields ``checkmate`` and ``stalemate`` of a position with this position score."""
     return {"checkmate": position_score.rank == 0, "stalemate": position_score.rank == 1}

@@ -1,4 +1,5 @@
-"""The opponent where no table holds the position: a UCI engine in its own process, making one move at a time.
+"""The opponent in positions that no table holds: a UCI engine in its own process, which makes one move at a
+time.
 
 The process starts with the first requested move, and ends when no move has been requested for a while.
 """
@@ -20,28 +21,28 @@ from tbgen.match.clock import Clock, TimeControl
 from tbgen.match.engine_process import Engine, EngineFault, EngineSettings
 from tbgen.system.processes import Guard
 from tbgen.web.documents import ReplyDocument
-from tbgen.web.exchange import NOT_KEPT, Refusal, answer, body_of
+from tbgen.web.exchange import NO_STORE, Refusal, answer, body_of
 from tbgen.web.games import only_game
 from tbgen.web.limits import Limiter, Queue, WorkerPool, client_of
 from tbgen.web.settings import Settings
 
 _MARGIN_SECONDS: Final = 10.0
-"""Additional time allowed for a move, since the machine may be busy."""
+"""Additional time allowed for a move, because the machine may be busy."""
 _IDLE_SECONDS: Final = 300.0
 """Time without requests after which the engine is ended."""
 _MAX_WAITING: Final = 7
 """Maximum number of waiting requests."""
 _TBGEN_ENGINE: Final = (sys.executable, "-P", "-m", "tbgen", "engine")
-"""The command of tbgen's own engine; with ``-P`` nothing is imported from the working directory."""
+"""The command of tbgen's own engine; ``-P`` prevents imports from the working directory."""
 
 _logger = logging.getLogger(__name__)
 
 
 class Opponent:
-    """Answers requests for moves.
+    """Answers requests for moves of the engine.
 
-    :param settings: settings of the server. A client's time for moves is counted in a separate account.
-    :param pool: thread pool that reads games.
+    :param settings: settings of the server. A client's time for moves is charged to a separate account.
+    :param pool: thread pool in which games are read.
     """
 
     def __init__(self, settings: Settings, pool: WorkerPool) -> None:
@@ -50,12 +51,13 @@ class Opponent:
         self._engine_settings = _engine_settings(settings)
         self._limiter, self._pool = Limiter(settings.limit, settings.burst), pool
         self._queue = Queue(1, _MAX_WAITING)
-        self._resting_or_moving = asyncio.Lock()
+        self._engine_lock = asyncio.Lock()
         self._guard: Guard | None = None
         self._engine: Engine | None = None
         self._game: tuple[str, ...] = ()
-        """The client whose game is played, the start position and its accrued score."""
-        self._resting: asyncio.Task[None] | None = None
+        """The client whose game is being played, its start position, and the accrued score of that
+        position."""
+        self._idle_task: asyncio.Task[None] | None = None
 
     async def answer(self, request: Request) -> Response:
         """Answer a request for a move.
@@ -68,16 +70,16 @@ class Opponent:
         client = client_of(request)
         with self._limiter.charged(client) as bill:
             played = await self._pool.run(partial(_unfinished_game, await body_of(request)), bill)
-            async with self._queue.turn(request), self._resting_or_moving:
+            async with self._queue.turn(request), self._engine_lock:
                 with bill.timed():
                     move = await self._move(played, self._control, client)
         document = ReplyDocument(uci=move.uci(), san=played.board.san(move))
-        return answer(request, document, NOT_KEPT)
+        return answer(request, document, NO_STORE)
 
     async def close(self) -> None:
         """End the engine."""
-        if self._resting is not None:
-            self._resting.cancel()
+        if self._idle_task is not None:
+            self._idle_task.cancel()
         await self._end()
         if self._guard is not None:
             self._guard.close()
@@ -88,11 +90,11 @@ class Opponent:
 
         :raises Refusal: if the engine fails; the next move is then made by a new process.
         """
-        if self._resting is not None:
-            self._resting.cancel()
+        if self._idle_task is not None:
+            self._idle_task.cancel()
         accrued = "" if played.start.accrued is None else str(played.start.accrued)
         game = client, played.board.root().fen(), accrued
-        if game != self._game:  # otherwise keep the object, by whose identity an engine recognises its game
+        if game != self._game:  # otherwise keep the object: an engine recognises its game by identity
             self._game = game
         clocks = dict.fromkeys(chess.COLORS, Clock(control))
         try:
@@ -102,7 +104,7 @@ class Opponent:
             _logger.error("the opponent's engine has failed: %s", error)
             await self._end()
             raise Refusal(500, "failed", "no move was made: the engine has failed; try again") from None
-        self._resting = asyncio.create_task(self._rest())
+        self._idle_task = asyncio.create_task(self._end_when_idle())
         return reply.move
 
     async def _ready(self) -> Engine:
@@ -113,10 +115,10 @@ class Opponent:
             self._engine = await Engine.launch(self._engine_settings, self._guard, (), None)
         return self._engine
 
-    async def _rest(self) -> None:
-        """End the engine after a while."""
+    async def _end_when_idle(self) -> None:
+        """End the engine after :data:`_IDLE_SECONDS`, unless cancelled by the next move."""
         await asyncio.sleep(_IDLE_SECONDS)
-        async with self._resting_or_moving:
+        async with self._engine_lock:
             await self._end()
 
     async def _end(self) -> None:
@@ -127,11 +129,12 @@ class Opponent:
 
 
 def _engine_settings(settings: Settings) -> EngineSettings:
-    """Return the engine's command and options; tbgen's own engine already plays while it compiles."""
+    """Return the engine's command and options. Tbgen's own engine does not wait until it has been
+    compiled."""
     if settings.engine:
         return EngineSettings("the engine", settings.engine)
-    words = ("--dir", *map(str, settings.directories)) if settings.directories else ()
-    return EngineSettings("tbgen engine", (*_TBGEN_ENGINE, *words), options={"Wait": "false"})
+    arguments = ("--dir", *map(str, settings.directories)) if settings.directories else ()
+    return EngineSettings("tbgen engine", (*_TBGEN_ENGINE, *arguments), options={"Wait": "false"})
 
 
 def _unfinished_game(body: bytes) -> Game:

@@ -1,4 +1,4 @@
-"""The files of the page, kept in memory, with content security policies and preload links."""
+"""The files of the page, which are kept in memory, with content security policies and preload links."""
 
 import gzip
 import html
@@ -25,29 +25,30 @@ _SCRIPT: Final = re.compile(rb'<script type="module" src="page/([^"]+)"></script
 _IMPORT: Final = re.compile(rb'\b(?:from|import) ?\(?"(\.[^"]+)"')
 
 
-def with_modules(page: bytes, files: Mapping[str, bytes]) -> bytes:
+def with_preload_links(page: bytes, files: Mapping[str, bytes]) -> bytes:
     """Return a page with preload links for the modules that its script imports, directly or through others.
 
-    Modules absent from ``files`` get no link: some exist only with a server, others only without one.
+    A module absent from ``files`` gets no link: some modules exist only with a server, others only without
+    one.
 
     :param files: the contents of all files by their names.
 
     >>> files = {"a.js": b'import "./b/c.js"', "b/c.js": b'import {d} from "../d.js"', "d.js": b""}
-    >>> page = with_modules(b'<script type="module" src="page/a.js"></script>\\n', files)
+    >>> page = with_preload_links(b'<script type="module" src="page/a.js"></script>\\n', files)
     >>> re.findall(rb'href="([^"]+)"', page)
     [b'page/b/c.js', b'page/d.js']
     """
     script = _SCRIPT.search(page)
     if script is None:
         return page
-    first = script[1].decode()
-    found = [first]
-    for name in found:  # grows
-        found += dict.fromkeys(
-            each for each in _imported(name, files[name]) if each in files and each not in found
+    entry_module = script[1].decode()
+    names = [entry_module]
+    for name in names:  # the list grows in the loop
+        names += dict.fromkeys(
+            each for each in _imported(name, files[name]) if each in files and each not in names
         )
     links = "".join(
-        f'<link rel="modulepreload" href="page/{name}" fetchpriority="low">\n' for name in found[1:]
+        f'<link rel="modulepreload" href="page/{name}" fetchpriority="low">\n' for name in names[1:]
     )
     return page[: script.start()] + links.encode() + page[script.start() :]
 
@@ -71,16 +72,17 @@ _INDEX: Final = "index.html"
 _STATIC_FOLDER: Final = "static/"
 """The folder of the scripts that answer in place of a server."""
 _PAGE_STYLE: Final = "explorer.css"
-"""The style sheet appended to that of reports, so that pages request a single file."""
+"""The style sheet of the page, which is appended to the style sheet of reports, so that pages request one
+file."""
 
 
 class Page:
     """The page and its files.
 
-    :param introduction: returns for the explorer's address the tags for its head, by which other sites
-        preview a link, and the text about the position.
-    :param offers: the server's optional parts: ``report``, ``solve``, ``live``, ``engine``; the page shows
-        only these.
+    :param introduction: returns, for a request of the explorer, the tags for its head and the text about the
+        position. Other sites use the tags to preview a link.
+    :param offers: the optional parts that the server offers, of ``report``, ``solve``, ``live`` and
+        ``engine``. The page hides the others.
     :raises UsageError: if the file of named men is invalid.
     """
 
@@ -90,7 +92,7 @@ class Page:
         offers: Iterable[str] = (),
     ) -> None:
         self._introduction = introduction
-        named_men()  # an invalid file of men is an error now rather than when a picture is requested
+        named_men()  # an invalid file of men is reported now rather than when a picture is requested
         offered = sorted(offers)
         self.files = page_files(offered)
         """The contents of the files by their names."""
@@ -98,11 +100,11 @@ class Page:
 
     def endpoints(self) -> Endpoints:
         """Return the endpoints by their paths."""
-        found: dict[str, Handler] = {"/": self._answer_index, "/page/men/{side}/{letters}.svg": _answer_man}
-        found["/page/{name:path}"] = self._answering(None)
-        found["/embed"] = self._answering("embed.html", _POLICY_IN_FRAMES)
-        found |= {f"/{name}": self._answering(f"{name}.html") for name in ("play", "puzzles")}
-        return found | ({"/live": self._answering("live.html")} if self._live else {})
+        served: dict[str, Handler] = {"/": self._answer_index, "/page/men/{side}/{letters}.svg": _answer_man}
+        served["/page/{name:path}"] = self._file_handler(None)
+        served["/embed"] = self._file_handler("embed.html", _POLICY_IN_FRAMES)
+        served |= {f"/{name}": self._file_handler(f"{name}.html") for name in ("play", "puzzles")}
+        return served | ({"/live": self._file_handler("live.html")} if self._live else {})
 
     async def _answer_index(self, request: Request) -> Response:
         """Answer with the explorer's page, which already contains the text about its position."""
@@ -110,18 +112,18 @@ class Page:
         content = self.files[_INDEX].replace(b"</head>", f"{tags}</head>".encode(), 1)
         for name, text in (("value", caption.headline), ("sentence", caption.sentence)):
             before, _, rest = content.partition(f'<p id="{name}">'.encode())
-            said, end = html.escape(text).encode(), rest.index(b"<")
-            content = b"".join([before, f'<p id="{name}">'.encode(), said, rest[end:]])
-        return _answer(request, _INDEX, content, _POLICY_WITHOUT_FRAMES, _pack)
+            escaped, end = html.escape(text).encode(), rest.index(b"<")
+            content = b"".join([before, f'<p id="{name}">'.encode(), escaped, rest[end:]])
+        return _answer(request, _INDEX, content, _POLICY_WITHOUT_FRAMES, _compress)
 
-    def _answering(self, fixed: str | None, policy: str = _POLICY_WITHOUT_FRAMES) -> Handler:
+    def _file_handler(self, fixed_name: str | None, policy: str = _POLICY_WITHOUT_FRAMES) -> Handler:
         """Return a handler that answers with a fixed file, or with the file named by the path."""
 
         async def handler(request: Request) -> Response:
-            name = fixed or request.path_params["name"]
+            name = fixed_name or request.path_params["name"]
             if name not in self.files:
                 raise HTTPException(404)
-            return _answer(request, name, self.files[name], policy, _packed)
+            return _answer(request, name, self.files[name], policy, _compressed)
 
         return handler
 
@@ -131,29 +133,29 @@ def page_files(offers: Sequence[str]) -> dict[str, bytes]:
 
     :param offers: the optional parts that the pages show; ``static`` stands for a site without a server.
     """
-    place = Path(__file__).with_name("page")
-    found = {
-        path.relative_to(place).as_posix(): path.read_bytes() for path in place.rglob("*") if path.is_file()
+    folder = Path(__file__).with_name("page")
+    files = {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
     }
     if "static" not in offers:
-        found = {name: data for name, data in found.items() if not name.startswith(_STATIC_FOLDER)}
-    named = "".join(f' data-{offer}=""' for offer in offers)
-    for name in found:
+        files = {name: data for name, data in files.items() if not name.startswith(_STATIC_FOLDER)}
+    attributes = "".join(f' data-{offer}=""' for offer in offers)
+    for name in files:
         if name.endswith(".html"):
-            page = found[name].replace(b"<html", f"<html{named}".encode(), 1)
-            found[name] = with_modules(page, found)
-    style = style_sheet() + found.pop(_PAGE_STYLE).decode()
-    shared = {"style.css": style, "scheme.js": scheme_script(), "men.svg": men()}
-    return found | {name: text.encode() for name, text in shared.items()}
+            page = files[name].replace(b"<html", f"<html{attributes}".encode(), 1)
+            files[name] = with_preload_links(page, files)
+    style = style_sheet() + files.pop(_PAGE_STYLE).decode()
+    generated = {"style.css": style, "scheme.js": scheme_script(), "men.svg": men()}
+    return files | {name: text.encode() for name, text in generated.items()}
 
 
 def _answer(
-    request: Request, name: str, content: bytes, policy: str, pack: Callable[[bytes], bytes]
+    request: Request, name: str, content: bytes, policy: str, compress: Callable[[bytes], bytes]
 ) -> Response:
     """Answer with a file, compressed if the client accepts that."""
     headers = {"Vary": "Accept-Encoding"}
-    if _takes_gzip(request.headers.get("accept-encoding", "")):
-        content, headers["Content-Encoding"] = pack(content), "gzip"
+    if _accepts_gzip(request.headers.get("accept-encoding", "")):
+        content, headers["Content-Encoding"] = compress(content), "gzip"
     return answer_file(request, name, content, policy, **headers)
 
 
@@ -167,12 +169,12 @@ async def _answer_man(request: Request) -> Response:
     )
 
 
-def _takes_gzip(accepted: str) -> bool:
+def _accepts_gzip(accepted: str) -> bool:
     """Return whether a header ``Accept-Encoding`` [1] accepts gzip, with a weight other than zero.
 
     [1] RFC 9110, section 12.5.3.
 
-    >>> [_takes_gzip(text) for text in ("br, gzip", "GZIP;q=0.5", "gzip; q=0.0, br", "identity", "")]
+    >>> [_accepts_gzip(text) for text in ("br, gzip", "GZIP;q=0.5", "gzip; q=0.0, br", "identity", "")]
     [True, True, False, False, False]
     """
     for coding in accepted.lower().split(","):
@@ -182,9 +184,9 @@ def _takes_gzip(accepted: str) -> bool:
     return False
 
 
-def _pack(content: bytes) -> bytes:
+def _compress(content: bytes) -> bytes:
     return gzip.compress(content, mtime=0)
 
 
-_packed = cache(_pack)
-"""Cached compression, for the few files of the page."""
+_compressed = cache(_compress)
+"""Cached compression, for the files of the page, which are few."""

@@ -1,6 +1,6 @@
 """Previews of links to the page, as pictures and text, and the endpoints of a report's site.
 
-``page/score.js`` words the result of a position in the same way.
+The sentence on the result of a position is the same as in ``page/score.js``.
 """
 
 import html
@@ -28,17 +28,17 @@ from tbgen.probe.states import read_chess
 from tbgen.probe.tablebase import View
 from tbgen.text import counted
 from tbgen.web.exchange import Endpoints, Refusal, answer_file
-from tbgen.web.games import GameState, looked_up
+from tbgen.web.games import GameState, with_values
 from tbgen.web.limits import Bill, WorkerPool
 from tbgen.web.lookups import question_of
-from tbgen.web.settings import MOST_FRAMES
+from tbgen.web.settings import MAX_FRAMES
 from tbgen.web.stock import Stock
 
-_NUMBERS: Final = (
+_NUMBER_WORDS: Final = (
     *("no", "one", "two", "three", "four", "five", "six"),
     *("seven", "eight", "nine", "ten", "eleven", "twelve"),
 )
-_AMOUNTS: Final = ((0.25, "clearly"), (0.06, "by a little"), (0.0, "by very little"))
+_LEAD_WORDS: Final = ((0.25, "clearly"), (0.06, "by a little"), (0.0, "by very little"))
 """Words for a lead in points, each with the smallest lead that it describes."""
 
 
@@ -52,8 +52,8 @@ def sentence(turn: chess.Color, score: GScore, accrued: GScore, value: GScore, d
     >>> sentence(chess.BLACK, GScore("G3.5"), GScore("G3.5"), GScore("G1.5"), 4)
     'White wins by a little: in 2 moves Black gets down to one legal move (0.56 : 0.44).'
     """
-    mover = _side(turn)
-    holder, opponent = _side(value.white), _side(not value.white)
+    mover = _side_name(turn)
+    holder, opponent = _side_name(value.white), _side_name(not value.white)
     soon = "" if depth is None else f" in {counted((depth + 1) // 2, 'move')}"
     if score.rank < 2:
         return f"{mover} is {'stalemated' if score.rank else 'mated'}."
@@ -62,25 +62,25 @@ def sentence(turn: chess.Color, score: GScore, accrued: GScore, value: GScore, d
     if value.rank == 1:
         return f"{holder} stalemates {opponent}{soon}."
     if depth == 0 or value == accrued:
-        kept = f"{holder} keeps {value} and wins {_amount(value)}"
-        return f"{kept}: that has accrued, and best play leaves it at that{_shares(value)}."
-    return f"{holder} wins {_amount(value)}:{soon} {opponent} gets {_leaves(value)}{_shares(value)}."
+        result = f"{holder} keeps {value} and wins {_lead_words(value)}"
+        return f"{result}: that has accrued, and best play leaves it at that{_points(value)}."
+    return f"{holder} wins {_lead_words(value)}:{soon} {opponent} gets {_moves_left(value)}{_points(value)}."
 
 
-def _side(white: bool) -> str:
+def _side_name(white: bool) -> str:
     return "White" if white else "Black"
 
 
-def _amount(value: GScore) -> str:
-    """Return by how much the holder of a value wins in TCEC's points, in words."""
+def _lead_words(value: GScore) -> str:
+    """Return in words by how much the holder of a value wins, in TCEC's points."""
     white, black = EXPONENTIAL.points(value)
-    return next(words for least, words in _AMOUNTS if abs(white - black) >= least)
+    return next(words for least, words in _LEAD_WORDS if abs(white - black) >= least)
 
 
-def _shares(value: GScore) -> str:
-    """Return TCEC's points for the end of a sentence.
+def _points(value: GScore) -> str:
+    """Return TCEC's points as the end of a sentence; empty if both sides have the same points.
 
-    Points have two decimals, or three if three represent them exactly; equal points give an empty text.
+    Points have two decimals, or three if these represent them exactly.
     """
     white, black = (
         f"{points:.2f}" if 1000 * points % 1 else f"{float(points)}" for points in EXPONENTIAL.points(value)
@@ -88,55 +88,57 @@ def _shares(value: GScore) -> str:
     return "" if white == black else f" ({white} : {black})"
 
 
-def unknown(accrued: GScore) -> str:
-    """Return the sentence for a position without a value, which still has an accrued score."""
+def unknown_sentence(accrued: GScore) -> str:
+    """Return the sentence for a position that has an accrued score but no known value."""
     return f"No table says what this is worth. {accrued} has accrued so far."
 
 
-def _leaves(value: GScore) -> str:
-    """Return the number of moves that a score leaves to the holder's opponent, in words."""
+def _moves_left(value: GScore) -> str:
+    """Return in words the number of moves that a score leaves to the opponent of its holder."""
     number = value.rank // 2
-    name = _NUMBERS[number] if number < len(_NUMBERS) else str(number)
-    moves = f"down to {name} legal {'move' if number == 1 else 'moves'}"
-    return moves if value.rank % 2 else f"in check and {moves}"
+    word = _NUMBER_WORDS[number] if number < len(_NUMBER_WORDS) else str(number)
+    text = f"down to {word} legal {'move' if number == 1 else 'moves'}"
+    return text if value.rank % 2 else f"in check and {text}"
 
 
-_START: Final = "8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"
+_DEFAULT_FEN: Final = "8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"
 """The position that the page shows by default, as in ``state.js``."""
 _MOVE: Final = re.compile(r"(?:(\d{1,4})\.)?([^$]+)[$\d]*")
-"""A move of a line, optionally with the number of the position before it, and annotation glyphs."""
+"""A move of a line in SAN. The number of the position before it may precede it, and glyphs (NAGs) may
+follow."""
 _PREFIX: Final = re.compile(r"(/[\w.~-]+)*", re.ASCII)
 _HOST: Final = re.compile(r"[A-Za-z0-9.-]+(:\d+)?|\[[0-9A-Fa-f:]+\](:\d+)?")
 
 
 class Scene(NamedTuple):
-    """The line and position at an address of the page."""
+    """The line and the position that an address of the page shows."""
 
     variant: Variant
     states: list[GameState]
-    """The states of the line through the shown position."""
+    """The states of the line that contains the shown position."""
     at: int
-    """The number of the shown position."""
+    """The index of the shown position in ``states``."""
     flipped: bool
+    """Whether Black's side of the board is at the bottom."""
     in_view: bool
-    """Whether the position is shown in a view."""
+    """Whether the values are those of a view, a simpler game such as classical chess."""
 
     def shown(self, at: int) -> ShownPosition:
-        """Return the drawing of one of the positions."""
+        """Return one of the positions for drawing."""
         state = self.states[at]
         last = chess.Move.from_uci(state.uci) if state.uci else None
         return ShownPosition(state.board, last, self.flipped)
 
 
 def scene_of(query: Mapping[str, str]) -> Scene:
-    """Return the scene at an address with these parameters (``state.js``).
+    """Return the scene at an address with the parameters of ``query``, which ``state.js`` explains.
 
     :raises UsageError: if the position is invalid or has described men, or a move of the line is illegal.
     :raises Refusal: if the line is too long.
     """
     rules = query.get("rules", Variant.R_MOBILITY)
     variant = next((each for each in Variant if each == rules), Variant.R_MOBILITY)
-    question = question_of(query.get("fen", _START), query.get("accrued"), variant)
+    question = question_of(query.get("fen", _DEFAULT_FEN), query.get("accrued"), variant)
     board, _ = read_chess(question.board, None, variant)
     arbiter = Arbiter(board, accrued=question.accrued, rules=variant, fifty_move_rule=FiftyMoveRule.NONE)
     sans, at = _line(query)
@@ -148,24 +150,24 @@ def scene_of(query: Mapping[str, str]) -> Scene:
 
 
 def _line(query: Mapping[str, str]) -> tuple[list[str], int]:
-    """Return the moves of the line through the position at an address, and the position's number in it."""
+    """Return the moves of the line through the position at an address, and the index of that position."""
     tokens = [token for token in query.get("line", "").split("_") if token]
-    before, sans = [0], [""]
+    predecessors, sans = [0], [""]
     for number, token in enumerate(tokens):
         move = _MOVE.fullmatch(token)
-        before.append(min(int(move[1]), number) if move and move[1] else number)
+        predecessors.append(min(int(move[1]), number) if move and move[1] else number)
         sans.append(move[2] if move else token)
     number_at = query.get("at", "")
-    here = min(int(number_at), len(tokens)) if re.fullmatch(r"\d{1,4}", number_at) else len(tokens)
-    path = [here]
+    shown = min(int(number_at), len(tokens)) if re.fullmatch(r"\d{1,4}", number_at) else len(tokens)
+    path = [shown]
     while path[0]:
-        path.insert(0, before[path[0]])
+        path.insert(0, predecessors[path[0]])
     at = len(path) - 1
-    for number in range(path[-1] + 1, len(before)):  # the first move after a position continues the line
-        if before[number] == path[-1]:
+    for number in range(path[-1] + 1, len(predecessors)):  # the first move after a position continues it
+        if predecessors[number] == path[-1]:
             path.append(number)
-    if len(path) > MOST_FRAMES:
-        raise Refusal(413, "too_large", f"the line has {len(path) - 1} moves: the limit is {MOST_FRAMES - 1}")
+    if len(path) > MAX_FRAMES:
+        raise Refusal(413, "too_large", f"the line has {len(path) - 1} moves: the limit is {MAX_FRAMES - 1}")
     return [sans[number] for number in path[1:]], at
 
 
@@ -188,16 +190,16 @@ def _caption_of(stocks: Iterable[Stock], scene: Scene) -> Caption:
         state = state._replace(value=state.position_score)
     else:
         stock = next(each for each in stocks if each.variant is scene.variant)
-        (state,) = looked_up(stock.tables, [state])
+        (state,) = with_values(stock.tables, [state])
     if state.value is None:
-        return Caption(str(state.accrued), unknown(state.accrued), notes)
+        return Caption(str(state.accrued), unknown_sentence(state.accrued), notes)
     result = sentence(turn, state.position_score, state.accrued, state.value, state.depth)
     return Caption(str(state.value), result, notes)
 
 
 def tags_of(request: Request, text: Caption) -> str:
     """Return the tags for the head of the page, by which other sites preview a link to it."""
-    place, width, height = place_of(request), *CARD_SIZE
+    address, width, height = page_address(request), *CARD_SIZE
     query = f"?{request.url.query}" if request.url.query else ""
     value = f"{text.headline} in r-mobility chess. " if text.headline else ""
     properties = {
@@ -205,8 +207,8 @@ def tags_of(request: Request, text: Caption) -> str:
         "og:site_name": "tbgen",
         "og:title": text.sentence or "r-mobility chess",
         "og:description": f"{value}{text.notes}",
-        "og:url": f"{place}{query}",
-        "og:image": f"{place}picture.png{query}",
+        "og:url": f"{address}{query}",
+        "og:image": f"{address}picture.png{query}",
         "og:image:width": str(width),
         "og:image:height": str(height),
         "og:image:alt": f"The position. {text.sentence}".strip(),
@@ -216,10 +218,10 @@ def tags_of(request: Request, text: Caption) -> str:
     return "".join(tags)
 
 
-def place_of(request: Request) -> str:
-    """Return the address of the page as clients see it, with the path under which a proxy serves it.
+def page_address(request: Request) -> str:
+    """Return the address of the page that clients use, including the path under which a proxy serves it.
 
-    The address is empty if the headers do not contain it.
+    The address is empty if the headers of the request do not contain it.
     """
     host, prefix = request.headers.get("host", ""), request.headers.get("x-forwarded-prefix", "").rstrip("/")
     if not (_HOST.fullmatch(host) and _PREFIX.fullmatch(prefix)):
@@ -238,7 +240,7 @@ def picture(*stocks: Stock, query: Mapping[str, str]) -> bytes:
 
 
 def moving_picture(*_: Stock, query: Mapping[str, str]) -> bytes:
-    """Return the line at an address as GIF; exceptions are those of :func:`scene_of`."""
+    """Return the line at an address as an animated GIF; exceptions are those of :func:`scene_of`."""
     scene = scene_of(query)
     frames = []
     for number, state in enumerate(scene.states):
@@ -252,39 +254,40 @@ _REPORT_POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-"""Content security policy of the report's pages, whose only script is a separate file."""
+"""Content security policy of the report's pages, which load scripts only from separate files."""
 
-_NAME: Final = re.compile(
+_REPORT_FILE: Final = re.compile(
     r"(?:tables/)?[A-Za-z0-9_][A-Za-z0-9._-]*\.(?:html|css|js|svg|png|json|csv|pgn)", re.ASCII
 )
-_PICTURE: Final = re.compile(r'(<meta property="og:image" content=")(?!https?:)(?:\.\./)*')
-"""The tag of a preview's picture, up to its path, which the report writes relative to the page."""
+_PICTURE_TAG: Final = re.compile(r'(<meta property="og:image" content=")(?!https?:)(?:\.\./)*')
+"""The tag of a preview's picture up to the path of the picture, which reports write relative to the page."""
 
 
 def report_endpoints(directory: Path, pool: WorkerPool) -> Endpoints:
-    """Return the endpoints, by their paths, of the directory of a report.
+    """Return the endpoints that serve the directory of a report, by their paths.
 
     :param pool: thread pool in which files are read.
     """
 
     async def redirect(_: Request) -> Response:
-        """Redirect to the first page, by a relative address that needs no header of the client."""
+        """Redirect to the first page, by a relative address, which does not depend on headers of the
+        client."""
         return RedirectResponse("report/index.html", 308)
 
     async def answer_with_file(request: Request) -> Response:
         name = request.path_params["name"] or "index.html"
-        if not _NAME.fullmatch(name):
+        if not _REPORT_FILE.fullmatch(name):
             raise HTTPException(404)
-        content = await pool.run(partial(_file_of_report, directory, name, place_of(request)), Bill())
+        content = await pool.run(partial(_file_of_report, directory, name, page_address(request)), Bill())
         return answer_file(request, name, content, _REPORT_POLICY)
 
     return {"/report": redirect, "/report/{name:path}": answer_with_file}
 
 
-def _file_of_report(directory: Path, name: str, place: str) -> bytes:
+def _file_of_report(directory: Path, name: str, address: str) -> bytes:
     """Return the content of a file; diagrams on a page get links to the explorer.
 
-    :param place: the address of the explorer, from :func:`place_of`.
+    :param address: the address of the explorer, from :func:`page_address`.
     :raises HTTPException: if the file does not exist.
     """
     try:
@@ -297,6 +300,6 @@ def _file_of_report(directory: Path, name: str, place: str) -> bytes:
     if not name.endswith(".html"):
         return content
     page = with_links(content.decode("utf-8", "replace"), "../" * (name.count("/") + 1))
-    if place:
-        page = _PICTURE.sub(lambda found: f"{found[1]}{place}report/", page)
+    if address:
+        page = _PICTURE_TAG.sub(lambda found: f"{found[1]}{address}report/", page)
     return page.encode()

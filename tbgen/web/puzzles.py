@@ -1,6 +1,6 @@
 """Positions to solve and to play, random or fixed for a day. All calls block.
 
-``page/static/draws.js`` draws the same positions of a day, from the same chunks of the same tables; tests
+For a day, ``page/static/draws.js`` draws the same positions from the same chunks of the same tables. Tests
 compare both.
 """
 
@@ -30,8 +30,10 @@ from tbgen.web.lookups import position
 from tbgen.web.stock import Stock
 
 _MAX_DRAWS: Final = 60
+"""Maximum number of chunks from which positions are drawn."""
 _POSITIONS_PER_CHUNK: Final = 8
-"""Maximum number of positions from one chunk of a table, because a static site loads complete chunks."""
+"""Maximum number of positions drawn from one chunk of a table; a static site has to load the complete
+chunk."""
 _WORD_MASK: Final = (1 << 32) - 1
 
 Item = TypeVar("Item")
@@ -61,17 +63,17 @@ class RandomNumbers:
 
     def shuffled(self, items: Sequence[Item]) -> list[Item]:
         """Return items in random order."""
-        found = list(items)
-        for last in range(len(found) - 1, 0, -1):
-            at = self.below(last + 1)
-            found[last], found[at] = found[at], found[last]
-        return found
+        shuffled_items = list(items)
+        for end in range(len(shuffled_items) - 1, 0, -1):
+            index = self.below(end + 1)
+            shuffled_items[end], shuffled_items[index] = shuffled_items[index], shuffled_items[end]
+        return shuffled_items
 
 
 def drawn_positions(
     numbers: RandomNumbers, stock: Stock, materials: Sequence[Material], max_rank: int, plies: range
 ) -> Iterator[list[chess.Board]]:
-    """Yield, one by one, positions of plain tables whose value belongs to the side to move.
+    """Yield positions of plain tables whose value belongs to the side to move, each as a list of one.
 
     :param max_rank: the maximum rank of the value.
     :param plies: the allowed depths.
@@ -80,15 +82,15 @@ def drawn_positions(
     for _ in range(_MAX_DRAWS if names else 0):
         material = names[numbers.below(len(names))]
         layout, side = layout_of(material), Side(numbers.below(2))
-        for slot in _slots(numbers, stock, material, side, max_rank, plies):
+        for slot in _drawn_slots(numbers, stock, material, side, max_rank, plies):
             board = board_of(layout, side, slot)
             yield [board.mirror() if numbers.below(2) == 0 else board]
 
 
-def _slots(
+def _drawn_slots(
     numbers: RandomNumbers, stock: Stock, material: Material, side: Side, max_rank: int, plies: range
 ) -> list[Slot]:
-    """Return slots in one chunk of a table whose positions fulfil the conditions of
+    """Return slots from one chunk of a table whose positions meet the conditions of
     :func:`drawn_positions`."""
     file = stock.tables.table_file(material)
     assert isinstance(file, TableFile)
@@ -98,8 +100,8 @@ def _slots(
     value, depth = np.empty(count, np.uint8), np.empty(count, np.uint16)
     file.read_slots(side, start, value, depth)
     ranks = value if side == 0 else 255 - value
-    fit = np.flatnonzero((ranks <= max_rank) & (depth >= plies.start) & (depth < plies.stop))
-    return [Slot(start + int(at)) for at in numbers.shuffled(fit.tolist())[:_POSITIONS_PER_CHUNK]]
+    matches = np.flatnonzero((ranks <= max_rank) & (depth >= plies.start) & (depth < plies.stop))
+    return [Slot(start + int(index)) for index in numbers.shuffled(matches.tolist())[:_POSITIONS_PER_CHUNK]]
 
 
 _MAX_RANK: Final = 12
@@ -107,16 +109,16 @@ _MAX_RANK: Final = 12
 _DEPTHS: Final = range(3, 16)
 """Allowed depths of a puzzle, in plies."""
 _TEMPTING_MOVES: Final = {Level.EASY: range(2), Level.MEDIUM: range(2, 5), Level.HARD: range(5, 1 << 8)}
-"""Number of tempting wrong moves in a puzzle, by level."""
+"""Allowed number of tempting wrong moves in a puzzle, by level."""
 _CHALLENGE_DEPTHS: Final = {
     Level.EASY: range(3, 9),
     Level.MEDIUM: range(9, 21),
     Level.HARD: range(21, 1 << 10),
 }
-"""Depths of a challenge in plies, by level."""
+"""Allowed depths of a challenge in plies, by level."""
 _MIN_MEN: Final = 3
 _BATCH_POSITIONS: Final = 128
-"""Number of random positions looked up at once, all of one material, so that materials are equally likely."""
+"""Number of random positions in a batch. A batch has one material, so that materials are equally likely."""
 _MAX_BATCHES: Final = 128
 
 _random: Final = SystemRandom()
@@ -125,14 +127,14 @@ _random: Final = SystemRandom()
 def puzzle(
     stock: Stock, level: LevelText | None, material: MaterialText | None, day: DayText | None
 ) -> PuzzleDocument:
-    """Return a random position with exactly one move that keeps the value, and its tempting wrong moves.
+    """Return a position with exactly one move that keeps the value, and its tempting wrong moves.
 
     :raises Refusal: if no puzzle is found, or a parameter is invalid.
     :raises TbgenError: if the table is missing, or cannot be used.
     """
-    wanted = _level_named(level)
+    required = _level_named(level)
     batches = (
-        _positions_of_day(stock, wanted, material, _day(day))
+        _positions_of_day(stock, required, material, _day(day))
         if day
         else _random_batches(stock, material, _DEPTHS)
     )
@@ -141,10 +143,10 @@ def puzzle(
             if isinstance(moves, TbgenError) or not _is_puzzle(board, moves):
                 continue
             tempting = [move.uci for move in moves[1:] if _tempts(board, move, moves[0])]
-            found = next(each for each, numbers in _TEMPTING_MOVES.items() if len(tempting) in numbers)
-            if wanted in (None, found):
+            level_found = next(each for each, numbers in _TEMPTING_MOVES.items() if len(tempting) in numbers)
+            if required in (None, level_found):
                 fields = asdict(position(stock, board.fen(), None))
-                return PuzzleDocument(**fields, level=found, tempting=tempting)
+                return PuzzleDocument(**fields, level=level_found, tempting=tempting)
     raise _no_position_refusal("puzzle")
 
 
@@ -161,8 +163,8 @@ def challenge(stock: Stock, level: LevelText | None, material: MaterialText | No
     raise _no_position_refusal("position to play")
 
 
-def _no_position_refusal(what: str) -> Refusal:
-    return Refusal(404, "no_position", f"no {what} was found: try another level, or another material")
+def _no_position_refusal(kind: str) -> Refusal:
+    return Refusal(404, "no_position", f"no {kind} was found: try another level, or another material")
 
 
 def _level_named(text: str | None) -> Level | None:
@@ -191,20 +193,20 @@ def _day(text: str) -> date:
 def _positions_of_day(
     stock: Stock, level: Level | None, name: str | None, day: date
 ) -> Iterator[Sequence[chess.Board]]:
-    """Yield random positions as :func:`_random_batches` does, but always the same for a day.
+    """Yield random positions as :func:`_random_batches` does, but the same positions for the same day.
 
-    Plain tables are preferred, since only these can be read in pieces.
+    Plain tables are preferred, because only plain tables can be read in pieces.
 
     :raises TbgenError: see :func:`_random_batches`.
     """
-    text = f"{day} {stock.variant} {level or ''} {name or ''}"
+    seed_text = f"{day} {stock.variant} {level or ''} {name or ''}"
     materials = _materials(stock, name)
     unpacked = (each.material for each in stock.entries() if each.info and not each.info.packed)
-    plain = [each for each in unpacked if each in materials]
-    if plain:
-        yield from drawn_positions(RandomNumbers(text), stock, plain, _MAX_RANK, _DEPTHS)
+    plain_materials = [each for each in unpacked if each in materials]
+    if plain_materials:
+        yield from drawn_positions(RandomNumbers(seed_text), stock, plain_materials, _MAX_RANK, _DEPTHS)
     else:
-        yield from _random_batches(stock, name, _DEPTHS, Random(text))
+        yield from _random_batches(stock, name, _DEPTHS, Random(seed_text))
 
 
 def _materials(stock: Stock, name: str | None) -> Sequence[Material]:
@@ -234,7 +236,7 @@ def _random_batches(
     materials = _materials(stock, name)
     for _ in range(_MAX_BATCHES if materials else 0):
         drawn = islice(random_positions(rng.choice(materials), rng), _BATCH_POSITIONS)
-        of_chess = (board for board in drawn if isinstance(board, chess.Board))  # all: no man is described
+        of_chess = (board for board in drawn if isinstance(board, chess.Board))  # none has described men
         boards = [board.mirror() if rng.random() < 0.5 else board for board in of_chess]
         results = stock.tables.probe_many(boards, FRESH)
         yield [
@@ -251,7 +253,7 @@ def _qualifies(board: chess.Board, result: ProbeResult | TbgenError, plies: rang
 
 
 def _is_puzzle(board: chess.Board, moves: Sequence[RankedMove]) -> bool:
-    """Return whether only the best move keeps the value, and is not a capture, which would be too obvious.
+    """Return whether only the best move keeps the value, and is not a capture, which would be obvious.
 
     :param moves: the moves, best first.
     """
@@ -259,6 +261,8 @@ def _is_puzzle(board: chess.Board, moves: Sequence[RankedMove]) -> bool:
 
 
 def _tempts(board: chess.Board, wrong: RankedMove, right: RankedMove) -> bool:
-    """Return whether a wrong move looks as good as the correct one: it leaves the opponent at most as many
-    moves, or is a capture."""
+    """Return whether a wrong move looks as good as the correct one.
+
+    A capture does, and so does a move after which the position rank is at most that after the correct move.
+    """
     return wrong.position_score.rank <= right.position_score.rank or board.is_capture(wrong.move)

@@ -1,7 +1,7 @@
-"""Serving the API by uvicorn, in one or several processes, and beside an event for ``tbgen match --live``.
+"""Serving the API by uvicorn: in one or several processes, or during an event for ``tbgen match --live``.
 
-The server of an event is a process that reads the live file and ends with the event. It has a lower priority
-than the engines, and its failure does not affect the runner.
+The server of an event is a separate process that reads the live file and ends with the event. It has a lower
+priority than the engines, and its failure does not affect the runner.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ from tbgen.web.settings import Settings
 _ACCEPT_BACKLOG: Final = 1024
 """Maximum number of connections that wait to be accepted."""
 _SHUTDOWN_SECONDS: Final = 10
-"""Time for which unanswered requests may continue after a signal to end."""
+"""Time for which the server still answers requests after a signal to end."""
 _SILENT_WORKER_SECONDS: Final = 60
-"""Time after which a silent worker is replaced; long, because workers start slowly on a busy machine."""
+"""Time after which a worker process that does not respond is replaced; workers may be slow to start."""
 _UNREAD_MS: Final = 30_000
-"""Time for which a client may leave sent data unread before the system closes the connection."""
+"""Time in milliseconds after which the system closes a connection whose client does not read sent data."""
 
 
 def serve(settings: Settings, host: str, port: int, workers: int, ready: Callable[[str], None]) -> None:
-    """Serve until SIGINT, SIGTERM or SIGHUP; unanswered requests are then still answered.
+    """Serve until SIGINT, SIGTERM or SIGHUP. Requests that have already arrived are still answered.
 
     :param port: 0 for any free port.
     :param workers: number of processes.
-    :param ready: called with the address before serving.
+    :param ready: called with the server's URL before requests are served.
     :raises UsageError: if the address is invalid or a directory does not exist.
     :raises TbgenError: if the server cannot start.
     """
     for number in TERMINATIONS.keys() - {signal.SIGTERM}:
         if signal.getsignal(number) != signal.SIG_IGN:
-            signal.signal(number, lambda *_: signal.raise_signal(signal.SIGTERM))  # which uvicorn handles
+            signal.signal(number, lambda *_: signal.raise_signal(signal.SIGTERM))  # uvicorn handles it
     with listening(host, port) as listener:
         serve_at(listener, settings, workers, lambda: ready(address_of(listener)))
 
@@ -69,7 +69,7 @@ def serve_at(
     from uvicorn.supervisors import Multiprocess
 
     from tbgen.web.app import make_app
-    from tbgen.web.connections import ACCEPTED_TOGETHER, Connection, most_connections
+    from tbgen.web.connections import MAX_ACCEPTED_AT_ONCE, Connection, max_connections
 
     config = Config(
         partial(make_app, settings) if workers > 1 else make_app(settings),
@@ -78,17 +78,17 @@ def serve_at(
         loop="asyncio",  # by default uvloop if it is installed, which no test covers
         http=Connection,
         ws="none",
-        backlog=ACCEPTED_TOGETHER,
+        backlog=MAX_ACCEPTED_AT_ONCE,
         log_config=None,
         log_level=logging.ERROR,  # no line for every invalid request
         access_log=False,
         server_header=False,
-        limit_concurrency=most_connections(),
+        limit_concurrency=max_connections(),
         timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
         timeout_worker_healthcheck=_SILENT_WORKER_SECONDS,
     )
-    # The temporary directory for kernels is made here and shared, because workers and solving processes
-    # would not remove their own.
+    # The temporary directory for compiled kernels is made here and shared. Workers and solving processes
+    # would not remove directories of their own.
     fallback_directory()
     ready()
     if workers > 1:
@@ -107,13 +107,14 @@ def listening(host: str, port: int, options: str = "--host and --port") -> socke
     :raises TbgenError: if the system refuses the address.
     """
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
+        candidates = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
     except (socket.gaierror, UnicodeError):
         raise UsageError(
             f"{quote(host)} is not an address of this machine: choose another with {options}"
         ) from None
-    family, kind, protocol, _, address = found[0]
-    # If a socket has no protocol, asyncio leaves Nagle's algorithm on, and answers are delayed by 40 ms.
+    family, kind, protocol, _, address = candidates[0]
+    # For a socket without a protocol, asyncio would not turn off Nagle's algorithm, which delays answers by
+    # 40 ms.
     listener = socket.socket(family, kind, protocol)
     try:
         reuse_address(listener)
@@ -137,17 +138,17 @@ def address_of(listener: socket.socket) -> str:
 
 _LOCAL: Final = "127.0.0.1"
 _LIMIT_SECONDS, _BURST_SECONDS = 0.1, 10.0
-"""Processor time allowed to a client: seconds per second, and seconds at once. Both are lower than the
+"""Processor time that a client may use: seconds per second, and seconds at once. Both are lower than the
 defaults, because engines play on the same machine."""
 _EXIT_SECONDS: Final = 5.0
 
 
 class LiveServer:
-    """Starts the server when the event begins, and waits for its end.
+    """Starts the server when the event begins. On exit, waits a few seconds for the server to end.
 
-    :param address: ``HOST:PORT``, or a port of this machine; port 0 stands for any that is free.
+    :param address: ``HOST:PORT``, or a port of this machine; port 0 stands for any free port.
     :param pgn: the PGN file of the event.
-    :param directory: directory of the tables for the explorer beside the page.
+    :param directory: directory of the tables for the explorer that the server also shows.
     :param note: receives a sentence if the server ends before the event.
 
     :raises UsageError: if the address does not belong to this machine.
@@ -180,16 +181,18 @@ class LiveServer:
                 self.process.wait()
 
     def __call__(self, message: object) -> None:
-        """Start the server at the first message of an event; at later ones check that it still runs."""
+        """Start the server at the first message of an event; at later messages check that it is still
+        running."""
         if self.process is None and isinstance(message, EventStart):
-            self.process = self._started()
+            self.process = self._start()
         elif self.process is not None and self.process.poll() is not None and not self._ended:
             self._ended = True
             self._note("the server of the live page has ended: games continue without it")
 
-    def _started(self) -> subprocess.Popen[bytes]:
-        # The explorer reads only the tables of the event. Nothing is imported from the working directory.
-        # Ctrl-C does not reach the process (APART); it ends when the live file says that the event is over.
+    def _start(self) -> subprocess.Popen[bytes]:
+        # -P prevents imports from the working directory. Without TBGEN_DIR, the explorer reads only the
+        # tables of the event. APART keeps Ctrl-C from the process, which ends when the live file says that
+        # the event is over.
         return start_with_socket(
             [sys.executable, "-P", "-m", "tbgen.web.server", str(self._pgn), *self._tables],
             self._listener,
@@ -200,7 +203,7 @@ class LiveServer:
 
 
 def main(words: Sequence[str]) -> None:
-    """Serve: ``python -m tbgen.web.server PGN [DIRECTORY]``."""
+    """Serve an event, as ``python -m tbgen.web.server PGN [DIRECTORY]``."""
     pgn, *directories = words
     lower_priority(os.getpid())
     settings = Settings(
@@ -226,7 +229,7 @@ def _host_and_port(text: str) -> tuple[str, int]:
     if not (port.isascii() and port.isdecimal()) or int(port[:6]) > 65_535:
         raise UsageError(
             f"--live: {quote(text)} is not an address: expected HOST:PORT such as {_LOCAL}:8043, or a "
-            "port; a file of settings has to stand before --live"
+            "port; a file of settings goes before --live"
         )
     return host, int(port)
 

@@ -9,22 +9,22 @@ from tbgen.beyond.budget import Budget
 DOCUMENT_PATH: Final = "/openapi.json"
 SOLVE_PATH: Final = "/r/solve"
 REPLY_PATH: Final = "/r/reply"
-MOST_FEN_LETTERS: Final = 200
-"""Maximum length of a FEN; the longest FEN of seven fields has some 110 letters."""
-MOST_BODY_BYTES: Final = 256 << 10
-"""Maximum size of a body; a game of 500 plies with long comments has some 100 KiB."""
-MOST_GAMES_BYTES: Final = 2 << 20
-"""Maximum size of a text with many games."""
-MOST_BATCH: Final = 100
+MAX_FEN_LETTERS: Final = 200
+"""Maximum length of a FEN; the longest FEN of seven fields has some 110 characters."""
+MAX_BODY_BYTES: Final = 256 << 10
+"""Maximum size of a request's body; a game of 500 plies with long comments has some 100 KiB."""
+MAX_GAMES_BYTES: Final = 2 << 20
+"""Maximum size of a PGN text with many games."""
+MAX_BATCH_POSITIONS: Final = 100
 """Maximum number of positions in a batch."""
-MOST_PLIES: Final = 2000
+MAX_PLIES: Final = 2000
 """Maximum number of plies in a game with its variations."""
-MOST_FRAMES: Final = 200
+MAX_FRAMES: Final = 200
 """Maximum number of positions in an animated GIF."""
-MOST_GAMES: Final = 500
-"""Maximum number of games in a text."""
-MOST_PLIES_OF_GAMES: Final = 50_000
-"""Maximum number of plies in all games of a text, some five seconds of work."""
+MAX_GAMES: Final = 500
+"""Maximum number of games in a PGN text."""
+MAX_PLIES_OF_GAMES: Final = 50_000
+"""Maximum number of plies in all games of a PGN text, which take some five seconds."""
 BODY_SECONDS: Final = 20.0
 """Maximum time for the body of a request to arrive."""
 
@@ -40,17 +40,18 @@ class Settings:
     solve: Budget | None = None
     """Budget for solving one position beyond the tables; None for no solving."""
     engine: tuple[str, ...] = ()
-    """Command of the UCI engine that plays where no table holds the position; empty for tbgen's own."""
+    """Command of the UCI engine that plays where no table holds the position; empty for tbgen's own
+    engine."""
     move_seconds: float | None = 1.0
-    """Time of the engine for a move; None for no engine."""
+    """Time of the engine for a move, in seconds; None for no engine."""
     live: Path | None = None
     """PGN file of a running event that is shown at ``/live``; None for no event."""
     until_over: bool = False
-    """Whether the server ends with that event."""
+    """Whether the server ends when the event of ``live`` is over."""
     limit: float = 0.5
-    """Seconds of processor time that one client may take per second in the long run; 0 for no limit."""
+    """Seconds of processor time that one client may use per second in the long run; 0 for no limit."""
     burst: float = 60.0
-    """Seconds of processor time that a client may take at once after a pause."""
+    """Seconds of processor time that one client may use at once after a pause."""
     quick_threads: int = 2
     """Number of threads for single positions."""
     slow_threads: int = 2
@@ -58,4 +59,4 @@ class Settings:
     eager: bool = True
     """Whether the kernels that read packed tables are compiled before the first request."""
     waiting: int = 200
-    """Maximum number of requests that wait for either kind of thread."""
+    """Maximum number of requests that wait for quick threads, and as many for slow ones."""

@@ -1,7 +1,8 @@
-"""The page without a server: files for any host of static files; the page reads tables by range requests.
+"""The page without a server: files for any host of static files. The page reads tables by range requests.
 
-Pages and scripts are those of the server; ``tbgen/web/page/static`` answers in its place. A finished event
-can be included: each answer of the server of its page is a file named after the answer's address.
+Pages and scripts are the same as with a server. The scripts of ``tbgen/web/page/static`` answer the requests
+that a server would answer. A finished event can be included: each answer that a server would give to the
+event's page is stored as a file, named after the address of the request.
 """
 
 import hashlib
@@ -28,17 +29,17 @@ from tbgen.store.inventory import EXPECTED_MEN, CountedTableDocument, Entry, lon
 from tbgen.store.schema import TABLE, DatasetSchema
 from tbgen.store.table_file import StoredFile
 from tbgen.system.files import make_directory, write_file
-from tbgen.web.live_state import EventFiles, LiveState, retold_game
+from tbgen.web.live_state import EventFiles, LiveState, game_document
 from tbgen.web.page_files import POLICY, page_files
 
-FOLDER: Final = "live"
-"""The folder of the event on a site."""
-FIRST: Final = "event.json"
+EVENT_FOLDER: Final = "live"
+"""The folder of an event's files on a site."""
+EVENT_DOCUMENT: Final = "event.json"
 """The file that the page of the event requests first."""
 
 
 class Archive:
-    """A finished event, read from its two files.
+    """A finished event, read from its live file and its PGN file.
 
     :param pgn: the PGN file.
     :raises UsageError: if the event has neither a live file nor a finished game, or is still being played.
@@ -47,7 +48,7 @@ class Archive:
     def __init__(self, pgn: Path) -> None:
         self._files, self._state = EventFiles(pgn), LiveState()
         for line, games in self._files.read()[1]:
-            self._state.take(line, games)
+            self._state.apply(line, games)
         abandoned = self._files.abandoned
         self._files.live.close()
         if self._state.start is None:
@@ -57,19 +58,19 @@ class Archive:
         if self._state.over is None:
             if not abandoned:
                 raise UsageError(f"the event of {pgn} is still being played: publish it when it is over")
-            self._state.take(EventEnd(Termination.GONE), ())
+            self._state.apply(EventEnd(Termination.GONE), ())
         self._state.rank(self._state.unranked)
         self._start = self._state.start
 
     def write(self, target: Path) -> None:
-        """Write the answers; the file that the page requests first is written last.
+        """Write the answers to the page's requests. The file that the page requests first is written last.
 
         :param target: the directory of the site.
         :raises TbgenError: if a file cannot be written.
         """
-        make_directory(target / FOLDER / "games")
+        make_directory(target / EVENT_FOLDER / "games")
         for name, data in self._answers():
-            write_file(target / FOLDER / name, data)
+            write_file(target / EVENT_FOLDER / name, data)
 
     def _answers(self) -> Iterator[tuple[str, bytes]]:
         texts = list[bytes]()
@@ -77,16 +78,16 @@ class Archive:
             text = self._files.text(place)
             texts.append(text.strip() + b"\n")
             yield f"games/{key}.pgn", texts[-1]
-            yield f"games/{key}.json", msgspec.json.encode(retold_game(text, self._files.options))
+            yield f"games/{key}.json", msgspec.json.encode(game_document(text, self._files.options))
             yield f"games/{key}.html", _redirect(f"../../{explorer_link(text, self._start.rules)}")
         yield "event.pgn", b"\n".join(texts)
         document = self._state.document()
         listed = document["finished"]["games"]
         while listed and (before := listed[-1]["number"]) > 1:
-            found = self._state.finished(before)
-            yield f"games-{before}.json", msgspec.json.encode(found)
-            listed = found["games"]
-        yield FIRST, msgspec.json.encode(document)
+            games = self._state.finished(before)
+            yield f"games-{before}.json", msgspec.json.encode(games)
+            listed = games["games"]
+        yield EVENT_DOCUMENT, msgspec.json.encode(document)
 
 
 def _redirect(address: str) -> bytes:
@@ -103,22 +104,25 @@ _TABLES: Final = "tables"
 _EVENT_FILES: Final = re.compile(r"live\.(html|css|js)")
 """Files that only a site with an event has."""
 _LINK: Final = re.compile(r'\b(href|data-page)="(embed|live|play|puzzles)"')
-"""An address without the suffix of its file, as servers accept it."""
+"""An attribute with the address of a page, without the suffix of the page's file, which servers do not
+need."""
 _HEAD: Final = '<meta charset="utf-8">'
 _BLOCKING_FILE: Final = re.compile(
     r'<link rel="stylesheet" href="page/([^"]+)">|<script src="page/([^"]+)"></script>'
 )
-"""The tag of a file that a browser needs before it shows anything."""
+"""The tag of a file that a browser has to load before it shows anything."""
 
 
 class PiecesDocument(Document):
-    """The location of a dataset in the file of its table.
+    """The location of a dataset in the file of its table, in pieces (chunks of HDF5).
 
     :ivar type: type of the elements: ``u1``, ``u2``, ``u8`` or ``i4``, little-endian.
     :ivar length: number of elements in a full piece.
-    :ivar pieces_per_row: number of pieces in a row of the dataset; rows run through all leading axes.
-    :ivar pieces: pieces of all rows in order, in groups of contiguous pieces: the offset of the first piece,
-        then the bytes of each. A piece of 0 bytes is not stored and stands for zeros.
+    :ivar pieces_per_row: number of pieces in a row. A row runs along the last axis of the dataset; there is
+        one for each combination of indices of the other axes.
+    :ivar pieces: the pieces of all rows in order, in groups of contiguous pieces. A group is a list of the
+        offset of its first piece and the number of bytes of each piece. A piece of 0 bytes is not stored; its
+        elements are zeros.
     """
 
     type: str
@@ -149,9 +153,10 @@ def write_site(
     """Write or rewrite the page with tables for a host of static files.
 
     The tables are published as a set (:func:`tbgen.exchange.publish.publish`), which can also be fetched. An
-    event published there earlier stays unless another one is passed.
+    event that was published there earlier is kept unless ``event`` replaces it.
 
-    :param materials: materials of the tables, whose sub-tables are added; None for all of up to four men.
+    :param materials: materials of the tables, to which their sub-tables are added; None for all tables of up
+        to four men.
     :param event: the PGN file of a finished event that the site also shows.
     :param done: called with every table, its number, and the number of tables.
     :raises UsageError: if the target has other files than those of a site, a table has more than four men or
@@ -161,7 +166,7 @@ def write_site(
     """
     _require_site(target)
     archive = None if event is None else Archive(event)
-    wanted = _readable(directory, tuple(variants), materials)
+    wanted = _site_tables(directory, tuple(variants), materials)
     tables = target / _TABLES
     rules = {variant for _, variant in wanted}
     for variant in sorted(rules):
@@ -185,7 +190,7 @@ def _require_site(target: Path) -> None:
     """
     try:
         others = {path.name for path in target.iterdir()} - {_TABLES}
-    except (FileNotFoundError, NotADirectoryError):  # reported when the directory is made
+    except (FileNotFoundError, NotADirectoryError):  # an error when the directory is created
         return
     except OSError as error:
         raise TbgenError(f"{target} cannot be read: {error.strerror}") from None
@@ -193,10 +198,10 @@ def _require_site(target: Path) -> None:
         raise UsageError(f"{target} has other files: choose an empty directory or that of an earlier site")
 
 
-def _readable(
+def _site_tables(
     directory: Path, variants: Sequence[Variant], materials: Iterable[Material] | None
 ) -> list[tuple[Material, Variant]]:
-    """Return the tables of a site.
+    """Return the tables that a site has, by material and variant.
 
     :raises UsageError: if a named table has too many men.
     """
@@ -207,8 +212,8 @@ def _readable(
             f"{large[-1]} has more than {EXPECTED_MEN} men, and the page of a site reads plain tables: serve "
             "larger ones with tbgen serve"
         )
-    found = chosen_tables(directory, variants, named)
-    wanted = [(material, variant) for material, variant in found if material.men <= EXPECTED_MEN]
+    chosen = chosen_tables(directory, variants, named)
+    wanted = [(material, variant) for material, variant in chosen if material.men <= EXPECTED_MEN]
     if not wanted:
         raise NoTablesError(directory, variants[0])
     return wanted
@@ -237,55 +242,57 @@ def _table_document(path: Path, material: Material) -> bytes:
 
 def _pieces(table: StoredFile, wanted: DatasetSchema) -> PiecesDocument:
     array = table.array(wanted)
-    pieces = list(_joined(array.places()))
+    pieces = list(_joined_places(array.places()))
     return PiecesDocument(array.dtype.str.lstrip("<|"), array.step, array.chunks_of_row, pieces)
 
 
-def _joined(places: Iterable[ChunkPlace]) -> Iterator[list[int]]:
-    """Yield groups of contiguous places: the offset of the first place, then the lengths of all."""
-    end, run = -1, list[int]()
+def _joined_places(places: Iterable[ChunkPlace]) -> Iterator[list[int]]:
+    """Yield groups of contiguous places: the offset of the first place, then the number of bytes of each
+    place."""
+    end, group = -1, list[int]()
     for place in places:
-        if run and (place.offset == end or not place.bytes):
-            run.append(place.bytes)
+        if group and (place.offset == end or not place.bytes):
+            group.append(place.bytes)
         else:
-            if run:
-                yield run
-            run = [place.offset, place.bytes]
+            if group:
+                yield group
+            group = [place.offset, place.bytes]
         end = place.offset + place.bytes if place.bytes else end
-    if run:
-        yield run
+    if group:
+        yield group
 
 
 def _write_page(target: Path) -> None:
-    """Write pages, scripts and styles; the first page is written last."""
-    has_event = (target / FOLDER / FIRST).exists()
-    found = page_files(["live", "static"] if has_event else ["static"])
+    """Write pages, scripts and styles; ``index.html`` is written last."""
+    has_event = (target / EVENT_FOLDER / EVENT_DOCUMENT).exists()
+    files = page_files(["live", "static"] if has_event else ["static"])
     if not has_event:
-        found = {name: data for name, data in found.items() if not _EVENT_FILES.fullmatch(name)}
-    pages = sorted((name for name in found if name.endswith(".html")), key="index.html".__eq__)
-    for name in [*(name for name in found if name not in pages), *pages]:
+        files = {name: data for name, data in files.items() if not _EVENT_FILES.fullmatch(name)}
+    pages = sorted((name for name in files if name.endswith(".html")), key="index.html".__eq__)
+    for name in [*(name for name in files if name not in pages), *pages]:
         is_page = name in pages
         path = target / name if is_page else target / "page" / name
         make_directory(path.parent)
-        write_file(path, _without_server(found[name].decode(), found).encode() if is_page else found[name])
+        write_file(path, _without_server(files[name].decode(), files).encode() if is_page else files[name])
 
 
 def _without_server(page: str, files: Mapping[str, bytes]) -> str:
-    """Return a page for a host that sends none of our headers and serves files by their full names.
+    """Return a page for a host that sends none of our headers and needs the full names of files.
 
-    Styles, and the script that must run first, are inlined, since a browser shows nothing before it has them.
+    Styles, and the script that must run first, are inlined, because a browser shows nothing until it has
+    them.
     """
     hashes: dict[str, list[str]] = {"style": [], "script": []}
 
-    def inlined(match: re.Match[str]) -> str:
+    def inline(match: re.Match[str]) -> str:
         tag, text = ("style", files[match[1]]) if match[1] else ("script", files[match[2]])
         digest = b64encode(hashlib.sha256(text).digest()).decode()
         hashes[tag].append(f"'sha256-{digest}'")
         return f"<{tag}>{text.decode()}</{tag}>"
 
-    page = _BLOCKING_FILE.sub(inlined, page)
+    page = _BLOCKING_FILE.sub(inline, page)
     policy = POLICY
-    for tag, found in hashes.items():
-        policy = policy.replace(f"{tag}-src 'self'", " ".join([f"{tag}-src 'self'", *found]))
+    for tag, tag_hashes in hashes.items():
+        policy = policy.replace(f"{tag}-src 'self'", " ".join([f"{tag}-src 'self'", *tag_hashes]))
     head = f'{_HEAD}\n<meta http-equiv="Content-Security-Policy" content="{policy}">'
     return _LINK.sub(r'\1="\2.html"', page).replace(_HEAD, head, 1)

@@ -1,8 +1,8 @@
-"""Positions beyond the tables: solved by ``tbgen solve`` in a process of its own, whose progress the client
-gets as server-sent events.
+"""Positions beyond the tables, solved by ``tbgen solve`` in a separate process.
 
-Solving needs compiled code, much memory and all threads. A process can have a lower priority than answers,
-returns its memory, and can be ended as soon as nobody waits for it. Only one runs at a time.
+The client gets the progress as server-sent events. Solving needs compiled code, much memory and all threads.
+A separate process can have a lower priority than the server, frees its memory when it ends, and can be ended
+as soon as no client waits for it. Only one such process runs at a time.
 """
 
 import asyncio
@@ -22,26 +22,26 @@ from tbgen.compiler.cache import is_compiled
 from tbgen.errors import UsageError
 from tbgen.probe.states import read_chess
 from tbgen.system.processes import lower_priority
-from tbgen.web.endpoints import STATE
+from tbgen.web.endpoints import STATE_PARAMETERS
 from tbgen.web.exchange import EventStream, Refusal, event, parameters_of
 from tbgen.web.limits import Bill, Limiter, client_of
 from tbgen.web.lookups import Question, question_of
 from tbgen.web.settings import Settings
 
 _MARGIN_SECONDS: Final = 300.0
-"""Additional time allowed for a process, which may have to look through large tables."""
+"""Additional time allowed for a process, which may have to read large tables."""
 _COMPILING: Final = (
     "compiling the kernels that solve cells, once for this version of tbgen: about two minutes, which do not "
     "count as time for the position"
 )
 _MAX_LINE_BYTES: Final = 1 << 22
-"""Maximum length of a line from a process."""
+"""Maximum length of a line of a process's output."""
 
 
 class PositionSolver:
     """Solves positions, one at a time.
 
-    :param settings: settings of the server. A client's time for solving is counted in a separate account.
+    :param settings: settings of the server. A client's time for solving is charged to a separate account.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -51,21 +51,21 @@ class PositionSolver:
         self._turn = asyncio.Lock()
 
     async def answer(self, request: Request) -> Response:
-        """Answer a request for a solution by events.
+        """Answer a request for a solution with events.
 
         :raises Refusal: if the server does not offer solving.
         :raises UsageError: if the request is invalid, or the position has described men.
         """
         if self._budget is None:
             raise Refusal(404, "not_offered", "this server solves no positions: tbgen solve does")
-        values: dict[str, Any] = parameters_of(request, STATE)
+        values: dict[str, Any] = parameters_of(request, STATE_PARAMETERS)
         query = question_of(**values, variant=Variant.R_MOBILITY)
         read_chess(*query.state, Variant.R_MOBILITY)
         return EventStream(self.events(query, self._budget, client_of(request)))
 
     @asynccontextmanager
     async def events(self, query: Question, budget: Budget, client: str) -> AsyncIterator[AsyncIterator[str]]:
-        """Solve a position within the block, which iterates over the events.
+        """Solve a position while the block iterates over the events.
 
         :raises Refusal: if another position is being solved, or the client's account is empty.
         """
@@ -79,23 +79,23 @@ class PositionSolver:
     async def _solve(
         self, query: Question, budget: Budget, bill: Bill, stack: AsyncExitStack
     ) -> AsyncIterator[str]:
-        """Yield the events; the processes that compile and solve are ended with the stack."""
+        """Yield the events. The processes that compile and solve end when ``stack`` is closed."""
         if not is_compiled(KERNEL_FAMILY):
             yield event("compiling", {"message": _COMPILING})
-            compiling = await stack.enter_async_context(_running(COMPILE_COMMAND, DEVNULL))
+            compiling = await stack.enter_async_context(_run_command(COMPILE_COMMAND, DEVNULL))
             await compiling.wait()
-        stack.enter_context(bill.timed())  # compiling is charged to nobody, since it serves all clients
-        words = [*SOLVE_COMMAND, *_arguments(query, budget), *self._tables]
-        process = await stack.enter_async_context(_running(words, PIPE))
+        stack.enter_context(bill.timed())  # compiling is not charged, because it serves all clients
+        command = [*SOLVE_COMMAND, *_arguments(query, budget), *self._tables]
+        process = await stack.enter_async_context(_run_command(command, PIPE))
         async for text in _events(process, monotonic() + budget.seconds + _MARGIN_SECONDS):
             yield text
 
 
 @asynccontextmanager
-async def _running(words: Sequence[str], output: int) -> AsyncIterator[Process]:
-    """Run a command at low priority, and end it with the block."""
+async def _run_command(command: Sequence[str], output: int) -> AsyncIterator[Process]:
+    """Run a command at low priority. Its process is killed at the end of the block."""
     process = await asyncio.create_subprocess_exec(
-        *words, stdin=DEVNULL, stdout=output, stderr=output, limit=_MAX_LINE_BYTES
+        *command, stdin=DEVNULL, stdout=output, stderr=output, limit=_MAX_LINE_BYTES
     )
     try:
         lower_priority(process.pid)
@@ -113,13 +113,13 @@ def _arguments(query: Question, budget: Budget) -> list[str]:
     return words if query.accrued is None else [*words, "--accrued", str(query.accrued)]
 
 
-async def _events(process: Process, end: float) -> AsyncIterator[str]:
-    """Yield an event for every line of a process, and a refusal if the process fails."""
+async def _events(process: Process, deadline: float) -> AsyncIterator[str]:
+    """Yield an event for every line of a process, and a refusal if the process fails or is too slow."""
     assert process.stdout is not None
     assert process.stderr is not None
     errors = asyncio.ensure_future(process.stderr.read())
     try:
-        while line := await asyncio.wait_for(process.stdout.readline(), end - monotonic()):
+        while line := await asyncio.wait_for(process.stdout.readline(), deadline - monotonic()):
             document = json.loads(line)
             yield event("solution" if "moves" in document else "interval", document)
         if code := await process.wait():
@@ -131,7 +131,7 @@ async def _events(process: Process, end: float) -> AsyncIterator[str]:
 
 
 def _refusal(code: int, errors: str) -> dict[str, str]:
-    """Return the answer to a client about a failed process, with details only about invalid input."""
+    """Return the refusal for a failed process; it has details only if the input is invalid."""
     if code == UsageError.exit_code:
         *_, sentence = errors.strip().splitlines() or [""]
         return {"code": UsageError.code, "message": sentence.removeprefix("tbgen: ")}

@@ -1,4 +1,4 @@
-"""The tables of a server, their counts, and random positions of them; all calls block."""
+"""The tables of a server, their counts, and random positions from them. All calls block."""
 
 from contextlib import suppress
 from functools import lru_cache
@@ -25,17 +25,18 @@ from tbgen.store.inventory import EXPECTED_MEN, Entry, inventory
 from tbgen.web.exchange import Refusal
 
 _MAX_TRIES: Final = 1 << 14
-"""Maximum number of random positions of a packed table to try until one has the required value."""
+"""Maximum number of random positions of a packed table among which one with the required value is sought."""
 _BATCH_TRIES: Final = 1 << 10
+"""Number of random positions of a packed table that are looked up at once."""
 
 _MAX_ENTRIES: Final = 1 << 12
-"""Maximum number of cached entries."""
+"""Maximum number of cached entries, each about one table."""
 
 _random: Final = SystemRandom()
 
 
 class Stock:
-    """The tables for one variant; data read from a file are cached until the file changes."""
+    """The tables for one variant. Data read from a file are cached until the file changes."""
 
     def __init__(self, tables: Tablebase) -> None:
         self.tables: Final = tables
@@ -43,10 +44,10 @@ class Stock:
         self._lock = Lock()
 
     def prepare(self) -> None:
-        """Compile the kernels that read packed tables, if there are any, before a client needs them."""
+        """Compile the kernels that read packed tables before a client needs them, if any table is packed."""
         for entry in self.entries():
             if entry.info is not None and entry.info.packed:
-                ensure_compiled()  # before a table is opened, since others would wait for the open table
+                ensure_compiled()  # before a table is opened: other threads would wait for it
                 with suppress(TbgenError):  # raised again by a client's request
                     self.tables.probe(next(random_positions(entry.material, _random)), FRESH)
                 return
@@ -56,7 +57,7 @@ class Stock:
         return [self._entry(material, counted=False) for material in self.tables.materials]
 
     def require(self, material: Material, *, counted: bool = False) -> Entry:
-        """Return the entry of a table, with counts if ``counted``.
+        """Return the entry of a table, with counts of its values if ``counted``.
 
         :raises TbgenError: if the table is missing, or cannot be used.
         """
@@ -66,11 +67,11 @@ class Stock:
         return entry
 
     def sample(self, material: Material | None, value: GScore | None, side: chess.Color | None) -> AnyBoard:
-        """Return a random position of a table, with the colours of the table.
+        """Return a random position of a table, with White and Black as in the table.
 
         All matching positions are equally likely.
 
-        :param material: None for any table of up to four men that has matching positions.
+        :param material: material of the table; None for any table of up to four men with matching positions.
         :param value: the required fresh value, None for any.
         :param side: the side to move, None for either.
         :raises Refusal: if no position matches, or none is found in a packed table.
@@ -86,12 +87,13 @@ class Stock:
         if not any(counts if value is None else (side.get(value) for side in counts)):
             raise Refusal(404, "no_position", f"{material} has no such position")
         if not entry.info.packed:
-            found = self.tables.table(material).sample(1, _random.getrandbits(64), value=value, side=side)
-            return position_of(found.layout, Side(int(found.side[0])), Slot(int(found.slot[0])))
+            sampled = self.tables.table(material).sample(1, _random.getrandbits(64), value=value, side=side)
+            return position_of(sampled.layout, Side(int(sampled.side[0])), Slot(int(sampled.slot[0])))
         return self._sample_packed(material, value, side)
 
     def _sample_any(self, value: GScore | None, side: chess.Color | None) -> AnyBoard:
-        """Return a position of any table but the large ones, whose values take too long to count."""
+        """Return a matching position of any table except the large ones, whose values take too long to
+        count."""
         materials = [material for material in self.tables.materials if material.men <= EXPECTED_MEN]
         for material in _random.sample(materials, len(materials)):
             try:
@@ -102,11 +104,11 @@ class Stock:
         raise Refusal(404, "no_position", sentence)
 
     def _sample_packed(self, material: Material, value: GScore | None, side: chess.Color | None) -> AnyBoard:
-        """Return a matching position of a packed table, found by trying random ones."""
+        """Return a matching position of a packed table, found by trying random positions."""
         boards = random_positions(material, _random, side)
         for _ in range(_MAX_TRIES // _BATCH_TRIES):
-            some = list(islice(boards, _BATCH_TRIES if value is not None else 1))
-            for board, result in zip(some, self.tables.probe_many(some, FRESH), strict=True):
+            batch = list(islice(boards, _BATCH_TRIES if value is not None else 1))
+            for board, result in zip(batch, self.tables.probe_many(batch, FRESH), strict=True):
                 if isinstance(result, TbgenError):
                     raise result
                 if value in (None, result.value):
@@ -117,11 +119,11 @@ class Stock:
     def _entry(self, material: Material, *, counted: bool) -> Entry:
         for directory in self.tables.directories:
             try:
-                found = table_path(directory, material.name, self.variant).stat()
+                status = table_path(directory, material.name, self.variant).stat()
             except OSError:
                 continue
-            stamp = found.st_mtime_ns, found.st_size, found.st_ino
-            with self._lock:  # no file is read twice at the same time
+            stamp = status.st_mtime_ns, status.st_size, status.st_ino
+            with self._lock:  # so that no file is read twice at the same time
                 return _entry_of(directory, self.variant, material, counted, stamp)
         return Entry(material, error=MissingTableError(material.name, rules=self.variant))
 
@@ -132,7 +134,7 @@ def _entry_of(
 ) -> Entry:
     """Return the entry of a table.
 
-    :param stamp: modification time, size and inode of the file, so that a changed file misses the cache.
+    :param stamp: modification time, size and inode of the file; with another stamp, the file is read again.
     """
     (entry,) = inventory(directory, variant, [material], counts=counted)
     return entry

@@ -12,7 +12,7 @@ from typing import Any
 from uvicorn import Config, Server
 
 from tbgen.web.app import make_app
-from tbgen.web.connections import Connection, most_connections
+from tbgen.web.connections import Connection, max_connections
 from tbgen.web.server import address_of, listening
 from tbgen.web.settings import Settings
 from tests.support.processes import started, wait_for
@@ -45,7 +45,7 @@ def served(*directories: Path, **settings: Any) -> Iterator[str]:
         ws="none",
         log_config=None,
         log_level=logging.WARNING,
-        limit_concurrency=most_connections(),
+        limit_concurrency=max_connections(),
     )
     server = Server(config)
     with listening("127.0.0.1", 0) as listener:

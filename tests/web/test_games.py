@@ -11,7 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tbgen.probe.tablebase import open_tablebase
-from tbgen.web.settings import MOST_GAMES_BYTES
+from tbgen.web.settings import MAX_GAMES_BYTES
 from tests.support.exhaustive import sample
 from tests.support.paths import ROOT
 
@@ -132,7 +132,7 @@ def test_what_is_no_game(api: TestClient) -> None:
 
 
 def test_a_game_that_is_too_long(api: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tbgen.web.games.MOST_PLIES", 120)
+    monkeypatch.setattr("tbgen.web.games.MAX_PLIES", 120)
     turns = " ".join(["Nf3 Nf6 Ng1 Ng8"] * 30)
     found = api.post("/r/game", content=f"{turns} *").json()
     assert len(found["plies"]) == 120 + 1
@@ -212,14 +212,14 @@ def test_results_of_many_games(api: TestClient) -> None:
 
 
 def test_games_that_are_too_many(api: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tbgen.web.games.MOST_GAMES", 3)
-    monkeypatch.setattr("tbgen.web.games.MOST_PLIES_OF_GAMES", 6)
+    monkeypatch.setattr("tbgen.web.games.MAX_GAMES", 3)
+    monkeypatch.setattr("tbgen.web.games.MAX_PLIES_OF_GAMES", 6)
     for texts, status, sentence in (
         (["1. e4 *"] * 3, 200, ""),
         (["1. e4 *"] * 4, 413, "more than 3 games"),
         (["1. e4 e5 2. d4 *"] * 3, 413, "more than 6 plies"),
         ([""], 400, "no game"),
-        ([" " * (MOST_GAMES_BYTES + 1)], 413, "2048 KiB"),
+        ([" " * (MAX_GAMES_BYTES + 1)], 413, "2048 KiB"),
     ):
         response = api.post("/wg/games", content="\n\n".join(texts))
         assert response.status_code == status

@@ -123,7 +123,7 @@ def test_games_without_a_live_file_are_told(pgn: Path, monkeypatch: pytest.Monke
     fresh, lines = files.read()
     assert (fresh, files.read()) == (True, (False, ()))
     for line, games in lines:
-        state.take(line, games)
+        state.apply(line, games)
     state.rank(state.unranked)
     found = state.document()
     assert (found["over"], found["finished"]["total"]) == ("untold", 2)
@@ -164,7 +164,7 @@ def test_of_several_events_in_a_file_the_last_one_is_told(games: bytes, pgn: Pat
         pgn.write_bytes(text)
         files, state = EventFiles(pgn), LiveState()
         for line, listed in files.read()[1]:
-            state.take(line, listed)
+            state.apply(line, listed)
         state.rank(state.unranked)
         found = state.document()
         assert [game["key"] for game in found["finished"]["games"]] == list(state.places) == keys
@@ -181,7 +181,7 @@ def test_games_of_others_are_shown(tmp_path: Path) -> None:
     games = ("1. f3 e5 2. g4 Qh4# 0-1\n\n", "1. e4 *\n\n", "1. e5 1-0\n\n", "1. d4 1/2-1/2\n\n")
     pgn.write_text("".join(tags.format("BC"[at % 2], at) + text for at, text in enumerate(games)))
     (start, listed), _ = files.read()[1]
-    state.take(start, listed)
+    state.apply(start, listed)
     state.rank(state.unranked)
     found = state.document()
     assert (found["event"].name, found["event"].rounds, found["standings"]["games"]) == ("Club", 2, 2)
@@ -224,7 +224,7 @@ def test_who_is_first_in_the_standings(games: bytes, tmp_path: Path) -> None:
     live_path(pgn).write_bytes(line_of(replace(START, games=1, size=pgn.stat().st_size)))
     files, state = EventFiles(pgn), LiveState()
     _, ((start, listed),) = files.read()
-    state.take(start, listed)
+    state.apply(start, listed)
     for count, leaders in enumerate([[], ["B"], ["A", "B"]]):
         change = state.rank(state.unranked[count - 1 : count])
         assert change is not None
@@ -235,8 +235,8 @@ def test_who_is_first_in_the_standings(games: bytes, tmp_path: Path) -> None:
 def begun() -> LiveState:
     """The state after a game has begun."""
     state = LiveState()
-    state.take(START, ())
-    state.take(GameStart(0, "1.1.1", 1, "A", "B", Outset(chess.STARTING_FEN, "-G20.5")), ())
+    state.apply(START, ())
+    state.apply(GameStart(0, "1.1.1", 1, "A", "B", Outset(chess.STARTING_FEN, "-G20.5")), ())
     return state
 
 
@@ -245,7 +245,7 @@ def test_what_an_engine_expects_is_told_as_far_as_it_is_legal() -> None:
         state, board = begun(), chess.Board()
         for uci, told in (("g1f3", ""), ("g8f6", line)):
             board.push_uci(uci)
-            _, change = state.take(GameMove(0, "1.1.1", Ply(uci, "", "", "", told), board.fen(), {}), ())
+            _, change = state.apply(GameMove(0, "1.1.1", Ply(uci, "", "", "", told), board.fen(), {}), ())
         assert change["ply"].line == wanted
         (game,) = state.document()["playing"]
         assert [ply["fen"].split()[1] for ply in game["plies"]] == ["b", "w"]
@@ -259,10 +259,10 @@ def test_what_an_engine_thinks_is_known_until_it_moves() -> None:
         return state.document()["playing"][0]["thought"]
 
     assert thought() is None
-    name, change = state.take(GameThought(0, "1.1.1", "+0.12/3 1.000s", "g1f3 g8f6 a1a5"), ())
+    name, change = state.apply(GameThought(0, "1.1.1", "+0.12/3 1.000s", "g1f3 g8f6 a1a5"), ())
     assert (name, change["key"], change["line"]) == ("thought", "1.1.1", "Nf3 Nf6")
     assert thought() == {"comment": "+0.12/3 1.000s", "line": "Nf3 Nf6"}
     board = chess.Board()
     board.push_uci("g1f3")
-    state.take(GameMove(0, "1.1.1", Ply("g1f3", "Nf3", "", ""), board.fen(), {}), ())
+    state.apply(GameMove(0, "1.1.1", Ply("g1f3", "Nf3", "", ""), board.fen(), {}), ())
     assert thought() is None

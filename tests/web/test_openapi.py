@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from tbgen.web.app import make_app
 from tbgen.web.endpoints import ENDPOINTS, openapi
-from tbgen.web.exchange import NOT_KEPT
+from tbgen.web.exchange import NO_STORE
 from tbgen.web.settings import Settings
 from tests.support.paths import ROOT, rows
 
@@ -59,7 +59,7 @@ def test_answers_are_as_described(api: TestClient) -> None:
 
 
 def test_no_cache_keeps_answers_to_posted_requests() -> None:
-    assert [each.path for each in ENDPOINTS if each.body and each.caching != NOT_KEPT] == []
+    assert [each.path for each in ENDPOINTS if each.body and each.caching != NO_STORE] == []
 
 
 def test_the_description_tells_good_answers_from_bad(api: TestClient) -> None:

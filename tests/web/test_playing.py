@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from tbgen.board.score import GScore
 from tbgen.probe.tablebase import Tablebase
 from tbgen.web.app import make_app
-from tbgen.web.games import GameState, looked_up
+from tbgen.web.games import GameState, with_values
 from tbgen.web.settings import Settings
 from tests.support.exhaustive import sample
 from tests.web.test_positions import asked, random_fens
@@ -72,9 +72,9 @@ def test_what_all_moves_say(rules: str, api: TestClient, monkeypatch: pytest.Mon
         expected[fen, accrued] = asked(api, f"/{rules}/moves", fen=fen, accrued=accrued)
 
     def but_the_first(tables: Tablebase, states: Sequence[GameState]) -> list[GameState]:
-        return [states[0], *looked_up(tables, states)[1:]]
+        return [states[0], *with_values(tables, states)[1:]]
 
-    monkeypatch.setattr("tbgen.web.games.looked_up", but_the_first)
+    monkeypatch.setattr("tbgen.web.games.with_values", but_the_first)
     for (fen, accrued), known in expected.items():
         assert asked(api, f"/{rules}/moves", fen=fen, accrued=accrued) == known
 

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from tbgen.probe.tablebase import open_tablebase
 from tbgen.web import previews
-from tbgen.web.settings import MOST_FRAMES
+from tbgen.web.settings import MAX_FRAMES
 
 KBK = "8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"
 
@@ -110,11 +110,11 @@ def test_pictures(api: TestClient) -> None:
     assert (answer.status_code, answer.headers["content-type"]) == (200, "image/gif")
     picture: Any = Image.open(io.BytesIO(answer.content))
     assert (picture.format, picture.n_frames) == ("GIF", 3)
-    line = "_".join(["Nf3", "Nf6", "Ng1", "Ng8"] * (MOST_FRAMES // 4))
+    line = "_".join(["Nf3", "Nf6", "Ng1", "Ng8"] * (MAX_FRAMES // 4))
     start = chess.STARTING_FEN.replace(" ", "_")
     answer = api.get(f"/line.gif?fen={start}&line={line}")
     assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
-    assert str(MOST_FRAMES - 1) in answer.json()["message"]
+    assert str(MAX_FRAMES - 1) in answer.json()["message"]
 
 
 def test_the_line_of_an_address() -> None:

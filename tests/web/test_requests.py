@@ -18,7 +18,7 @@ from tbgen.store.format import table_path
 from tbgen.web.app import make_app
 from tbgen.web.exchange import Refusal
 from tbgen.web.limits import Bill, Limiter, Queue, WorkerPool
-from tbgen.web.settings import MOST_BATCH, MOST_BODY_BYTES, Settings
+from tbgen.web.settings import MAX_BATCH_POSITIONS, MAX_BODY_BYTES, Settings
 from tests.support.paths import rows
 
 KBK = "8/8/8/4KBk1/8/8/8/8 b - - 0 1"
@@ -61,15 +61,15 @@ def test_methods(api: TestClient) -> None:
 
 def test_bodies_that_are_too_large(api: TestClient) -> None:
     for path in ("/r/batch", "/r/game"):
-        response = api.post(path, content=b" " * (MOST_BODY_BYTES + 1))
+        response = api.post(path, content=b" " * (MAX_BODY_BYTES + 1))
         assert (response.status_code, response.json()["code"]) == (413, "too_large")
-        parts = iter([b" " * MOST_BODY_BYTES, b" "])  # without a Content-Length
+        parts = iter([b" " * MAX_BODY_BYTES, b" "])  # without a Content-Length
         response = api.post(path, content=parts)
         assert (response.status_code, response.json()["code"]) == (413, "too_large")
-    response = api.post("/r/batch", json={"fens": [KBK] * (MOST_BATCH + 1)})
+    response = api.post("/r/batch", json={"fens": [KBK] * (MAX_BATCH_POSITIONS + 1)})
     assert (response.status_code, response.json()["code"]) == (413, "too_large")
-    response = api.post("/r/batch", json={"fens": [KBK] * MOST_BATCH, "moves": False})
-    assert len(response.json()["positions"]) == MOST_BATCH
+    response = api.post("/r/batch", json={"fens": [KBK] * MAX_BATCH_POSITIONS, "moves": False})
+    assert len(response.json()["positions"]) == MAX_BATCH_POSITIONS
 
 
 def test_headers(api: TestClient) -> None:
