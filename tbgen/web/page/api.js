@@ -1,9 +1,9 @@
-// Requests to the server, or on a site without a server to its tables. Lasting answers are cached; docs/web.md describes them.
+// Requests to the server or, on a site without a server, to its tables. Answers that do not change are cached. docs/web.md describes all answers.
 
 const MAX_CACHED = 500
 const cache = new Map()
 
-/** Return the entry of a map under a key; make it if it is missing. Failed entries are removed, and so is the oldest if there are more than `most`. @type {<Found>(map: Map<string, Promise<Found>>, key: string, make: () => Promise<Found>, most?: number) => Promise<Found>} */
+/** Return the promise that a map has for a key; make it if it is missing. A failed promise is removed, and so is the oldest one if there are more than `most`. @type {<Found>(map: Map<string, Promise<Found>>, key: string, make: () => Promise<Found>, most?: number) => Promise<Found>} */
 export function cached(map, key, make, most = Infinity) {
     if (!map.has(key)) {
         if (map.size >= most) map.delete(map.keys().next().value)
@@ -25,13 +25,13 @@ export class Refused extends Error {
 /** Return the refusal of invalid input. @type {(message: string) => Refused} */
 export const badInput = message => new Refused(400, {code: "bad_input", message})
 
-/** Send a GET request, or return its cached answer; parameters that are null or empty are omitted. @type {<Path extends string>(path: Path, parameters?: Question) => Promise<AnswerTo<Path>>} */
+/** Send a GET request, or return its cached answer. Parameters that are null or empty are omitted. @type {<Path extends string>(path: Path, parameters?: Question) => Promise<AnswerTo<Path>>} */
 export async function ask(path, parameters = {}) {
     const request = () => fresh(path, parameters)
     return await (path.endsWith("/sample") ? request() : cached(cache, addressOf(path, parameters), request, MAX_CACHED))
 }
 
-/** Send a GET request whose answer changes, without caching it. @type {<Path extends string>(path: Path, parameters?: Question) => Promise<AnswerTo<Path>>} */
+/** Send a GET request without caching the answer, which may change. @type {<Path extends string>(path: Path, parameters?: Question) => Promise<AnswerTo<Path>>} */
 export const fresh = async (path, parameters = {}) => /** @type {AnswerTo<typeof path>} */ (await (await source).get(path, parameters))
 
 /** @type {(path: string, parameters: Question) => string} */ function addressOf(path, parameters) {
@@ -67,7 +67,7 @@ const source = isStatic ? import("./static/source.js") : server
     return document
 }
 
-/** Call a function that may be refused; show the refusal's message in an element, and return the refusal, or null. @type {(element: HTMLElement, call: () => unknown) => Promise<Refused>} */
+/** Call a function whose requests may be refused. Show the message of a refusal in an element, and return the refusal; null if there is none. @type {(element: HTMLElement, call: () => unknown) => Promise<Refused>} */
 export async function attempt(element, call) {
     element.textContent = ""
     try {

@@ -27,7 +27,7 @@ export class Board extends Chessboard {
         this.editing = false
         /** The square of the man that was picked up. */
         this.from = /** @type {string} */ (null)
-        /** Where the pointer went down on that man, and what it has done since. */
+        /** Where the pointer was pressed on that man, whether the man had been picked up before, and whether it has been dragged since. */
         this.held = /** @type {Point & {isAgain: boolean, isDragged: boolean}} */ (null)
         this.over = /** @type {string} */ (null)
         /** The square chosen by keys. */
@@ -103,19 +103,19 @@ export class Board extends Chessboard {
         return this.editing ? this.tool === null && this.men.has(square) : this.moves.some(({uci}) => uci.startsWith(square))
     }
 
-    /** Mark the men that may be picked up, so that a pointer over them changes and a finger moves them rather than the page. */
+    /** Mark the men that may be picked up: over them the pointer changes, and a finger moves the man rather than the page. */
     showMovable() {
         for (const cell of this.squares.querySelectorAll(".square")) cell.classList.toggle("movable", this.isMovable(cell.getAttribute("data-square")))
     }
 
-    /** Pick up the man on a square, null for none. @type {(square: string) => void} */
+    /** Pick up the man on a square; null leaves none picked up. @type {(square: string) => void} */
     choose(square) {
         this.from = square
         this.mark("frame", square ? [square] : [])
         this.mark("dot", square ? this.moves.filter(({uci}) => uci.startsWith(square)).map(({uci}) => squaresOf(uci)[1]) : [])
     }
 
-    /** Move a man if the move is allowed; return whether it is. @type {(from: string, to: string, animated: boolean) => boolean} */
+    /** Move a man if the move is allowed, and return whether it is allowed. @type {(from: string, to: string, animated: boolean) => boolean} */
     attempt(from, to, animated) {
         const found = this.moves.filter(({uci}) => uci.slice(0, 4) === from + to)
         if (!this.editing && !found.length) return false
@@ -223,7 +223,7 @@ export class Board extends Chessboard {
         this.choose(null)
     }
 
-    /** Take the focus off the board when moves are made by mouse, so that the arrow keys step through the game; in set-up, letters put men where the mouse pointed. @type {(event: MouseEvent) => void} */
+    /** When moves are made by mouse, take the focus off the board, so that the arrow keys step through the game. In set-up, letters put men on the square that was clicked. @type {(event: MouseEvent) => void} */
     leaveKeys(event) {
         const {square} = this.pointed(event)
         if (!this.editing) {
@@ -241,7 +241,7 @@ export class Board extends Chessboard {
         if (this.editing && this.tool !== null && square) this.set(square, this.tool)
     }
 
-    /** Put a man, such as `K`, on a square, or remove the man there: `none`. @type {(square: string, man: string) => void} */
+    /** Put a man such as `K` on a square; `none` removes the man there. @type {(square: string, man: string) => void} */
     set(square, man) {
         const men = new Map(this.men)
         men.delete(square)
@@ -254,7 +254,7 @@ export class Board extends Chessboard {
         this.onEdit(format({...parse(EMPTY), men: this.men}).split(" ")[0])
     }
 
-    /** Go to a square by keys, and announce its man. @type {(square: string) => void} */
+    /** Move the keyboard's cursor to a square, and announce the man there. @type {(square: string) => void} */
     goTo(square) {
         this.cursor = square
         this.mark("focus", [square])
@@ -296,7 +296,7 @@ export class Board extends Chessboard {
     }
 }
 
-// The palette: a tool for each man to set up; a pressed tool puts its man on clicked squares.
+// The palette has a tool for each man to set up. The chosen tool puts its man on clicked squares.
 
 /** @type {() => Button[]} */
 const buttons = () => [...document.querySelectorAll("#palette [data-tool]")].map(each => /** @type {Button} */ (each))

@@ -1,12 +1,12 @@
-// The browser: making and finding elements, keys, and storage.
+// Helpers for the browser: making and finding elements, keys, and storage.
 
 /** Return the element with an id. @type {<Id extends keyof Elements & string>(id: Id) => Elements[Id]} */
 export const $ = id => /** @type {Elements[typeof id]} */ (document.getElementById(id))
 
-/** Return an element: attributes by name, listeners as `onclick` and the like, classes as `class`. @type {<Tag extends keyof HTMLElementTagNameMap>(tag: Tag, attributes?: Attributes, ...children: Child[]) => HTMLElementTagNameMap[Tag]} */
+/** Return a new element. Attributes are named as in HTML, for example `class`; listeners are functions such as `onclick`. @type {<Tag extends keyof HTMLElementTagNameMap>(tag: Tag, attributes?: Attributes, ...children: Child[]) => HTMLElementTagNameMap[Tag]} */
 export function h(tag, attributes = {}, ...children) {
     const element = document.createElement(tag)
-    give(element, attributes)
+    setAttributes(element, attributes)
     element.append(...nodes(children))
     return element
 }
@@ -14,7 +14,7 @@ export function h(tag, attributes = {}, ...children) {
 /** Return an SVG element; see `h`. @type {<Tag extends keyof SVGElementTagNameMap>(tag: Tag, attributes?: Attributes, ...children: Child[]) => SVGElementTagNameMap[Tag]} */
 export function svg(tag, attributes = {}, ...children) {
     const element = document.createElementNS("http://www.w3.org/2000/svg", tag)
-    give(element, attributes)
+    setAttributes(element, attributes)
     element.append(...nodes(children))
     return element
 }
@@ -22,7 +22,7 @@ export function svg(tag, attributes = {}, ...children) {
 /** Return children as a flat list, without null and false. @type {(children: Child[]) => (Node | string)[]} */
 const nodes = children => /** @type {(Node | string)[]} */ (/** @type {unknown[]} */ (children).flat(Infinity).filter(child => child !== null && child !== false))
 
-/** @type {(element: Element, attributes: Attributes) => void} */ function give(element, attributes) {
+/** @type {(element: Element, attributes: Attributes) => void} */ function setAttributes(element, attributes) {
     for (const [name, value] of Object.entries(attributes)) {
         if (typeof value === "function") element.addEventListener(name.slice(2), value)
         else if (value === true) element.setAttribute(name, "")
@@ -30,7 +30,7 @@ const nodes = children => /** @type {(Node | string)[]} */ (/** @type {unknown[]
     }
 }
 
-/** Return a button that leads to a move or game; `isHere` if that is shown now. @type {(text: string, onclick: () => unknown, isHere?: boolean, more?: Attributes) => Button} */
+/** Return a button that leads to a move or game; `isHere` says whether that move or game is shown now. @type {(text: string, onclick: () => unknown, isHere?: boolean, more?: Attributes) => Button} */
 export const step = (text, onclick, isHere = false, more = {}) =>
     h("button", {type: "button", class: "step", "aria-current": isHere ? "step" : false, onclick, ...more}, text)
 
@@ -45,14 +45,14 @@ export const step = (text, onclick, isHere = false, more = {}) =>
 export const steps = (labels, onGo, here = -1, more = () => ({})) => labels.flatMap(([label, san], index) => [
     label && `${label} `, step(san, () => onGo(index), index === here, more(index)), " "])
 
-/** Replace the children of an element; if it had the keyboard's focus, focus the first element that matches a selector. @type {(element: Element, children: Child[], selector?: string) => void} */
+/** Replace the children of an element. If one of them had the keyboard's focus, focus the first new element that matches the selector. @type {(element: Element, children: Child[], selector?: string) => void} */
 export function refill(element, children, selector = "button") {
     const focused = element.contains(document.activeElement) && document.activeElement.matches(":focus-visible")
     element.replaceChildren(...nodes(children))
     if (focused) /** @type {HTMLElement} */ (element.querySelector(selector))?.focus({preventScroll: true})
 }
 
-/** Replace the moves of a list, and scroll the current one to its middle. @type {(list: HTMLElement, moves: Child[]) => void} */
+/** Replace the moves of a list, and scroll the current move to the middle of the list. @type {(list: HTMLElement, moves: Child[]) => void} */
 export function refillMoves(list, moves) {
     refill(list, moves, "[aria-current]")
     const here = /** @type {HTMLElement} */ (list.querySelector("[aria-current]"))
@@ -90,13 +90,13 @@ export function onClick(calls) {
     for (const [id, call] of Object.entries(calls)) $(id).addEventListener("click", () => call())
 }
 
-/** Enable the buttons that step, each if there is a position to step to. @type {(isFirst: boolean, isLast: boolean) => void} */
+/** Enable each of the buttons that step if there is a position to step to. @type {(isFirst: boolean, isLast: boolean) => void} */
 export function offerWalk(isFirst, isLast) {
     $("first").disabled = $("back").disabled = isFirst
     $("forward").disabled = $("last").disabled = isLast
 }
 
-/** Return a debounced function: it calls another one some time after its own last call. @type {<Given extends unknown[]>(milliseconds: number, call: (...given: Given) => unknown) => (...given: Given) => void} */
+/** Return a debounced function, which calls another function some time after its own last call. @type {<Given extends unknown[]>(milliseconds: number, call: (...given: Given) => unknown) => (...given: Given) => void} */
 export function debounced(milliseconds, call) {
     let timer = 0
     return (...given) => {
@@ -105,7 +105,7 @@ export function debounced(milliseconds, call) {
     }
 }
 
-// Storage in this browser, if available: permanent, or as long as the tab is open.
+// Storage in this browser, if available: permanent storage, or storage for as long as the tab is open.
 
 /** @typedef {"localStorage" | "sessionStorage"} Where */
 const PERMANENT = "localStorage"
@@ -120,7 +120,7 @@ export function stored(name, where = PERMANENT) {
     }
 }
 
-/** Store a value; if that fails, forget it. @type {(name: string, value: unknown, where?: Where) => void} */
+/** Store a value under a name; null removes it. If storing fails, nothing is stored. @type {(name: string, value: unknown, where?: Where) => void} */
 export function store(name, value, where = PERMANENT) {
     try {
         window[where].removeItem(name)

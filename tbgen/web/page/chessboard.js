@@ -8,7 +8,7 @@ const HALF = SIDE / 2
 export const WIDTH = 8 * SIDE
 const SQUARES = Array.from({length: 64}, (_, index) => FILES[index % 8] + (1 + (index >> 3)))
 
-/** Markers of squares by kind, from the lowest layer to the highest; men have a layer among them. @type {Record<string, () => SVGElement>} */
+/** Markers of squares by kind, from the lowest layer to the highest. The men are in a layer between them. @type {Record<string, () => SVGElement>} */
 const MARKS = {
     square: () => svg("rect", {width: SIDE, height: SIDE}),
     circle: () => svg("circle", {cx: HALF, cy: HALF, r: 18}),
@@ -18,7 +18,7 @@ const MARKS = {
     focus: () => svg("rect", {x: 1, y: 1, width: SIDE - 2, height: SIDE - 2}),
 }
 
-/** Distances of an arrow's ends from the middles of its squares, the length of its head, and half its widths. */
+/** Distances of an arrow's ends from the middles of its squares, length of its head, and half the widths of head and shaft. */
 const ARROW = {begin: 18, end: 5, endAtMan: 15, head: 13, headWidth: 8, width: 3}
 
 /** Return the upper left corner of a square. @type {(square: string, flipped?: boolean) => Point} */
@@ -36,7 +36,7 @@ function cornerOf(square, flipped = false) {
 
 /** @type {(index: number) => string} */ const shadeOf = index => (index + (index >> 3)) % 2 ? "light" : "dark"
 
-/** Return a position as a picture, with more elements drawn on it. @type {(fen: string, flipped: boolean, attributes?: Attributes, more?: Child[]) => SVGSVGElement} */
+/** Return a picture of a position, with the elements of `more` drawn on it. @type {(fen: string, flipped: boolean, attributes?: Attributes, more?: Child[]) => SVGSVGElement} */
 export function pictureOf(fen, flipped, attributes = {}, more = []) {
     const dark = SQUARES.filter((_, index) => shadeOf(index) === "dark").map(square => cornerOf(square))
     return svg("svg", {viewBox: `0 0 ${WIDTH} ${WIDTH}`, ...attributes},
@@ -63,7 +63,7 @@ export class Chessboard {
             this.squares, Object.values(this.layers), this.arrowLayer)
         this.drawSquares()
         place.append(this.svg)
-        // The letters at the edge are of one size on the screen, however large the board is.
+        // The letters at the edge have the same size on the screen for any size of the board.
         new ResizeObserver(([{contentRect}]) => this.svg.style.setProperty("--pixel", String(WIDTH / contentRect.width))).observe(place)
     }
 
@@ -110,7 +110,7 @@ export class Chessboard {
         }))
     }
 
-    /** Replace the men: those on other squares move there, the others appear or vanish. @type {(men: Map<string, string>, animated: boolean) => Promise<unknown>} */
+    /** Replace the men. Drawings of men that change their square move there; other men appear or vanish. @type {(men: Map<string, string>, animated: boolean) => Promise<unknown>} */
     setMen(men, animated) {
         this.svg.classList.toggle("still", !animated)
         const left = [...this.men].filter(([square, man]) => men.get(square) !== man)
@@ -178,7 +178,7 @@ export class Chessboard {
         return cornerOf(square, this.flipped)
     }
 
-    /** Return a pointer's position in units of the board, and the square there; null outside the board. @type {(event: MouseEvent) => Point & {square: string}} */
+    /** Return a pointer's position in units of the board, and the square there, which is null outside the board. @type {(event: MouseEvent) => Point & {square: string}} */
     pointed({clientX, clientY}) {
         const box = this.svg.getBoundingClientRect()
         const [x, y] = [(clientX - box.left) / box.width * WIDTH, (clientY - box.top) / box.height * WIDTH]
@@ -204,7 +204,7 @@ export function drawn(man) {
         : svg("use", {href: `#${side}${man.toLowerCase()}`})
 }
 
-/** Return the definitions in the file of men, to which drawings refer. */
+/** Return the definitions in the file of all men; drawings refer to them. */
 export async function definitions() {
     const answer = await fetch(`page/${taste.men === "plain" ? "men-plain" : "men"}.svg`)
     return [...new DOMParser().parseFromString(await answer.text(), "image/svg+xml").documentElement.childNodes]

@@ -1,4 +1,4 @@
-// A position and its line in a frame of another site; the line can be stepped through, and continues with best play.
+// A position and its line in a frame of another site. Visitors can step through the line, which continues with best play.
 
 import {Refused, ask, attempt} from "./api.js"
 import {Board} from "./board.js"

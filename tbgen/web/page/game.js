@@ -1,4 +1,4 @@
-// The moves of the game with variations, values and mistakes: shown, stepped through and edited.
+// The moves of the game with variations, values and mistakes: showing them, stepping through them, and editing them.
 
 import {$, h, refillMoves, step} from "./browser.js"
 import {graph} from "./mobility.js"
@@ -13,7 +13,7 @@ import {SIGNS, asComment, inOrder, lineThrough, nextOf} from "./tree.js"
  * @type {(plies: Ply[], at: number, whole: boolean, onGo: (at: number) => unknown) => void}
  * @param plies positions with `fen`, `san`, `after`, `accrued`, optionally `comment`, and `value` if a table has it
  * @param at number of the shown position
- * @param whole whether all values that the tables have are present
+ * @param whole whether `plies` have all values that the tables have
  * @param onGo called with the number of the position to go to
  */
 export function showGame(plies, at, whole, onGo) {
@@ -43,7 +43,7 @@ export function showGame(plies, at, whole, onGo) {
 
 /**
  * Return a move with its mark, and the value of the position that it leads to; a mistake also has the value before it.
- * If the text has glyphs, these follow the move, and the mark stands with the values.
+ * If the text has glyphs, the glyphs follow the move, and the mark is shown with the values.
  * @type {(plies: Ply[], number: number, at: number, onGo: (at: number) => unknown) => Child[]}
  */
 function made(plies, number, at, onGo) {
@@ -83,7 +83,7 @@ const BASES = {accrued: "what was played", tablebase: "by the tables", solved: "
 
 // The buttons that step through the game, and beyond it by best play.
 
-/** Enable the buttons that have a position to step to. @type {(state: State, plies: Ply[], line: unknown[]) => void} */
+/** Enable each of the buttons if there is a position to step to. @type {(state: State, plies: Ply[], line: unknown[]) => void} */
 export function offerSteps({at, rules}, plies, line) {
     const ends = !nextOf(plies)[at].length
     $("back").disabled = $("first").disabled = at === 0
@@ -134,7 +134,7 @@ export function offerEditing(does) {
     })
 }
 
-/** Show the comment of a position, and enable the actions that are possible there. @type {(plies: Ply[], at: number) => void} */
+/** Show the comment of a position, and enable the possible actions. @type {(plies: Ply[], at: number) => void} */
 export function showEditing(plies, at) {
     const {comment = ""} = plies[at]
     $("comment").textContent = comment

@@ -41,7 +41,7 @@ export function positionOf(lesson) {
 export class Guide {
     /** @param {(lesson: number) => void} onGo called with the number of the lesson to show, from 1; 0 for none */ constructor(onGo) {
         this.lesson = 0
-        /** A wrong move that was made and not yet explained. */
+        /** A wrong move that has not been explained yet; null if there is none. */
         this.missed = null
         const buttons = {close: () => 0, back: () => this.lesson - 1, on: () => (this.lesson + 1) % (LESSONS.length + 1), again: () => this.lesson}
         $("guide-link").addEventListener("click", onPlainClick(() => onGo(1)))
@@ -54,7 +54,7 @@ export class Guide {
         }
     }
 
-    /** Show a lesson: its task, or the reply to a `move` that was made there. Parts of the page that give the solution away are hidden. @type {(lesson: number, move?: Ply) => void} */
+    /** Show the task of a lesson, or the reply to a `move` that was made in it. Parts of the page that would give the solution away are hidden. @type {(lesson: number, move?: Ply) => void} */
     show(lesson, move = null) {
         const told = LESSONS[lesson - 1]
         this.lesson = told ? lesson : 0
@@ -71,7 +71,7 @@ export class Guide {
         $("guide-again").hidden = !this.missed
     }
 
-    /** Explain a wrong move by the answer about the position after it, in place of the task. @type {(answer: Pick<Answer, "fen" | "accrued" | "position_score">) => void} */
+    /** Explain a wrong move instead of showing the task, from the answer about the position after the move. @type {(answer: Pick<Answer, "fen" | "accrued" | "position_score">) => void} */
     tell({fen, accrued, position_score: positionScore}) {
         if (!this.missed) return
         $("guide-text").replaceChildren(...scoreNodes(`Not ${this.missed.san}. ${moverOf(fen)} ${opponentHas(positionScore)}, ${positionScore}${accrued === positionScore ? "" : `: ${accrued} still counts`}.`))

@@ -1,4 +1,4 @@
-// A running event: the server sends changes as they happen; the page does not poll.
+// A running event. The server sends changes as they happen, so the page does not poll.
 
 import {attempt, fresh, isStatic} from "./api.js"
 import {$, h, step} from "./browser.js"
@@ -8,7 +8,7 @@ import {Card, Stage, Watched, addressOf} from "./watched.js"
 const MAX_CARDS = 15
 const MAX_LISTED = 500
 const SECOND_MS = 1000
-/** Time in milliseconds after which a server that has refused is asked again. */
+/** Time in milliseconds after which the page connects again to a server that has refused. */
 const RETRY_MS = 10 * SECOND_MS
 /** @type {Record<string, string>} */ const OVER = {
     finished: "The event is over. This page stays as it is; its games are in the PGN file.",
@@ -20,7 +20,7 @@ const NONE = "No event has begun: the PGN file has no readable live file beside 
 const ARCHIVED = "The event was stopped before its end. This is how far it came."
 
 /** @type {LiveEvent} */ let event = null
-/** Games by key: those in play, and finished ones that no other game has replaced yet. @type {Map<string, Watched>} */
+/** Games by key: the games in play, and finished games that no other game has replaced yet. @type {Map<string, Watched>} */
 const games = new Map()
 const stage = new Stage()
 /** @type {FinishedGame[]} */ let listed = []

@@ -1,4 +1,4 @@
-// The explorer: the page shows a state, which its address contains.
+// The explorer. The page shows a state, which is contained in its address.
 
 import {Refused, ask, badInput} from "./api.js"
 import {Board, offerDescribed, offerTools, showTool} from "./board.js"
@@ -52,7 +52,7 @@ const here = () => plies[state.at]
 /** Whether a position has described men; only tables have moves of such positions. @type {(fen: string) => boolean} */
 const isDescribed = fen => describedIn(fen).length > 0
 
-/** Replace the state; on opening the guide, remember the state to return to. @type {(next: State) => void} */
+/** Replace the state. When the guide opens, remember the state to return to. @type {(next: State) => void} */
 function take(next) {
     if (next.lesson && !state.lesson) before = state
     if (next.fen !== state.fen || next.line !== state.line || next.at !== state.at) clearTyping()
@@ -102,7 +102,7 @@ async function show() {
     }
 }
 
-/** Drop a line that cannot be played, and show its first position. */
+/** Drop a line that has an illegal move, and show its first position. */
 function forgetLine() {
     state = {...state, line: [], at: 0, head: ""}
     plies = beginning(state)
@@ -122,7 +122,7 @@ async function follow() {
     }
 }
 
-/** Show what needs no request, and drop the answer about the previous position. */
+/** Show the parts that need no request, and drop the answer about the previous position. */
 function showPlace() {
     const {fen} = here()
     answer = null
@@ -244,7 +244,7 @@ function showMovesBeyond(found) {
     if (!line.length) running.stop()
 }
 
-/** Point at the best moves; if depths are not stored, at the first move of the line only. */
+/** Show arrows for the best moves. If depths are not stored, only the first move of the line has an arrow. */
 function pointBest() {
     const found = bestOf(answer.moves).map(move => move.uci)
     const [first] = line
@@ -269,7 +269,7 @@ function advance(number, replace = false) {
     return extend([{fen: move.fen ?? after(here().fen, uci), san, uci, accrued: move.accrued ?? null, value}])
 }
 
-/** Continue by moves: along existing ones, or as a new variation. @type {(made: Ply[], replace?: boolean) => Promise<void>} */
+/** Continue the game with moves, along existing moves or as a new variation. @type {(made: Ply[], replace?: boolean) => Promise<void>} */
 function extend(made, replace = false) {
     let next = plies
     let {at} = state
@@ -277,12 +277,12 @@ function extend(made, replace = false) {
     return next === plies ? go({at, setup: false}, replace) : become(next, at, replace)
 }
 
-/** Replace the tree of moves. If the main line changes, the head of the game loses what it says about the end. @type {(next: Ply[], at: number, replace?: boolean) => Promise<void>} */
+/** Replace the tree of moves. If the main line changes, the tags and the comment about the end are removed from the head of the game. @type {(next: Ply[], at: number, replace?: boolean) => Promise<void>} */
 function become(next, at, replace = false) {
     const same = isSameLine(next, plies)
     const change = {line: tokensOf(next), at, head: same ? state.head : openHead(state.head), comments: commentsOf(next), setup: false}
     const wasRefereed = refereed || refereeing
-    // Answers in a view have no accrued scores: these then come from the referee.
+    // Answers in a view have no accrued scores; in a view, the scores come from the referee.
     if (!isView(state.rules)) storeGame({...state, ...change}, {plies: next, refereed: same ? refereed : null})
     go(change, replace)
     if (!same && wasRefereed && !isView(state.rules)) tellResult()

@@ -1,4 +1,4 @@
-// The displays beside a board: the number of legal moves of the side to move, and the accrued score as a bar and over a game.
+// The displays beside a board: the number of legal moves of the side to move, the accrued score as a bar, and the graph of scores over a game.
 
 /** @typedef {import("./board.js").Board} Board */
 
@@ -13,7 +13,7 @@ export class Mobility {
         $("count").addEventListener("click", () => this.mark($("count").getAttribute("aria-pressed") !== "true"))
     }
 
-    /** Show the number of moves of an answer, and the accrued score as a bar; nothing if it is null. @type {(answer: Answer, flipped: boolean) => void} */
+    /** Show the number of moves of an answer, and the accrued score as a bar; show neither if the answer is null. @type {(answer: Answer, flipped: boolean) => void} */
     show(answer, flipped) {
         this.answer = answer
         if (!answer) showCount(null, null)
@@ -59,7 +59,7 @@ export function showBar(accrued, flipped) {
 const LEAST_WIDTH = 320
 const HEIGHT = 150
 const LEFT = 44
-/** Scores beyond this one differ by hardly any points; they are shown paler. */
+/** Scores of a higher rank differ by hardly any points, and are shown paler. */
 const DULL = "G6.0"
 const GRID = ["G0.5", "G2.0", "G6.0", "-G6.0", "-G2.0", "-G0.5"]
 
@@ -106,7 +106,7 @@ export function graph(plies, {width: wanted, at = null, whole = false, onGo = nu
 /** Return a step-shaped path through points. @type {(points: number[][]) => string} */
 const steps = points => points.map(([x, y], index) => index ? `H${x.toFixed(1)}V${y.toFixed(1)}` : `M${x.toFixed(1)} ${y.toFixed(1)}`).join("")
 
-/** Return a path through the positions with values, interrupted at those without. @type {(known: [GraphPly, number][], x: (ply: number) => number, y: (value: string) => number) => string} */
+/** Return a path through the positions with values, interrupted at positions without. @type {(known: [GraphPly, number][], x: (ply: number) => number, y: (value: string) => number) => string} */
 function pieces(known, x, y) {
     let last = -2
     let path = ""

@@ -1,4 +1,4 @@
-// The legal moves: grouped by value, pointed at, and typed.
+// The legal moves: a list grouped by value, arrows for the move under the pointer, and typed moves.
 
 /** @typedef {import("./board.js").Board} Board */
 
@@ -60,7 +60,7 @@ function heading(move, index, rules, {accrued, beyond}) {
     }, h("b", {}, move.san), depth && h("small", {}, depth))
 }
 
-/** Return the best moves of an answer: the first one, and those with the same value and depth. @type {(moves: Move[]) => Move[]} */
+/** Return the best moves of an answer: the first move, and all moves with the same value and depth. @type {(moves: Move[]) => Move[]} */
 export function bestOf(moves) {
     const [best] = moves
     const isAsGood = (/** @type {Move} */ {value, winner, depth}) => value === best.value && winner === best.winner && depth === best.depth
@@ -124,7 +124,7 @@ export class Pointing {
 
 // Typed moves.
 
-/** Clear the text typed in another position. */
+/** Clear the text that was typed in another position. */
 export function clearTyping() {
     $("typed").value = ""
     $("typing-problem").textContent = ""

@@ -13,7 +13,7 @@ import {DEFAULT, read, written} from "./state.js"
 import {stockUp} from "./stock.js"
 import {inLine, mainLine} from "./tree.js"
 
-/** How a game can end, with the words that its outcome adds; mate and stalemate need none. @type {Record<string, string>} */
+/** How a game can end, with the words that each end adds to the outcome; mate and stalemate need none. @type {Record<string, string>} */
 const ENDS = {over: "", agreed: ": the result is agreed", resigned: ", as you have resigned", repeated: ": the position has occurred three times"}
 /** Ends that the visitor requests. */
 const REQUESTED_ENDS = ["agreed", "resigned"]
@@ -32,9 +32,9 @@ let side = "White"
 let shown = 0
 /** How the game has ended, a key of ENDS; null while it continues. @type {string} */
 let ended = null
-/** Numbers of hints and of moves taken back. */
+/** Number of hints, and number of times that moves were taken back. */
 let helped = {hints: 0, moves: 0}
-/** The end that the visitor has been confirming to confirm, a key of ENDS; null if none. @type {string} */
+/** The end that the visitor has requested once and has to confirm, a key of ENDS; null if there is none. @type {string} */
 let confirming = null
 /** Number of the current request: answers to an earlier one are dropped. */
 let turn = 0
@@ -93,7 +93,7 @@ function remember() {
     if (mine === turn) show()
 }
 
-/** Make the page's move; if the server cannot answer now, try again later. @type {(mine: number) => Promise<void>} */
+/** Make the page's move. If the server cannot answer now, try again later. @type {(mine: number) => Promise<void>} */
 async function answer(mine) {
     const again = await attempt($("problem"), async () => {
         const [move] = await Promise.all([reply(plies, start), pause(MOVE_PAUSE_MS)])
@@ -141,7 +141,7 @@ function offer() {
 
 const resign = () => settle("resigned", "Resigning gives the page ", score(resultOf(plies, "resigned", side)), ", as mate does. Press Resign again to do so.")
 
-/** End the game if the visitor confirms by the same request again; else show a warning. @type {(how: string, ...warning: (Node | string)[]) => void} */
+/** End the game if the visitor has already requested this end once; otherwise show a warning. @type {(how: string, ...warning: (Node | string)[]) => void} */
 function settle(how, ...warning) {
     if (confirming === how) {
         finish(how)

@@ -1,5 +1,5 @@
-// Positions as FENs: enough to set one up, and to make a move that the server has listed as legal. Men are letters, White's
-// capitals; described men are in brackets, such as [WD].
+// Positions as FENs, as far as needed to set up positions, and to make moves that the server has listed as legal. Men are
+// letters, capitals for White's; described men are in brackets, such as [WD].
 
 export const EMPTY = "8/8/8/8/8/8/8/8 w - - 0 1"
 export const INITIAL = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
@@ -44,7 +44,7 @@ export const describedIn = fen => [...new Set(parse(fen).men.values())].filter(m
 
 /** @type {(man: string) => boolean} */ export const isWhite = man => man !== man.toLowerCase()
 
-/** Return the man with the other colour, an empty text for an empty one. @type {(man: string) => string} */
+/** Return the man in the other colour; an empty text stays empty. @type {(man: string) => string} */
 export const recoloured = man => isWhite(man) ? man.toLowerCase() : man.toUpperCase()
 
 /** @type {(fen: string) => Side} */ export const moverOf = fen => fen.split(" ")[1] === "w" ? "White" : "Black"
@@ -82,12 +82,12 @@ export function after(fen, uci) {
     })
 }
 
-/** Return a position with other men, those of the board: without castling and en passant rights, with new counters. @type {(fen: string, rows: string) => string} */
+/** Return a position with the men of `rows`, without castling and en passant rights and with new counters. @type {(fen: string, rows: string) => string} */
 export const withMen = (fen, rows) => format({...parse(rows), turn: parse(fen).turn, castling: "-", ep: "-", clock: 0, number: 1})
 
 /** @type {(fen: string, turn: string) => string} */ export const withTurn = (fen, turn) => format({...parse(fen), turn, ep: "-"})
 
-/** Return the position for an accrued score: with a clock of 0, the score would just have been reset. @type {(fen: string) => string} */
+/** Return the position with a halfmove clock for which an accrued score counts. A clock of 0 would mean that the score has just been reset. @type {(fen: string) => string} */
 export function withScore(fen) {
     const position = parse(fen)
     return format({...position, clock: Math.max(1, position.clock)})
@@ -114,7 +114,7 @@ function moved(fen, square, man, turn, castling = "-") {
     return format({...position, men, turn: turn(position.turn), castling, ep})
 }
 
-/** Return a sentence if the men are not exactly one king for each side and others; else null. @type {(men: string[]) => string} */
+/** Return a sentence on the problem if a side does not have exactly one king; null if there is no problem. @type {(men: string[]) => string} */
 export function kingProblem(men) {
     for (const [side, king] of [["White", "K"], ["Black", "k"]]) {
         const kings = men.filter(man => man === king).length

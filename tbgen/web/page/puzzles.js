@@ -16,18 +16,18 @@ const mobility = new Mobility(board)
 /** @type {Puzzle} */ let puzzle = null
 /** Number of the current request: answers to an earlier one are dropped. */
 let turn = 0
-/** The move that the text is about; null if it is no longer wanted. @type {Move} */
+/** The move that the text is about; null if the text is no longer wanted. @type {Move} */
 let answered = null
-/** Moves that can be stepped through, each with the `fen` that it leads to: the solution, or a wrong move and its refutation. @type {SteppedMove[]} */
+/** The moves that the visitor can step through: the solution, or a wrong move and its refutation. Each has the `fen` after it. @type {SteppedMove[]} */
 let walk = []
-/** Whether these moves are the solution. */
+/** Whether `walk` is the solution. */
 let isDone = false
-/** Number of these moves made on the board. */
+/** Number of moves of `walk` that have been made on the board. */
 let made = 0
-/** The element that lists these moves. */
+/** The element that lists the moves of `walk`. */
 const told = h("span", {class: "solution"})
 
-/** Request a puzzle and show it; a puzzle with a `day` is named after it. @type {(asking: () => Promise<Puzzle>) => Promise<void>} */
+/** Request a puzzle and show it. A puzzle with a `day` is named after the day. @type {(asking: () => Promise<Puzzle>) => Promise<void>} */
 async function begin(asking) {
     const mine = ++turn
     $("another").disabled = $("today").disabled = true
@@ -120,7 +120,7 @@ function walked(moves) {
     return moves.map(move => ({...move, fen: fen = after(fen, move.uci)}))
 }
 
-/** Return best play after a move; empty if it needs depths that are not stored. @type {(move: Move) => Promise<PlyDocument[]>} */
+/** Return best play after a move; empty if best play needs depths that are not stored. @type {(move: Move) => Promise<PlyDocument[]>} */
 async function lineAfter({uci, accrued}) {
     try {
         return (await ask("r/mainline", {fen: after(puzzle.fen, uci), accrued})).mainline
@@ -148,7 +148,7 @@ async function finish(said, isSolved) {
     go(made)
 }
 
-/** Show the position after a number of the listed moves; before the first one, show its arrow. @type {(number: number) => void} */
+/** Show the position after a number of moves of `walk`. Before the first move, show its arrow. @type {(number: number) => void} */
 function go(number) {
     if (!walk.length) return
     made = Math.min(Math.max(number, 0), walk.length)

@@ -116,7 +116,7 @@ export async function gameOf(state) {
 /** Whether two states show the same game, possibly at different positions. @type {(one: State, other: State) => boolean} */
 export const isSameGame = (one, other) => keyOf(one) === keyOf(other)
 
-/** Have a changed game refereed again; if that fails, it has no result. @type {(state: State) => Promise<void>} */
+/** Have a changed game refereed again; if that fails, the game has no result. @type {(state: State) => Promise<void>} */
 export async function refereeAgain(state) {
     const {refereed} = await referee(state).catch(error => {
         if (error instanceof Refused) return /** @type {Game} */ ({plies: null, refereed: null})

@@ -1,4 +1,4 @@
-// G-scores and the other terms of the game: their order, their text, and their words.
+// G-scores: their order, their text, and words for them; and the explanations of terms.
 
 import {h} from "./browser.js"
 import {moverOf} from "./position.js"
@@ -20,7 +20,7 @@ export const rankOf = score => Math.round(2 * Number(score.replace(/^-?G/, "")))
 /** Return the score with the colours exchanged. @type {(score: string) => string} */
 export const opposite = score => score === null ? null : isWhites(score) ? `-${score}` : score.slice(1)
 
-/** Return the place of a score on a scale from -1, Black's best, to 1, White's best, on which small scores are far apart. @type {(score: string) => number} */
+/** Return the place of a score on a scale from -1 for Black's best score to 1 for White's best; scores of small rank are far apart on it. @type {(score: string) => number} */
 export function height(score) {
     const share = 1 / (1 + rankOf(score) / 6)
     return isWhites(score) ? share : -share
@@ -52,7 +52,7 @@ export function pointsText({white, black}) {
     return [share, whole - share].map(part => (part / whole).toFixed(digits)).join("-")
 }
 
-/** Round a number; a half to the even neighbour. @type {(number: number) => number} */
+/** Round a number to an integer, a half to the even one. @type {(number: number) => number} */
 const even = number => number % 2 === 0.5 ? Math.floor(number) : Math.round(number)
 
 // In words.
@@ -78,13 +78,13 @@ export const movesIn = number => (number + 1) >> 1
     return `${NUMBERS[number] ?? number} ${noun}${number === 1 ? "" : "s"}`
 }
 
-/** Return the moves that a score leaves to the holder's opponent, such as "in check and down to one legal move". @type {(score: string) => string} */
+/** Return in words the moves that a score leaves to the opponent of its holder, such as "in check and down to one legal move". @type {(score: string) => string} */
 export const leaves = score => `${isCheck(score) ? "in check and " : ""}down to ${moves(score, "legal move")}`
 
 /** Return the state of the side to move by the position score, such as "is in check and has one legal move". @type {(score: string) => string} */
 export const opponentHas = score => `${isCheck(score) ? "is in check and " : ""}has ${moves(score, "legal move")}`
 
-/** Return the sentence for a position without a value, which still has an accrued score. @type {(accrued: string) => string} */
+/** Return the sentence for a position that has an accrued score but no known value. @type {(accrued: string) => string} */
 export const unknownSentence = accrued => `No table says what this is worth. ${accrued} has accrued so far.`
 
 /** Return a sentence on the result of best play. @type {(answer: Omit<Answer, "moves">) => string} */
@@ -104,7 +104,7 @@ export function sentence(answer) {
     return `${holder} wins ${amount(answer.points)}:${inMoves(depth)} ${opponent} gets ${leaves(value)}${shares(answer.points)}.`
 }
 
-/** Return points for the end of a sentence: with two decimals, or three if three represent them exactly; empty if both sides have the same. @type {(points: PointsDocument) => string} */
+/** Return points as the end of a sentence, with two decimals, or with three if these represent them exactly; empty if both sides have the same points. @type {(points: PointsDocument) => string} */
 function shares({white, black}) {
     const [ours, theirs] = [white, black].map(number => 1000 * number % 1 ? number.toFixed(2) : String(number))
     return ours === theirs ? "" : ` (${ours} : ${theirs})`
@@ -130,7 +130,7 @@ export function headline(answer) {
 
 // As elements.
 
-/** Return an element of a score, in which no line breaks after the minus. @type {(text: string) => HTMLElement} */
+/** Return an element that shows a score without a line break after the minus. @type {(text: string) => HTMLElement} */
 export const score = text => h("span", {class: "score"}, text)
 
 /** Return a text as nodes, its scores as elements. @type {(text: string) => (Node | string)[]} */

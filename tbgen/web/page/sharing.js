@@ -26,7 +26,7 @@ export function offerSharing(here) {
     on("copy-embed", () => copy(`<iframe src="${new URL($("copy-embed").dataset.page + written(shown()), location.href)}" ${FRAME}></iframe>`, "Frame"))
 }
 
-/** Return a state without variations: the line through the shown position, with best play if that is the last one. @type {(shown: SharedView) => State} */
+/** Return a state without variations: the line through the shown position, continued by best play if that position is the last one. @type {(shown: SharedView) => State} */
 function lineOf({state, plies, line}) {
     const path = lineThrough(plies, state.at)
     const best = path.at(-1) === state.at ? line : []
@@ -61,7 +61,7 @@ export function fenOf(ply, answer) {
     return isFresh ? ply.fen : `${withScore(ply.fen)} ${answer.accrued}`
 }
 
-/** Return the board as an SVG file that needs nothing else. @type {(fen: string, flipped: boolean) => Promise<string>} */
+/** Return the board as an SVG file that needs no other files. @type {(fen: string, flipped: boolean) => Promise<string>} */
 export async function svgOf(fen, flipped) {
     const style = getComputedStyle(document.documentElement)
     const picture = pictureOf(fen, flipped)
@@ -78,7 +78,7 @@ export async function svgOf(fen, flipped) {
 /** Return a picture as a data address. @type {(address: string) => Promise<string>} */
 const dataOf = async address => `data:image/svg+xml,${encodeURIComponent(await (await fetch(address)).text())}`
 
-/** Let the visitor copy texts: functions that make them, by the names of the buttons; a function returns null if the text does not exist. @type {(made: Record<string, () => string | Promise<string>>) => void} */
+/** Let the visitor copy texts. `made` has, by the names of the buttons, functions that return the texts, or null for a text that does not exist. @type {(made: Record<string, () => string | Promise<string>>) => void} */
 export function offerCopies(made) {
     for (const [name, make] of Object.entries(made)) {
         const button = $(`copy-${name}`)

@@ -1,4 +1,4 @@
-// Positions that no table holds: the server narrows the interval that contains the value, and sends its progress.
+// Positions that no table holds. The server narrows the interval that contains the value, and sends its progress.
 
 import {$, h, svg} from "./browser.js"
 import {middleOf, pictureOf} from "./chessboard.js"
@@ -14,7 +14,7 @@ export function stopSolving() {
     asking = null
 }
 
-/** Return whether the server solves a position for which the tables have refused an answer. @type {(refused: {code?: string}, fen: string, rules: string) => boolean} */
+/** Whether the server can solve a position for which a request to the tables was refused. @type {(refused: {code?: string}, fen: string, rules: string) => boolean} */
 export function maySolve(refused, fen, rules) {
     if (document.documentElement.dataset.solve === undefined || rules !== "r" || describedIn(fen).length) return false
     return ["missing_table", "castling_rights"].includes(refused.code) || (numberOfMen(fen) > MOST_MEN && parse(fen).castling === "-")

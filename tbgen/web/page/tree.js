@@ -1,5 +1,5 @@
-// A game: its moves as a tree of positions, each with the number of the position that it is `after`, and its PGN. The first
-// move after a position continues the line; the others are variations.
+// A game as a tree of positions, and as PGN. Each position has the number of the position that it is `after`. The first move
+// after a position continues the line; the others are variations.
 
 import {labelOf, withScore} from "./position.js"
 
@@ -45,7 +45,7 @@ export function upTo(plies, at) {
     return path
 }
 
-/** Return the numbers of the line through a position; by default those of the main line. @type {(plies: Ply[], at?: number) => number[]} */
+/** Return the numbers of the positions of the line through a position, by default of the main line. @type {(plies: Ply[], at?: number) => number[]} */
 export function lineThrough(plies, at = 0) {
     const next = nextOf(plies)
     const path = upTo(plies, at)
@@ -70,13 +70,13 @@ export function towards(plies, at, key) {
     return step && next[after][next[after].indexOf(at) + step]
 }
 
-/** Return positions with another one after a numbered position, and its number; an existing one is not added again. @type {(plies: Ply[], after: number, ply: Ply) => {plies: Ply[], at: number}} */
+/** Return the positions with `ply` added after a numbered position, and the number of the new position. An existing position is not added again. @type {(plies: Ply[], after: number, ply: Ply) => {plies: Ply[], at: number}} */
 export function added(plies, after, ply) {
     const found = plies.findIndex(each => each.after === after && each.san === ply.san)
     return found < 0 ? {plies: [...plies, {...ply, after}], at: plies.length} : {plies, at: found}
 }
 
-/** Return positions without one and all that follow it. @type {(plies: Ply[], number: number) => Ply[]} */
+/** Return the positions without a numbered one and all positions that follow it. @type {(plies: Ply[], number: number) => Ply[]} */
 export function without(plies, number) {
     const renumbered = new Map()
     const left = /** @type {Ply[]} */ ([])
@@ -105,7 +105,7 @@ export function promoted(plies, number) {
     }
 }
 
-/** Return positions with a new comment on one; an empty comment removes it. @type {(plies: Ply[], number: number, comment: string) => Ply[]} */
+/** Return the positions with a new comment on a numbered one; an empty text removes the comment. @type {(plies: Ply[], number: number, comment: string) => Ply[]} */
 export const commented = (plies, number, comment) => plies.map((ply, each) => each === number ? {...ply, comment} : ply)
 
 /** Yield the moves in the order of PGN as `{number, label}`, and "(" and ")" around variations. @type {(plies: Ply[]) => Generator<Step>} */
@@ -149,7 +149,7 @@ export function refereed(plies, {plies: main, variations}) {
 
 // PGN: the parts of a game that decide the result besides its moves, and writing PGN.
 
-const MOST_HEAD = 6000
+const MAX_HEAD_LETTERS = 6000
 const OF_START = ["FEN", "SetUp", "FENAccrued"]
 const OF_END = ["Result", "Termination", "TerminationDetails", "PlyCount"]
 const OF_OUTCOME = /^(RMobility|WGMobility)(Result|Basis|Accrued|Bounds|Doubts)$|^Points$/
@@ -168,10 +168,10 @@ export function headOf({tags, comment, result}) {
         .map(([name, value]) => `[${name} "${value.replace(/[\\"]/g, "\\$&")}"]`)
     if (comment && !/[{}]/.test(comment)) lines.push(`{${comment.replace(/\s+/g, " ")}}`)
     const head = lines.join("\n")
-    return head.length > MOST_HEAD ? "" : head
+    return head.length > MAX_HEAD_LETTERS ? "" : head
 }
 
-/** Return the head of a changed game: without all that says how the game ended. @type {(head: string) => string} */
+/** Return the head of a changed game, without everything that says how the game ended. @type {(head: string) => string} */
 export function openHead(head) {
     const ofEnd = (/** @type {string} */ name) => OF_END.includes(name) || OF_OUTCOME.test(name)
     return split(head).tags.filter(line => !ofEnd(line.match(TAG)[1])).join("\n")
@@ -193,11 +193,11 @@ export function titleOf({head}) {
     return white === "?" && black === "?" ? "The game so far" : `${white} – ${black}`
 }
 
-/** Return the comments of positions for an address; empty if they are too long for it. @type {(plies: Ply[]) => string} */
+/** Return the comments of positions in the form of an address; empty if they are too long for an address. @type {(plies: Ply[]) => string} */
 export function commentsOf(plies) {
     const found = plies.flatMap(({comment}, number) => comment ? [[number, comment]] : [])
     const text = found.length ? JSON.stringify(Object.fromEntries(found)) : ""
-    return text.length > MOST_HEAD ? "" : text
+    return text.length > MAX_HEAD_LETTERS ? "" : text
 }
 
 /** Return positions with the comments of an address. @type {(plies: Ply[], text: string) => Ply[]} */
@@ -219,7 +219,7 @@ export function pgnOf({fen, accrued, head}, plies) {
     const said = known.map(line => line.match(TAG)).find(([, name]) => name === "Result")
     const result = said ? [] : ['[Result "*"]']
     const end = lineThrough(plies).at(-1)
-    // The last comment comes from the head only, since it may say how the game ended.
+    // The last comment comes only from the head, because it may say how the game ended.
     const commentAfter = (/** @type {number} */ number) => number === end ? "" : inBraces(plies[number].comment)
     const moves = [...inOrder(plies)].flatMap(each => typeof each === "string" ? [each] : [each.label, plies[each.number].san, ...glyphsOf(plies[each.number]), commentAfter(each.number)])
     const text = [commentAfter(0), ...moves, comment, said && !/[A-Za-z]/.test(said[2]) ? said[2] : "*"].filter(Boolean).join(" ").replaceAll("( ", "(").replaceAll(" )", ")")

@@ -1,4 +1,4 @@
-// The value of a position: in words, by accrued score, by best play, and among all positions of its material.
+// The value of a position: in words, for each accrued score, by best play, and among all positions of its material.
 
 import {ask, attempt} from "./api.js"
 import {$, h, refill, steps} from "./browser.js"
@@ -42,7 +42,7 @@ export function showBeyond(found, view) {
     showFacts(view ? [] : known ? [["points", pointsText(found.points)], ...scores] : scores)
 }
 
-/** Show why there is no answer, and what to do; the score accrued in a game is shown if available. @type {(error: Error, accrued: string) => void} */
+/** Show why there is no answer, and what to do. If available, the accrued score of the game is shown. @type {(error: Error, accrued: string) => void} */
 export function showProblem(error, accrued) {
     document.body.classList.remove("beyond")
     document.body.classList.add("refused")
@@ -59,7 +59,7 @@ export function showProblem(error, accrued) {
     document.title = "tbgen explorer"
 }
 
-// The accrued score as a slider, and along it the value of the position.
+// A slider for the accrued score, with the values of the position along it.
 
 /** Return stretches of neighbouring stops: with the same value, or with one side keeping each accrued score. @type {(stops: AccruedScoreDocument[]) => Stretch[]} */
 function stretches(stops) {
@@ -139,7 +139,7 @@ export class Slider {
 /** Return best play from a position, `{fen, accrued}`, with its answer: moves with `uci`, `san` and `accrued`. @type {(answer: Answer, here: Ply, rules: string) => Promise<Ply[]>} */
 export async function bestPlay(answer, {fen, accrued}, rules) {
     if (!isView(rules)) return (await ask(`${rules}/mainline`, {fen, accrued})).mainline
-    // If the depth is available, making the first of the moves each time leads to the end.
+    // If the depth is available, play reaches the end by making the first move of the answer each time.
     const [best] = answer.moves
     return answer.depth && best ? [{uci: best.uci, san: best.san, accrued: null}] : []
 }
@@ -165,7 +165,7 @@ export function showLine(element, line, answer, onGo) {
 
 const PLAYING_MS = 900
 
-/** Best play that runs by itself. */
+/** Best play that is shown move by move. */
 export class Running {
     /**
      * @param {Element} button the button that starts and stops it

@@ -1,4 +1,4 @@
-// A watched game: on the large board with all details, or on a small one beside it.
+// A watched game, on the large board with all details, or on a small board beside it.
 
 import {isStatic} from "./api.js"
 import {$, h, offerWalk, onClick, onKey, refillMoves, steps} from "./browser.js"
@@ -9,7 +9,7 @@ import {pointsText, score} from "./score.js"
 
 const SECOND_MS = 1000
 
-/** Return the address of a finished game: of the file with a suffix, or the one that redirects to the explorer. @type {(key: string, ending?: string) => `live/games/${string}`} */
+/** Return the address of a finished game: that of a file if `ending` is a suffix, else the address that redirects to the explorer. @type {(key: string, ending?: string) => `live/games/${string}`} */
 export const addressOf = (key, ending = isStatic ? ".html" : "") => `live/games/${encodeURIComponent(key)}${ending}`
 
 /** The state of a game from the server's messages; docs/match.md describes the fields. */
@@ -89,7 +89,7 @@ class View {
         this.board = new Chessboard(place)
     }
 
-    /** Show changes with the next animation frame: moves may come faster than frames, or the tab may be hidden. */
+    /** Show changes with the next animation frame, because moves may come faster than frames, or the tab may be hidden. */
     schedule() {
         if (this.scheduled) return
         this.scheduled = true
@@ -102,7 +102,7 @@ class View {
     /** Show the game; each kind of view overrides this. */
     show() {}
 
-    /** Draw the position after a number of plies; positions that arrive while men move are skipped, except the last. @type {(at: number) => Promise<void>} */
+    /** Draw the position after a number of plies. Of the positions that arrive while men are moving, only the last is drawn. @type {(at: number) => Promise<void>} */
     async draw(at) {
         const {game} = this
         const last = game.plies[at - 1]
@@ -119,7 +119,7 @@ class View {
         this.drawing = false
     }
 
-    /** Show the clocks; the one of the side to move runs. */
+    /** Show the clocks; the clock of the side to move runs. */
     tick() {
         if (!this.game) return
         for (const side of SIDES) {
@@ -211,7 +211,7 @@ export class Stage extends View {
         return this.at ?? this.game?.plies.length ?? 0
     }
 
-    /** Whether another game may be shown: there is none, or the game is over and the visitor does not step through it. */
+    /** Whether another game may be shown: no game is shown, or the game is over and the visitor is not stepping through it. */
     get free() {
         return !this.game || (this.game.result !== null && this.at === null)
     }
@@ -231,7 +231,7 @@ export class Stage extends View {
         this.game = null
     }
 
-    /** Go to the position after a number of plies; at the last one the game is followed. @type {(at: number) => void} */
+    /** Go to the position after a number of plies. At the last position the game is followed. @type {(at: number) => void} */
     go(at) {
         if (!this.game) return
         this.at = at === null || at >= this.game.plies.length ? null : at
@@ -257,7 +257,7 @@ export class Stage extends View {
         this.tick()
     }
 
-    /** Show an engine's current thought, or that on its last move before the shown position. @type {(side: Colour) => void} */
+    /** Show an engine's current thought, or its thought on its last move before the shown position. @type {(side: Colour) => void} */
     showEngine(side) {
         const {game} = this
         const thinks = game.thought !== null && !game.result && this.at === null && game.moverOf(game.plies.length) === side

@@ -145,7 +145,7 @@ export function sanOf({moves}, {uci, kind, from, to, promotion, capture, rook}) 
 /** Return the check mark of the move that has led to a position. @type {(position: Studied) => string} */
 export const checkMark = ({check, over}) => check ? (over ? "#" : "+") : ""
 
-/** Return the FEN of a studied position; its en passant square is given only if the capture is legal. @type {(position: Studied) => string} */
+/** Return the FEN of a studied position. It has an en passant square only if the capture is legal. @type {(position: Studied) => string} */
 export function fenOf({men, side, castling, ep, clock, number, passing}) {
     const rows = [7, 6, 5, 4, 3, 2, 1, 0].map(rank => men.slice(8 * rank, 8 * rank + 8).map(man => man || " ").join("").replace(/ +/g, empty => String(empty.length)))
     return [rows.join("/"), "wb"[side], castling || "-", passing ? nameOf(ep) : "-", clock, number].join(" ")
@@ -183,7 +183,7 @@ export function readFen(text) {
 
 const SIDES = ["White", "Black"]
 
-/** Check that a position is valid; throw a refusal if not. @type {(position: Position) => void} */
+/** Check that a position is valid; throw a refusal if it is not. @type {(position: Position) => void} */
 export function validate(position) {
     const {men, side, castling, ep} = position
     const lacked = kingProblem(men)
@@ -214,7 +214,7 @@ export const FRESH = -128
 
 /** @type {(score: number) => boolean} */ export const isWhites = score => score >= 0
 
-/** The lowest rank of a score that does not end the game, above mate and stalemate. */
+/** The lowest rank of a score that does not end the game; lower ranks are mate and stalemate. */
 export const LEAST_RANK = 2
 
 /** @type {(score: number) => string} */

@@ -1,5 +1,5 @@
-// Games as PGN, followed ply by ply: accrued scores, and values where tables have them. Ends off the board are not
-// refereed here, and no outcome is stated.
+// Games as PGN, followed ply by ply: accrued scores, and values where tables have them. Games that ended off the board are
+// not refereed here, so there are no outcomes.
 
 import {badInput} from "../api.js"
 import {INITIAL, MOST_MEN} from "../position.js"
@@ -55,10 +55,10 @@ function* parsed(text) {
     if (game?.words) yield {...game, pgn: text.slice(game.start)}
 }
 
-/** Return the glyph of a number or sign in a list; the list is empty if it is invalid. @type {(nag: string, sign: string) => number[]} */
+/** Return a list of the glyph with a number or sign; the list is empty if the number or sign is invalid. @type {(nag: string, sign: string) => number[]} */
 const nagsOf = (nag, sign) => [Number(nag ?? SIGNS.indexOf(sign))].filter(number => number > 0 && number < 256)
 
-/** Return the legal move that a text names, undefined if it names none. @type {(position: Studied, san: string) => StudiedMove} */
+/** Return the legal move that a text names; undefined if the text names none. @type {(position: Studied, san: string) => StudiedMove} */
 function moveOf({moves}, san) {
     if (/^O-O(-O)?$/.test(san)) return moves.find(move => move.rook !== undefined && (move.to > move.from) === (san === "O-O"))
     const [, kind, file, rank, target, promotion] = san.match(MOVE) ?? []

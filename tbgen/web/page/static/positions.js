@@ -1,4 +1,4 @@
-// Answers about positions, the same as the server's (docs/web.md).
+// Answers about positions, the same as a server's (docs/web.md).
 
 import {Refused, badInput} from "../api.js"
 import {MOST_MEN} from "../position.js"
@@ -63,7 +63,7 @@ export function reached({accrued}, move, rules) {
 /** Return the states that all legal moves lead to, each with its `move`. @type {(state: PositionState, rules: string) => ReachedState[]} */
 const reachedBy = (state, rules) => state.position.moves.map(move => ({move, ...reached(state, move, rules)}))
 
-/** Return the states after all moves with their `goal`, the best for the mover first: gains with less depth first, losses with more. @type {(state: PositionState, rules: string) => Promise<(ReachedState & {goal: Goal})[]>} */
+/** Return the states after all moves with their `goal`, best for the mover first. Of equal values, gains with less depth and losses with more depth come first. @type {(state: PositionState, rules: string) => Promise<(ReachedState & {goal: Goal})[]>} */
 async function ranked(state, rules) {
     const {position: {side}, accrued} = state
     const found = await Promise.all(reachedBy(state, rules).map(async each => ({...each, goal: await goalOf(each.position, each.accrued, rules)})))
@@ -105,7 +105,7 @@ async function mainline(parameters, rules) {
         const moves = reachedBy(state, rules).sort((one, two) => one.move.uci < two.move.uci ? -1 : 1)
         let best = null
         while (moves.length && !best) {
-            // One man after the other: the slots after its moves are close together, and other men may not be needed.
+            // The moves of one man are tried together: their slots are close together, and the moves of other men may not be needed.
             const {from} = moves[0].move
             const some = moves.splice(0, moves.findLastIndex(({move}) => move.from === from) + 1)
             const goals = await Promise.all(some.map(each => goalOf(each.position, each.accrued, rules, goal.value)))
@@ -153,7 +153,7 @@ export async function view(parameters, name) {
 
 /** @type {Omit<StateDocument, "fen" | "accrued">} */ const UNAVAILABLE = {value: null, depth: null, points: null, category: null}
 
-/** Return value and depth of a state of a game from the tables, null if they do not hold it. @type {(state: PositionState, rules: string) => Promise<Goal>} */
+/** Return value and depth of a state of a game from the tables; null if no table holds the position. @type {(state: PositionState, rules: string) => Promise<Goal>} */
 export async function knownGoal({position, accrued}, rules) {
     if (position.over) return {value: position.positionScore, depth: 0}
     if (position.castling || numberOfMen(position) > MOST_MEN) return null
@@ -168,7 +168,7 @@ export async function knownGoal({position, accrued}, rules) {
 /** Return the document of a state of a game. @type {(state: PositionState, goal: Goal) => StateDocument} */
 export const stateDocument = ({position, accrued}, goal) => ({fen: fenOf(position), accrued: textOf(accrued), ...goal ? worthOf(goal, position.side) : UNAVAILABLE})
 
-/** Return value and depth of a state from the goals of all its moves, null if one is unavailable. @type {(state: PositionState, goals: Goal[]) => Goal} */
+/** Return value and depth of a state from the goals of all its moves; null if a goal is unavailable. @type {(state: PositionState, goals: Goal[]) => Goal} */
 function byMoves({position: {side}, accrued}, goals) {
     if (!goals.length || goals.includes(null)) return null
     const value = goals.map(goal => goal.value).reduce((best, each) => merit(each, side) > merit(best, side) ? each : best)

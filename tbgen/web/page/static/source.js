@@ -1,4 +1,4 @@
-// The answers of a site without a server: the same documents, from tables that are files of the host (docs/web.md).
+// The answers of a site without a server: the same documents as a server's, from tables that are files of the host (docs/web.md).
 
 import {Refused} from "../api.js"
 import {challenge, puzzle, sample} from "./draws.js"
@@ -15,7 +15,7 @@ function answering(answers, question) {
     return answers[question]
 }
 
-/** Return the file with an answer about an event, see docs/publishing.md. @type {(path: string, question: Question) => string} */
+/** Return the name of the file with an answer about an event (docs/publishing.md). @type {(path: string, question: Question) => string} */
 const fileOf = (path, {before}) => (before ? `${path}-${before}` : path).replace(/(\.json)?$/, ".json")
 
 /** Answer a GET request in place of a server. @type {(path: string, question: Question) => Promise<unknown>} */

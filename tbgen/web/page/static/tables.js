@@ -1,5 +1,5 @@
-// Tables: the list of the site's tables, the slots of positions, and the data stored there, read in pieces by range
-// requests. Each step described in docs/format.md is a function here. The list of pieces: docs/publishing.md.
+// The tables of a site: their list, the slots of positions, and the data of a slot, read in pieces by range requests. Each
+// step described in docs/format.md is a function here. docs/publishing.md describes the list of pieces.
 
 import {Refused, cached} from "../api.js"
 import {TAB, h, store, stored} from "../browser.js"
@@ -25,7 +25,7 @@ const opened = new Map()
 /** Return the list of the site's tables. @type {() => Promise<TableFacts[]>} */
 export const list = () => cached(listed, "", () => readJson(`${FOLDER}tbgen-set.json`).then(({tables}) => tables))
 
-/** Return a sentence on the site's tables for visitors, who cannot build others. */
+/** Return a sentence on the site's tables. Unlike a server's, it names no command that builds more tables. */
 export const stock = async () => `this site has tables of up to ${Math.max(...(await list()).map(each => each.material.length - 1))} men`
 
 /** Return the table of a material, whose name is canonical. @type {(material: string, rules: string) => Promise<Table>} */
@@ -67,7 +67,7 @@ export class Table {
         return this.rows
     }
 
-    /** Return the squares of men under a symmetry, in the order of the table, those of like men ascending. @type {(men: string[], order: string[], symmetry: (square: number) => number) => number[]} */
+    /** Return the squares of men under a symmetry, in the order of the table; like men are in ascending order of squares. @type {(men: string[], order: string[], symmetry: (square: number) => number) => number[]} */
     image(men, order, symmetry) {
         return [...new Set(order)].flatMap(man => men.flatMap((each, square) => each === man ? [symmetry(square)] : []).sort((one, two) => one - two))
     }
@@ -88,7 +88,7 @@ export class Table {
         return found
     }
 
-    /** Return the men of a slot, null if two are on one square. @type {(slot: number) => Promise<string[]>} */
+    /** Return the men of a slot; null if two men are on one square. @type {(slot: number) => Promise<string[]>} */
     async menOf(slot) {
         const phase = Math.floor(slot / this.facts.phase_size)
         let rest = slot % this.facts.phase_size
@@ -178,11 +178,11 @@ export async function goalOf({men, side, ep, positionScore, over, passing}, accr
 // Files of the host, complete or in pieces, unpacked and cached.
 
 const MAX_CACHED_PIECES = 2000
-/** Size of the checksum that HDF5 appends to a packed piece; it is ignored, since zlib has its own. */
+/** Size of the checksum that HDF5 appends to a packed piece. It is ignored, because zlib has its own checksum. */
 const CHECKSUM_BYTES = 4
 /** Minimum size in bytes of a file whose loading needs a notice. */
 const LARGE_BYTES = 1e6
-/** The storage key that keeps the notice from coming twice. */
+/** The storage key that prevents a second notice. */
 const NOTICE_KEY = "tbgen-whole-files"
 const TYPES = {u1: Uint8Array, u2: Uint16Array, i4: Int32Array, u8: BigUint64Array}
 
@@ -200,7 +200,7 @@ async function ask(name, range = null) {
 /** Return the content of a JSON file. @type {<Found>(name: string) => Promise<Found>} */
 export const readJson = async name => (await ask(name)).json()
 
-/** Under an empty key, whether the host answers range requests; if not, complete files by their names. */
+/** Under an empty key, whether the host answers range requests. If it does not, complete files by their names. */
 const host = new Map()
 
 /** @type {(name: string) => Promise<boolean>} */ async function servesRanges(name) {
@@ -235,7 +235,7 @@ async function part(name, size, at, count) {
     return file.slice(at, at + count)
 }
 
-/** Decoded pieces by file, dataset and number; the least recently used one is dropped first. @type {Map<string, Promise<Piece>>} */
+/** Decoded pieces by file, dataset and number. The least recently used piece is dropped first. @type {Map<string, Promise<Piece>>} */
 const pieces = new Map()
 
 /** @type {(name: string, size: number, place: number[], type: Dataset["type"]) => Promise<Piece>} */
