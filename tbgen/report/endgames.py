@@ -91,8 +91,8 @@ def _unusual_values(scanned: TableCounts, sides: Sides[Typical]) -> list[Unusual
 
 def _wiki_examples(scanned: TableCounts, sides: Sides[Typical]) -> list[WikiExample]:
     examples = []
-    known = WIKI_EXAMPLES.get(scanned.material.name, ()) if scanned.info.variant is Variant.R_MOBILITY else ()
-    for fen, text, line in known:
+    rows = WIKI_EXAMPLES.get(scanned.material.name, ()) if scanned.info.variant is Variant.R_MOBILITY else ()
+    for fen, text, line in rows:
         side, value = int(not chess.Board(fen).turn), GScore.parse(text)
         share, is_typical = sides[side].share(value), value == sides[side].mode
         examples.append(WikiExample(fen, SIDES[side], value, line, WIKI_PAGE, share, is_typical))

@@ -123,8 +123,8 @@ def generally_forced(mating: MatingPotential) -> GScore | None:
     """Return the best score of its own that the leader can generally force with either side to move."""
     truth = mating.leading
     values = [] if truth is None else [truth.to_move.best, truth.waiting.best]
-    own = [value for value in values if value is not None and value.holder == mating.rule.leader]
-    return max(own, key=lambda value: value.rank) if len(own) > 1 else None
+    own_scores = [value for value in values if value is not None and value.holder == mating.rule.leader]
+    return max(own_scores, key=lambda value: value.rank) if len(own_scores) > 1 else None
 
 
 def is_burden(report: TableReport) -> bool:
@@ -166,10 +166,10 @@ def _exceptions(report: TableReport) -> Iterator[str]:
     if unusual := report.endgame.unusual:
         longest = max(unusual, key=lambda value: value.depth)
         values = counted(len({entry.value for entry in unusual}), "value")
-        are = "is an exception" if values.startswith("1 ") else "are exceptions"
-        few = f"in less than {100 * UNUSUAL_SHARE:g} % of the quiet positions"
+        verb = "is an exception" if values.startswith("1 ") else "are exceptions"
+        share_text = f"in less than {100 * UNUSUAL_SHARE:g} % of the quiet positions"
         way = f"{meaning(longest.value)} in {plies(longest.depth)}"
-        yield f"{values} {are}, {few}; the longest way to one leads to {way}."
+        yield f"{values} {verb}, {share_text}; the longest way to one leads to {way}."
 
 
 def _wiped_out(report: TableReport) -> Iterator[str]:
@@ -264,26 +264,26 @@ def _typical_shares(reports: Sequence[TableReport]) -> Iterator[str]:
     ]
     if shares:
         share, mode, side, material = min(shares, key=lambda entry: entry[0])
-        least = f"with {side} to move {meaning(mode)} in only {percent(share)} of the quiet positions"
-        yield f"The typical value is least frequent in {material}: {least}."
+        text = f"with {side} to move {meaning(mode)} in only {percent(share)} of the quiet positions"
+        yield f"The typical value is least frequent in {material}: {text}."
         share, mode, side, material = max(shares, key=lambda entry: entry[0])
-        most = f"{meaning(mode)} in {percent(share)} of those with {side} to move"
-        yield f"It is most frequent in {material}: {most}."
+        most_text = f"{meaning(mode)} in {percent(share)} of those with {side} to move"
+        yield f"It is most frequent in {material}: {most_text}."
 
 
 def _exceptions_overall(reports: Sequence[TableReport]) -> Iterator[str]:
     numbers = [len({entry.value for entry in report.endgame.unusual}) for report in reports]
-    if most := max(numbers, default=0):
-        material = reports[numbers.index(most)].material
-        values = f"{counted(most, 'value')} of less than {100 * UNUSUAL_SHARE:g} % of the quiet positions"
+    if maximum := max(numbers, default=0):
+        material = reports[numbers.index(maximum)].material
+        values = f"{counted(maximum, 'value')} of less than {100 * UNUSUAL_SHARE:g} % of the quiet positions"
         yield f"{material} has the most exceptions: {values}."
 
 
 def _wiki_examples(reports: Sequence[TableReport]) -> Iterator[str]:
-    shown = [example.typical for report in reports for example in report.endgame.examples]
-    if shown:
-        typical = f"{sum(shown)} {'has' if sum(shown) == 1 else 'have'} the value that is typical"
-        yield f"Of the {counted(len(shown), 'position')} that the rules' wiki shows, {typical}."
+    is_typical = [example.typical for report in reports for example in report.endgame.examples]
+    if is_typical:
+        typical = f"{sum(is_typical)} {'has' if sum(is_typical) == 1 else 'have'} the value that is typical"
+        yield f"Of the {counted(len(is_typical), 'position')} that the rules' wiki shows, {typical}."
 
 
 def mating_highlights(reports: Sequence[TableReport]) -> list[str]:
@@ -336,16 +336,16 @@ def difference_highlights(differences: Sequence[Difference]) -> list[str]:
 
 
 def _difference_sentences(differences: Sequence[Difference]) -> Iterator[str]:
-    most = max(differences, key=lambda each: each.share)
-    if most.share:
-        part = f"{percent(most.share)} of its positions"
-        yield f"The rules differ most in {most.material}: {part} have another value."
-    most = max(differences, key=_holder_changes)
-    if number := _holder_changes(most):
-        part = f"{counted(number, 'position')} of {most.material}"
+    extreme = max(differences, key=lambda each: each.share)
+    if extreme.share:
+        part = f"{percent(extreme.share)} of its positions"
+        yield f"The rules differ most in {extreme.material}: {part} have another value."
+    extreme = max(differences, key=_holder_changes)
+    if number := _holder_changes(extreme):
+        part = f"{counted(number, 'position')} of {extreme.material}"
         yield f"In {part} the other side holds the score, more than anywhere else."
-    if same := _name_list(each.material for each in differences if not each.share):
-        yield f"Nothing differs in {same}."
+    if same_names := _name_list(each.material for each in differences if not each.share):
+        yield f"Nothing differs in {same_names}."
 
 
 def _holder_changes(difference: Difference) -> int:

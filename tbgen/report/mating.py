@@ -101,16 +101,16 @@ def mating_rule(
     return MatingRule(SIDES[leader], round(abs(white - black), 2), divisor, wins, reason)
 
 
-def _divisor(own: Men, other: Men, values: Mapping[str, float], marks: MatingMarks) -> tuple[int, str]:
+def _divisor(leader: Men, defender: Men, values: Mapping[str, float], marks: MatingMarks) -> tuple[int, str]:
     """Return the divisor of a side's lead, and the reason."""
-    pieces, defenders = _without(own, "P"), _without(other, "P")
-    if "P" not in own:
+    pieces, defenders = _without(leader, "P"), _without(defender, "P")
+    if "P" not in leader:
         if reason := _why_no_mate(pieces, defenders, values, marks):
             return 8, reason
         if defenders:
             return 2, "the leader has no pawns, and the defender has a piece"
         return 1, "enough against a bare king, or king and pawns"
-    if own.count("P") == 1 and pieces and defenders and len(defenders) <= _MAX_PIECES:
+    if leader.count("P") == 1 and pieces and defenders and len(defenders) <= _MAX_PIECES:
         cheapest = min(range(len(defenders)), key=lambda man: value_of(defenders[man], values))
         if _why_no_mate(pieces, defenders[:cheapest] + defenders[cheapest + 1 :], values, marks):
             return 4, "the defender can give his least valuable piece for the last pawn"

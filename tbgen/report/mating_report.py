@@ -39,7 +39,7 @@ def mating_materials(men: Iterable[str]) -> list[Material]:
     singles = dict.fromkeys(name for man in men for name in men_of(man))
     sides = [*((f"K{man}", "K") for man in singles), *((f"K{man}{man}", "K") for man in singles)]
     sides += [(f"K{man}", f"K{piece}") for man in singles for piece in _PIECES]
-    sides += [(f"K{one}", f"K{other}") for one, other in combinations(singles, 2)]
+    sides += [(f"K{first}", f"K{second}") for first, second in combinations(singles, 2)]
     materials = set()
     for white, black in sides:
         with suppress(UsageError):  # raised if the men have more moves than tables can count
@@ -90,12 +90,12 @@ def read_mating(
     if not words:
         raise UsageError("no man is named: name men such as [WF] or N")
     men = [word for word in words if _MAN_PATTERN.fullmatch(word)]
-    named = {_material_named(word) for word in words if word not in men}
+    named_materials = {_material_named(word) for word in words if word not in men}
     existing = set(tables_in(first, variant, *others))
-    for material in sorted(named - existing):
+    for material in sorted(named_materials - existing):
         raise MissingTableError(material.name, first, variant, others)
-    wanted = {*mating_materials(men), *named}
-    available, missing = sorted(wanted & existing), tuple(sorted(wanted - existing))
+    requested = {*mating_materials(men), *named_materials}
+    available, missing = sorted(requested & existing), tuple(sorted(requested - existing))
     if not available:
         names = (material.name for material in missing[: len(men)])
         command = build_command(names, variant, directory)

@@ -125,7 +125,7 @@ def plan_report(
     :raises NothingToReportError: if no table exists, or no saved data of a named one.
     """
     first, *others = places = directories_of(directory)
-    place = " and ".join(map(str, places))
+    where = " and ".join(map(str, places))
     named = {Material.parse(material) if isinstance(material, str) else material for material in materials}
     variants = tuple(Variant) if rules is None else (Variant.parse(rules),)
     data = SavedData(first)
@@ -141,24 +141,24 @@ def plan_report(
     for material in sorted(named - all_existing):
         if not saved:
             raise MissingTableError(material.name, first, variants[0], others)
-        raise NothingToReportError(f"{place} has no data of {material}; save them with: tbgen report --save")
-    wanted = named.union(all_materials(men) if men is not None else ()) or all_existing
-    if not all_existing & wanted:
+        raise NothingToReportError(f"{where} has no data of {material}; save them with: tbgen report --save")
+    requested = named.union(all_materials(men) if men is not None else ()) or all_existing
+    if not all_existing & requested:
         if saved:
-            sentence = f"{place} has no such data of tables; save some with: tbgen report --save"
+            sentence = f"{where} has no such data of tables; save some with: tbgen report --save"
             raise NothingToReportError(sentence)
         command = build_command(["--men", str(men or 3)], variants[0], directory)
-        raise NothingToReportError(f"{place} has no tables; make some with: {command}")
+        raise NothingToReportError(f"{where} has no tables; make some with: {command}")
     cost = Cost({"data": RATES.seconds.data})
     tasks = tuple(
         Task(material, variant, cost) if saved else _reading_task(places, material, variant, layers)
         for variant in variants
-        for material in sorted(stored[variant] & wanted)
+        for material in sorted(stored[variant] & requested)
     )
-    both = wanted.intersection(*stored.values()) if len(variants) > 1 else set()
+    comparable = requested.intersection(*stored.values()) if len(variants) > 1 else set()
     compared = {
         material: cost if saved else Cost({"compared": seconds_of("compared", layout_of(material).size)})
-        for material in sorted(both.intersection(data.differences()) if saved else both)
+        for material in sorted(comparable.intersection(data.differences()) if saved else comparable)
     }
     return ReportPlan(places, tasks, compared, saved, layers)
 

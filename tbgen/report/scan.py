@@ -376,5 +376,5 @@ def _count_words(
         states &= ranks != rank
     lost = states & ((code < NONE) != (holder == 0))
     columns = [states & ~lost, lost, states & (code == fresh)]
-    both = columns, [column & symmetric for column in columns]
-    return np.array([list(map(np.count_nonzero, each)) for each in both])
+    all_columns = columns, [column & symmetric for column in columns]
+    return np.array([list(map(np.count_nonzero, each)) for each in all_columns])

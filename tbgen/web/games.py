@@ -261,8 +261,8 @@ def _states(arbiter: Arbiter, moves: Sequence[VariationMove]) -> list[GameState]
     :param moves: all moves, the main line first.
     """
     next_moves = defaultdict[int, list[tuple[int, chess.Move | None]]](list)
-    for number, (after, made) in enumerate(moves, 1):
-        next_moves[after].append((number, made))
+    for number, (after, next_move) in enumerate(moves, 1):
+        next_moves[after].append((number, next_move))
     states = {0: GameState.of(arbiter)}
     stack = [*next_moves[0]]  # an entry without a move takes back the last move
     while len(states) <= len(moves):

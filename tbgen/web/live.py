@@ -71,11 +71,11 @@ class Audience:
         """
         if len(self._seats) >= _MAX_SPECTATORS:
             taken = Counter(seat.client for seat in self._seats)
-            ((other, most),) = taken.most_common(1)
-            if most <= taken[client] + 1:
+            ((crowded_client, seat_count),) = taken.most_common(1)
+            if seat_count <= taken[client] + 1:
                 sentence = f"there are {_MAX_SPECTATORS} spectators already: try again later"
                 raise Refusal(503, "busy", sentence, {"Retry-After": "30"})
-            oldest = next(seat for seat in self._seats if seat.client == other)
+            oldest = next(seat for seat in self._seats if seat.client == crowded_client)
             oldest.lost = True
             self._seats.remove(oldest)
             self._wake()

@@ -158,8 +158,8 @@ def _line(query: Mapping[str, str]) -> tuple[list[str], int]:
         predecessors.append(min(int(move[1]), number) if move and move[1] else number)
         sans.append(move[2] if move else token)
     number_at = query.get("at", "")
-    shown = min(int(number_at), len(tokens)) if re.fullmatch(r"\d{1,4}", number_at) else len(tokens)
-    path = [shown]
+    shown_number = min(int(number_at), len(tokens)) if re.fullmatch(r"\d{1,4}", number_at) else len(tokens)
+    path = [shown_number]
     while path[0]:
         path.insert(0, predecessors[path[0]])
     at = len(path) - 1

@@ -143,10 +143,10 @@ def puzzle(
             if isinstance(moves, TbgenError) or not _is_puzzle(board, moves):
                 continue
             tempting = [move.uci for move in moves[1:] if _tempts(board, move, moves[0])]
-            level_found = next(each for each, numbers in _TEMPTING_MOVES.items() if len(tempting) in numbers)
-            if required in (None, level_found):
+            found_level = next(each for each, numbers in _TEMPTING_MOVES.items() if len(tempting) in numbers)
+            if required in (None, found_level):
                 fields = asdict(position(stock, board.fen(), None))
-                return PuzzleDocument(**fields, level=level_found, tempting=tempting)
+                return PuzzleDocument(**fields, level=found_level, tempting=tempting)
     raise _no_position_refusal("puzzle")
 
 

@@ -166,11 +166,11 @@ def write_site(
     """
     _require_site(target)
     archive = None if event is None else Archive(event)
-    wanted = _site_tables(directory, tuple(variants), materials)
+    site_tables = _site_tables(directory, tuple(variants), materials)
     tables = target / _TABLES
-    rules = {variant for _, variant in wanted}
+    rules = {variant for _, variant in site_tables}
     for variant in sorted(rules):
-        names = [material for material, each in wanted if each is variant]
+        names = [material for material, each in site_tables if each is variant]
         published = publish(directory, tables, [variant], names, done=done)
     for table in published.tables:
         write_file(
@@ -213,10 +213,10 @@ def _site_tables(
             "larger ones with tbgen serve"
         )
     chosen = chosen_tables(directory, variants, named)
-    wanted = [(material, variant) for material, variant in chosen if material.men <= EXPECTED_MEN]
-    if not wanted:
+    small_tables = [(material, variant) for material, variant in chosen if material.men <= EXPECTED_MEN]
+    if not small_tables:
         raise NoTablesError(directory, variants[0])
-    return wanted
+    return small_tables
 
 
 def _table_document(path: Path, material: Material) -> bytes:
@@ -240,8 +240,8 @@ def _table_document(path: Path, material: Material) -> bytes:
     return msgspec.json.encode(document)
 
 
-def _pieces(table: StoredFile, wanted: DatasetSchema) -> PiecesDocument:
-    array = table.array(wanted)
+def _pieces(table: StoredFile, schema: DatasetSchema) -> PiecesDocument:
+    array = table.array(schema)
     pieces = list(_joined_places(array.places()))
     return PiecesDocument(array.dtype.str.lstrip("<|"), array.step, array.chunks_of_row, pieces)
 
