@@ -182,11 +182,11 @@ class Record(ReportPart):
     """The example as a FEN of six fields."""
     to_move: SideName
     line: tuple[LinePoint, ...] = ()
-    """Best play from the example, with ``depth`` plies; empty until it has been looked up."""
+    """Best play from the example, with ``depth`` plies; empty if best play has not been looked up."""
     pgn: str = ""
     """The line as one PGN game; empty without a line."""
     verified: bool = False
-    """Whether the arbiter, replaying the line, reached the value in exactly ``depth`` plies."""
+    """Whether the arbiter, which replays lines by the rules, reached the value in exactly ``depth`` plies."""
 
 
 class OverallRecord(ReportPart):

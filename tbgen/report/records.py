@@ -53,7 +53,7 @@ def lines_left_out(records: Iterable[Record]) -> int:
 
 
 def with_line(record: Record, tables: Tablebase) -> Record:
-    """Return a record with best play from its example, replayed by the arbiter.
+    """Return a record with best play from its example, replayed by the arbiter to check the line.
 
     The line is left out if it needs a missing table, or a depth that is not stored and cannot be computed.
 

@@ -174,7 +174,7 @@ class Site:
             "variants": list(Variant),
             "shown_ranks": _SHOWN_RANKS,
             "piece_values": PIECE_VALUES,
-            "enough": MIN_MATING_LEAD,
+            "min_mating_lead": MIN_MATING_LEAD,
             "general_share": GENERAL_SHARE,
         }
         for folder in (directory, directory / TABLES):
