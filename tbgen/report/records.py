@@ -55,7 +55,7 @@ def lines_left_out(records: Iterable[Record]) -> int:
 def with_line(record: Record, tables: Tablebase) -> Record:
     """Return a record with best play from its example, replayed by the arbiter to check the line.
 
-    The line is left out if it needs a missing table, or a depth that is not stored and cannot be computed.
+    The line is left out if it needs a missing table or an unavailable depth.
 
     :raises DamagedTableError: if a table cannot be used, or the arbiter does not reach the record's value.
     """

@@ -105,7 +105,7 @@ CountArray = NDArray[np.int64]
 CAPTURES: Final = 1
 """Class bit of positions in which the side to move has a legal capture."""
 LIKE_BISHOPS: Final = 2
-"""Class bit of positions in which a side has its two or more bishops on one colour."""
+"""Class bit of positions in which a side has two or more men bound to a colour, all on the same colour."""
 CLASS_COUNT: Final = 4
 """Number of classes, whose bits are ``CAPTURES`` and ``LIKE_BISHOPS``."""
 
@@ -147,8 +147,8 @@ class TableCounts:
         """Pawn placement and target square of each row of en passant positions."""
         self.longest: Longest = {}
         """Depth and negative place of the deepest position, by kind, side and code. The place is the slot.
-        For positions with an en passant right, it is the row times the phase size, plus the slot within the
-        phase."""
+        For positions with an en passant right, the place is the row times the phase size, plus the slot
+        within the phase."""
         self._lock = Lock()
 
     @property

@@ -139,15 +139,13 @@ FenText: TypeAlias = Annotated[
         "spaces; described men are in brackets",
     ),
 ]
-_ScoreParameter: TypeAlias = Annotated[
+_GScoreText: TypeAlias = Annotated[
     str, Meta(pattern=r"^[-mM]?[Gg][0-9]{1,3}(\.[05])?$", examples=["G3.5", "-G3.5"])
 ]
 AccruedText: TypeAlias = Annotated[
-    _ScoreParameter, Meta(description="The accrued score; it overrides that of the FEN")
+    _GScoreText, Meta(description="The accrued score; it overrides that of the FEN")
 ]
-ValueText: TypeAlias = Annotated[
-    _ScoreParameter, Meta(description="The required fresh value of the position")
-]
+ValueText: TypeAlias = Annotated[_GScoreText, Meta(description="The required fresh value of the position")]
 MaterialText: TypeAlias = Annotated[
     str,
     Meta(
