@@ -53,7 +53,7 @@ piece."""
 _BONUS: Final = 1 / 8
 """Additional value of a pair of like men bound to a colour, as a share of the value of one of them."""
 _MAX_PIECES: Final = 2
-"""Maximum number of pieces of either side for which the rule reduces a lead because it does not mate."""
+"""Maximum number of pieces with which a leader without pawns may fail to mate by the rule."""
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ def mating_potential(
 ) -> MatingPotential:
     """Return the rule of thumb and the facts about a material.
 
-    White is White in the canonical name: ``KvKQ`` is read as ``KQvK``, in which White mates.
+    The sides are those of the canonical name: ``KvKQ`` is read as ``KQvK``, in which White mates.
 
     :param directory: the directory of the tables; or several directories, where a table is read from the
         first that has it; None for the default directory.

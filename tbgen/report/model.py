@@ -208,8 +208,8 @@ class AccruedCounts(ReportPart):
     fresh state, A = g(P). Either side may hold A, and ``2 <= rank(A) <= rank(g(P))``.
 
     - If rank(A) > rank(W(P)), then V(P, A) is W(P) (fact F1 of docs/theory.md): A is improved or lost.
-    - Otherwise V lies between A and W (fact F2). Then either V is A, and A survives; or V is another score
-      whose rank is at least that of A, and A has been wiped out by a reset.
+    - Otherwise V lies between A and W (fact F2). Then either V is A, and A survives; or V is another score of
+      at least the same rank, and A has been wiped out by a reset.
 
     The numbers are computed from fresh values, position ranks, and the runs of the table. A packed table has
     no runs: its layers are solved again.

@@ -185,7 +185,7 @@ def game(stock: Stock, body: bytes) -> GameDocument:
     States have their values where tables hold them.
 
     :raises Refusal: if the game is too long.
-    :raises TbgenError: if the text has not exactly one sound game, or a table cannot be used.
+    :raises TbgenError: if the text does not have exactly one sound game, or a table cannot be used.
     """
     played, (moves, cut_count, comments, nags) = _game_with_variations(body)
     settings = GameOptions(stock.variant).settings(played.tags)
@@ -227,7 +227,7 @@ def only_game(pgn: bytes) -> Game:
     """Return the game of a PGN text that has exactly one.
 
     :raises Refusal: if the game is too long.
-    :raises UsageError: if the text has not exactly one game, or the game is broken.
+    :raises UsageError: if the text does not have exactly one game, or the game is broken.
     """
     return _game_with_variations(pgn)[0]
 

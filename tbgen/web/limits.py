@@ -104,7 +104,7 @@ def client_of(request: Request) -> str:
 def name_of_client(host: str | None) -> str:
     """Return the name of a client's account: the client's address.
 
-    For an IPv6 address, it is the first 64 bits, because they belong to one customer.
+    An IPv6 address is reduced to its first 64 bits, because these belong to one customer.
 
     >>> name_of_client("192.0.2.1"), name_of_client("2001:db8::1"), name_of_client("nonsense")
     ('192.0.2.1', '2001:db8::', 'unknown')
@@ -138,7 +138,8 @@ class Queue:
     async def turn(self, request: Request) -> AsyncIterator[None]:
         """Wait for the turn of a request whose body has been read. The turn lasts until the end of the block.
 
-        :raises Refusal: if too many requests wait, in all or of this client, or the client disconnects.
+        :raises Refusal: if too many requests are waiting, in total or from this client, or if the client
+            disconnects.
         """
         client = client_of(request)
         if self._free_turns.locked():

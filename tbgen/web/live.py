@@ -1,4 +1,4 @@
-"""The page of a running event: its endpoints, and its spectators, who are sent all changes."""
+"""The page of a running event: its endpoints, and its spectators, to whom all changes are sent."""
 
 from __future__ import annotations
 

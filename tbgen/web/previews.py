@@ -80,7 +80,7 @@ def _lead_words(value: GScore) -> str:
 def _points(value: GScore) -> str:
     """Return TCEC's points as the end of a sentence; empty if both sides have the same points.
 
-    Points have two decimals, or three if these represent them exactly.
+    Points have two decimals, or three if three decimals represent them exactly.
     """
     white, black = (
         f"{points:.2f}" if 1000 * points % 1 else f"{float(points)}" for points in EXPONENTIAL.points(value)

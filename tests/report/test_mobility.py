@@ -45,7 +45,7 @@ def test_rank_and_captures(name: str, tables: Path) -> None:
         block = block_at(layout, start, size)
         for side in (0, 1):
             found = mobility(block, side == 0)
-            rank, captures = found.rank.reshape(-1), found.captures.reshape(-1)
+            rank, captures = found.rank.reshape(-1), found.has_capture.reshape(-1)
             slots = np.flatnonzero(value[side, start : start + size] != NONE).tolist()
             for slot in rng.sample(slots, min(len(slots), sample(100, 250))):
                 board = board_at(layout, side, start + slot)
@@ -69,7 +69,7 @@ def test_rank_and_captures_of_described_men(name: str) -> None:
         block = block_at(layout, start, size)
         for side in (0, 1):
             found = mobility(block, side == 0)
-            rank, captures = found.rank.reshape(-1), found.captures.reshape(-1)
+            rank, captures = found.rank.reshape(-1), found.has_capture.reshape(-1)
             for slot in rng.sample(range(size), sample(100, 250)):
                 with suppress(ValueError):  # two men on one square
                     board = position_of(layout, Side(side), Slot(start + slot))
