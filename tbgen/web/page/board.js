@@ -308,7 +308,7 @@ export function showTool(tool) {
 
 /** Let the visitor choose tools, and drag men from the palette to squares. @type {(board: Board) => void} */
 export function offerTools(board) {
-    for (const button of buttons()) offer(board, button)
+    for (const button of buttons()) offerTool(board, button)
 }
 
 /** Add the described men of a position to the palette, permanently. @type {(board: Board, fen: string) => void} */
@@ -319,11 +319,11 @@ export function offerDescribed(board, fen) {
         const button = h("button", {type: "button", "data-tool": man, class: "man", "aria-pressed": "false", title: `${isWhite(man) ? "White" : "Black"} ${man}`},
             svg("svg", {viewBox: "0 0 40 40", "aria-hidden": "true"}, drawn(man)))
         $("palette").append(button)
-        offer(board, button)
+        offerTool(board, button)
     }
 }
 
-/** @type {(board: Board, button: Button) => void} */ function offer(board, button) {
+/** @type {(board: Board, button: Button) => void} */ function offerTool(board, button) {
     const tool = button.dataset.tool || null
     const choose = () => {
         board.edit(tool)

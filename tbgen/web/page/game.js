@@ -19,13 +19,13 @@ import {SIGNS, asComment, inOrder, lineThrough, nextOf} from "./tree.js"
 export function showGame(plies, at, whole, onGo) {
     $("game").hidden = plies.length < 2
     if (plies.length < 2) return
-    refillMoves($("played"), [step("start", () => onGo(0), at === 0), " ", ...listed(plies, at, onGo)])
+    refillMoves($("played"), [step("start", () => onGo(0), at === 0), " ", ...gameNodes(plies, at, onGo)])
     const line = lineThrough(plies, at)
     const shown = {width: $("graph").clientWidth, at: line.indexOf(at), whole, onGo: (/** @type {number} */ index) => onGo(line[index])}
     $("graph").replaceChildren(graph(line.map(number => plies[number]), shown))
 }
 
-/** @type {(plies: Ply[], at: number, onGo: (at: number) => unknown) => Child[]} */ function listed(plies, at, onGo) {
+/** @type {(plies: Ply[], at: number, onGo: (at: number) => unknown) => Child[]} */ function gameNodes(plies, at, onGo) {
     const open = [/** @type {Child[]} */ ([])]
     for (const each of inOrder(plies)) {
         if (each === "(") {
@@ -35,7 +35,7 @@ export function showGame(plies, at, whole, onGo) {
             open.at(-1).push(h("span", {class: "variation"}, variation, ")"), " ")
         } else {
             const {number, label} = each
-            open.at(-1).push(label && `${label} `, made(plies, number, at, onGo), " ")
+            open.at(-1).push(label && `${label} `, moveNodes(plies, number, at, onGo), " ")
         }
     }
     return open[0]
@@ -46,7 +46,7 @@ export function showGame(plies, at, whole, onGo) {
  * If the text has glyphs, the glyphs follow the move, and the mark is shown with the values.
  * @type {(plies: Ply[], number: number, at: number, onGo: (at: number) => unknown) => Child[]}
  */
-function made(plies, number, at, onGo) {
+function moveNodes(plies, number, at, onGo) {
     const {san, nags = [], value, after, comment} = plies[number]
     const before = plies[after]
     const mark = markOf(before, plies[number])

@@ -47,69 +47,69 @@ function showEvent() {
 
 const cards = () => [...games.values()].filter(game => game.view instanceof Card)
 
-/** @type {(told: LiveGame) => void} */ function start(told) {
+/** @type {(told: LiveGame) => void} */ function startGame(told) {
     const gone = [...games.values()].find(game => game.result && (game !== stage.game || stage.free))
     if (gone && games.size >= event.concurrency) {
         gone.view?.close()
         games.delete(gone.key)
     }
-    enter(told)
-    count()
+    addGame(told)
+    showCounts()
 }
 
-/** @type {(told: LiveGame) => void} */ function enter(told) {
+/** @type {(told: LiveGame) => void} */ function addGame(told) {
     const game = new Watched(told)
     games.set(game.key, game)
-    if (stage.free) choose(game)
+    if (stage.free) chooseGame(game)
     else if (cards().length < MAX_CARDS) showCard(game)
 }
 
-/** @type {(game: Watched) => Card} */ const showCard = game => new Card(game, () => choose(game))
+/** @type {(game: Watched) => Card} */ const showCard = game => new Card(game, () => chooseGame(game))
 
 /** Show a game on the large board, and the previous one on a small board. @type {(game: Watched) => void} */
-function choose(game) {
+function chooseGame(game) {
     const before = stage.game
     game.view?.close()
     stage.close()
     stage.take(game)
     if (before?.again) games.delete(before.key)
     else if (before) showCard(before)
-    count()
+    showCounts()
 }
 
 /** Show the last position of a finished game. @type {(row: FinishedGame) => Promise<void>} */
-async function open(row) {
+async function openGame(row) {
     if (!games.has(row.key)) {
         const game = new Watched(await fresh(addressOf(row.key, ".json")))
         game.finish(row.reason, row)
         game.again = true
         games.set(row.key, game)
     }
-    if (games.get(row.key) !== stage.game) choose(games.get(row.key))
+    if (games.get(row.key) !== stage.game) chooseGame(games.get(row.key))
 }
 
 /** Show a finished game from its start. @type {(row: FinishedGame) => Promise<unknown>} */
 const replay = row => attempt($("finished-problem"), async () => {
-    await open(row)
+    await openGame(row)
     stage.go(0)
     $("stage").scrollIntoView()
 })
 
-function count() {
+function showCounts() {
     const unseen = [...games.values()].filter(game => !game.view).length
     $("others").hidden = (games.size > 0 || over !== null) && !cards().length
     $("more-playing").textContent = unseen ? `${counted(unseen, "game")} more in play, not shown here.` : games.size ? "" : "There is none at present."
 }
 
 /** @type {(told: FinishedGames & {key: string, reason: string}) => void} */
-function finish({key, reason, total: all, games: rows}) {
+function finishGame({key, reason, total: all, games: rows}) {
     total = all
     games.get(key)?.finish(reason, rows.find(each => each.key === key))
     if (!games.get(key)?.view) games.delete(key)
     listed = [...rows.toReversed(), ...listed].slice(0, MAX_LISTED)
     showEvent()
     showListed()
-    count()
+    showCounts()
 }
 
 function showListed() {
@@ -117,7 +117,7 @@ function showListed() {
     if (listed.length) showFinished(listed, replay)
 }
 
-/** @type {(found: Standings) => void} */ function rank(found) {
+/** @type {(found: Standings) => void} */ function showRanking(found) {
     if (!found) return
     ;({leaders, lead} = found)
     showStandings(found, event.games)
@@ -128,13 +128,13 @@ function showOver(how) {
     over = how
     $("status").textContent = isStatic && ["stopped", "gone"].includes(how) ? ARCHIVED : OVER[how] ?? ""
     $("playing-label").textContent = how === null ? "Games in play" : "Last games"
-    $("winner").textContent = ["finished", "untold"].includes(how) ? announced() : ""
+    $("winner").textContent = ["finished", "untold"].includes(how) ? winnerText() : ""
     games.forEach(game => game.stopped = how !== null)
-    count()
+    showCounts()
     tick()
 }
 
-function announced() {
+function winnerText() {
     if (!leaders.length) return ""
     const first = over === "finished" ? "wins" : "is first"
     return leaders.length === 1 ? `${leaders[0]} ${first}${lead && `: ${lead}`}.` : `${leaders.slice(0, -1).join(", ")} and ${leaders.at(-1)} share the first place.`
@@ -149,14 +149,14 @@ function announced() {
     listed = found.finished.games
     showEvent()
     leaders = []
-    found.playing.forEach(enter)
-    rank(found.standings)
+    found.playing.forEach(addGame)
+    showRanking(found.standings)
     showListed()
     showOver(found.over)
     const showStage = (/** @type {FinishedGame} */ last) => $("stage").hidden = !stage.game && !last
     const last = over !== null && !games.size ? listed[0] : undefined
     showStage(last) // shown early, so that nothing moves when the last game arrives
-    if (last) attempt($("finished-problem"), () => open(last)).then(() => showStage(undefined))
+    if (last) attempt($("finished-problem"), () => openGame(last)).then(() => showStage(undefined))
 }
 
 $("older").addEventListener("click", () => attempt($("finished-problem"), async () => {
@@ -176,11 +176,11 @@ function connect() {
         showAll(found)
         if (over === "finished") stream.close()
     })
-    on("started", start)
+    on("started", startGame)
     on("moved", (/** @type {Moved} */ told) => games.get(told.key)?.move(told))
     on("thought", (/** @type {Thought & {key: string}} */ told) => games.get(told.key)?.think(told))
-    on("finished", finish)
-    on("standings", rank)
+    on("finished", finishGame)
+    on("standings", showRanking)
     on("over", (/** @type {{how: string}} */ {how}) => {
         showOver(how)
         if (how === "finished") stream.close()
@@ -226,7 +226,7 @@ function scoreText({player, opponent, points, games: played, elo, test}, perEnco
 }
 
 /** Return how a game ended; the basis is added unless the reason contains it. @type {(game: FinishedGame) => string} */
-const howOf = ({reason, basis}) => reason.toLowerCase().includes(basis) ? reason : `${reason} (${basis})`
+const endingText = ({reason, basis}) => reason.toLowerCase().includes(basis) ? reason : `${reason} (${basis})`
 
 /** @type {(number: number) => string} */ const signed = number => (number < 0 ? "−" : "+") + Math.abs(number).toFixed(1)
 
@@ -241,7 +241,7 @@ function showFinished(listed, onReplay) {
     const words = new Set([0, 1, 2, 6, 7])
     const rows = listed.map(game => {
         return [
-            game.key, game.white, game.black, game.value, pointsText(game.points), movesIn(game.plies), howOf(game),
+            game.key, game.white, game.black, game.value, pointsText(game.points), movesIn(game.plies), endingText(game),
             [step("replay", () => onReplay(game), false, {"aria-label": `Replay game ${game.key}`}), " ",
                 h("a", {href: addressOf(game.key), "aria-label": `Explore game ${game.key}`}, "explore"), " ", h("a", {href: addressOf(game.key, ".pgn"), "aria-label": `PGN of game ${game.key}`}, "PGN")],
         ]

@@ -18,7 +18,7 @@ import {mayHold, offerRules, offerSamples, showExamples} from "./stock.js"
 import {added, commented, commentsOf, isSameLine, lineThrough, openHead, pgnOf, promoted, titleOf, tokensOf, towards, upTo, withLast, without} from "./tree.js"
 import {Running, Slider, bestPlay, showBeyond, showLine, showMaterial, showProblem, showVerdict} from "./verdict.js"
 
-let state = arrived()
+let state = stateOfAddress()
 let plies = beginning(state)
 /** @type {GameDocument} */ let refereed = null
 /** The state whose result is being refereed. @type {State} */
@@ -43,7 +43,7 @@ const slider = new Slider(debounced(60, (accrued, done) => accrue(accrued, done)
 const does = {play, look: (/** @type {Move} */ move) => pointing.look(move), leave: () => pointing.leave()}
 
 /** Return the state of the address; a lesson has its own position. */
-function arrived() {
+function stateOfAddress() {
     const found = read(location.search, location.hash)
     return {...found, ...positionOf(found.lesson)}
 }
@@ -53,7 +53,7 @@ const here = () => plies[state.at]
 const isDescribed = fen => describedIn(fen).length > 0
 
 /** Replace the state. When the guide opens, remember the state to return to. @type {(next: State) => void} */
-function take(next) {
+function setState(next) {
     if (next.lesson && !state.lesson) before = state
     if (next.fen !== state.fen || next.line !== state.line || next.at !== state.at) clearTyping()
     state = next
@@ -65,7 +65,7 @@ function take(next) {
  * @type {(change: Partial<State>, replace?: boolean) => Promise<void>}
  */
 function go(change, replace = false) {
-    take({...state, ...change.fen && {lesson: 0}, ...change})
+    setState({...state, ...change.fen && {lesson: 0}, ...change})
     const entry = {depth: (history.state?.depth ?? 0) + (replace ? 0 : 1), before}
     history[replace ? "replaceState" : "pushState"](entry, "", written(state))
     return showing = show()
@@ -89,14 +89,14 @@ async function show() {
     document.body.classList.toggle("setting-up", state.setup)
     $("setup").setAttribute("aria-pressed", String(state.setup))
     try {
-        await follow()
+        await loadLine()
         if (mine !== turn) return
         showPlace()
         await look(mine)
     } catch (error) {
         if (!(error instanceof Refused)) throw error
         if (mine !== turn) return
-        refuse(error)
+        showRefusal(error)
         const found = error.status === 404 ? await askMoves().catch(() => /** @type {LegalMovesDocument} */ (null)) : null
         if (mine === turn && found) showMovesBeyond(found)
     }
@@ -111,7 +111,7 @@ function forgetLine() {
 }
 
 /** Load the positions of the line. */
-async function follow() {
+async function loadLine() {
     const wanted = state
     try {
         const game = await gameOf(wanted)
@@ -151,10 +151,10 @@ function showPlayed() {
     $("course").hidden = $("game").hidden
 }
 
-const asked = () => questionOf(here(), state.rules)
+const currentQuestion = () => questionOf(here(), state.rules)
 
 /** Request the legal moves, which are available for every position. */
-const askMoves = () => ask(`${variantOf(state.rules)}/moves`, asked())
+const askMoves = () => ask(`${variantOf(state.rules)}/moves`, currentQuestion())
 
 /** Request the value of the position, and show it. @type {(mine: number) => Promise<void>} */
 async function look(mine) {
@@ -164,12 +164,12 @@ async function look(mine) {
         const found = await askMoves()
         if (mine !== turn) return
         if (found.refusal) {
-            refuse(new Refused(404, found.refusal))
+            showRefusal(new Refused(404, found.refusal))
             showMovesBeyond(found)
             return
         }
     }
-    const found = await ask(state.rules, asked())
+    const found = await ask(state.rules, currentQuestion())
     if (mine !== turn) return
     answer = found
     if (!isView(state.rules)) {
@@ -193,7 +193,7 @@ const tellGuide = found => here().after === 0 && !isView(state.rules) && guide.t
 const tellMaterial = (mine = turn) => showMaterial(answer, state.rules, () => mine === turn)
 
 /** Show why there is no answer, and what to do. @type {(error: Refused) => void} */
-function refuse(error) {
+function showRefusal(error) {
     const {fen, accrued} = here()
     showProblem(error, state.line.length ? accrued : null)
     mobility.show(null, state.flipped)
@@ -274,11 +274,11 @@ function extend(made, replace = false) {
     let next = plies
     let {at} = state
     for (const ply of made) ({plies: next, at} = added(next, at, ply))
-    return next === plies ? go({at, setup: false}, replace) : become(next, at, replace)
+    return next === plies ? go({at, setup: false}, replace) : replaceTree(next, at, replace)
 }
 
 /** Replace the tree of moves. If the main line changes, the tags and the comment about the end are removed from the head of the game. @type {(next: Ply[], at: number, replace?: boolean) => Promise<void>} */
-function become(next, at, replace = false) {
+function replaceTree(next, at, replace = false) {
     const same = isSameLine(next, plies)
     const change = {line: tokensOf(next), at, head: same ? state.head : openHead(state.head), comments: commentsOf(next), setup: false}
     const wasRefereed = refereed || refereeing
@@ -295,7 +295,7 @@ async function tellResult() {
     await refereeAgain(mine)
     if (refereeing === mine) refereeing = null
     if (!isSameGame(mine, state)) return
-    await follow()
+    await loadLine()
     showOutcome($("outcome"), refereed)
     showPlayed()
 }
@@ -305,7 +305,7 @@ function comment(text) {
     const {at} = state
     const next = commented(plies, at, text)
     if (at === lineThrough(plies).at(-1)) return go({head: withLast(state.head, text), comments: commentsOf(next)})
-    return become(next, at)
+    return replaceTree(next, at)
 }
 
 /** @type {(key: string) => Promise<void>} */ function step(key) {
@@ -387,9 +387,9 @@ offerSharing(() => ({state, plies, line}))
 offerEditing({
     promote() {
         const {plies: next, at} = promoted(plies, state.at)
-        return become(next, at)
+        return replaceTree(next, at)
     },
-    remove: () => become(without(plies, state.at), plies[state.at].after),
+    remove: () => replaceTree(without(plies, state.at), plies[state.at].after),
     comment,
 })
 
@@ -399,7 +399,7 @@ offerTaste($("boards"), $("men"), $("sound"))
 onKey(step)
 addEventListener("popstate", () => {
     running.stop()
-    take(arrived())
+    setState(stateOfAddress())
     history.replaceState({...history.state, before}, "")
     showing = show()
 })

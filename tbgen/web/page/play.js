@@ -59,22 +59,22 @@ async function begin(from, plays, line = [], how = null) {
     plies = found
     side = plays
     helped = {hints: 0, moves: 0}
-    arrive(how)
+    continueGame(how)
 }
 
 /** Continue from the last ply, unless the game ends there. @type {(how?: string) => void} */
-function arrive(how = null) {
+function continueGame(how = null) {
     shown = plies.length - 1
     confirming = null
     ended = isOver(last()) ? "over" : isRepeated(plies) ? "repeated" : how
-    remember()
-    say(advice())
+    updateAddress()
+    say(adviceText())
     show()
     if (!ended && !isMine()) answer(++turn)
 }
 
 /** Write the game into the address, in the explorer's form, with the visitor's side and the requested end. */
-function remember() {
+function updateAddress() {
     const line = plies.slice(1).map(ply => ply.san)
     const found = written({...DEFAULT, ...start, line, at: line.length, flipped: side === "Black"})
     $("explore").href = `./${found}`
@@ -88,7 +88,7 @@ function remember() {
         const next = await plyAfter(last(), move)
         if (mine !== turn) return
         plies = [...plies, next]
-        arrive()
+        continueGame()
     })
     if (mine === turn) show()
 }
@@ -113,7 +113,7 @@ function takeBack() {
     turn++
     helped.moves++
     plies = plies.slice(0, plies.length - number)
-    arrive()
+    continueGame()
 }
 
 async function hint() {
@@ -135,14 +135,14 @@ function offer() {
     const page = otherSide(side)
     const taken = accepts(last(), page)
     if (taken && !givenAway(plies, "agreed", side)) finish("agreed")
-    else if (taken) settle("agreed", score(accrued), " has accrued; best play gives ", score(value), ". Offer the result again to end the game at ", score(accrued), ".")
+    else if (taken) askToConfirm("agreed", score(accrued), " has accrued; best play gives ", score(value), ". Offer the result again to end the game at ", score(accrued), ".")
     else say("No: best play gives ", sideOf(value), " ", score(value), ", and only ", score(accrued), " has accrued.")
 }
 
-const resign = () => settle("resigned", "Resigning gives the page ", score(resultOf(plies, "resigned", side)), ", as mate does. Press Resign again to do so.")
+const resign = () => askToConfirm("resigned", "Resigning gives the page ", score(resultOf(plies, "resigned", side)), ", as mate does. Press Resign again to do so.")
 
 /** End the game if the visitor has already requested this end once; otherwise show a warning. @type {(how: string, ...warning: (Node | string)[]) => void} */
-function settle(how, ...warning) {
+function askToConfirm(how, ...warning) {
     if (confirming === how) {
         finish(how)
         return
@@ -154,9 +154,9 @@ function settle(how, ...warning) {
 /** @type {(how: string) => void} */ function finish(how) {
     turn++
     ended = how
-    remember()
+    updateAddress()
     const focused = $("walk").contains(document.activeElement)
-    say(advice())
+    say(adviceText())
     show()
     if (focused) $("back").focus()
 }
@@ -165,7 +165,7 @@ function settle(how, ...warning) {
     if (!plies.length) return
     confirming = null
     shown = Math.min(Math.max(at, 0), plies.length - 1)
-    say(advice())
+    say(adviceText())
     show()
 }
 
@@ -223,28 +223,28 @@ function showHeld() {
 }
 
 /** Return the text about the shown ply. */
-function advice() {
+function adviceText() {
     const ply = plies[shown]
-    if (ended && shown === plies.length - 1) return outcome()
+    if (ended && shown === plies.length - 1) return outcomeText()
     if (ended) return ply.value === null ? "No table says what this is worth." : sentence(ply.answer)
     if (keepsAccrued(ply)) return "Best play keeps the accrued score: offer it as the result, or play on."
     const [{value, answer: first}] = plies
     if (value === null) return "No table says what this is worth: the page plays as well as it can, and takes no offer."
-    return value === last().value ? `Best play from the start: ${value}. ${sentence(first)}` : former(value)
+    return value === last().value ? `Best play from the start: ${value}. ${sentence(first)}` : formerValueText(value)
 }
 
-/** @type {(value: string) => string} */ const former = value => `Best play from the start was ${value}.`
+/** @type {(value: string) => string} */ const formerValueText = value => `Best play from the start was ${value}.`
 
-function outcome() {
+function outcomeText() {
     const value = resultOf(plies, ended, side)
     const winner = sideOf(value) === side ? "You win" : "The page wins"
     const by = rankOf(value) === 0 ? "" : ` ${amount(pointsOf(value))}`
     const [{value: first}] = plies
-    const could = first === null ? "" : ` ${former(first)}`
-    return `${winner}${by}${ENDS[ended]}.${could}${help()}`
+    const could = first === null ? "" : ` ${formerValueText(first)}`
+    return `${winner}${by}${ENDS[ended]}.${could}${helpText()}`
 }
 
-function help() {
+function helpText() {
     const {hints, moves} = helped
     const told = [hints && counted(hints, "hint"), moves && `${moves} taken back`].filter(Boolean)
     return told.length ? ` (${told.join(", ")})` : ""

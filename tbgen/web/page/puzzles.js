@@ -72,7 +72,7 @@ const isBlack = () => moverOf(puzzle.fen) === "Black"
 const ofDay = async day => ({...await fresh("r/puzzle", {day}), day})
 
 /** Return the puzzle of a position from an address, optionally with its level; the puzzle of the day if that has this position. @type {(fen: string, level: string, day: string) => Promise<Puzzle>} */
-async function sent(fen, level, day) {
+async function puzzleOfAddress(fen, level, day) {
     const daily = day && await ofDay(day).catch(() => /** @type {Puzzle} */ (null)) // with other tables, the day's puzzle may differ or not exist
     if (daily?.fen === fen) return daily
     const found = /** @type {PositionMovesDocument} */ (await ask("r", {fen}))
@@ -109,13 +109,13 @@ function restore(arrows = []) {
     answered = move
     const line = await lineAfter(move)
     if (answered !== move) return
-    walk = walked([move, ...line])
+    walk = withPositions([move, ...line])
     $("said").replaceChildren("Not ", h("b", {}, san), ": it leads to ", score(move.value), ". ", step("Try again", () => go(0)), ", or see why: ", told)
     go(0)
 }
 
 /** Return moves from the puzzle's position, each with the position that it leads to. @type {(moves: SteppedMove[]) => SteppedMove[]} */
-function walked(moves) {
+function withPositions(moves) {
     let {fen} = puzzle
     return moves.map(move => ({...move, fen: fen = after(fen, move.uci)}))
 }
@@ -138,12 +138,12 @@ async function finish(said, isSolved) {
     $("said").replaceChildren(...said)
     if (isSolved) store(SOLVED_KEY, solved() + 1)
     showSolved()
-    walk = walked([move])
+    walk = withPositions([move])
     isDone = true
     go(1)
     const line = await lineAfter(move)
     if (answered !== move || !line.length) return
-    walk = walked([move, ...line])
+    walk = withPositions([move, ...line])
     $("said").append(" Best play continues: ", told)
     go(made)
 }
@@ -197,5 +197,5 @@ const given = new URLSearchParams(location.search)
 const level = [...$("level").options].map(option => option.value).find(value => value === given.get("level"))
 const day = given.get("day")?.match(/^\d{4}-\d\d-\d\d$/)?.[0]
 $("level").value = history.state?.wanted ?? level ?? ""
-if (given.get("fen")) begin(() => sent(given.get("fen").replaceAll("_", " "), level, day))
+if (given.get("fen")) begin(() => puzzleOfAddress(given.get("fen").replaceAll("_", " "), level, day))
 else beginToday()

@@ -11,7 +11,7 @@ const FRAME = 'width="420" height="600" title="A position of r-mobility chess"'
 
 /** Offer pictures, GIFs and frames; `here` returns the shown `state`, the `plies` of its tree, and best play, a `line`. @type {(here: () => SharedView) => void} */
 export function offerSharing(here) {
-    const shown = () => lineOf(here())
+    const shown = () => lineState(here())
     on("copy-picture", async () => {
         const {line, at, ...state} = shown()
         const picture = made("picture.png", {...state, line: line.slice(0, at), at})
@@ -27,7 +27,7 @@ export function offerSharing(here) {
 }
 
 /** Return a state without variations: the line through the shown position, continued by best play if that position is the last one. @type {(shown: SharedView) => State} */
-function lineOf({state, plies, line}) {
+function lineState({state, plies, line}) {
     const path = lineThrough(plies, state.at)
     const best = path.at(-1) === state.at ? line : []
     const sans = [...path.slice(1).map(number => plies[number]), ...best].map(ply => ply.san)

@@ -60,7 +60,7 @@ export function offerSolving(element, fen, accrued) {
         element.replaceChildren(...scoreNodes(value === null
             ? `Stopped by: ${stop}.`
             : `Proved: best play comes to ${value}, ${pointsText(points.lower)}.`))
-        const ends = /** @type {const} */ (["lower", "upper"]).filter(end => claims[end]).map(end => proved(fen, claims[end], plans[end]))
+        const ends = /** @type {const} */ (["lower", "upper"]).filter(end => claims[end]).map(end => boundFigure(fen, claims[end], plans[end]))
         const open = gaps.slice(0, MAX_GAPS).map(({text}) => h("li", {}, `${text}.`))
         if (narrowing) open.push(h("li", {}, `To be solved: ${narrowing.text}.`))
         element.after(h("div", {class: "ends"}, ends), open.length ? h("ul", {class: "gaps"}, open) : "", h("ul", {class: "solved"}, moves.map(move => h("li", {}, h("b", {}, move.san), " ", worth(move)))))
@@ -68,9 +68,9 @@ export function offerSolving(element, fen, accrued) {
 }
 
 /** Return a picture of one bound: the proved claim in words, and the moves that show it. @type {(fen: string, claim: string, plan: PlyDocument[]) => HTMLElement} */
-function proved(fen, claim, plan) {
+function boundFigure(fen, claim, plan) {
     const said = plan.length ? `${claim}: ${plan.map(ply => ply.san).join(" ")}` : claim
-    return h("figure", {}, ending(fen, plan.map(ply => ply.uci), said), h("figcaption", {}, said))
+    return h("figure", {}, planPicture(fen, plan.map(ply => ply.uci), said), h("figcaption", {}, said))
 }
 
 /** @type {(interval: Interval) => boolean} */ const isOpen = ({lower, upper}) => lower === "-G0.0" && upper === "G0.0"
@@ -112,7 +112,7 @@ function bar(lower, upper) {
 }
 
 /** Return a board with arrows for the first of some moves in UCI's notation. @type {(fen: string, moves: string[], said: string) => SVGSVGElement} */
-function ending(fen, moves, said) {
+function planPicture(fen, moves, said) {
     const {turn} = parse(fen)
     const arrows = moves.slice(0, MAX_ARROWS).map((uci, index) => {
         const [from, to] = squaresOf(uci).map(square => middleOf(square))

@@ -20,7 +20,7 @@ const CASTLING = [["K", 4, 7, 6], ["Q", 4, 0, 2], ["k", 60, 63, 62], ["q", 60, 5
 /** @type {(square: number) => string} */ const nameOf = square => "abcdefgh"[square & 7] + (1 + (square >> 3))
 /** @type {(name: string) => number} */ const squareOf = name => name.charCodeAt(0) - 97 + 8 * (Number(name[1]) - 1)
 /** @type {(man: string) => number} */ const sideOf = man => man === man.toUpperCase() ? 0 : 1
-/** @type {(side: number, kind: string) => string} */ const of = (side, kind) => side === 0 ? kind : kind.toLowerCase()
+/** @type {(side: number, kind: string) => string} */ const manOf = (side, kind) => side === 0 ? kind : kind.toLowerCase()
 
 /** Return for each square the rays in some directions, near squares first. @type {(directions: number[][], reach: number) => number[][][]} */
 const raysOf = (directions, reach) => SQUARES.map(from => directions.map(([across, up]) => {
@@ -38,20 +38,20 @@ const CAPTURES = [1, -1].map(up => raysOf([[-1, up], [1, up]], 1).map(rays => ra
 
 /** Whether a side attacks a square. @type {(men: string[], square: number, by: number) => boolean} */
 function attacked(men, square, by) {
-    if (CAPTURES[1 - by][square].some(from => men[from] === of(by, "P"))) return true
+    if (CAPTURES[1 - by][square].some(from => men[from] === manOf(by, "P"))) return true
     return Object.entries(RAYS).some(([kind, rays]) => {
-        const man = of(by, kind)
+        const man = manOf(by, kind)
         return men.includes(man) && rays[square].some(ray => men[ray.find(each => men[each])] === man)
     })
 }
 
-/** @type {(men: string[], side: number) => number} */ const kingOf = (men, side) => men.indexOf(of(side, "K"))
+/** @type {(men: string[], side: number) => number} */ const kingOf = (men, side) => men.indexOf(manOf(side, "K"))
 
 /** @type {(position: Position, side: number) => boolean} */
 const inCheck = ({men}, side) => attacked(men, kingOf(men, side), 1 - side)
 
 /** Yield pseudo-legal moves: `from`, `to` and `promotion`, and `rook` for castling. @type {(position: Position) => Generator<PseudoMove>} */
-function* tries({men, side, ep, castling}) {
+function* pseudoMoves({men, side, ep, castling}) {
     const them = (/** @type {number} */ square) => men[square] && sideOf(men[square]) !== side
     for (const from of SQUARES) {
         if (!men[from] || sideOf(men[from]) !== side) continue
@@ -87,12 +87,12 @@ function* tries({men, side, ep, castling}) {
 }
 
 /** Return the position after a move. @type {(position: Position, move: PseudoMove) => Position} */
-function made({men: before, side, castling, ep, clock, number}, {from, to, promotion, rook}) {
+function positionAfter({men: before, side, castling, ep, clock, number}, {from, to, promotion, rook}) {
     const men = [...before]
     const isPawn = men[from].toUpperCase() === "P"
     const zeroing = isPawn || men[to] !== ""
     if (isPawn && to === ep) men[(from & 56) + (to & 7)] = ""
-    men[to] = promotion ? of(side, promotion.toUpperCase()) : men[from]
+    men[to] = promotion ? manOf(side, promotion.toUpperCase()) : men[from]
     men[from] = ""
     if (rook !== undefined) {
         men[(from + to) / 2] = men[rook]
@@ -116,8 +116,8 @@ function made({men: before, side, castling, ep, clock, number}, {from, to, promo
 export function studied(position) {
     const {men, side, ep} = position
     const moves = []
-    for (const each of tries(position)) {
-        const next = made(position, each)
+    for (const each of pseudoMoves(position)) {
+        const next = positionAfter(position, each)
         if (inCheck(next, side)) continue
         const kind = men[each.from].toUpperCase()
         const passing = kind === "P" && each.to === ep
@@ -193,11 +193,11 @@ export function validate(position) {
         const near = RAYS.K[kingOf(men, 0)].some(([square]) => square === kingOf(men, 1))
         throw badInput(near ? "the kings stand next to each other" : `${SIDES[1 - side]} is in check although ${SIDES[side]} is to move`)
     }
-    const rights = CASTLING.filter(([right, king, rook]) => men[king] === of(sideOf(right), "K") && men[rook] === of(sideOf(right), "R"))
+    const rights = CASTLING.filter(([right, king, rook]) => men[king] === manOf(sideOf(right), "K") && men[rook] === manOf(sideOf(right), "R"))
     if ([...castling].some(right => !rights.some(([each]) => each === right))) throw badInput("there are castling rights without king and rook in their places")
     if (ep >= 0) {
         const back = side === 0 ? -8 : 8
-        const passed = ep >> 3 === (side === 0 ? 5 : 2) && !men[ep] && !men[ep - back] && men[ep + back] === of(1 - side, "P")
+        const passed = ep >> 3 === (side === 0 ? 5 : 2) && !men[ep] && !men[ep - back] && men[ep + back] === manOf(1 - side, "P")
         if (!passed) throw badInput(`no pawn can just have passed ${nameOf(ep)}: write - for the en passant square`)
     }
 }

@@ -58,7 +58,7 @@ async function fenOfSlot(table, side, slot, swapped) {
 }
 
 /** Return the slots of one piece of a table whose fresh values are wanted. @type {(table: Table, side: number, piece: number, isWanted: (score: number) => boolean) => Promise<number[]>} */
-async function slotsOf(table, side, piece, isWanted) {
+async function wantedSlots(table, side, piece, isWanted) {
     const {length, pieces_per_row: perRow} = table.facts.datasets.value
     const codes = await table.file.piece("value", side * perRow + piece)
     const found = /** @type {number[]} */ ([])
@@ -96,7 +96,7 @@ export async function sample({material, value, side}, rules) {
         const places = shuffled(sides.flatMap(each => Array.from({length: perRow}, (_, piece) => ({mover: each === "white" ? 0 : 1, piece}))), Math.random)
         while (places.length) {
             const found = await Promise.all(places.splice(0, PARALLEL_PIECES).map(async ({mover, piece}) =>
-                (await slotsOf(table, mover, piece, score => wanted === null || score === wanted)).map(slot => ({mover, slot}))))
+                (await wantedSlots(table, mover, piece, score => wanted === null || score === wanted)).map(slot => ({mover, slot}))))
             if (!found.flat().length) continue
             const {mover, slot} = any(found.flat(), Math.random)
             return await answer({fen: await fenOfSlot(table, mover, slot, false)}, rules)
@@ -106,13 +106,13 @@ export async function sample({material, value, side}, rules) {
 }
 
 /** Yield FENs of positions whose value belongs to the side to move, with an allowed rank and depth. @type {(rules: string, material: string, plies: number[], random: () => number) => AsyncGenerator<string>} */
-async function* drawn(rules, material, [least, most], random) {
+async function* drawnFens(rules, material, [least, most], random) {
     const names = material ? [named(material)] : await materialsOf(rules, 3)
     for (let draw = 0; names.length && draw < MAX_DRAWS; draw++) {
         const table = await tableOf(any(names, random), rules)
         const side = number(2, random)
         const piece = number(table.facts.datasets.value.pieces_per_row, random)
-        const slots = await slotsOf(table, side, piece, score => isWhites(score) === (side === 0) && rankOf(score) <= MAX_RANK)
+        const slots = await wantedSlots(table, side, piece, score => isWhites(score) === (side === 0) && rankOf(score) <= MAX_RANK)
         const depths = await depthsOf(table, side, slots)
         const fit = slots.filter((_, index) => depths[index] >= least && depths[index] <= most)
         for (const slot of shuffled(fit, random).slice(0, POSITIONS_PER_PIECE)) yield await fenOfSlot(table, side, slot, random() < 0.5)
@@ -127,7 +127,7 @@ async function* drawn(rules, material, [least, most], random) {
 /** Return a random position whose side to move has a score to win. @type {(question: Question, rules: string) => Promise<PositionMovesDocument>} */
 export async function challenge({level, material}, rules) {
     const plies = CHALLENGE_PLIES[levelOf(level) ?? any(Object.keys(CHALLENGE_PLIES), Math.random)]
-    for await (const fen of drawn(rules, material, plies, Math.random)) return await answer({fen}, rules)
+    for await (const fen of drawnFens(rules, material, plies, Math.random)) return await answer({fen}, rules)
     throw none("no position to play was found: try another level, or another material")
 }
 
@@ -135,7 +135,7 @@ export async function challenge({level, material}, rules) {
 export async function puzzle({level, material, day}, rules) {
     const wanted = levelOf(level)
     const random = day ? drawnBy(`${day} ${rules} ${wanted ?? ""} ${material ?? ""}`) : Math.random
-    for await (const fen of drawn(rules, material, PUZZLE_PLIES, random)) {
+    for await (const fen of drawnFens(rules, material, PUZZLE_PLIES, random)) {
         const found = await answer({fen}, rules)
         const [right, ...wrong] = found.moves
         const {position} = readFen(fen)

@@ -13,7 +13,7 @@ const TOKEN = /\s+|\[\s*(\w+)\s+"((?:[^"\\]|\\.)*)"\s*\]|\{(?:([^}]*)\}|[^}]*$)|
 const MOVE = /^([KQRBN]?)([a-h]?)([1-8]?)x?([a-h][1-8])=?([QRBN]?)$/
 
 /** Yield the games of a text: `tags`, the `comment` after the last move, the `result`, the `pgn`, and the `moves`. @type {(text: string) => Generator<PgnGame>} */
-function* parsed(text) {
+function* parsedGames(text) {
     let game = /** @type {UnfinishedPgn} */ (null)
     let stack = /** @type {number[]} */ ([])
     let at = 0
@@ -73,7 +73,7 @@ function moveOf({moves}, san) {
  * number of the state that it is `after`, and its `ply`; and the number of variations `cut` before an illegal move.
  * @type {(game: Pick<PgnGame, "tags" | "moves">, rules: string) => {states: FollowedState[], cut: number, main: number}}
  */
-function followed({tags, moves}, rules) {
+function followedStates({tags, moves}, rules) {
     const fen = tags.FEN ?? INITIAL
     const start = stateOf({fen, accrued: tags.FENAccrued}, rules)
     /** @type {FollowedState[]} */
@@ -98,9 +98,9 @@ function followed({tags, moves}, rules) {
 
 /** Return the only game of a PGN text ply by ply, with its variations. @type {(text: string, rules: string) => Promise<GameDocument>} */
 export async function game(text, rules) {
-    const found = [...parsed(text)]
+    const found = [...parsedGames(text)]
     if (found.length !== 1) throw badInput(`the PGN has ${found.length ? "more than one game" : "no game"}: give one`)
-    const {states, cut, main} = followed(found[0], rules)
+    const {states, cut, main} = followedStates(found[0], rules)
     const goals = await Promise.all(states.map(state => knownGoal(state, rules)))
     const plies = states.map((state, index) => plyOf(state, goals[index]))
     const missing = states.filter(({position}, index) => !goals[index] && !position.castling && numberOfMen(position) <= MOST_MEN)
@@ -113,10 +113,10 @@ export async function game(text, rules) {
 /** Return the games of a PGN text, one by one. @type {(text: string, rules: string) => Promise<GamesDocument>} */
 export async function games(text, rules) {
     const found = []
-    for (const {tags, comment, result, pgn, moves} of parsed(text)) {
+    for (const {tags, comment, result, pgn, moves} of parsedGames(text)) {
         let error = /** @type {string} */ (null)
         try {
-            followed({tags, moves: moves.filter(({depth}) => !depth).map((move, index) => ({...move, after: index - 1}))}, rules)
+            followedStates({tags, moves: moves.filter(({depth}) => !depth).map((move, index) => ({...move, after: index - 1}))}, rules)
         } catch (wrong) {
             error = /** @type {Error} */ (wrong).message
         }

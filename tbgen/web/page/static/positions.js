@@ -64,7 +64,7 @@ export function reached({accrued}, move, rules) {
 const reachedBy = (state, rules) => state.position.moves.map(move => ({move, ...reached(state, move, rules)}))
 
 /** Return the states after all moves with their `goal`, best for the mover first. Of equal values, gains with less depth and losses with more depth come first. @type {(state: PositionState, rules: string) => Promise<(ReachedState & {goal: Goal})[]>} */
-async function ranked(state, rules) {
+async function rankedMoves(state, rules) {
     const {position: {side}, accrued} = state
     const found = await Promise.all(reachedBy(state, rules).map(async each => ({...each, goal: await goalOf(each.position, each.accrued, rules)})))
     const gain = (/** @type {{goal: Goal}} */ {goal}) => merit(goal.value, side) - merit(accrued, side)
@@ -72,7 +72,7 @@ async function ranked(state, rules) {
 }
 
 /** @type {(position: Studied, reached: ReachedState) => {uci: string, san: string, zeroing: boolean}} */
-const named = (position, {move, position: after}) => ({uci: move.uci, san: sanOf(position, move) + checkMark(after), zeroing: move.zeroing})
+const moveNames = (position, {move, position: after}) => ({uci: move.uci, san: sanOf(position, move) + checkMark(after), zeroing: move.zeroing})
 
 /** @type {(question: Question, rules: string) => Promise<Goal>} */ async function probe(parameters, rules) {
     const {position, accrued} = await stateInTables(parameters, rules)
@@ -82,11 +82,11 @@ const named = (position, {move, position: after}) => ({uci: move.uci, san: sanOf
 /** Return the values of a position that tables hold, and of its moves. @type {(question: Question, rules: string) => Promise<PositionMovesDocument>} */
 export async function answer(parameters, rules) {
     const state = await stateInTables(parameters, rules)
-    const [goal, moves] = await Promise.all([goalOf(state.position, state.accrued, rules), ranked(state, rules)])
+    const [goal, moves] = await Promise.all([goalOf(state.position, state.accrued, rules), rankedMoves(state, rules)])
     return {
         ...factsOf(state, goal, rules),
         moves: moves.map(each => ({
-            ...named(state.position, each), ...endOf(each.position), accrued: textOf(each.accrued), ...worthOf(each.goal, each.position.side),
+            ...moveNames(state.position, each), ...endOf(each.position), accrued: textOf(each.accrued), ...worthOf(each.goal, each.position.side),
         })),
     }
 }
@@ -112,7 +112,7 @@ async function mainline(parameters, rules) {
             best = some[goals.findIndex(({value, depth: left}) => value === goal.value && left === depth - 1)]
         }
         if (!best) throw new Refused(500, {code: "damaged_table", message: "the tables of this site contradict each other"})
-        const {uci, san} = named(state.position, best)
+        const {uci, san} = moveNames(state.position, best)
         line.push({uci, san, accrued: textOf(best.accrued), depth: depth - 1})
         state = best
     }
@@ -143,11 +143,11 @@ export async function view(parameters, name) {
         return {winner, depth: name !== "classical" ? null : rankOf(value) ? 0 : depth, points, category}
     }
     const {position} = await stateInTables({fen: parameters.fen}, "r")
-    const [goal, moves] = await Promise.all([goalOf(position, position.positionScore, "r"), ranked({position, accrued: ANY_SCORE_REPLACES}, "r")])
+    const [goal, moves] = await Promise.all([goalOf(position, position.positionScore, "r"), rankedMoves({position, accrued: ANY_SCORE_REPLACES}, "r")])
     return {
         fen: fenOf(position), material: materialOf(position).material, view: name, ...endOf(position),
         insufficient_material: isInsufficient(position), ...seen(goal, position.side),
-        moves: moves.map(each => ({...named(position, each), ...endOf(each.position), ...seen(each.goal, each.position.side)})),
+        moves: moves.map(each => ({...moveNames(position, each), ...endOf(each.position), ...seen(each.goal, each.position.side)})),
     }
 }
 
@@ -169,7 +169,7 @@ export async function knownGoal({position, accrued}, rules) {
 export const stateDocument = ({position, accrued}, goal) => ({fen: fenOf(position), accrued: textOf(accrued), ...goal ? worthOf(goal, position.side) : UNAVAILABLE})
 
 /** Return value and depth of a state from the goals of all its moves; null if a goal is unavailable. @type {(state: PositionState, goals: Goal[]) => Goal} */
-function byMoves({position: {side}, accrued}, goals) {
+function goalByMoves({position: {side}, accrued}, goals) {
     if (!goals.length || goals.includes(null)) return null
     const value = goals.map(goal => goal.value).reduce((best, each) => merit(each, side) > merit(best, side) ? each : best)
     if (value === accrued) return {value, depth: 0}
@@ -187,11 +187,11 @@ async function legalMoves(parameters, rules) {
         if (error instanceof Refused) return {code: error.code, message: error.message}
         throw error
     })
-    const moves = after.map((each, index) => ({...named(position, each), ...endOf(each.position), ...stateDocument(each, goals[index]), goal: goals[index]}))
+    const moves = after.map((each, index) => ({...moveNames(position, each), ...endOf(each.position), ...stateDocument(each, goals[index]), goal: goals[index]}))
     const worth = (/** @type {{goal: Goal}} */ {goal}) => goal ? merit(goal.value, position.side) : -Infinity
     moves.sort((one, two) => one.goal && two.goal && worth(two) - worth(one) || Number(Boolean(two.goal)) - Number(Boolean(one.goal)) || (one.san < two.san ? -1 : 1))
     return {
-        ...stateDocument(state, own ?? byMoves(state, goals)), rules, ...endOf(position), insufficient_material: isInsufficient(position),
+        ...stateDocument(state, own ?? goalByMoves(state, goals)), rules, ...endOf(position), insufficient_material: isInsufficient(position),
         position_score: textOf(position.positionScore), refusal, moves: moves.map(({goal, ...move}) => move),
     }
 }

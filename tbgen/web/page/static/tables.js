@@ -137,8 +137,8 @@ export class Table {
         const row = (accrued < 0 ? 2 : 0) + side
         const [bits, at] = await this.file.pieceOf("accrued/mask", row, slot >> 3)
         if (!(bits[at] >> (slot & 7) & 1)) return same
-        let skipped = ones(bits[at] & (1 << (slot & 7)) - 1)
-        for (const byte of bits.subarray(at - (slot % BLOCK >> 3), at)) skipped += ones(byte)
+        let skipped = numberOfOnes(bits[at] & (1 << (slot & 7)) - 1)
+        for (const byte of bits.subarray(at - (slot % BLOCK >> 3), at)) skipped += numberOfOnes(byte)
         let run = await this.file.item("accrued/start", row, Math.floor(slot / BLOCK))
         let found = -1
         let [ranks, place] = await this.file.pieceOf("accrued/rank", 0, run)
@@ -159,7 +159,7 @@ export class Table {
     }
 }
 
-/** @type {(byte: number) => number} */ const ones = byte => [1, 2, 4, 8, 16, 32, 64, 128].filter(bit => byte & bit).length
+/** @type {(byte: number) => number} */ const numberOfOnes = byte => [1, 2, 4, 8, 16, 32, 64, 128].filter(bit => byte & bit).length
 
 /** Return the accrued score at a studied position, with the position score folded in; null stands for no earlier score. @type {(position: Studied, earlier: number, rules: string) => number} */
 export const accruedAt = ({positionScore, over, passing}, earlier, rules) => over || (passing && rules === "r") ? positionScore : fold(earlier, positionScore)
@@ -190,7 +190,7 @@ const TYPES = {u1: Uint8Array, u2: Uint16Array, i4: Int32Array, u8: BigUint64Arr
 const damaged = name => new Refused(500, {code: "damaged_table", message: `the file ${name} on this site cannot be used: reload the page, and if that does not help, tell its owner`})
 
 /** Request a file, or a range of it, uncached: browsers would queue cacheable requests for ranges of one file. @type {(name: string, range?: string) => Promise<Response>} */
-async function ask(name, range = null) {
+async function requestFile(name, range = null) {
     /** @type {RequestInit} */ const options = range ? {headers: {Range: `bytes=${range}`}, cache: "no-store"} : {}
     const response = await fetch(name, options).catch(() => /** @type {Response} */ (null))
     if (response?.ok) return response
@@ -198,19 +198,19 @@ async function ask(name, range = null) {
 }
 
 /** Return the content of a JSON file. @type {<Found>(name: string) => Promise<Found>} */
-export const readJson = async name => (await ask(name)).json()
+export const readJson = async name => (await requestFile(name)).json()
 
 /** Under an empty key, whether the host answers range requests. If it does not, complete files by their names. */
 const host = new Map()
 
 /** @type {(name: string) => Promise<boolean>} */ async function servesRanges(name) {
-    const response = await ask(name, "0-0")
+    const response = await requestFile(name, "0-0")
     response.body?.cancel()
     return response.status === 206
 }
 
 /** Show once a notice that explains why loading takes a while. @type {(size: number) => void} */
-function tell(size) {
+function showNotice(size) {
     if (size < LARGE_BYTES || stored(NOTICE_KEY, TAB)) return
     store(NOTICE_KEY, true, TAB)
     const text = `The host of this site serves tables only as complete files, this one of ${(size / 1e6).toFixed(1)} MB: some positions take a while to load.`
@@ -220,16 +220,16 @@ function tell(size) {
 }
 
 /** Return some bytes of a file whose size is `size`. @type {(name: string, size: number, at: number, count: number) => Promise<ArrayBuffer>} */
-async function part(name, size, at, count) {
+async function readBytes(name, size, at, count) {
     if (await cached(host, "", () => servesRanges(name))) {
-        const response = await ask(name, `${at}-${at + count - 1}`)
+        const response = await requestFile(name, `${at}-${at + count - 1}`)
         const told = response.headers.get("Content-Range")
         if (response.status !== 206 || (told && !told.endsWith(`/${size}`))) throw damaged(name)
         return await response.arrayBuffer()
     }
     const file = await cached(host, name, () => {
-        tell(size)
-        return ask(name).then(response => response.arrayBuffer())
+        showNotice(size)
+        return requestFile(name).then(response => response.arrayBuffer())
     })
     if (file.byteLength !== size) throw damaged(name)
     return file.slice(at, at + count)
@@ -239,9 +239,9 @@ async function part(name, size, at, count) {
 const pieces = new Map()
 
 /** @type {(name: string, size: number, place: number[], type: Dataset["type"]) => Promise<Piece>} */
-async function unpacked(name, size, [at, count], type) {
+async function readPiece(name, size, [at, count], type) {
     try {
-        const packed = (await part(name, size, at, count)).slice(0, count - CHECKSUM_BYTES)
+        const packed = (await readBytes(name, size, at, count)).slice(0, count - CHECKSUM_BYTES)
         const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"))
         return /** @type {Piece} */ (new TYPES[type](await new Response(stream).arrayBuffer()))
     } catch (error) {
@@ -279,7 +279,7 @@ class File {
         const place = this.placesOf(dataset)[number]
         if (!place[1]) return /** @type {Piece} */ (new TYPES[type](length)) // all of it is zero
         const key = `${this.name} ${dataset} ${number}`
-        const found = cached(pieces, key, () => unpacked(this.name, this.bytes, place, type), MAX_CACHED_PIECES)
+        const found = cached(pieces, key, () => readPiece(this.name, this.bytes, place, type), MAX_CACHED_PIECES)
         pieces.delete(key)
         pieces.set(key, found)
         return await found
