@@ -313,7 +313,7 @@ class LiveState:
     def finished(self, before: int | None = None) -> dict[str, Any]:
         """Return finished games, the last ones first.
 
-        :param before: the number of a game, before which the returned games end; None for the last games.
+        :param before: the number of a game; only games before it are returned. None for the last games.
         """
         end = len(self._finished) if before is None else min(max(before - 1, 0), len(self._finished))
         return {"total": len(self._finished), "games": self._finished[max(0, end - _MAX_LISTED) : end][::-1]}

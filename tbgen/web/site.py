@@ -159,8 +159,8 @@ def write_site(
         to four men.
     :param event: the PGN file of a finished event that the site also shows.
     :param done: called with every table, its number, and the number of tables.
-    :raises UsageError: if the target has other files than those of a site, a table has more than four men or
-        is packed, or the event does not exist or is still being played.
+    :raises UsageError: if the target has files that do not belong to a site, a table has more than four men
+        or is packed, or the event does not exist or is still being played.
     :raises NoTablesError, MissingTableError, DamagedTableError: see :func:`~tbgen.exchange.publish.publish`.
     :raises TbgenError: if a file cannot be written.
     """
