@@ -169,7 +169,9 @@ def near(white: str, black: str) -> Callable[[Material], Layout]:
                 if squares <= whites and others <= blacks:
                     kept.append(placement)
                     break
-        return replace(layout, placements=tuple(kept), phase_by_placement={p: row for row, p in enumerate(kept)})
+        return replace(
+            layout, placements=tuple(kept), phase_by_placement={p: row for row, p in enumerate(kept)}
+        )
 
     return small
 

@@ -61,7 +61,9 @@ def test_it_starts_and_answers_and_ends(
     environment = {**os.environ, "BROWSER": f"{script} %s", "PYTHONPATH": f"{tmp_path}:{ROOT}"}
     body = b'{"fens": ["8/8/8/4KBk1/8/8/8/8 b - - 0 1"]}'
     head = f"POST /r/batch HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n".encode()
-    patient = "import tbgen.web.server as server\nserver._SECONDS_TO_END = server._SECONDS_TO_ANSWER = 3600"
+    patient = (
+        "import tbgen.web.server as server\nserver._SHUTDOWN_SECONDS = server._SILENT_WORKER_SECONDS = 3600"
+    )
     words = ("--workers", workers, "--open")
     with serving(three_men, *words, before=patient, env=environment) as (running, host, port):
         while not opened.exists():
