@@ -16,7 +16,7 @@ from tbgen.board.material import Material, Men, worth_of
 from tbgen.board.variant import Variant
 from tbgen.errors import UsageError
 from tbgen.index.layout import Layout, layout_of
-from tbgen.index.table import BYTES_PER_SLOT, AccruedForm, fresh_bytes
+from tbgen.index.table import BYTES_PER_SLOT, AccruedForm
 from tbgen.index.zeroing import (
     block_slots,
     blocks_after_promotions,
@@ -150,7 +150,7 @@ def memory_to_build(material: Material, variant: Variant, form: AccruedForm, thr
     layout, rate = layout_of(material), _rate_of(material, variant)
     memory = pool_memory(layout) + slots_at_work(layout, threads) * rate.workspace
     if form is AccruedForm.FUNCTIONS:
-        memory += memory_of("packing", layout.size)
+        memory += memory_of("packing", len(layout.placements) * layout.solved_slots)
     elif form is AccruedForm.RUNS:
         memory += layout.size * rate.accrued[_pawns(material)]
     return memory
@@ -176,12 +176,13 @@ def pool_memory(layout: Layout) -> int:
     """Return the bytes of the pool, the memory area with the values of the table and its sub-tables."""
     en_passant_slots = len(en_passant_configs(layout)) * layout.phase_size
     successor_slots = _slots_of_fewer_men(layout) + max_promoted_slots(layout)
-    return fresh_bytes(layout.size) + BYTES_PER_SLOT * (en_passant_slots + successor_slots)
+    own_slots = 2 * len(layout.placements) * layout.solved_slots + en_passant_slots
+    return BYTES_PER_SLOT * (own_slots + successor_slots)
 
 
 def slots_at_work(layout: Layout, threads: int) -> int:
     """Return the number of slots of the phases that are solved at once."""
-    return layout.phase_size * (1 if is_wide(layout) else min(threads, len(layout.placements)))
+    return layout.solved_slots * (1 if is_wide(layout) else min(threads, len(layout.placements)))
 
 
 def layers_memory(layout: Layout) -> int:
@@ -193,7 +194,9 @@ def layer_memory(layout: Layout, phase: int) -> int:
     """Return the bytes of memory for computing one layer of a phase."""
     successor_slots = _slots_of_fewer_men(layout)
     successor_slots += 2 * sum(map(block_slots, blocks_after_promotions(layout, [phase])))
-    return memory_of("layer", layout.phase_size) + BYTES_PER_SLOT * (6 * layout.phase_size + successor_slots)
+    return memory_of("layer", layout.solved_slots) + BYTES_PER_SLOT * (
+        6 * layout.phase_size + successor_slots
+    )
 
 
 def _slots_of_fewer_men(layout: Layout) -> int:

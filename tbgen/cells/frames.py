@@ -64,6 +64,8 @@ def frame_of_cell(cell: Cell, castlings: tuple[Castling, ...] = ()) -> CellFrame
         ALL if squares[-1] == MOBILE else np.uint64(1 << squares[-1]),
         scalars,
         False,
+        np.zeros((0, 2), np.int64),
+        np.zeros((0, 64), np.int64),
         1 << digit,
         np.array(cell.pawns, np.uint64),
         np.array(

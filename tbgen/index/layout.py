@@ -65,6 +65,18 @@ INTO_TRIANGLE: Final = tuple(
 """The symmetries that map each square into the triangle: two for a square on a long diagonal, else one."""
 
 
+def _is_solved(pair: int) -> bool:
+    coord, black = divmod(pair, 64)
+    (file, rank), (black_file, black_rank) = (divmod(square, 8)[::-1] for square in (TRIANGLE[coord], black))
+    is_image = file == rank and black_file < black_rank
+    return max(abs(file - black_file), abs(rank - black_rank)) > 1 and not is_image
+
+
+SOLVED_PAIRS: Final = tuple(filter(_is_solved, range(len(TRIANGLE) * 64)))
+"""The 462 pairs of kings that must be solved without pawns: 64 times the triangle coordinate of White's king,
+plus the square of Black's king. The other 178 pairs have no legal positions or are images of these pairs."""
+
+
 def swap_colours(square: int) -> int:
     """Return the image of a square when colours are swapped, which mirrors its rank."""
     return square ^ 56
@@ -127,6 +139,17 @@ class Layout:
     def size(self) -> int:
         """Number of slots of the whole table, for one side to move."""
         return self.phase_size * len(self.placements)
+
+    @property
+    def solved_pairs(self) -> tuple[int, ...]:
+        """The pairs of kings that must be solved; empty if all slots of a phase must be solved."""
+        return SOLVED_PAIRS if self.free > 2 and not self.pawns else ()
+
+    @property
+    def solved_slots(self) -> int:
+        """Number of slots of one phase that must be solved, for one side to move."""
+        share = len(self.solved_pairs), 64 * self.king_slots
+        return self.phase_size * share[0] // share[1] if share[0] else self.phase_size
 
     @property
     def permutations(self) -> int:

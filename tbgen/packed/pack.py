@@ -47,7 +47,7 @@ from tbgen.retro.kernels.phase import side_exits
 from tbgen.retro.kernels.targets import Pool, men_buffer
 from tbgen.retro.kernels.words import ALL
 from tbgen.retro.pool import Map
-from tbgen.retro.workspace import like_men, mirrors_itself
+from tbgen.retro.workspace import like_men, mirrors_itself, table_slots, to_table_order
 from tbgen.store.schema import slots_in
 
 _PIECE_VALUES = (0, 9, 5, 3, 3)
@@ -196,7 +196,8 @@ class NeedFinder:
             such depths.
         """
         layout, side, derived = self._layout, int(self.side), int(self._derived)
-        size, frame = layout.phase_size, workspace.frame
+        frame = workspace.frame
+        slots, first = 64 * frame.words, phase * layout.phase_size
         mirrored, like = mirrors_itself(layout, phase), workspace.like
         edges = list(pairwise(np.linspace(0, frame.words, parts + 1).astype(int).tolist()))
 
@@ -207,13 +208,13 @@ class NeedFinder:
         start, rank = pool.targets.begin[phase].copy(), workspace.phase.quiet_counts
         usable, exits = np.zeros((2, frame.words), np.uint64), workspace.exits
         ply = PhasePlies(frame, workspace.phase, exits, pool.value, pool.depth, start, rank, *usable)
-        stored = slice(int(ply.start[side]), int(ply.start[side]) + size)
+        stored = slice(int(ply.start[side]), int(ply.start[side]) + slots)
         if (deepest := int(pool.depth[stored].max())) >= CAPTURE_FLAG:
             raise OverflowError(f"{layout.material}: depths of {deepest} plies do not fit into packed tables")
 
         def expand() -> None:
-            slots = ply.phase.canonical, ply.phase.legal[side]
-            run_parts(expand_words, frame, like, mirrored, *slots, pool.value[stored], pool.depth[stored])
+            sets = ply.phase.canonical, ply.phase.legal[side]
+            run_parts(expand_words, frame, like, mirrored, *sets, pool.value[stored], pool.depth[stored])
 
         if resets := ply.phase.score_resets:  # then the results have overwritten the exits
             run_parts(side_exits, workspace, pool, derived, False, ply.phase.canonical)
@@ -221,7 +222,7 @@ class NeedFinder:
             run_parts(side_exits, workspace, pool, side, True, ply.phase.canonical)
         run_parts(find_ranks, ply.phase, ply.rank)
         run_parts(mark_captures, ply, side)
-        needed = np.zeros(size, np.uint8)
+        needed = np.zeros(slots, np.uint8)
         exceptions = np.full(frame.words, ALL)
         for search in range(_SEARCH_ROUNDS + 1):
             if search > 0:
@@ -234,12 +235,13 @@ class NeedFinder:
             expand()
             run_parts(find_usable, ply, side)
             run_parts(lambda *part: find_exceptions(ply, derived, exceptions, THREAD.deriving, *part))
-        words = slice(phase * size // 64, (phase + 1) * size // 64)
+        captures = self._captures[first // 64 : (first + layout.phase_size) // 64]
         flags = np.packbits(pool.depth[stored] >= CAPTURE_FLAG, bitorder="little").view(np.uint64)
-        np.bitwise_and(flags, ply.phase.canonical & ply.phase.legal[side], out=self._captures[words])
+        np.bitwise_and(flags, ply.phase.canonical & ply.phase.legal[side], out=captures[: frame.words])
+        to_table_order(layout, captures, 0)
         pool.depth[stored] &= CAPTURE_FLAG - 1
         with self._lock:
-            self._exceptions.append(slots_in(exceptions) + phase * size)
+            self._exceptions.append(table_slots(layout, slots_in(exceptions)) + first)
 
     def needed(self) -> Needed:
         """Return the positions that must be stored, after all phases."""

@@ -121,7 +121,7 @@ class EveryLayer:
         self._loader.clear(phase)
         parts, run = (4 * crew.width, crew.threads.map) if crew else (1, map)
         find_moves(workspace, pool, mirrors_itself(layout, phase), parts, run)
-        no_record = empty_record(NOTHING, layout.phase_size, slot_numbers(0), 0)
+        no_record = empty_record(NOTHING, 0, slot_numbers(0), 0)
         arguments = workspace, pool, self._loader.fresh(phase), (no_record, no_record)
         ranks = (WidePhaseSolver(*arguments, crew) if crew else PhaseSolver(*arguments)).ranks()
         empty = 0
@@ -170,8 +170,8 @@ class LayerSolver:
         pool = loader.pool
         self._fresh = loader.fresh(phase)
         # Each layer needs the exits again, so they must not share arrays with the results.
-        exits = exit_buffers(2 * layout.phase_size)
-        self._workspace = replace(make_workspace(layout, Variant.R_MOBILITY), exits=exits)
+        workspace = make_workspace(layout, Variant.R_MOBILITY)
+        self._workspace = replace(workspace, exits=exit_buffers(2 * 64 * workspace.frame.words))
         place_pawns(self._workspace.frame, layout, phase)
         with ThreadPoolExecutor(threads) as executor:
             mirrored = mirrors_itself(layout, phase)

@@ -29,7 +29,7 @@ from tbgen.index.zeroing import (
 from tbgen.retro.geometry import IMAGES
 from tbgen.retro.kernels.sweep import SweepResults
 from tbgen.retro.kernels.targets import Pool, Routes, Targets
-from tbgen.retro.workspace import expand
+from tbgen.retro.workspace import expand, to_solver_order
 
 _SLOTS_PER_PART: Final = 1 << 22
 """Number of slots that one task clears."""
@@ -168,7 +168,10 @@ class PoolLoader:
         assert self._table is not None
         phases = {phase, *phases_after_pawn_steps(self._layout, phase)}
         for reached, side in product(phases, SIDES):
-            self._copy(self._table, self._layout, reached, side, int(self.pool.targets.begin[reached, side]))
+            begin = int(self.pool.targets.begin[reached, side])
+            self._copy(self._table, self._layout, reached, side, begin)
+            for array in (self.pool.value, self.pool.depth):
+                to_solver_order(self._layout, array[begin : begin + self._layout.phase_size])
         self.recall_en_passant(self._table, phases)
 
     def recall_en_passant(self, table: EnPassantSource, phases: Container[int]) -> None:
@@ -193,7 +196,7 @@ class PoolLoader:
 
     def clear(self, phase: int, run: Map = map) -> None:
         """Clear the slots of a phase of the table itself; ``run`` as for ``prepare``."""
-        begins, size = self.pool.targets.begin[phase].tolist(), self._layout.phase_size
+        begins, size = self.pool.targets.begin[phase].tolist(), self._layout.solved_slots
         edges = [*range(0, size, _SLOTS_PER_PART), size]
         parts = [(begin + first, begin + last) for begin in begins for first, last in pairwise(edges)]
         for _ in run(lambda part: self._clear(*part), parts):

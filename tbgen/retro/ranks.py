@@ -302,7 +302,7 @@ def values_workspace(frame: Frame, parts: int) -> Workspace:
     phase = make_phase(words, True)
     results = SweepResults(zeros(2 * 64 * words, np.uint8), _NO_DEPTHS, np.array([0, 64 * words], np.int64))
     # The square of Black's king determines the part, and 64 neighbouring words must belong to one part.
-    scratch = make_scratch(words, parts if frame.scalars > 1 and frame.shifts[1] >= _NEIGHBOUR_BITS else 1)
+    scratch = make_scratch(frame, parts if frame.scalars > 1 and frame.shifts[1] >= _NEIGHBOUR_BITS else 1)
     inner_counts = zeros(64 * words, np.uint8)
 
     def make_attacker(side: Side) -> Attacker:

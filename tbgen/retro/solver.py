@@ -51,6 +51,7 @@ from tbgen.retro.workspace import (
     place_pawns,
     score_resets,
     slot_numbers,
+    to_table_order,
     zeros,
 )
 
@@ -65,8 +66,8 @@ class FunctionNumbering:
 
     def __init__(self, layout: Layout, side: Side) -> None:
         self.side = side
-        self._phase_size = layout.phase_size
-        self._slot_numbers = slot_numbers(layout.size)
+        self._layout, self._phase_size = layout, layout.solved_slots
+        self._slot_numbers = slot_numbers(len(layout.placements) * self._phase_size)
         self._functions = numbering(_INITIAL_CAPACITY, NO_STEP)
         self._lock = threading.Lock()
 
@@ -106,8 +107,8 @@ class FunctionNumbering:
         :param run: called like ``map``; may distribute parts of the slots over threads.
         """
         keys = self._functions.key[: self._functions.length[0]]
-        number_of_slot = zeros(len(self._slot_numbers.low), np.uint32)
-        parts = list(pairwise([*range(0, len(number_of_slot), _SLOTS_PER_PART), len(number_of_slot)]))
+        number_of_slot, slots = zeros(self._layout.size, np.uint32), len(self._slot_numbers.low)
+        parts = list(pairwise([*range(0, slots, _SLOTS_PER_PART), slots]))
         count = np.zeros(len(keys), np.int64)
         for counted in run(lambda part: _counts(_part_of(self._slot_numbers, *part), len(keys)), parts):
             count += counted
@@ -122,6 +123,7 @@ class FunctionNumbering:
 
         for _ in run(write_numbers, parts):
             pass
+        to_table_order(self._layout, number_of_slot, 0)
         entry_bytes = np.frombuffer(b"".join(entries[function] for function in order), np.uint8)
         start = np.cumsum([0, *(len(entries[function]) // 2 for function in order)])
         return Functions(self.side, number_of_slot, start, entry_bytes[::2].copy(), entry_bytes[1::2].copy())
@@ -258,7 +260,8 @@ class _TableSolver:
                 self.loader.clear(phase, self.phase_map)
                 mirrored = mirrors_itself(self.layout, phase)
                 find_moves(workspace, self.pool, mirrored, self.parts, self.phase_map)
-                self.canonical[phase] = workspace.phase.canonical
+                self.canonical[phase, : workspace.frame.words] = workspace.phase.canonical
+                to_table_order(self.layout, self.canonical[phase], 0)
             self._solve_ranks(phase, workspace)
             if self.after_phase is not None:
                 with self.stages.timed("one ply"):
@@ -294,7 +297,7 @@ class _TableSolver:
 
     def _records(self, phase: int) -> Records:
         """Return empty records for the inner sweeps of White and of Black as attackers."""
-        size = self.layout.phase_size
+        size = self.layout.solved_slots
         by_black, by_white, side = slot_numbers(0), slot_numbers(0), 0
         if self.functions is not None:
             side = int(self.functions.side)
@@ -315,7 +318,7 @@ class _TableSolver:
         (of_black, of_white), words = records, workspace.frame.words
         if self.functions is not None:
             at = self.functions.side * self.layout.size + phase * self.layout.phase_size
-            fresh = self.pool.value[at : at + self.layout.phase_size]
+            fresh = self.pool.value[at : at + 64 * words]
             both, parts = (of_white.paths, of_black.paths), self.threads if self.wide else 1
             self.functions.add(workspace.phase, both, fresh, parts, self.phase_map)
         elif self.form_number == RUNS:
@@ -338,6 +341,9 @@ class _TableSolver:
         pool.value.resize(2 * size, refcheck=False)
         pool.depth.resize(2 * size, refcheck=False)
         value, depth = pool.value.reshape(2, size), pool.depth.reshape(2, size)
+        for values, depths in zip(value, depth, strict=True):
+            to_table_order(layout, values, NONE)
+            to_table_order(layout, depths, 0)
         non_canonical = np.unpackbits(~self.canonical.view(np.uint8), axis=1, bitorder="little").view(bool)
         for array, filler in ((value, NONE), (depth, 0)):
             np.copyto(array, filler, where=non_canonical.reshape(-1))
@@ -347,7 +353,8 @@ class _TableSolver:
         runs: list[tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint16]]] = []
         for holder, side, phase in product((0, 1), (0, 1), sorted(self.runs_by_phase)):
             of_phase = self.runs_by_phase[phase][holder]
-            mask[holder, side, phase] = of_phase.mask[side]
+            mask[holder, side, phase, : of_phase.mask.shape[1]] = of_phase.mask[side]
+            to_table_order(layout, mask[holder, side, phase], 0)
             part = slice(of_phase.white, None) if side else slice(of_phase.white)
             runs.append((of_phase.rank[part], of_phase.value[part], of_phase.depth[part]))
         no_runs = np.empty(0, np.uint8), np.empty(0, np.uint8), np.empty(0, np.uint16)

@@ -4,6 +4,7 @@ This module also expands tables from their canonical slots to all slots.
 """
 
 import mmap
+from collections.abc import Sequence
 from math import prod
 from typing import Any, Final
 
@@ -13,12 +14,12 @@ from numpy.typing import DTypeLike, NDArray
 from tbgen.board.kinds import KINDS
 from tbgen.board.variant import Resets, Variant, unlisted
 from tbgen.compiler.jit import python_of
-from tbgen.index.layout import MIRROR_FILES, SIDES, Layout
-from tbgen.retro.geometry import ORTHODOX, movement_of
+from tbgen.index.layout import IMAGE, MIRROR_FILES, SIDES, TRANSPOSE, TRIANGLE, Layout
+from tbgen.retro.geometry import ORTHODOX, TRIANGLE_SQUARE, movement_of
 from tbgen.retro.kernels.best_exits import ExitBuffer, Exits
 from tbgen.retro.kernels.canonical import canonical_words, expand_words
 from tbgen.retro.kernels.en_passant import Right
-from tbgen.retro.kernels.frame import Frame, Phase
+from tbgen.retro.kernels.frame import IMAGE_PAIR, NO_PAIR, Frame, Phase
 from tbgen.retro.kernels.functions import SlotNumbers
 from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.kernels.moves import MAX_SCALARS, MAX_WORD_MOVES, SLICES, MoveBuffer
@@ -63,26 +64,84 @@ def _mapped_memory(size: int) -> mmap.mmap:
     return memory
 
 
-def frame_of(layout: Layout) -> Frame:
-    """Return the frame of a layout, still without pawns; ``place_pawns`` sets the pawns of a phase."""
+def _king_pairs(numbered: Sequence[int]) -> tuple[Ints, Ints]:
+    """Return :attr:`Frame.king_pairs` and :attr:`Frame.pair_numbers` of some pairs (``SOLVED_PAIRS``)."""
+    coords, black = np.divmod(np.array(numbered), 64)
+    numbers = np.full((len(TRIANGLE), 64), NO_PAIR)
+    numbers[coords, black] = np.arange(len(numbered))
+    images = np.array(IMAGE[TRANSPOSE])[black]
+    has_image = (TRIANGLE_SQUARE[coords] % 9 == 0) & (numbers[coords, images] == NO_PAIR)
+    numbers[coords[has_image], images[has_image]] = IMAGE_PAIR
+    return np.stack([TRIANGLE_SQUARE[coords], black], axis=1), numbers
+
+
+def _lone_kings() -> tuple[Ints, Ints]:
+    """Return the same if Black's king is the bit man: only the square of White's king counts."""
+    pairs = np.array([(square, 0) for square in TRIANGLE], np.int64)
+    return pairs, np.repeat(np.arange(len(TRIANGLE)), 64).reshape(-1, 64)
+
+
+def frame_of(layout: Layout, *, solved: bool = False) -> Frame:
+    """Return the frame of a layout, still without pawns; ``place_pawns`` sets the pawns of a phase.
+
+    :param solved: whether only the king pairs that must be solved have numbers.
+    """
     scalars = layout.free - 1
     colours = np.array(layout.colours, np.int64)
     kinds = layout.material.kinds
+    shifts = np.array([6 * (scalars - 1 - man) for man in range(scalars)], np.int64)
+    words, pairs, numbers = layout.phase_size // 64, np.zeros((0, 2), np.int64), np.zeros((0, 64), np.int64)
+    if not layout.pawns:
+        numbered = layout.solved_pairs if solved else range(len(TRIANGLE) * 64)
+        pairs, numbers = _king_pairs(numbered) if scalars > 1 else _lone_kings()
+        shifts[0] = shifts[min(1, scalars - 1)]
+        words = len(pairs) << int(shifts[0])
     return Frame(
         ORTHODOX if kinds is KINDS else movement_of(kinds),
         np.array(layout.kinds, np.int64),
         colours,
         colours,
-        np.array([6 * (scalars - 1 - man) for man in range(scalars)], np.int64),
+        shifts,
         np.zeros(scalars, np.int64),
         ALL,
         scalars,
         not layout.pawns,
-        layout.phase_size // 64,
+        pairs,
+        numbers,
+        words,
         np.zeros(2, np.uint64),
         np.zeros((0, 4), np.int64),
         _like_scalars(layout),
     )
+
+
+def to_table_order(layout: Layout, array: NDArray[Any], filler: int) -> None:
+    """Move the slots of a phase, or words, from the order of a solver to that of the table, in place.
+
+    :param array: one-dimensional; its size is that of a phase of the table.
+    :param filler: value of the slots that a solver does not have.
+    """
+    if places := layout.solved_pairs:
+        blocks = array.reshape(layout.king_slots * 64, -1)
+        for pair in range(len(places) - 1, -1, -1):  # no pair moves to a smaller number
+            blocks[places[pair]] = blocks[pair]
+        blocks[np.setdiff1d(np.arange(len(blocks)), places)] = filler
+
+
+def to_solver_order(layout: Layout, array: NDArray[Any]) -> None:
+    """Move the slots of a phase from the order of the table to that of a solver, in place."""
+    if layout.solved_pairs:
+        blocks = array.reshape(layout.king_slots * 64, -1)
+        for pair, place in enumerate(layout.solved_pairs):
+            blocks[pair] = blocks[place]
+
+
+def table_slots(layout: Layout, slots: Ints) -> Ints:
+    """Return the slots of the table for slots of a phase in the order of a solver."""
+    if not layout.solved_pairs:
+        return slots
+    pair, rest = np.divmod(slots, layout.solved_slots // len(layout.solved_pairs))
+    return np.array(layout.solved_pairs)[pair] * (layout.solved_slots // len(layout.solved_pairs)) + rest
 
 
 def _like_scalars(layout: Layout) -> Ints:
@@ -119,12 +178,14 @@ def make_sets(words: int, quiet_counts: Codes, changed: Words) -> Sets:
     return Sets(wanted, quiet_counts, ready, caught, changed)
 
 
-def make_scratch(words: int, parts: int) -> Scratch:
+def make_scratch(frame: Frame, parts: int) -> Scratch:
     """Return scratch memory for one attacker whose sweeps are divided into ``parts`` parts."""
+    words = frame.words
     marks, moves_shape = words // 64 + 1, (parts, BATCH + MAX_WORD_MOVES)
     # Neighbouring squares belong to different parts, so that the parts have about equally much work.
     part_of = np.array([(square + square // 8) % parts for square in range(64)], np.int64)
-    part_sizes = np.bincount(part_of, minlength=parts)
+    black_kings = frame.king_pairs[:, 1] if frame.pawnless else np.arange(64)
+    part_sizes = np.bincount(part_of[black_kings], minlength=parts)
     return Scratch(
         zeros((2, words), np.uint64),
         np.zeros((2, marks), np.uint64),
@@ -132,7 +193,7 @@ def make_scratch(words: int, parts: int) -> Scratch:
         np.empty((2, 2 * words), np.int32),
         np.empty((2, 2 * words), np.uint64),
         np.zeros((parts, 2), np.int64),
-        2 * words * np.concatenate([[0], np.cumsum(part_sizes)]) // 64,
+        2 * words * np.concatenate([[0], np.cumsum(part_sizes)]) // len(black_kings),
         part_of,
         np.zeros(parts, np.int64),
         np.zeros((parts, 2, marks), np.uint64),
@@ -180,7 +241,7 @@ def make_attacker(side: int, frame: Frame, phase: Phase, parts: int) -> Attacker
         phase,
         make_sets(words, phase.quiet_counts[1 - side], changed),
         make_sets(inner_words, zeros(64 * inner_words, np.uint8), changed),
-        make_scratch(words, parts),
+        make_scratch(frame, parts),
         SweepResults(values, depths, np.array([0, 64 * words], np.int64)),
         zeros((2, inner_words), np.uint64),
         zeros((2, inner_words), np.uint64),
@@ -226,7 +287,7 @@ def make_workspace(layout: Layout, variant: Variant, parts: int = 1) -> Workspac
     :param parts: greatest number of parts of a sweep, 1 to 64. Sweeps are not divided if Black's king is on
         different squares in 64 neighbouring words.
     """
-    frame = frame_of(layout)
+    frame = frame_of(layout, solved=True)
     return workspace_of(frame, score_resets(variant), like_men(layout), parts if frame.scalars > 2 else 1)
 
 

@@ -21,8 +21,19 @@ from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.kernels.phase import count_moves
 from tbgen.retro.pool import PoolLoader
-from tbgen.retro.workspace import expand, frame_of, like_men, make_workspace, mirrors_itself, place_pawns
+from tbgen.retro.workspace import (
+    expand,
+    frame_of,
+    like_men,
+    make_workspace,
+    mirrors_itself,
+    place_pawns,
+    table_slots,
+    to_solver_order,
+    to_table_order,
+)
 from tbgen.store.format import table_path
+from tbgen.store.schema import slots_in
 from tbgen.store.table_file import TableFile
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.one_ply import by_probing
@@ -81,6 +92,24 @@ def test_expand() -> None:
         canonical = canonical_slots(layout, *squares_of(layout, slots))
         assert np.array_equal(expanded[0][:, slots], value[:, canonical]), name
         assert np.array_equal(expanded[1][:, slots], depth[:, canonical]), name
+
+
+@pytest.mark.parametrize("name", ["KvK", "KBvK", "KNvKN", "KPvK"])
+def test_a_solver_has_the_canonical_slots(name: str) -> None:
+    layout = layout_of(Material.parse(name))
+    slots = np.arange(layout.solved_slots)
+    in_table = np.full(layout.phase_size, -1)
+    in_table[: len(slots)] = slots
+    to_table_order(layout, in_table, -1)
+    assert np.array_equal(in_table[table_slots(layout, slots)], slots)
+    frame, like = frame_of(layout), like_men(layout)
+    legal, canonical = np.zeros((2, frame.words), np.uint64), np.zeros(frame.words, np.uint64)
+    place_pawns(frame, layout, 0)
+    legal_words(frame, legal, 0, frame.words)
+    canonical_words(frame, like, mirrors_itself(layout, 0), canonical, 0, frame.words)
+    assert (in_table[slots_in((legal[0] | legal[1]) & canonical)] >= 0).all()
+    to_solver_order(layout, in_table)
+    assert np.array_equal(in_table[: len(slots)], slots)
 
 
 # Moves
@@ -151,8 +180,9 @@ def test_legality_ranks_and_exits(name: str, tables: Path, tablebase: Tablebase)
         put_own(loader, layout, table, phase)
         count_moves(workspace, loader.pool, mirrors_itself(layout, phase), 0, workspace.frame.words)
         for _ in range(sample(320, 480) // min(8, len(layout.placements))):
-            slot, side = rng.randrange(layout.phase_size), rng.randrange(2)
-            board = board_at(layout, side, phase * layout.phase_size + slot)
+            slot, side = rng.randrange(64 * workspace.frame.words), rng.randrange(2)
+            (table_slot,) = table_slots(layout, np.array([slot]))
+            board = board_at(layout, side, phase * layout.phase_size + int(table_slot))
             possible = board is not None and not board.was_into_check()
             assert has(workspace.phase.legal[side], slot) == possible
             if board is None or not possible:
@@ -169,7 +199,7 @@ def test_legality_ranks_and_exits(name: str, tables: Path, tablebase: Tablebase)
                     after = board.copy()
                     after.push(move)
                     reached.append(look_up(after, None))
-            check_exit(workspace, side * layout.phase_size + slot, reached, board)
+            check_exit(workspace, side * 64 * workspace.frame.words + slot, reached, board)
     assert legal > 100
 
 

@@ -42,7 +42,8 @@ def test_parts_share_everything_out(name: str, parts: int) -> None:
     assert len(scratch.front) == len(scratch.has_news) == len(scratch.live) == len(scratch.begin) - 1 == parts
     assert scratch.begin[0] == 0
     assert scratch.begin[-1] == 2 * words == scratch.front_word.shape[1]
-    owned = np.bincount(scratch.part_of[(np.arange(words) >> int(workspace.frame.shifts[1])) & 63])
+    pairs = np.arange(words) >> int(workspace.frame.shifts[1])
+    owned = np.bincount(scratch.part_of[workspace.frame.king_pairs[pairs, 1]])
     assert np.array_equal(np.diff(scratch.begin), 2 * owned)
 
 

@@ -7,9 +7,9 @@ bits of words (see ``tbgen.retro.kernels.frame``).
 
 import numpy as np
 
-from tbgen.compiler.jit import inlined, jit, kernel
+from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.index.layout import MIRROR_FILES, TRANSPOSE
-from tbgen.retro.geometry import BIT, IMAGES, TRIANGLE_OF, TRIANGLE_SQUARE
+from tbgen.retro.geometry import BIT, IMAGES, TRIANGLE_OF
 from tbgen.retro.kernels.frame import Frame, has_image, is_image
 from tbgen.retro.kernels.words import ALL, ONE, ZERO, Codes, Ints, Plies, Word, Words, bits_of, move
 
@@ -34,7 +34,7 @@ def _symmetry(frame: Frame, mirrored: bool, word: int) -> int:
     0 if there is no such symmetry.
     """
     if frame.pawnless:
-        return TRANSPOSE if TRIANGLE_SQUARE[word >> frame.shifts[0]] % 9 == 0 else 0
+        return TRANSPOSE if frame.king_pairs[word >> frame.shifts[0], 0] % 9 == 0 else 0
     return MIRROR_FILES if mirrored else 0
 
 
@@ -42,19 +42,25 @@ def _symmetry(frame: Frame, mirrored: bool, word: int) -> int:
 def _ordered_slot(frame: Frame, like: Ints, squares: Ints) -> int:
     """Sort the squares of like men in place, and return the slot of the men on ``squares``."""
     sort_like(squares, like)
-    slot = TRIANGLE_OF[squares[0]] if frame.pawnless else squares[0]
-    for man in range(1, frame.scalars + 1):
-        slot = slot << 6 | squares[man]
-    return slot
+    word, first = 0, 0
+    if frame.pawnless:
+        first = 2
+        black = squares[1] if frame.scalars > 1 else int64(0)
+        word = frame.pair_numbers[TRIANGLE_OF[squares[0]], black] << frame.shifts[0]
+    for man in range(first, frame.scalars):
+        word |= squares[man] << frame.shifts[man]
+    return word << 6 | squares[frame.scalars]
 
 
 @inlined
 def _read_squares(frame: Frame, slot: int, squares: Ints) -> None:
     """Write the squares of all free men of a slot to ``squares``. Several men may share a square."""
-    for man in range(frame.scalars, 0, -1):
-        squares[man] = slot & 63
-        slot >>= 6
-    squares[0] = TRIANGLE_SQUARE[slot] if frame.pawnless else slot
+    word, squares[frame.scalars] = slot >> 6, slot & 63
+    for man in range(frame.scalars):
+        squares[man] = (word >> frame.shifts[man]) & 63
+    if frame.pawnless:
+        for man in range(min(frame.scalars, 2)):
+            squares[man] = frame.king_pairs[word >> frame.shifts[0], man]
 
 
 @kernel
@@ -67,7 +73,7 @@ def canonical_slot(frame: Frame, slot: int, like: Ints, mirrored: bool, squares:
     symmetry = _symmetry(frame, mirrored, slot >> 6)
     _read_squares(frame, slot, squares)
     best = _ordered_slot(frame, like, squares)
-    if symmetry:
+    if symmetry and not has_image(frame, slot >> 6):
         for man in range(frame.scalars + 1):
             squares[man] = IMAGES[symmetry, squares[man]]
         best = min(best, _ordered_slot(frame, like, squares))

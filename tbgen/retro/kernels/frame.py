@@ -3,6 +3,11 @@
 The last free man is the *bit man*: its 64 squares are the 64 bits of a word. The other free men are the
 *scalars*: their squares form the number of the word. Bit ``b`` of word ``w`` is slot ``64 * w + b``.
 
+Without pawns, White's king is in the triangle, and the first digit of the word number is the number of the
+*king pair*. The frame of a table numbers all 640 pairs, in the order of its slots (``tbgen.index.layout``).
+The frame of a solver numbers, in the same order, only the 462 pairs that must be solved. They have legal
+positions. Of two pairs that are images of each other, only one is solved.
+
 In the frame of a cell some free men are *frozen*. A frozen man stands on one square, and its moves leave the
 cell. The square of a frozen scalar is not part of the number of the word. If the bit man is frozen, only the
 bit of its square is ever set.
@@ -14,7 +19,7 @@ from tbgen.board.kinds import KING
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.index.layout import TRANSPOSE
-from tbgen.retro.geometry import BIT, IMAGES, PAWN_ATTACKS, TRIANGLE_SQUARE, Movement
+from tbgen.retro.geometry import BIT, IMAGES, PAWN_ATTACKS, TRIANGLE_OF, Movement
 from tbgen.retro.kernels.targets import VARIABLE, Men, men_buffer
 from tbgen.retro.kernels.words import ALL, ZERO, Codes, Ints, Word, Words, bits_of, ride, rotated
 
@@ -47,6 +52,8 @@ def is_separate_move(moves: Movement, kind: int, way: int, step: int) -> bool:
     return not moves.has_shared_steps or moves.shared_steps[kind, way] >> step & 1 == 0
 
 
+NO_PAIR, IMAGE_PAIR = -1, -2
+"""Numbers of king pairs that have no number: without legal positions, and with an image that has one."""
 FROZEN = 2
 """Replaces the colour in ``Frame.mover_colours`` for a man that does not move within the phase."""
 NO_DIGIT = 62
@@ -66,7 +73,8 @@ class Frame(Struct):
     mover_colours: Ints
     """int64 (free,): colour of each free man that moves within the phase, ``FROZEN`` for a frozen man."""
     shifts: Ints
-    """int64 (free - 1,): shift of each scalar's square in the word number, ``NO_DIGIT`` if it is frozen."""
+    """int64 (free - 1,): shift of each scalar's square in the word number, ``NO_DIGIT`` if it is frozen.
+    Without pawns, the kings have the shift of their pair."""
     frozen_squares: Ints
     """int64 (free - 1,): square of each frozen scalar, 0 for a mobile one."""
     bit_man_squares: Word
@@ -75,6 +83,12 @@ class Frame(Struct):
     """Number of scalars."""
     pawnless: bool
     """Whether the material has no pawns. White's king is then in the triangle."""
+    king_pairs: Ints
+    """int64 (pairs, 2): squares of White's and Black's king in each pair, without pawns. Black's king is not
+    in the pair if it is the bit man."""
+    pair_numbers: Ints
+    """int64 (10, 64): number of each pair, by triangle coordinate of White's king and square of Black's king.
+    ``NO_PAIR`` for a pair without legal positions, ``IMAGE_PAIR`` for a pair whose image has a number."""
     words: int
     """Number of words for one side to move."""
     pawns: Words
@@ -123,11 +137,15 @@ def decode(frame: Frame, word: int, squares: Ints) -> Word:
     The result is 0 if two of these men share a square.
     """
     squares[0] = (word >> frame.shifts[0]) + frame.frozen_squares[0]
+    first = 1
     if frame.pawnless:
-        squares[0] = TRIANGLE_SQUARE[squares[0]]
+        first = min(frame.scalars, 2)
+        pair = squares[0]
+        for man in range(first):
+            squares[man] = frame.king_pairs[pair, man]
     occupied = frame.pawns[0] | frame.pawns[1]
     for man in range(frame.scalars):
-        if man > 0:
+        if man >= first:
             squares[man] = ((word >> frame.shifts[man]) & 63) + frame.frozen_squares[man]
         bit = BIT[squares[man]]
         if occupied & bit:
@@ -140,9 +158,12 @@ def decode(frame: Frame, word: int, squares: Ints) -> Word:
 def _diagonal(frame: Frame, word: int) -> tuple[bool, int, int]:
     """Whether White's king is on the diagonal of the triangle; if so, the square of Black's king and its
     image under reflection in the diagonal, else 0 and 0."""
-    if not frame.pawnless or frame.scalars < 2 or TRIANGLE_SQUARE[word >> frame.shifts[0]] % 9:
+    if not frame.pawnless or frame.scalars < 2:
         return False, 0, 0
-    square = (word >> frame.shifts[1]) & 63
+    pair = word >> frame.shifts[0]
+    if frame.king_pairs[pair, 0] % 9:
+        return False, 0, 0
+    square = frame.king_pairs[pair, 1]
     return True, square, IMAGES[TRANSPOSE, square]
 
 
@@ -150,8 +171,8 @@ def _diagonal(frame: Frame, word: int) -> tuple[bool, int, int]:
 def is_image(frame: Frame, word: int) -> bool:
     """Whether White's king is on the diagonal of the triangle and Black's king above the diagonal.
 
-    The positions of such a word are images of positions in another word. They are neither canonical nor
-    solved.
+    The positions of such a word are images of positions in another word, so they are not canonical. The frame
+    of a solver has no such words.
     """
     on_diagonal, square, image = _diagonal(frame, word)
     return on_diagonal and image < square
@@ -159,7 +180,7 @@ def is_image(frame: Frame, word: int) -> bool:
 
 @inlined
 def has_image(frame: Frame, word: int) -> bool:
-    """Whether the positions of a word have images in another word, which is not solved."""
+    """Whether the positions of a word have images in another word, which the frame of a solver lacks."""
     on_diagonal, square, image = _diagonal(frame, word)
     return on_diagonal and image > square
 
@@ -176,6 +197,18 @@ def ordered_word(frame: Frame, word: int) -> int:
                 if excess > 0:
                     word += (excess << next_shift) - (excess << shift)
     return word
+
+
+@inlined
+def stored_word(frame: Frame, word: int) -> int:
+    """The number of a word in the table."""
+    if not frame.pawnless:
+        return word
+    pair, shift = word >> frame.shifts[0], frame.shifts[0]
+    stored_pair = int64(TRIANGLE_OF[frame.king_pairs[pair, 0]])
+    if frame.scalars > 1:
+        stored_pair = stored_pair << 6 | frame.king_pairs[pair, 1]
+    return stored_pair << shift | (word & ((1 << shift) - 1))
 
 
 @inlined

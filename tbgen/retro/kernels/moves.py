@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tbgen.board.kinds import KING
 from tbgen.board.material import MAX_MEN
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.index.layout import TRANSPOSE
@@ -26,17 +27,17 @@ from tbgen.retro.geometry import (
     Movement,
 )
 from tbgen.retro.kernels.frame import (
+    IMAGE_PAIR,
     Frame,
     decode,
     has_image,
-    is_image,
     is_separate_move,
     ordered_word,
     reach,
 )
 from tbgen.retro.kernels.words import ZERO, Ints, Word, Words, bits_of, image, popcount, rotated
 
-ALL_MOVES, CROSSING_MOVES, KING_MOVES = range(3)
+ALL_MOVES, CROSSING_MOVES = range(2)
 """Groups of moves to undo. ``CROSSING_MOVES`` may change the square of Black's king in the word number: these
 are the moves of Black's king, and the moves of White's king out of the triangle."""
 
@@ -80,19 +81,6 @@ def move_buffer(capacity: int) -> MoveBuffer:
     )
 
 
-@inlined
-def king_word(frame: Frame, word: int, squares: Ints, coord: int, symmetry: int) -> int:
-    """Number of the word with White's king at triangle coordinate ``coord`` and the other scalars of ``word``
-    mapped by ``symmetry``. Their squares before mapping are ``squares``."""
-    shift = frame.shifts[0]
-    if symmetry == 0:
-        return (word & ((1 << shift) - 1)) | coord << shift
-    word = coord << shift
-    for man in range(1, frame.scalars):
-        word |= IMAGES[symmetry, squares[man]] << frame.shifts[man]
-    return word
-
-
 class MoveSearch(NamedTuple):
     """A search for quiet moves."""
 
@@ -120,7 +108,7 @@ def _add(search: MoveSearch, word: int, bits: Word, symmetry: int, count: int, s
     to be sorted.
     """
     buffer = search.buffer
-    if sort:
+    if sort and len(search.frame.like_scalars):
         word = ordered_word(search.frame, word)
     if search.backward:
         if not _is_live(search, word):
@@ -133,6 +121,55 @@ def _add(search: MoveSearch, word: int, bits: Word, symmetry: int, count: int, s
 
 
 @inlined
+def _add_king_move(
+    search: MoveSearch, rest: int, coord: int, black: int, symmetry: int, bits: Word, count: int
+) -> int:
+    """Append a move of a king; return the new count.
+
+    After the move, White's king is at the triangle coordinate ``coord``, and Black's king on the image of
+    the square ``black`` under ``symmetry``. The symmetry maps the other scalars, too. Before, their squares
+    are ``buffer.squares``, which form the part ``rest`` of the word number. A move to a pair without legal
+    positions is omitted. A move to the image of a pair leads to that pair instead. A predecessor in such an
+    image is omitted.
+    """
+    frame, squares = search.frame, search.buffer.squares
+    pair = frame.pair_numbers[coord, IMAGES[symmetry, black]]
+    if pair == IMAGE_PAIR and not search.backward:
+        symmetry ^= TRANSPOSE
+        pair = frame.pair_numbers[coord, IMAGES[symmetry, black]]
+    if pair < 0:
+        return count
+    word = pair << frame.shifts[0]
+    if symmetry:
+        for man in range(2, frame.scalars):
+            word |= IMAGES[symmetry, squares[man]] << frame.shifts[man]
+    else:
+        word |= rest
+    return _add(search, word, bits, symmetry, count, True)
+
+
+@inlined
+def _list_king_moves(search: MoveSearch, rest: int, bits: Word, group: int, count: int) -> int:
+    """List the moves of the mover's king in a frame without pawns, if it is a scalar; return the new count.
+
+    The arguments are as for ``_add_king_move`` and ``list_predecessors``.
+    """
+    frame, squares, moves = search.frame, search.buffer.squares, search.frame.moves
+    coord, black = TRIANGLE_OF[squares[0]], squares[1] if frame.scalars > 1 else int64(0)
+    if search.mover == 0:
+        kings = KING_ORIGINS if search.backward else KING_TARGETS
+        for number in range(1, kings[coord, 0, 0] + 1):
+            symmetry = kings[coord, number, 1]
+            if group != CROSSING_MOVES or symmetry != 0:
+                count = _add_king_move(search, rest, kings[coord, number, 0], black, symmetry, bits, count)
+    elif frame.scalars > 1:
+        for number in range(1, moves.leap_targets[KING, black, 0] + 1):
+            target = moves.leap_targets[KING, black, number]
+            count = _add_king_move(search, rest, coord, target, int64(0), bits, count)
+    return count
+
+
+@inlined
 def _list_scalar_moves(search: MoveSearch, word: int, bits: Word, group: int, count: int) -> tuple[int, Word]:
     """List the quiet moves of the mover's scalars from, or backwards to, the positions ``bits`` of a word.
 
@@ -140,32 +177,26 @@ def _list_scalar_moves(search: MoveSearch, word: int, bits: Word, group: int, co
     such as leaps onto a man. ``group`` and ``count`` are as for ``list_predecessors``.
     """
     frame, squares, moves = search.frame, search.buffer.squares, search.frame.moves
-    sort = len(frame.like_scalars) > 0
-    occupied, kings = decode(frame, word, squares), KING_ORIGINS if search.backward else KING_TARGETS
-    for man in range(frame.scalars if group == ALL_MOVES else 2):
+    occupied, first = decode(frame, word, squares), 0
+    if frame.pawnless:
+        rest, first = word & ((1 << frame.shifts[0]) - 1), 2
+        count = _list_king_moves(search, rest, bits, group, count)
+    for man in range(first, frame.scalars if group == ALL_MOVES else 2):
         if frame.mover_colours[man] != search.mover:
             continue
         square, kind, shift = squares[man], frame.kinds[man], frame.shifts[man]
-        if man == 0 and frame.pawnless:
-            coord = TRIANGLE_OF[square]
-            for number in range(1, kings[coord, 0, 0] + 1):
-                symmetry = kings[coord, number, 1]
-                if group != CROSSING_MOVES or symmetry != 0:
-                    other = king_word(frame, word, squares, kings[coord, number, 0], symmetry)
-                    count = _add(search, other, bits, symmetry, count, sort)
-        elif group != CROSSING_MOVES or man > 0:
-            for number in range(1, moves.leap_targets[kind, square, 0] + 1):
-                other = word + ((moves.leap_targets[kind, square, number] - square) << shift)
-                count = _add(search, other, bits, int64(0), count, sort)
-            for way in range(moves.leap_count[kind], moves.way_count[kind]):
-                free = bits
-                for step in range(1, moves.way_squares[kind, square, way, 0] + 1):
-                    target = int64(moves.way_squares[kind, square, way, step])
-                    free &= ~BIT[target]
-                    if occupied & BIT[target] or free == ZERO:
-                        break
-                    if is_separate_move(moves, kind, way, step):
-                        count = _add(search, word + ((target - square) << shift), free, int64(0), count, sort)
+        for number in range(1, moves.leap_targets[kind, square, 0] + 1):
+            other = word + ((moves.leap_targets[kind, square, number] - square) << shift)
+            count = _add(search, other, bits, int64(0), count, True)
+        for way in range(moves.leap_count[kind], moves.way_count[kind]):
+            free = bits
+            for step in range(1, moves.way_squares[kind, square, way, 0] + 1):
+                target = int64(moves.way_squares[kind, square, way, step])
+                free &= ~BIT[target]
+                if occupied & BIT[target] or free == ZERO:
+                    break
+                if is_separate_move(moves, kind, way, step):
+                    count = _add(search, word + ((target - square) << shift), free, int64(0), count, True)
     return count, occupied
 
 
@@ -206,34 +237,18 @@ def list_all_predecessors(
 ) -> int:
     """List predecessors of positions and of their images; arguments as for ``list_predecessors``.
 
-    Images are not solved, but moves may lead to them. From the words that are solved, only moves of kings
-    lead to images. All such moves are undone, regardless of ``group``.
+    Only moves of kings lead to images of a solver's words, which have no words themselves. All such moves are
+    undone, regardless of ``group``.
     """
-    frame = search.frame
-    for _ in range(2 if has_image(frame, word) else 1):
-        count = list_predecessors(search, word, bits, exact, group, count)
-        if has_image(frame, word):
-            word = image_word(frame, word, search.buffer.squares)
-            bits, group = image(bits, TRANSPOSE), KING_MOVES
+    frame, squares, rest = search.frame, search.buffer.squares, 0
+    count = list_predecessors(search, word, bits, exact, group, count)
+    if has_image(frame, word):
+        squares[1] = IMAGES[TRANSPOSE, squares[1]]
+        for man in range(2, frame.scalars):
+            squares[man] = IMAGES[TRANSPOSE, squares[man]]
+            rest |= squares[man] << frame.shifts[man]
+        count = _list_king_moves(search, rest, image(bits, TRANSPOSE), ALL_MOVES, count)
     return count
-
-
-@inlined
-def image_word(frame: Frame, word: int, squares: Ints) -> int:
-    """The number of the word of the images of ``word``'s positions, whose scalars are on ``squares``."""
-    return ordered_word(frame, king_word(frame, word, squares, word >> frame.shifts[0], TRANSPOSE))
-
-
-@inlined
-def solved_slot(frame: Frame, slot: int, squares: Ints) -> int:
-    """The slot of a position, or of its image if the word of the position is not solved.
-
-    ``squares``, int64 (scalars,), is scratch memory.
-    """
-    if not is_image(frame, slot >> 6):
-        return slot
-    decode(frame, slot >> 6, squares)
-    return image_word(frame, slot >> 6, squares) << 6 | IMAGES[TRANSPOSE, slot & 63]
 
 
 @inlined

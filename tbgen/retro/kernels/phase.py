@@ -9,11 +9,10 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from tbgen.compiler.jit import inlined, int64, jit, kernel
-from tbgen.index.layout import TRANSPOSE
 from tbgen.retro.kernels.best_exits import ExitSearch, record_exits, reset_exits
 from tbgen.retro.kernels.canonical import canonical_words
 from tbgen.retro.kernels.events import Agenda, exit_events, no_events, position_count, positions_with_exit
-from tbgen.retro.kernels.frame import Phase, decode, enter_word, is_image, place_of, reach
+from tbgen.retro.kernels.frame import Frame, Phase, decode, enter_word, place_of, reach, stored_word
 from tbgen.retro.kernels.functions import (
     Log,
     Paths,
@@ -42,7 +41,6 @@ from tbgen.retro.kernels.moves import (
     SLICES,
     MoveBuffer,
     count_quiet,
-    image_word,
     list_moves_of_scalars,
     move_buffer,
     positions_of_rank_at_least,
@@ -107,7 +105,7 @@ def _count_words(
                 for number in range(MOVE_SLICE, SLICES):
                     add(phase.quiet_counts[side], word * 64, slices[number], 1 << (number - MOVE_SLICE))
             _find_exits(workspace, pool, men, (side * frame.words + word) * 64, legal, slices, False)
-            phase.alive[side, word] = ZERO if is_image(frame, word) else legal
+            phase.alive[side, word] = legal
 
 
 @jit
@@ -255,7 +253,7 @@ def _revive(workspace: Workspace, rank: int, fresh: SweepResults, has_all_fresh:
     phase = workspace.phase
     for side in range(2):
         for word in range(workspace.frame.words):
-            alive = ZERO if is_image(workspace.frame, word) else phase.legal[side, word]
+            alive = phase.legal[side, word]
             if alive:
                 alive &= positions_of_rank_at_least(phase.slices[side, word], rank)
                 if has_all_fresh:
@@ -276,9 +274,6 @@ def _find_settled(workspace: Workspace, buffer: MoveBuffer) -> None:
                 continue
             for number in range(list_moves_of_scalars(frame, word, alive, side, buffer)):
                 target, bits = buffer.word[number], image(buffer.bits[number], buffer.symmetry[number])
-                if is_image(frame, target):
-                    decode(frame, target, buffer.squares)
-                    target, bits = image_word(frame, target, buffer.squares), image(bits, TRANSPOSE)
                 reached[target] |= bits
             if frame.mover_colours[frame.scalars] == side:
                 empty = ~decode(frame, word, buffer.squares)
@@ -309,19 +304,22 @@ def _sweep_layer(attacker: Attacker, high: int, agenda: Agenda) -> None:
 def _copy_assigned(attacker: Attacker, offset: int, value: Codes, depth: Plies) -> None:
     """Copy the results of an inner sweep at the assigned canonical slots to ``value`` and ``depth``.
 
-    Both arrays have shape (2, slots). ``offset`` is the index in them of the first slot of the phase.
+    Both arrays have shape (2, slots of the table). ``offset`` is the index in them of the first slot of the
+    phase.
     """
     phase, results, words = attacker.phase, attacker.results, attacker.frame.words
     for side in range(2):
         for word in range(words):
             bits = phase.alive[side, word] & phase.canonical[word] & assigned_positions(attacker, side, word)
-            node = (side * words + word) * 64
-            move(value[side], offset + word * 64, results.value, node, bits)
-            move(depth[side], offset + word * 64, results.depth, node, bits)
+            node, slot = (side * words + word) * 64, offset + stored_word(attacker.frame, word) * 64
+            move(value[side], slot, results.value, node, bits)
+            move(depth[side], slot, results.depth, node, bits)
 
 
 @kernel
-def _fill_with_accrued(phase: Phase, code: int, offset: int, value: Codes, depth: Plies) -> None:
+def _fill_with_accrued(
+    frame: Frame, phase: Phase, code: int, offset: int, value: Codes, depth: Plies
+) -> None:
     """Set the values of the positions alive to the accrued score with this code, and their depths to 0.
 
     The other arguments are as for ``_copy_assigned``.
@@ -329,8 +327,9 @@ def _fill_with_accrued(phase: Phase, code: int, offset: int, value: Codes, depth
     for side in range(2):
         for word in range(len(phase.canonical)):
             bits = phase.alive[side, word] & phase.canonical[word]
-            put(value[side], offset + word * 64, bits, code)
-            put(depth[side], offset + word * 64, bits, 0)
+            slot = offset + stored_word(frame, word) * 64
+            put(value[side], slot, bits, code)
+            put(depth[side], slot, bits, 0)
 
 
 @jit
@@ -352,7 +351,8 @@ def solve_layer(
     """
     _revive(workspace, rank, fresh, has_all_fresh)
     _find_settled(workspace, move_buffer(MAX_WORD_MOVES))
-    _fill_with_accrued(workspace.phase, rank if holder == 0 else 255 - rank, int64(0), value, depth)
+    code = rank if holder == 0 else 255 - rank
+    _fill_with_accrued(workspace.frame, workspace.phase, code, int64(0), value, depth)
     opponent, holder_attacker = workspace.attackers[1 - holder], workspace.attackers[holder]
     agenda = _layer_agenda(workspace, 1 - holder, 255 - rank, fresh)
     # If fresh values are missing, the holder may be able to force a score better than A.
@@ -383,9 +383,11 @@ def copy_layer(attacker: Attacker, rank: int, offset: int, layer: WindowLayer) -
     This is the layer of the opponent's accrued score of this rank. The phase begins at slot ``offset`` of the
     window.
     """
-    phase, first_word = attacker.phase, offset >> 6
+    frame, phase, first_word = attacker.frame, attacker.phase, offset >> 6
     for side in range(2):
-        for word in range(attacker.frame.words):
-            layer.present[side, first_word + word] = phase.alive[side, word] & phase.canonical[word]
-    _fill_with_accrued(phase, 255 - rank if attacker.side == 0 else rank, offset, layer.value, layer.depth)
+        for word in range(frame.words):
+            present = phase.alive[side, word] & phase.canonical[word]
+            layer.present[side, first_word + stored_word(frame, word)] = present
+    code = 255 - rank if attacker.side == 0 else rank
+    _fill_with_accrued(frame, phase, code, offset, layer.value, layer.depth)
     _copy_assigned(attacker, offset, layer.value, layer.depth)

@@ -21,7 +21,7 @@ ply.
 Candidates and front are divided into *parts*, so that threads can work concurrently. A part consists of the
 words with Black's king on certain squares. Only the part of a word writes data of the word. So parts never
 conflict, and the results do not depend on the number of parts. Only moves of Black's king, moves of White's
-king out of the triangle, and the kings' moves to images (``is_image``) lead from one part to another.
+king out of the triangle, and the kings' moves to images (``has_image``) lead from one part to another.
 """
 
 from dataclasses import dataclass
@@ -100,7 +100,8 @@ def part_of(frame: Frame, scratch: Scratch, word: int) -> int:
     """The part to which a word belongs."""
     if len(scratch.front) == 1:
         return int64(0)
-    return int64(scratch.part_of[(word >> frame.shifts[1]) & 63])
+    number = word >> frame.shifts[1]
+    return int64(scratch.part_of[frame.king_pairs[number, 1] if frame.pawnless else number & 63])
 
 
 @inlined
@@ -164,7 +165,7 @@ def distribute_live(frame: Frame, scratch: Scratch) -> None:
     live, parts = scratch.live, len(scratch.front)
     if parts == 1:
         return
-    for group in range(live.shape[2]):
+    for group in range(frame.words >> 6):
         owner = part_of(frame, scratch, group << 6)
         for row in range(2):
             marked = live[0, row, group]

@@ -24,7 +24,6 @@ from tbgen.retro.kernels.moves import (
     MoveSearch,
     list_all_predecessors,
     list_quiet_targets,
-    solved_slot,
 )
 from tbgen.retro.kernels.sweep import ATTACKERS, DEFENDERS, Attacker, SweepResults, buffer_of, mark_live
 from tbgen.retro.kernels.targets import Pool
@@ -131,7 +130,7 @@ def _level_by_moves(layer: Layer, node: int, bound: int) -> int:
     for number in range(targets):
         _prefetch_level(layer, 1 - side, buffer.word[number] >> 6, buffer.word[number] & 63)
     for number in range(targets):
-        target = solved_slot(frame, buffer.word[number], buffer.squares)
+        target = buffer.word[number]
         if legal[1 - side, target >> 6] & BIT[target & 63]:
             level = _level_before(_current_level(layer, 1 - side, target >> 6, target & 63))
             best = min(best, level) if side == attacking_side else max(best, level)
