@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tbgen.board.material import Material
-from tbgen.costs import pool_memory, slots_at_work
+from tbgen.costs import concurrent_slots, pool_memory
 from tbgen.errors import TbgenError
 from tbgen.generator.estimate import shared_memory
 from tbgen.index.layout import layout_of
@@ -112,7 +112,7 @@ def measurements(
             words = [material.name, "--dir", folder, "--threads", str(threads), "--json", *options]
             (estimate,) = build_document(words, "--estimate")["tables"]
             (built,) = build_document(words)["built"]
-        at_work = slots_at_work(layout_of(material), threads)
+        at_work = concurrent_slots(layout_of(material), threads)
         yield Measured(material, estimate["memory"], built["peak_memory"], at_work)
 
 

@@ -26,9 +26,10 @@ G1.5 4 0.5625
 ['Kh5', 'Kf4', 'Kh6', 'Kg4']
 >>> board.push(tables.best_move(board))
 
-The value depends on the accrued score, which counts since the last capture or pawn move. So one position can
-have several values. The accrued score comes from the move stack of a board, from the seventh field of a FEN,
-or from an argument. ``tbgen.FRESH`` ignores earlier moves, as a FEN without a seventh field does:
+The value depends on the accrued score: the lowest-ranked score since the last capture or pawn move. So one
+position can have several values. The accrued score comes from the move stack of a board, from the seventh
+field of a FEN, or from an argument. ``tbgen.FRESH`` ignores earlier moves, as a FEN without a seventh field
+does:
 
 >>> kings = "8/8/8/2K3k1/8/8/8/8 w - - 3 60 -G5.5"
 >>> for accrued in (None, "G3.5", tbgen.FRESH):
@@ -147,10 +148,10 @@ _EXPORTS = {
         "View",
     ),
 }
-"""The names that users import from this package, by the module that defines them."""
-_MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}
+"""Maps each module to the names that it defines and that users import from this package."""
+_MODULES_BY_NAME = {name: module for module, names in _EXPORTS.items() for name in names}
 
-__all__ = ["__version__", *_MODULE_OF]
+__all__ = ["__version__", *_MODULES_BY_NAME]
 
 
 def __getattr__(name: str) -> Any:
@@ -159,8 +160,8 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         value: Any = version("tbgen")
-    elif name in _MODULE_OF:
-        value = getattr(import_module(_MODULE_OF[name]), name)
+    elif name in _MODULES_BY_NAME:
+        value = getattr(import_module(_MODULES_BY_NAME[name]), name)
     else:
         raise AttributeError(f"module 'tbgen' has no attribute {name!r}")
     globals()[name] = value

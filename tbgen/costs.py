@@ -1,4 +1,4 @@
-"""The cost model: estimates of the time, memory and disk of work on tables and cells.
+"""The cost model: estimates of the time, memory and disk space that work on tables and cells needs.
 
 The measured rates are in ``costs.toml``. A slot is the number of a position in its table. Unless stated
 otherwise, slots are counted for one side to move.
@@ -32,7 +32,7 @@ class Cost:
     """The estimated cost of a job."""
 
     steps: Mapping[str, float] = field(default_factory=dict)
-    """The steps of the job in their order, with the seconds of each."""
+    """Maps each step of the job, in order, to its wall time in seconds."""
     memory: int = 0
     """Bytes of memory."""
     disk: int = 0
@@ -48,7 +48,7 @@ class StepRate(msgspec.Struct, frozen=True):
     """The cost of a step."""
 
     nanoseconds: float = 0
-    """Wall time per slot, for each of the two sides to move."""
+    """Wall time per slot; the slots of both sides to move are counted."""
     seconds: float = 0
     """Additional wall time, which does not depend on the number of slots."""
     bytes: int = 0
@@ -58,16 +58,16 @@ class StepRate(msgspec.Struct, frozen=True):
 
 
 class TableRate(msgspec.Struct, frozen=True):
-    """The cost of building tables of one balance (see :func:`_rate_of`).
+    """The cost of building tables in which one side is stronger by a certain margin (see :func:`_rate_of`).
 
-    Tuples have values for no pawn, for one pawn, and for two or more.
+    Tuples contain the values for no pawn, for one pawn, and for two or more pawns.
     """
 
     nanoseconds: tuple[float, float, float]
-    """Wall time per slot, for each of the two sides to move."""
+    """Wall time per slot; the slots of both sides to move are counted."""
     file: dict[AccruedForm, tuple[float, float, float]]
-    """Bytes of the file per slot of both sides, times the number of orders of like men, by the form of
-    accrued scores."""
+    """For each form of accrued scores: bytes of the file per slot, multiplied by the number of orders of like
+    men. The slots of both sides to move are counted."""
     workspace: int
     """Bytes of memory per slot of each phase that is being solved."""
     accrued: tuple[int, int, int] = (0, 0, 0)
@@ -75,7 +75,7 @@ class TableRate(msgspec.Struct, frozen=True):
 
 
 class FixedSeconds(msgspec.Struct, frozen=True):
-    """Wall time that does not depend on the number of slots."""
+    """Wall time that does not depend on the number of slots; ``costs.toml`` explains the fields."""
 
     table: float
     lines: float
@@ -105,7 +105,7 @@ def seconds_of(step: str, slots: int, threads: int = 2) -> float:
 
 
 def _wall_time(slots: int, nanoseconds: float, threads: int) -> float:
-    """Return the wall time in seconds. The rate is for two threads; more threads are assumed not to help."""
+    """Return the wall time in seconds. ``nanoseconds`` is for two threads; more are assumed not to help."""
     return 2 * slots * nanoseconds * 1e-9 * 2 / min(threads, 2)
 
 
@@ -120,9 +120,9 @@ def disk_of(step: str, slots: int) -> int:
 
 
 def _rate_of(material: Material, variant: Variant) -> TableRate:
-    """Return the rates for a material by its balance: how far the sides differ in strength.
+    """Return the rates for a material. They depend on how much stronger one side is.
 
-    In even materials, more positions stay undecided for long.
+    If the sides are equally strong, more positions stay undecided for a long time.
 
     :raises UsageError: if there are no rates for the variant.
     """
@@ -140,7 +140,7 @@ def _strength(men: Men) -> float:
 def seconds_to_build(material: Material, variant: Variant, form: AccruedForm, threads: int = 2) -> float:
     """Return the wall time of building a table, without compiling kernels."""
     layout = layout_of(material)
-    nanoseconds = _rate_of(material, variant).nanoseconds[_pawns(material)]
+    nanoseconds = _rate_of(material, variant).nanoseconds[_pawn_index(material)]
     seconds = RATES.seconds.table + _wall_time(layout.size, nanoseconds, threads)
     return seconds + (seconds_of("packing", layout.size, threads) if form is AccruedForm.FUNCTIONS else 0)
 
@@ -148,39 +148,39 @@ def seconds_to_build(material: Material, variant: Variant, form: AccruedForm, th
 def memory_to_build(material: Material, variant: Variant, form: AccruedForm, threads: int = 2) -> int:
     """Return the bytes of memory for building a table, excluding the memory that concurrent builds share."""
     layout, rate = layout_of(material), _rate_of(material, variant)
-    memory = pool_memory(layout) + slots_at_work(layout, threads) * rate.workspace
+    memory = pool_memory(layout) + concurrent_slots(layout, threads) * rate.workspace
     if form is AccruedForm.FUNCTIONS:
         memory += memory_of("packing", len(layout.placements) * layout.solved_slots)
     elif form is AccruedForm.RUNS:
-        memory += layout.size * rate.accrued[_pawns(material)]
+        memory += layout.size * rate.accrued[_pawn_index(material)]
     return memory
 
 
 def file_size(material: Material, variant: Variant, form: AccruedForm) -> int:
     """Return the size of a table's file in bytes."""
     layout = layout_of(material)
-    rate = _rate_of(material, variant).file[form][_pawns(material)]
+    rate = _rate_of(material, variant).file[form][_pawn_index(material)]
     return 30_000 + int(2 * layout.size * rate / layout.permutations)
 
 
 def copy_size(material: Material, variant: Variant) -> int:
-    """Return the size in bytes of the plain copy of a packed table, which has no accrued scores."""
+    """Return the size in bytes of a packed table's plain copy, which has no accrued scores."""
     return file_size(material, variant, AccruedForm.NOTHING)
 
 
-def _pawns(material: Material) -> int:
+def _pawn_index(material: Material) -> int:
     return min(material.pawns, 2)
 
 
 def pool_memory(layout: Layout) -> int:
     """Return the bytes of the pool, the memory area with the values of the table and its sub-tables."""
     en_passant_slots = len(en_passant_configs(layout)) * layout.phase_size
-    successor_slots = _slots_of_fewer_men(layout) + max_promoted_slots(layout)
+    successor_slots = _slots_after_captures(layout) + max_promoted_slots(layout)
     own_slots = 2 * len(layout.placements) * layout.solved_slots + en_passant_slots
     return BYTES_PER_SLOT * (own_slots + successor_slots)
 
 
-def slots_at_work(layout: Layout, threads: int) -> int:
+def concurrent_slots(layout: Layout, threads: int) -> int:
     """Return the number of slots of the phases that are solved at once."""
     return layout.solved_slots * (1 if is_wide(layout) else min(threads, len(layout.placements)))
 
@@ -192,14 +192,14 @@ def layers_memory(layout: Layout) -> int:
 
 def layer_memory(layout: Layout, phase: int) -> int:
     """Return the bytes of memory for computing one layer of a phase."""
-    successor_slots = _slots_of_fewer_men(layout)
+    successor_slots = _slots_after_captures(layout)
     successor_slots += 2 * sum(map(block_slots, blocks_after_promotions(layout, [phase])))
     return memory_of("layer", layout.solved_slots) + BYTES_PER_SLOT * (
         6 * layout.phase_size + successor_slots
     )
 
 
-def _slots_of_fewer_men(layout: Layout) -> int:
+def _slots_after_captures(layout: Layout) -> int:
     """Return the number of slots, for both sides to move, of the tables that captures lead to."""
     material = layout.material
     return sum(2 * layout_of(other).size for other in material.successors() if other.men < material.men)

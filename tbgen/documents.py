@@ -63,7 +63,7 @@ class EndsDocument(Document, Generic[Bound]):
 
 _TYPE_NAMES: Final = {"int": "a whole number", "float": "a number", "bool": "true or false"}
 _TYPE_ERROR: Final = re.compile(r"Expected `(\w+)[^`]*`(?: >= (\d+))?")
-"""Matches the messages of msgspec that state the expected type and the least allowed number."""
+"""Matches the messages of msgspec that state the expected type and the minimum of a number."""
 
 MANAGED_OPTIONS: Final[Mapping[str, tuple[str, str]]] = {
     "Ponder": ("false", "engines think in their own time only"),
@@ -71,26 +71,26 @@ MANAGED_OPTIONS: Final[Mapping[str, tuple[str, str]]] = {
     "UCI_Chess960": ("", "it is set for each game from its start position"),
     "UCI_Variant": ("", "it is rmobility for an engine that knows this, otherwise chess"),
 }
-"""Options of engines that users cannot set: the accepted value, and why other values are ignored."""
+"""For each engine option that users cannot set: the accepted value, and why other values are ignored."""
 
 AnyStruct = TypeVar("AnyStruct", bound=Struct)
 
 
-def struct_of(option: str, words: Sequence[str] | None, kind: type[AnyStruct]) -> AnyStruct | None:
+def struct_of(option: str, words: Sequence[str] | None, struct: type[AnyStruct]) -> AnyStruct | None:
     """Return the struct that the words of an option describe; None if ``words`` is None.
 
     :raises UsageError: if a word is malformed or unknown, or a required word is missing.
     """
-    return None if words is None else converted(option, values_of(option, words, kind), kind)
+    return None if words is None else make_struct(option, values_of(option, words, struct), struct)
 
 
-def values_of(option: str, words: Sequence[str], kind: type[Struct]) -> dict[str, Any]:
-    """Return the values of words by key: a list for ``arg``, a dict by name for ``option.NAME``.
+def values_of(option: str, words: Sequence[str], struct: type[Struct]) -> dict[str, Any]:
+    """Return the value of each key. ``arg`` has a list of values, ``option`` a dict of values by NAME.
 
     :raises UsageError: if a word is malformed or its key is unknown.
     """
     values: dict[str, Any] = {}
-    keys = ["option.NAME" if field == "option" else field for field in kind.__struct_encode_fields__]
+    keys = ["option.NAME" if field == "option" else field for field in struct.__struct_encode_fields__]
     for word in words:
         key, sign, value = word.partition("=")
         group, _, name = key.partition(".")
@@ -107,19 +107,19 @@ def values_of(option: str, words: Sequence[str], kind: type[Struct]) -> dict[str
     return values
 
 
-def converted(option: str, values: Mapping[str, Any], kind: type[AnyStruct]) -> AnyStruct:
-    """Return the struct with values from :func:`values_of`.
+def make_struct(option: str, values: Mapping[str, Any], struct: type[AnyStruct]) -> AnyStruct:
+    """Return the struct with the values that :func:`values_of` has returned.
 
     :raises UsageError: if a value is malformed, or a required value is missing.
     """
-    for item in msgspec.structs.fields(kind):
+    for item in msgspec.structs.fields(struct):
         if item.required and item.encode_name not in values:
             raise UsageError(f"--{option} needs {item.encode_name}=")
         if isinstance(item.type, type) and issubclass(item.type, NamedChoice) and item.encode_name in values:
             with option_in_errors(option):
                 item.type(values[item.encode_name])  # the message of msgspec would not list the choices
     try:
-        return msgspec.convert(values, kind, strict=False, dec_hook=_read)
+        return msgspec.convert(values, struct, strict=False, dec_hook=_parse_value)
     except msgspec.ValidationError as error:
         reason, _, key = str(error).partition(" - at `$.")
         key = key.removesuffix("`")
@@ -138,20 +138,20 @@ def option_in_errors(option: str) -> Iterator[None]:
         raise UsageError(f"--{option}: {error}") from None
 
 
-def _read(kind: type, text: str) -> Any:
+def _parse_value(value_type: type, text: str) -> Any:
     """Return a value of a type that msgspec does not support: a path, or a class with a method ``parse``."""
-    return Path(text).expanduser() if kind is Path else kind.parse(text)  # type: ignore[attr-defined]
+    return Path(text).expanduser() if value_type is Path else value_type.parse(text)  # type: ignore[attr-defined]
 
 
 def settable_options(
-    options: Iterable[tuple[str, str]], managed: Mapping[str, tuple[str, str]], note: Callable[[str], object]
+    options: Iterable[tuple[str, str]], managed: Mapping[str, tuple[str, str]], warn: Callable[[str], object]
 ) -> dict[str, str]:
     """Return the options of engines that users may set; the last value of a repeated option counts.
 
     As UCI requires, names are compared regardless of case and of the number of blanks between words.
 
     :param managed: the options that users cannot set, as in :data:`MANAGED_OPTIONS`.
-    :param note: called with a sentence for each setting that has no effect.
+    :param warn: called with a sentence for each setting that has no effect.
     """
     managed_values = {name.lower(): entry for name, entry in managed.items()}
     settings: dict[str, tuple[str, str]] = {}
@@ -161,21 +161,21 @@ def settable_options(
         if accepted is None:
             settings[name.lower()] = name, value.strip()
         elif value.strip().lower() != accepted:
-            note(f"option.{printable(name)}={printable(value)} has no effect: {reason}")
+            warn(f"option.{printable(name)}={printable(value)} has no effect: {reason}")
     return dict(settings.values())
 
 
-def options_for(offered: Mapping[str, Option], settings: Mapping[str, str]) -> dict[str, str | None]:
-    """Return the values of options by the engine's spelling of their names. The value of a button is None.
+def options_for(engine_options: Mapping[str, Option], settings: Mapping[str, str]) -> dict[str, str | None]:
+    """Map each option's name, as the engine spells it, to its value. The value of a button is None.
 
-    :param offered: the options of an engine, with look-ups regardless of case.
-    :raises UsageError: if the engine has no such option, or the option has no such value.
+    :param engine_options: the options of an engine, with look-ups regardless of case.
+    :raises UsageError: if the engine does not have an option, or an option cannot have the given value.
     """
     values: dict[str, str | None] = {}
     for name, value in settings.items():
-        option = offered.get(name)
+        option = engine_options.get(name)
         if option is None:
-            names = printable(", ".join(offered))
+            names = printable(", ".join(engine_options))
             raise UsageError(f"there is no option {quote(name)}: the engine has: {names}")
         choices = {"check": ("true", "false"), "combo": option.var or ()}.get(option.type)
         if choices is not None:
@@ -189,10 +189,10 @@ def options_for(offered: Mapping[str, Option], settings: Mapping[str, str]) -> d
     return values
 
 
-def spaced(line: bytes) -> bytes:
+def normalise_blanks(line: bytes) -> bytes:
     """Return a line of UCI with each run of white space between words replaced by one blank.
 
-    >>> spaced(b"\\tbestmove \\t e2e4 ")
+    >>> normalise_blanks(b"\\tbestmove \\t e2e4 ")
     b'bestmove e2e4'
     """
     return b" ".join(line.split())

@@ -1,4 +1,4 @@
-"""The errors that users can meet, each with a message of one sentence, an exit code and an error code."""
+"""The errors that users can encounter, each with a one-sentence message, an exit code and an error code."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-_QUOTED_LENGTH = 60
+_MAX_QUOTED_LENGTH = 60
 _quoter = reprlib.Repr()
-_quoter.maxstring = _QUOTED_LENGTH
+_quoter.maxstring = _MAX_QUOTED_LENGTH
 
 
 def default_directory() -> Path:
@@ -34,7 +34,7 @@ class TbgenError(Exception):
     exit_code: int = 1
     """Exit code of a command that fails with this error."""
     code: str = "failed"
-    """Error code for programs, which JSON documents contain beside the message."""
+    """Error code for programs; JSON documents contain it beside the message."""
 
 
 class UsageError(TbgenError, ValueError):
@@ -45,7 +45,7 @@ class UsageError(TbgenError, ValueError):
 
 
 class PositionError(UsageError, KeyError):
-    """A position that no table can contain; a KeyError too, as users of python-chess expect."""
+    """A position that no table can contain. It is also a KeyError, as users of python-chess expect."""
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -73,7 +73,7 @@ class MissingTableError(TbgenError, KeyError):
 
     :ivar material: canonical name of the missing table, such as ``KBvK``.
     :ivar directory: the directory that was searched first, where the message suggests building the table.
-        With None, the message names no directory.
+        If None, the message does not name a directory.
     :ivar rules: the rules of the missing table.
     :ivar others: the other directories that were searched.
 
@@ -161,7 +161,8 @@ class DamagedTableError(TbgenError, OSError):
 class NamedChoice(StrEnum):
     """Base class of enumerations that users select by name, in upper or lower case, with or without hyphens.
 
-    Keyword arguments of a class definition, other than ``what``, are aliases of values: ``alias="value"``.
+    In a class definition, the keyword argument ``what`` is the noun for messages. All other keyword arguments
+    are aliases of values: ``alias="value"``.
 
     >>> class Fruit(NamedChoice, what="a fruit"):
     ...     APPLE = "apple"
@@ -173,7 +174,7 @@ class NamedChoice(StrEnum):
     ...
     tbgen.errors.UsageError: 'fig' is not a fruit: expected one of apple, pear
 
-    :raises UsageError: if there is no such name.
+    :raises UsageError: if no value has the given name.
     """
 
     _what: str

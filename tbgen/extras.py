@@ -18,32 +18,32 @@ from tbgen.errors import TbgenError
 
 @dataclass(eq=False, repr=False)
 class MissingExtraError(TbgenError):
-    """A feature needs a package of one of tbgen's extras, which is not installed.
+    """A feature needs a package that is not installed; the package belongs to one of tbgen's extras.
 
-    :ivar purpose: the feature, as the subject of the message.
+    :ivar feature: the name of the feature, as the subject of the message.
     :ivar package: the missing package.
     :ivar extra: the extra of pyproject.toml that contains the package.
     """
 
     code = "missing_extra"
 
-    purpose: str
+    feature: str
     package: str
     extra: str
 
     def __str__(self) -> str:
         command = install_command(packages_of(self.extra) or [self.package])
         return (
-            f"{self.purpose} needs {self.package} of the extra {self.extra}, which is not installed: "
+            f"{self.feature} needs {self.package} of the extra {self.extra}, which is not installed: "
             f"install it with: {command}"
         )
 
 
 @contextmanager
-def needs_extra(purpose: str, extra: str) -> Iterator[None]:
+def needs_extra(feature: str, extra: str) -> Iterator[None]:
     """Raise a MissingExtraError if an import in the block fails.
 
-    :param purpose: the feature that needs the import, as the subject of the message.
+    :param feature: the feature that needs the import, as the subject of the message.
     :param extra: the extra of pyproject.toml that contains the package.
     :raises MissingExtraError: if a package is missing. A missing module of tbgen itself is a bug, and its
         error is not converted.
@@ -57,11 +57,11 @@ def needs_extra(purpose: str, extra: str) -> Iterator[None]:
         package = (error.name or "").partition(".")[0]
         if package in ("", "tbgen"):
             raise
-        raise MissingExtraError(purpose, package, extra) from error
+        raise MissingExtraError(feature, package, extra) from error
 
 
 def packages_of(extra: str) -> list[str]:
-    """Return the packages of an extra by the metadata of tbgen; an empty list if it is not installed."""
+    """Return the packages of an extra from tbgen's metadata; an empty list if tbgen is not installed."""
     try:
         entries = metadata.requires("tbgen") or []
     except metadata.PackageNotFoundError:

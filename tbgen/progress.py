@@ -35,7 +35,7 @@ SolveProgress = Callable[[SolveStage], None]
 """Called while a position is being solved."""
 
 
-def silent_solving(stage: SolveStage) -> None:
+def ignore_solve_progress(stage: SolveStage) -> None:
     """Ignore progress."""
 
 
@@ -46,7 +46,7 @@ class Reporter(Protocol):
         """Report an event, such as a wait, removed leftovers, or kernels being compiled."""
 
     def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
-        """Report that work on a material begins or resumes; it is the material ``number`` of ``count``.
+        """Report that work on a material begins or resumes; it is material number ``number`` of ``count``.
 
         :param seconds_left: estimated time for all remaining work.
         """
@@ -54,7 +54,7 @@ class Reporter(Protocol):
     def progress(self, step: str, done: int | None, total: int, seconds_left: float | None = None) -> None:
         """Report the progress of a step, as in :data:`Progress`.
 
-        :param seconds_left: new estimate of the time for all remaining work; None without a new estimate.
+        :param seconds_left: new estimate of the time for all remaining work; None if it is unchanged.
         """
 
 
@@ -65,7 +65,7 @@ class SilentReporter:
         """Ignore an event."""
 
     def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
-        """Ignore the beginning of a material."""
+        """Ignore the start of work on a material."""
 
     def progress(self, step: str, done: int | None, total: int, seconds_left: float | None = None) -> None:
         """Ignore progress."""
@@ -99,7 +99,7 @@ class Countdown:
         self._steps, self._done_in_job = {}, 0.0
 
     def reach(self, step: str, share: float) -> None:
-        """Record that a share of a step and all earlier steps are done. An unknown step is ignored."""
+        """Record that all earlier steps and a share of this step are done. An unknown step is ignored."""
         if step in self._steps:
             names = list(self._steps)
             before = sum(self._steps[name] for name in names[: names.index(step)])

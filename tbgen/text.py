@@ -8,26 +8,26 @@ from typing import Final
 
 from tbgen.errors import UsageError, quote
 
-_DURATION: Final = re.compile(r"(\d{1,9}(?:\.\d+)?) ?([smh])", re.IGNORECASE | re.ASCII)
-_SIZE: Final = re.compile(r"(-?\d+(?:\.\d+)?) ?(?:([KMGT])(i?B)?)?", re.IGNORECASE | re.ASCII)
+_DURATION_PATTERN: Final = re.compile(r"(\d{1,9}(?:\.\d+)?) ?([smh])", re.IGNORECASE | re.ASCII)
+_SIZE_PATTERN: Final = re.compile(r"(-?\d+(?:\.\d+)?) ?(?:([KMGT])(i?B)?)?", re.IGNORECASE | re.ASCII)
 
-_FORMULA: Final = re.compile(r"[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]")
-"""First character of a cell that a spreadsheet may interpret as a formula. The last four are full-width."""
-_NO_FORMULA: Final = re.compile(r"-G\d+\.[05]", re.ASCII)
-"""A negative G-score: it is not a valid formula, and must stay parsable."""
+_FORMULA_START: Final = re.compile(r"[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]")
+"""First character of a field that a spreadsheet may interpret as a formula. The last four are full-width."""
+_NEGATIVE_SCORE: Final = re.compile(r"-G\d+\.[05]", re.ASCII)
+"""A negative G-score: it is not a valid formula, and programs must be able to parse it."""
 
 
 UNUSUAL_CHARACTER: Final = re.compile(r"[^\t-\r -~]")
 """A character that is neither visible ASCII nor a blank, tab or line break."""
 _SOFT_HYPHEN: Final = re.compile(r"(?<=[\dOo½])\xad(?=[\dOo½])")
-"""A soft hyphen that stands for a hyphen, as in results and castling. Others are ignored."""
-_FULL_WIDTH: Final = range(0xFF01, 0xFF5F)
+"""A soft hyphen that stands for a hyphen, as in results and castling. Other soft hyphens are removed."""
+_FULL_WIDTH_CODES: Final = range(0xFF01, 0xFF5F)
 _PGN_SYNTAX: Final = '(){}[]<>;*$%"\\'
 """Characters with a meaning in the syntax of PGN."""
 
 
-class Legible(dict[int, str]):
-    """A translation table for ``str.translate`` that is filled by Unicode categories.
+class LegibleTable(dict[int, str]):
+    """A translation table for ``str.translate`` that computes entries from Unicode categories on demand.
 
     It maps all dashes to a hyphen, blanks of any width and control characters to a blank, full-width letters
     and signs to ASCII, and other invisible characters to nothing. Line breaks are unchanged, and so are
@@ -43,17 +43,17 @@ class Legible(dict[int, str]):
             self[code] = "-"
         elif category[0] == "Z" or (category == "Cc" and not 9 <= code <= 13):
             self[code] = " "
-        elif code in _FULL_WIDTH and chr(code - 0xFEE0) not in _PGN_SYNTAX:
+        elif code in _FULL_WIDTH_CODES and chr(code - 0xFEE0) not in _PGN_SYNTAX:
             self[code] = chr(code - 0xFEE0)
         else:
             self[code] = letter
         return self[code]
 
 
-_LEGIBLE: Final = Legible()
+_LEGIBLE: Final = LegibleTable()
 
 
-def legible(text: str, table: Legible = _LEGIBLE) -> str:
+def legible(text: str, table: LegibleTable = _LEGIBLE) -> str:
     """Return a text translated by a table, without invisible characters.
 
     >>> legible("1\u20140\u200b\x1a")
@@ -83,7 +83,7 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 def screen_width(text: str) -> int:
     """Return the width of a text in columns of a terminal.
 
-    East Asian letters and emoji have two columns, combining marks none.
+    East Asian letters and emoji have two columns, combining marks have none.
 
     >>> screen_width("Zoë"), screen_width("Zoe\u0308"), screen_width("象棋")
     (3, 3, 4)
@@ -104,7 +104,7 @@ def plies(count: int) -> str:
 
 
 def share(part: float, decimals: int = 1) -> str:
-    """Return a share in per cent. Only exactly 0 and 1 are printed as 0 % and 100 %.
+    """Return a share as text, in per cent. Only exactly 0 and 1 are printed as 0 % and 100 %.
 
     >>> [share(part).replace("\\xa0", " ") for part in (0.5, 1, 0.9999, 0.00001, 0)]
     ['50.0 %', '100 %', '>99.9 %', '<0.1 %', '0 %']
@@ -123,7 +123,7 @@ def share(part: float, decimals: int = 1) -> str:
 
 
 def part_of(count: int, total: int) -> str:
-    """Return a count as a share of a total, which may be 0.
+    """Return the share of a count in a total, in per cent; 0 % if the total is 0.
 
     >>> [part_of(*counts).replace("\\xa0", " ") for counts in ((1, 4), (0, 0))]
     ['25.0 %', '0 %']
@@ -150,7 +150,7 @@ def parse_size(text: str) -> int:
 
     :raises UsageError: if the text is not a size.
     """
-    match, example = _SIZE.fullmatch(text.strip()), "give one such as 12G, 8GiB or 4096M"
+    match, example = _SIZE_PATTERN.fullmatch(text.strip()), "give one such as 12G, 8GiB or 4096M"
     if match is None:
         raise UsageError(f"{quote(text)} is not a size: {example}")
     if float(match[1]) <= 0:
@@ -165,14 +165,14 @@ def parse_size(text: str) -> int:
 
 
 def parse_duration(text: str) -> float:
-    """Parse a time in seconds, minutes or hours; return seconds.
+    """Parse a time in seconds, minutes or hours, and return it in seconds.
 
     >>> parse_duration("60s"), parse_duration("1.5m"), parse_duration("2h")
     (60.0, 90.0, 7200.0)
 
     :raises UsageError: if the text is not a time.
     """
-    match = _DURATION.fullmatch(text.strip())
+    match = _DURATION_PATTERN.fullmatch(text.strip())
     if match is None or float(match[1]) <= 0:
         raise UsageError(f"{quote(text)} is not a time: give one such as 60s, 5m or 2h")
     return float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2].lower()]
@@ -193,7 +193,7 @@ def duration(seconds: float) -> str:
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
-    """Return the text of a CSV file with a header line. None becomes an empty cell; numbers are not rounded.
+    """Return the text of a CSV file with a header line. None becomes an empty field; numbers are not rounded.
 
     A text that a spreadsheet would interpret as a formula is prefixed with an apostrophe, which marks it as
     text.
@@ -208,11 +208,11 @@ def csv_text(header: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
 
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerows([_escaped(cell) for cell in row] for row in (header, *rows))
+    writer.writerows([_escape_formula(field) for field in row] for row in (header, *rows))
     return file.getvalue()
 
 
-def _escaped(cell: object) -> object:
-    """Return a cell, prefixed with an apostrophe if it might be interpreted as a formula."""
-    formula = isinstance(cell, str) and _FORMULA.match(cell) and not _NO_FORMULA.fullmatch(cell)
-    return f"'{cell}" if formula else cell
+def _escape_formula(field: object) -> object:
+    """Return a field, prefixed with an apostrophe if it might be interpreted as a formula."""
+    formula = isinstance(field, str) and _FORMULA_START.match(field) and not _NEGATIVE_SCORE.fullmatch(field)
+    return f"'{field}" if formula else field

@@ -16,12 +16,12 @@ import pytest
 from tbgen.errors import DamagedTableError, TbgenError, UsageError
 from tbgen.system import files
 from tbgen.system.files import (
+    atomic_write,
     check_name,
     remove_leftovers,
     remove_own_leftovers,
     temporary_path,
     write_file,
-    written_aside,
 )
 
 
@@ -41,7 +41,7 @@ def test_the_order_of_a_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(os, "fsync", syncing)
     monkeypatch.setattr(os, "replace", replacing)
     path = tmp_path / "a.txt"
-    with written_aside(path) as temporary:
+    with atomic_write(path) as temporary:
         temporary.write_bytes(b"whole")
         assert temporary.parent == tmp_path
         assert not path.exists()
@@ -57,7 +57,7 @@ def test_one_thread_ends_the_writing_of_another(tmp_path: Path) -> None:
     foreign = foreign.with_name(foreign.name.replace(f"-{os.getpid()}-", "-1-"))
     for file in (other, foreign):
         file.touch()
-    writer = written_aside(path)
+    writer = atomic_write(path)
     temporary = writer.__enter__()
     temporary.write_bytes(b"half")
     remove_own_leftovers(path)
@@ -75,7 +75,7 @@ def test_permissions(tmp_path: Path) -> None:
     mask = os.umask(0o027)
     try:
         for path in (new, old):
-            with written_aside(path) as temporary:
+            with atomic_write(path) as temporary:
                 assert stat.S_IMODE(temporary.stat().st_mode) == (0o640 if path is new else 0o600)
                 temporary.write_bytes(b"after")
     finally:
@@ -144,7 +144,7 @@ def test_a_block_that_fails_leaves_what_was_there(tmp_path: Path, error: BaseExc
     path.write_bytes(b"before")
 
     def write() -> None:
-        with written_aside(path) as temporary:
+        with atomic_write(path) as temporary:
             temporary.write_bytes(b"ha")
             raise error
 
@@ -210,7 +210,7 @@ def test_only_what_killed_writers_have_left_is_removed(
     ended: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where it may be."""
-    host = files._place()
+    host = files._machine_name()
     gone = tmp_path / f"KBvK.r.h5.tmp-{host}-{ended}-0123abcd"
     stale = tmp_path / "KNvK.r.h5.tmp-some-other-machine-7-0123abcd"
     answer = tmp_path / f"cluster.h5.tmp-{host}-{os.getpid()}-0123abcd.tmp-{host}-{ended}-89abcdef"

@@ -25,7 +25,7 @@ from tbgen.cells.cell import MAX_MOBILE, Cell
 from tbgen.costs import disk_of
 from tbgen.documents import Count, Document
 from tbgen.probe.tablebase import Tablebase
-from tbgen.system.memory import processors
+from tbgen.system.memory import processor_count
 
 MAX_COUNTED_CELLS: Final = 5_000
 """Maximum number of cells that are counted. Counting this many takes a few seconds."""
@@ -85,7 +85,7 @@ def estimate(
         processors do not count.
     :param max_cells: maximum number of cells to count.
     """
-    available, threads = available_in(tables), min(threads, processors())
+    available, threads = available_in(tables), min(threads, processor_count())
     cells, complete = cells_to_solve(chain.from_iterable(roots), available, max_cells)
     promoted = {
         home

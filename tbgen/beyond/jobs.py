@@ -28,7 +28,7 @@ from tbgen.errors import TbgenError, UsageError
 from tbgen.probe.states import accrued_in_r
 from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import Tablebase
-from tbgen.progress import SolveProgress, SolveStage, silent_solving
+from tbgen.progress import SolveProgress, SolveStage, ignore_solve_progress
 
 if TYPE_CHECKING:
     from tbgen.beyond.knowledge import ExitBounds
@@ -334,7 +334,7 @@ class Solver:
     total: float | None = None
     results: SolveResults = field(default_factory=SolveResults)
     file_count: int = 0
-    progress: SolveProgress = silent_solving
+    progress: SolveProgress = ignore_solve_progress
     interrupt: Callable[[KeyboardInterrupt], None] = _raise
     prove: Prove = field(default_factory=CellProver)
     is_solved: Callable[[Cell], bool] = lambda _: False

@@ -29,7 +29,7 @@ from tbgen.cells.file import (
     read_cell,
 )
 from tbgen.errors import TbgenError
-from tbgen.system.files import make_directory, write_errors, written_aside
+from tbgen.system.files import atomic_write, make_directory, write_errors
 
 MIN_KEPT_SLOTS: Final = 64**3
 """Minimum number of slots of a kept cell. Solving a smaller cell again is faster than reading its file."""
@@ -136,7 +136,7 @@ class KeptCells:
             return False
         path = self.path(cell)
         try:
-            with written_aside(path, remedy=_REMEDY) as temporary, write_errors(path, remedy=_REMEDY):
+            with atomic_write(path, remedy=_REMEDY) as temporary, write_errors(path, remedy=_REMEDY):
                 temporary.write_bytes(bytes_of(name_of(cell), bounds))
         except TbgenError as error:
             self.writing_failed = True

@@ -35,7 +35,7 @@ from tbgen.probe.castling import probe_cost
 from tbgen.probe.states import AnyPosition, AnyScore, accrued_in_r, read_chess
 from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import Tablebase
-from tbgen.progress import SolveProgress, SolveStage, silent_solving
+from tbgen.progress import SolveProgress, SolveStage, ignore_solve_progress
 from tbgen.text import duration, size_text
 
 _FORCING_TIME_SHARE: Final = 1 / 2
@@ -59,7 +59,7 @@ def solve(
     known: ExitBounds | None = None,
     verify: bool = False,
     line: bool = False,
-    progress: SolveProgress = silent_solving,
+    progress: SolveProgress = ignore_solve_progress,
 ) -> Solution:
     """Solve a position of any number of men in r-mobility, with an accrued score.
 

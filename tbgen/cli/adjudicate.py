@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from tbgen.board.fen import is_fen, parse_fen
 from tbgen.board.scoring import Scheme
 from tbgen.board.variant import Variant
-from tbgen.cli.answers import diagram, line_text, mover
+from tbgen.cli.answers import diagram, line_text, side_to_move
 from tbgen.cli.games import Adjudication, AdjudicationOptions, RefereeOptions, Requirements
 from tbgen.cli.options import AsJson, Setting, SyzygyFiles, TableDirectory, command
 from tbgen.cli.solving import SolvingOptions
@@ -64,12 +64,12 @@ def run(
     options = AdjudicationOptions(False, requirements, solving, syzygy, 1, referee, directory)
     names, rule = ([], FiftyMoveRule.IMPROVING) if is_position else (matching_files(words), None)
     worst = 0
-    with options.adjudicating(names, rule) as work:
+    with options.open_adjudication(names, rule) as adjudication:
         if is_position:
-            _adjudicate_position(text, work, line, json)
+            _adjudicate_position(text, adjudication, line, json)
         else:
-            worst = _adjudicate_files(work, line, json)
-    work.say_remarks()
+            worst = _adjudicate_files(adjudication, line, json)
+    adjudication.say_remarks()
     return worst
 
 
@@ -82,10 +82,10 @@ class _GameReport:
     line: list[LinePly] | None
 
 
-def _report(game: Game, work: Adjudication, with_line: bool) -> _GameReport:
+def _adjudicate(game: Game, adjudication: Adjudication, with_line: bool) -> _GameReport:
     """Adjudicate a game."""
-    adjudicator, line = work.adjudicator, None
-    with work.watch.line:
+    adjudicator, line = adjudication.adjudicator, None
+    with adjudication.watch.line:
         arbiter, outcome = adjudicator.judge(game)
     if with_line and outcome.basis is Basis.TABLEBASE:
         try:
@@ -95,52 +95,52 @@ def _report(game: Game, work: Adjudication, with_line: bool) -> _GameReport:
     return _GameReport(arbiter, outcome, line)
 
 
-def _games(work: Adjudication) -> Iterator[tuple[str, Game]]:
+def _games(adjudication: Adjudication) -> Iterator[tuple[str, Game]]:
     """Yield each game with the name of its file, and report it as the current game."""
-    for name in work.files:
-        with work.reading(name) as source:
+    for name in adjudication.files:
+        with adjudication.open_file(name) as source:
             for game in read_games(source):
-                work.watch.begin(game.number, game.tags)
+                adjudication.watch.begin(game.number, game.tags)
                 yield name, game
 
 
-def _solve(work: Adjudication) -> None:
+def _solve(adjudication: Adjudication) -> None:
     """Solve the final positions of all games whose points the tables do not determine."""
-    with work.collecting() as (adjudicator, _):
-        for _, game in _games(work):
+    with adjudication.collect_jobs() as (adjudicator, _):
+        for _, game in _games(adjudication):
             with suppress(TbgenError):  # reported when the game is adjudicated again
                 adjudicator.judge(game)
 
 
-def _adjudicate_position(text: str, work: Adjudication, with_line: bool, as_json: bool) -> None:
+def _adjudicate_position(text: str, adjudication: Adjudication, with_line: bool, as_json: bool) -> None:
     fen = parse_fen(text)
-    report = _report(Game(1, 1, start=fen, board=fen.board.copy()), work, with_line)
+    report = _adjudicate(Game(1, 1, start=fen, board=fen.board.copy()), adjudication, with_line)
     if note := fen.note(report.arbiter.settings.variant):
         say(f"tbgen: {note}")
     if as_json:
         print_json(_document(report, " ".join(text.split())))
     else:
         print("\n".join(_text(report)))
-    work.count(report.outcome, "the position")
+    adjudication.count(report.outcome, "the position")
 
 
-def _adjudicate_files(work: Adjudication, with_line: bool, as_json: bool) -> int:
-    """Adjudicate the games of files in order. If the files can be read twice, first solve the positions."""
+def _adjudicate_files(adjudication: Adjudication, with_line: bool, as_json: bool) -> int:
+    """Adjudicate the games of files in order. If they can be read twice, a first pass solves positions."""
     worst = 0
     documents: list[dict[str, Any]] = []
-    if work.solves_before:
-        _solve(work)
-    for name, game in _games(work):
-        file, place = work.watch.place, f"game {game.number}, line {game.line}"
+    if adjudication.solves_first:
+        _solve(adjudication)
+    for name, game in _games(adjudication):
+        file, place = adjudication.watch.place, f"game {game.number}, line {game.line}"
         facts = {"file": name, "number": game.number, "file_line": game.line}
         players = {side.lower(): game.tags.get(side, "?") for side in ("White", "Black")}
         documents.append({**facts, **players, "result": game.result})
         try:
-            report = _report(game, work, with_line)
+            report = _adjudicate(game, adjudication, with_line)
             documents[-1] |= _document(report, report.arbiter.board.fen())
             if not as_json:
                 print("\n".join(_summary(game, report)))
-            work.count(report.outcome, f"{file}{place}")
+            adjudication.count(report.outcome, f"{file}{place}")
         except TbgenError as error:
             worst = max(worst, error.exit_code)
             # An error in the game itself already names the exact line.
@@ -148,10 +148,10 @@ def _adjudicate_files(work: Adjudication, with_line: bool, as_json: bool) -> int
             documents[-1]["error"] = sentence
             if not as_json:
                 say(f"tbgen: {file}{sentence}")
-        if work.watch.interrupted and not work.solves_before:
+        if adjudication.watch.interrupted and not adjudication.solves_first:
             break
     if not documents:
-        raise UsageError(f"there is no game in {', '.join(work.files)}")
+        raise UsageError(f"there is no game in {', '.join(adjudication.files)}")
     if as_json:
         print_json({"games": documents})
     return worst
@@ -190,7 +190,7 @@ def _text(report: _GameReport) -> Iterator[str]:
     outcome, board, variant = report.outcome, report.arbiter.board, report.outcome.settings.variant
     yield from diagram(board)
     yield ""
-    yield f"{mover(board)} to move{'' if variant is Variant.R_MOBILITY else f', {variant.label}'}"
+    yield f"{side_to_move(board)} to move{'' if variant is Variant.R_MOBILITY else f', {variant.label}'}"
     yield f"result          {outcome.value}  ({outcome.value.holder.capitalize()} holds it)"
     yield f"basis           {_basis(report)}"
     yield f"accrued score   {outcome.accrued}"

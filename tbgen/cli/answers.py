@@ -140,7 +140,7 @@ def _result_text(points: Points) -> str:
 def _situation(board: AnyBoard) -> str:
     """Return the side to move, or ``mate`` or ``stalemate`` if the game is over."""
     if any(board.legal_moves):
-        return f"{mover(board)} to move"
+        return f"{side_to_move(board)} to move"
     return "mate" if board.is_check() else "stalemate"
 
 
@@ -170,6 +170,6 @@ def line_text(board: AnyBoard, line: Sequence[LinePly], name: str = "best play")
         number, white = number + (not white), not white
 
 
-def mover(board: AnyBoard) -> str:
+def side_to_move(board: AnyBoard) -> str:
     """Return the side to move, ``White`` or ``Black``."""
     return "White" if board.turn else "Black"

@@ -29,7 +29,7 @@ from tbgen.extras import needs_extra
 from tbgen.generator import BuiltTable, Estimate, build, check_memory, missing_tables
 from tbgen.generator.runner import limits_of, schedule_of
 from tbgen.generator.schedule import Outlook
-from tbgen.system.memory import processors
+from tbgen.system.memory import processor_count
 from tbgen.text import counted, duration, size_text
 
 
@@ -37,7 +37,7 @@ class Journal(AbstractContextManager["Journal"]):
     """Reports a build to a terminal or a log. As a context manager, it prints totals at the end."""
 
     def __init__(self, directory: Path, quiet: bool) -> None:
-        """With ``quiet``, print nothing on stdout."""
+        """If ``quiet``, nothing is printed on stdout."""
         self._line = ProgressLine()
         self._directory = directory
         self._quiet = quiet
@@ -51,7 +51,7 @@ class Journal(AbstractContextManager["Journal"]):
         self._line.note(text)
 
     def begin(self, material: Material, number: int, count: int, seconds_left: float) -> None:
-        """Log that a table is begun, and show its progress from now on."""
+        """Log the start of a table, and show its progress from now on."""
         now = time.monotonic()
         self._expected = now + seconds_left
         self._table = f"{material}: {number} of {count}"
@@ -84,7 +84,7 @@ class Journal(AbstractContextManager["Journal"]):
         self._line.log(f"{info.material}: {number}, done in {duration(built.seconds)}, {sizes}{remaining}")
 
     def __exit__(self, *_: object) -> None:
-        """Print totals if any table was begun."""
+        """Print totals if any table was started."""
         self._line.clear()
         if not self._begun_at:
             return
@@ -115,7 +115,7 @@ class Journal(AbstractContextManager["Journal"]):
         return f"about {duration(remaining)} left" if remaining > 0 else "taking longer than estimated"
 
 
-def _job_count(text: str) -> int | None:
+def _parse_job_count(text: str) -> int | None:
     return None if text == "auto" else int(WholeNumber(1, MAX_JOBS)(text))
 
 
@@ -124,7 +124,7 @@ def run(
     *materials: Material,
     men: MaxMen,
     force: bool,
-    jobs: Annotated[int | None, ParsedParameter("N|auto", _job_count)],
+    jobs: Annotated[int | None, ParsedParameter("N|auto", _parse_job_count)],
     threads: Count | None,
     variant: Rules = Variant.R_MOBILITY,
     scheduler: Annotated[str | None, Setting(metavar="ADDRESS")],
@@ -133,13 +133,13 @@ def run(
     json: AsJson,
     directory: TableDirectory,
 ) -> None:
-    """Build the tables of the named materials, or of all with up to N men.
+    """Build the tables of the named materials, or of all materials with up to N men.
 
     The sub-tables that captures and promotions lead to are built first. Existing tables are skipped. So the
     same command resumes an interrupted build (Ctrl-C or SIGTERM); only the tables that were being built are
     lost. A line per finished table goes to stdout, progress to stderr. If stderr is not a terminal, progress
-    is a log, with date and time in each line. The longest depth of a table of up to four men includes accrued
-    scores; the longest depth of a larger table does not. tbgen info NAME names a state with this depth.
+    is a log, with date and time in each line. For a table of up to four men, the longest depth is that of
+    any state; for a larger table, that of any fresh state. tbgen info NAME names a state with this depth.
 
     \b
     For example:
@@ -170,7 +170,7 @@ def run(
         raise UsageError(
             "--jobs has no effect with --scheduler: see --nthreads of workers in docs/cluster.md"
         )
-    thread_count = threads or processors()
+    thread_count = threads or processor_count()
     job_count = min(thread_count, MAX_JOBS) if jobs is None else jobs
     if estimate:
         to_build = missing_tables(targets, directory, variant, force=targets if force else ())
@@ -195,27 +195,27 @@ def run(
         print(f"nothing to build: the requested tables are already in {directory}")
 
 
-def _print_estimates(estimates: Sequence[Estimate], outlook: Outlook, copies: int, as_json: bool) -> None:
+def _print_estimates(estimates: Sequence[Estimate], total: Outlook, copy_bytes: int, as_json: bool) -> None:
     """Print the estimate of each table alone and of the whole build.
 
-    :param copies: bytes of disk that plain copies need until the build ends.
+    :param copy_bytes: bytes of disk that plain copies need until the build ends.
     """
     disk = sum(entry.disk for entry in estimates)
     if as_json:
         tables = [fields(entry, "material", "seconds", "memory", "disk") for entry in estimates]
-        totals = fields(outlook, "jobs", "seconds", "memory")
-        print_json({"tables": tables, **totals, "disk": disk, "copies": copies})
+        totals = fields(total, "jobs", "seconds", "memory")
+        print_json({"tables": tables, **totals, "disk": disk, "copies": copy_bytes})
         return
     if estimates:
         print(f"{'material':10} {'time':>10} {'memory':>11} {'disk':>11}")
     for entry in estimates:
         sizes = f"{size_text(entry.memory):>11} {size_text(entry.disk):>11}"
         print(f"{entry.material.name:10} {duration(entry.seconds):>10} {sizes}")
-    at_once = f", up to {outlook.jobs} at once" if outlook.jobs > 1 else ""
-    needs = f"at most {size_text(outlook.memory)} of memory, {size_text(disk)} of disk"
-    if copies:
-        needs += f" and, until it ends, {size_text(copies)} for plain copies"
-    print(f"{counted(len(estimates), 'table')} to build{at_once}: about {duration(outlook.seconds)}, {needs}")
+    at_once = f", up to {total.jobs} at once" if total.jobs > 1 else ""
+    needs = f"at most {size_text(total.memory)} of memory, {size_text(disk)} of disk"
+    if copy_bytes:
+        needs += f" and, until it ends, {size_text(copy_bytes)} for plain copies"
+    print(f"{counted(len(estimates), 'table')} to build{at_once}: about {duration(total.seconds)}, {needs}")
 
 
 def _document(built: BuiltTable) -> dict[str, Any]:

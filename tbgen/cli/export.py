@@ -38,11 +38,11 @@ def run(
     """
     line = ProgressLine()
 
-    def done(table: ExportedTable, number: int, count: int) -> None:
+    def show_progress(table: ExportedTable, number: int, count: int) -> None:
         line.show(f"{table.file}, {number} of {count}")
 
     with line:
-        exported = export(directory, target, variants, material_list(materials, men), done=done)
+        exported = export(directory, target, variants, material_list(materials, men), done=show_progress)
     size = sum(table.bytes for table in exported)
     written = sum(table.written for table in exported)
     if json:

@@ -49,11 +49,11 @@ def run(
     gets its final name when it is complete, its SHA-256 is the one stated in the set, and its content matches
     its digest. The same command resumes broken transfers.
 
-    With --cells, solved cells of the set are fetched in the same way instead of tables. Names are then the
-    men of cells.
+    With --cells, solved cells of the set are fetched in the same way instead of tables. The arguments
+    then name the men of cells.
 
-    A set is no proof that its tables and cells are correct. For tables, your own build or tbgen verify is a
-    proof. docs/tables in the sources of tbgen has the digests of the tables that its developers have built.
+    A set does not prove that its tables and cells are correct. For tables, your own build or tbgen verify
+    proves this. The digests of the tables that tbgen's developers built are in docs/tables of its source.
 
     \b
     For example:
@@ -73,10 +73,10 @@ def run(
     published = read_list(files)
     line = ProgressLine()
 
-    def checking(name: str, number: int, count: int) -> None:
+    def show_check(name: str, number: int, count: int) -> None:
         line.show(f"checking {name}, {number} of {count}")
 
-    place, checked = files.place(LIST_NAME).removesuffix(f"/{LIST_NAME}"), checking if check else None
+    place, checked = files.place(LIST_NAME).removesuffix(f"/{LIST_NAME}"), show_check if check else None
     with line:
         if cells is None:
             materials = material_list(map(Material.parse, names), men)
@@ -97,14 +97,14 @@ def run(
 class _FetchReport:
     """Shows the progress of a transfer, and prints a line for each file."""
 
-    def __init__(self, to_do: FetchPlan, line: ProgressLine, noun: str) -> None:
-        self._plan, self._line, self._lock = to_do, line, Lock()
-        self._to_fetch = counted(len(to_do.files_to_fetch), noun)
+    def __init__(self, fetch_plan: FetchPlan, line: ProgressLine, noun: str) -> None:
+        self._plan, self._line, self._lock = fetch_plan, line, Lock()
+        self._to_fetch = counted(len(fetch_plan.files_to_fetch), noun)
         self._bytes, self._start_time = 0, time.monotonic()
         self.fetched: list[PublishedFile] = []
 
     def summary(self) -> str:
-        """Return the numbers of files to fetch, of files that exist already, and of files that differ."""
+        """Return a text with the numbers of files to fetch, of existing files, and of files that differ."""
         parts = [f"{self._to_fetch} to fetch, {size_text(self._plan.bytes)}"]
         if self._plan.present:
             parts.append(f"{len(self._plan.present)} in {self._plan.directory} already")
@@ -135,11 +135,11 @@ class _FetchReport:
             self._line.note(f"{file.file}: {size_text(file.bytes)}")
 
 
-def _document(to_do: FetchPlan, report: _FetchReport, error: TbgenError | None) -> dict[str, Any]:
+def _document(fetch_plan: FetchPlan, report: _FetchReport, error: TbgenError | None) -> dict[str, Any]:
     return {
         "fetched": [msgspec.to_builtins(file) for file in report.fetched],
-        "there": [file.file for file in to_do.present],
-        "other_content": [file.file for file in to_do.differing_files],
-        "missing": [file.file for file in to_do.files_to_fetch if file not in report.fetched],
+        "there": [file.file for file in fetch_plan.present],
+        "other_content": [file.file for file in fetch_plan.differing_files],
+        "missing": [file.file for file in fetch_plan.files_to_fetch if file not in report.fetched],
         "error": None if error is None else {"code": error.code, "sentence": str(error)},
     }

@@ -26,7 +26,7 @@ from tbgen.games.outcome import Outcome
 from tbgen.games.pgn.files import PgnSource, is_stream, reading
 from tbgen.games.settings import FiftyMoveRule, GameOptions, unknown_scoring_sentence
 from tbgen.games.tagging import Adjudicator, TaggedGame, Tally, tag_games
-from tbgen.system.memory import processors
+from tbgen.system.memory import processor_count
 from tbgen.text import counted, duration, number
 
 _GAMES_BETWEEN_UPDATES = 256
@@ -35,7 +35,7 @@ _GAMES_BETWEEN_UPDATES = 256
 
 @dataclass(frozen=True, slots=True)
 class RefereeOptions(OptionGroup):
-    """How games are refereed and scored. With None, the tags of a game decide.
+    """How games are refereed and scored. If an option is None, the tags of a game decide.
 
     :param fifty_move_rule: improving, legacy, cutermob-legacy, otb or none (default: improving for matches,
         FENs and games that cuteRMob refereed by that rule, else legacy)
@@ -46,17 +46,17 @@ class RefereeOptions(OptionGroup):
     variant: Annotated[Rules, Setting(default=Variant.R_MOBILITY)]
     fifty_move_rule: FiftyMoveRule | None
     bare_kings: Annotated[bool | None, Setting("--bare-kings/--no-bare-kings", default=None)]
-    points: ScoringOptions
+    scoring_options: ScoringOptions
 
-    def options(self, rule: FiftyMoveRule | None = None) -> GameOptions:
+    def game_options(self, rule: FiftyMoveRule | None = None) -> GameOptions:
         """Return the options of the referee.
 
         :param rule: the 50-move rule if the option does not set one.
         :raises UsageError: if the options contradict each other.
         """
-        _ = self.points.scoring  # fails now rather than at the first game
+        _ = self.scoring_options.scoring  # fails now rather than at the first game
         rule = self.fifty_move_rule or rule
-        return GameOptions(self.variant, rule, bare_kings=self.bare_kings, **vars(self.points))
+        return GameOptions(self.variant, rule, bare_kings=self.bare_kings, **vars(self.scoring_options))
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Requirements(OptionGroup):
 
     :param require_tables: fail if a table that the result needs is missing
     :param require_proof: also fail if no table can hold the final position of a stopped game, unless its
-        points are proved otherwise
+        points are proved in another way
     """
 
     require_tables: bool
@@ -84,12 +84,12 @@ class AdjudicationOptions(OptionGroup):
     requirements: Requirements
     solving: SolvingOptions
     syzygy: SyzygyFiles
-    jobs: Annotated[int, WholeNumber(1, MAX_JOBS), Setting(default=processors, metavar="N")]
+    jobs: Annotated[int, WholeNumber(1, MAX_JOBS), Setting(default=processor_count, metavar="N")]
     referee: RefereeOptions
     directory: TableDirectory
 
     @contextmanager
-    def adjudicating(
+    def open_adjudication(
         self, files: Sequence[str], rule: FiftyMoveRule | None = None, *, trust_tags: bool = False
     ) -> Iterator["Adjudication"]:
         """Yield the adjudication of some files.
@@ -98,7 +98,7 @@ class AdjudicationOptions(OptionGroup):
 
         :raises UsageError: if the options contradict each other.
         """
-        options = self.referee.options(rule)
+        options = self.referee.game_options(rule)
         with self.solving.watch(options.variant, self.syzygy) as watch:
             adjudicator = Adjudicator(
                 options,
@@ -123,24 +123,24 @@ class Adjudication:
     strict: bool
     """Whether a broken or doubtful game is an error."""
     tally: Tally = field(default_factory=Tally)
-    remarks: set[str] = field(default_factory=set)
+    printed_remarks: set[str] = field(default_factory=set)
     """Remarks about outcomes that have been printed."""
 
     @property
-    def solves_before(self) -> bool:
-        """Whether positions are solved in a first pass: if --solve is set and the games can be read twice."""
+    def solves_first(self) -> bool:
+        """Whether positions are solved in a first pass. This needs --solve, and files that can be reread."""
         return self.watch.solver is not None and not any(map(is_stream, self.files))
 
     @contextmanager
-    def reading(self, path: str) -> Iterator[PgnSource]:
-        """Open one of the files. If there are several, its name will precede the numbers of its games."""
+    def open_file(self, path: str) -> Iterator[PgnSource]:
+        """Open one of the files. If there are several, messages about its games begin with its name."""
         self.watch.place = f"{path}, " if len(self.files) > 1 else ""
         with reading(path) as source:
             yield source
 
     @contextmanager
-    def collecting(self) -> Iterator[tuple[Adjudicator, list[Job]]]:
-        """Yield an adjudicator that collects positions to solve, and the list of them. Then solve them."""
+    def collect_jobs(self) -> Iterator[tuple[Adjudicator, list[Job]]]:
+        """Yield an adjudicator that collects positions, and their list. At the end, solve the positions."""
         collector = JobCollector(lambda: self.watch.game)
         adjudicator = replace(self.adjudicator.solverless(), solver=collector, begin=self.adjudicator.begin)
         yield adjudicator, collector.jobs
@@ -154,15 +154,15 @@ class Adjudication:
         :raises KeyboardInterrupt: if the work is interrupted, after the proved results have been stored.
         :raises TbgenError: if a file cannot be read.
         """
-        if not self.solves_before:
+        if not self.solves_first:
             return
-        with self.collecting() as (adjudicator, jobs):
+        with self.collect_jobs() as (adjudicator, jobs):
             for path in self.files:
-                with self.watch.line as line, self.reading(path) as source:
+                with self.watch.line as line, self.open_file(path) as source:
                     for done, _ in enumerate(tag_games(source, adjudicator, jobs=self.jobs), 1):
                         if done % _GAMES_BETWEEN_UPDATES == 0:
                             line.show(f"collecting positions to solve: {number(len(jobs))} so far")
-        self.watch.end()
+        self.watch.raise_interrupt()
 
     def games(self, path: str, fate: str) -> Iterator[TaggedGame]:
         """Yield the games of a file.
@@ -174,7 +174,7 @@ class Adjudication:
         :raises UsageError: about a broken or doubtful game, if such games are errors.
         """
         start, watch = time.monotonic(), self.watch
-        with watch.line as line, self.reading(path) as source:
+        with watch.line as line, self.open_file(path) as source:
             for done, game in enumerate(tag_games(source, self.adjudicator, jobs=self.jobs), 1):
                 if game.error is not None:
                     self.tally.broken += 1
@@ -190,14 +190,14 @@ class Adjudication:
                     line.show(f"{counted(done, 'game')}{_time_left(source, time.monotonic() - start)}")
                 if watch.interrupted:
                     watch.say_proved(watch.game, ANYTHING if game.outcome is None else game.outcome.interval)
-                    watch.end()
+                    watch.raise_interrupt()
                 yield game
 
-    def count(self, outcome: Outcome, name: str, place: str = "") -> None:
-        """Count an outcome. Print each new remark at once: an unknown scoring, an unsolvable position.
+    def count(self, outcome: Outcome, name: str, prefix: str = "") -> None:
+        """Count an outcome, and print each new remark: about an unknown scoring or an unsolvable position.
 
         :param name: the name of the game.
-        :param place: prefix of a remark.
+        :param prefix: text before each remark.
         """
         self.tally.add(outcome, name)
         unknown, remarks = outcome.settings.unknown_scoring, []
@@ -206,9 +206,9 @@ class Adjudication:
         if outcome.unsolvable:
             remarks.append(f"the position cannot be solved: {outcome.unsolvable}")
         for remark in remarks:
-            if remark not in self.remarks:
-                self.remarks.add(remark)
-                self._say(place + remark)
+            if remark not in self.printed_remarks:
+                self.printed_remarks.add(remark)
+                self._say(prefix + remark)
 
     def _say(self, remark: str) -> None:
         self.watch.line.clear()

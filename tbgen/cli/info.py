@@ -18,7 +18,7 @@ from tbgen.text import counted, size_text
 TITLE: Final = "# material rules fresh accrued digest"
 """The first line of a list of digests."""
 _MAX_NAMED_MISSING: Final = 24
-"""Maximum number of missing tables with the same number of men that are named. More are only counted."""
+"""Maximum number of missing tables to name for each number of men. If there are more, they are counted."""
 
 
 @command
@@ -32,7 +32,7 @@ def run(
     """List the tables of the directory, or describe the tables of some materials.
 
     Without materials, the list also names the missing tables of up to four men. If a table of five men
-    exists, the missing tables of five men are named too, or counted if they are many.
+    exists, the missing tables of five men are also named, or only counted if there are many.
 
     With materials, each table is described and its values are counted: positions up to symmetry, per side to
     move. The longest depth of a plain table includes the depths of accrued scores, and a state with this
@@ -45,8 +45,8 @@ def run(
     --manifest prints a line for each existing or named table, for comparison with other builds. A line has
     the digest of the fresh values, which does not depend on the form of the table or on accrued scores. Then
     it says whether accrued scores are stored ("values" means without depths, as in packed tables). The digest
-    of the content follows. The last line has both digests of all lines. The digests are the ones stated in
-    the files; tbgen verify checks them.
+    of the content follows. The last line has two digests of the list, one for each column of digests.
+    The digests are the ones stated in the files; tbgen verify checks them.
 
     \b
     For example:

@@ -10,7 +10,7 @@ from typing import Final
 
 import click
 
-from tbgen.cli.streams import TerminationError, check_output, discard, say
+from tbgen.cli.streams import TerminationError, ensure_output_open, redirect_to_null, say
 from tbgen.errors import TbgenError, printable
 
 COMMANDS: Final = {
@@ -35,7 +35,7 @@ COMMANDS: Final = {
 """The commands and their summaries. A command is the module of the same name in this package."""
 
 COMPLETION_VARIABLE: Final = "_TBGEN_COMPLETE"
-"""The environment variable by which a shell's script asks for completions."""
+"""The environment variable with which a shell's script asks for completions."""
 
 _SHORTAGE_ERRNOS: Final = (errno.EMFILE, errno.ENFILE, errno.EAGAIN)
 """Error numbers of a system that allows no more open files or processes."""
@@ -51,7 +51,7 @@ class Commands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command of a name; None if there is no such command."""
+        """Return the command with the given name; None if no command has it."""
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = import_module(f"tbgen.cli.{cmd_name}").run
@@ -78,7 +78,7 @@ def tbgen() -> None:
       tbgen build KBvK
       tbgen probe "8/8/8/4KBk1/8/8/8/8 b - - 0 1" --line
     """
-    check_output()
+    ensure_output_open()
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -99,7 +99,7 @@ def main(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return _fail("interrupted", 128 + signal.SIGINT)
     except BrokenPipeError:
-        discard(sys.stdout.fileno())  # the reader has closed the pipe
+        redirect_to_null(sys.stdout.fileno())  # the reader has closed the pipe
         return _SIGPIPE_EXIT_CODE
     except OSError as error:
         source = "the system" if error.errno in _SHORTAGE_ERRNOS else "output"

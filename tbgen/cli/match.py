@@ -46,13 +46,13 @@ if TYPE_CHECKING:
     from tbgen.games.standings.encounters import MatchScore
     from tbgen.match.messages import Message, Summary
 
-LIVE: Final = "127.0.0.1:8043"
+LIVE_ADDRESS: Final = "127.0.0.1:8043"
 """Default address of the page that --live serves."""
 
 
-def _struct(option: str, kind: type[Struct]) -> WordList:
+def _struct(option: str, struct: type[Struct]) -> WordList:
     """Return the parameter type that reads the words of an option into a struct."""
-    return WordList(lambda words: struct_of(option, words, kind))
+    return WordList(lambda words: struct_of(option, words, struct))
 
 
 def _processors(text: str) -> tuple[int, ...]:
@@ -60,7 +60,7 @@ def _processors(text: str) -> tuple[int, ...]:
 
 
 def _read_settings(ctx: click.Context, _param: click.Parameter, path: Path | None) -> Path | None:
-    """Read from a file the values of options that the command line does not set."""
+    """Read option values from a file; values on the command line take precedence."""
     options = [option for option in ctx.command.params if isinstance(option, click.Option)]
     options_by_name = {
         name.lstrip("-"): option for option in options for name in (*option.opts, *option.secondary_opts)
@@ -82,8 +82,8 @@ def _read_settings(ctx: click.Context, _param: click.Parameter, path: Path | Non
     return path
 
 
-def _with_file(ctx: click.Context, param: click.Parameter, values: Sequence[Any]) -> Sequence[Any]:
-    """Return the values in the file of settings, followed by the values on the command line."""
+def _join_values(ctx: click.Context, param: click.Parameter, values: Sequence[Any]) -> Sequence[Any]:
+    """Return the option's values in the file of settings, followed by its values on the command line."""
     if ctx.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE:
         return (*(ctx.lookup_default(str(param.name)) or ()), *values)
     return values
@@ -101,13 +101,13 @@ def _parse_share(text: str) -> float:
 
 
 def _names(*names: str, **attributes: Any) -> Setting:
-    """Return the names of an option: with two minus signs, and with one minus sign as in Cute Chess."""
+    """Return a setting with an option's names: each with two minus signs and, as in Cute Chess, with one."""
     return Setting(*(f"--{name}" for name in names), *(f"-{name}" for name in names), **attributes)
 
 
 @dataclass(frozen=True)
 class EventOptions(OptionGroup):
-    """How an event is played. None stands for the default of :class:`EventSettings`.
+    """How an event is played. If an option is None, :class:`EventSettings` has a default.
 
     :param engine: an engine: cmd=PROGRAM, and optionally name=, dir=, arg=, option.NAME=VALUE, restart=on;
         words of --each may be repeated here with other values for this engine
@@ -122,7 +122,7 @@ class EventOptions(OptionGroup):
     :param concurrency: number of games at once (default: 1)
     :param processors: processors, such as 0-3,6 or all, to divide among simultaneous games before engines
         start
-    :param pgn: PGN file of the event, to which games are added; it may have games already
+    :param pgn: PGN file of the event, to which games are added; it may already contain games
     :param event: value of the tag Event
     :param site: value of the tag Site
     :param wait: milliseconds between two games
@@ -138,11 +138,11 @@ class EventOptions(OptionGroup):
     :param resign: movecount=N score=CENTIPAWNS: an engine resigns after N evaluations of at least this
         disadvantage; twosided=true if the evaluations of the opponent must agree
     :param draw: movenumber=N movecount=N score=CENTIPAWNS: a game stops after evaluations near 0, and its
-        result is the result of best play; maxpieces=N maxpawns=N: greatest numbers on the board;
+        result is the result of best play; maxpieces=N maxpawns=N: maximum numbers on the board;
         reset=false: captures and pawn moves do not restart the count
     :param moves: stop a game after N moves; 0 for never
-    :param verify: share (0 to 1) of the games stopped by tables that best play continues, to compare the
-        results
+    :param verify: of the games that tables stop, the share (0 to 1) that best play continues, to compare
+        the results
     :param test: elo0=E elo1=E [alpha=P beta=P], or the numbers in this order, and model=logistic, normalised
         or bayesian: end a match when this sequential test (SPRT) is decided
     :param interval: with more than two engines, print standings after every N games (default: 10; 0 for
@@ -153,9 +153,9 @@ class EventOptions(OptionGroup):
     engine: Annotated[
         Sequence[list[str]],
         WordList(),
-        _names("engine", heading="Players", multiple=True, callback=_with_file),
+        _names("engine", heading="Players", multiple=True, callback=_join_values),
     ]
-    each: Annotated[Sequence[list[str]], WordList(), _names("each", multiple=True, callback=_with_file)]
+    each: Annotated[Sequence[list[str]], WordList(), _names("each", multiple=True, callback=_join_values)]
     format: Annotated[Format | None, _names("format", "tournament", heading="Event")]
     rounds: Annotated[Count | None, _names("rounds")]
     games: Annotated[Count | None, _names("games")]
@@ -216,7 +216,7 @@ def run(
     syzygy: Annotated[SyzygyFiles, _names("syzygy", "tb")],
     tbpieces: Annotated[int, WholeNumber(3, MOST_MEN), _names("tbpieces"), Setting(metavar="N")] = MOST_MEN,
     live: Annotated[
-        str | None, Setting(heading="Output", is_flag=False, flag_value=LIVE, metavar="[HOST:PORT]")
+        str | None, Setting(heading="Output", is_flag=False, flag_value=LIVE_ADDRESS, metavar="[HOST:PORT]")
     ],
     quiet: bool,
     json: AsJson,
@@ -229,10 +229,10 @@ def run(
     can.
 
     The PGN file of --pgn is the complete state of an event: games are appended one by one. The same command
-    resumes the event after Ctrl-C or a crash, also with more --rounds.
+    resumes the event after Ctrl-C or a crash, even with more --rounds.
 
     Options that cutechess-cli also has keep its names, with one minus sign or two. Command lines of
-    cutechess-cli and fastchess are understood (docs/match.md). EVENT.toml may set options too. It has a key
+    cutechess-cli and fastchess are understood (docs/match.md). EVENT.toml may also set options. It has a key
     for each option, a table for an option with KEY=VALUE, and [[engine]] for each engine.
 
     \b
@@ -254,7 +254,7 @@ def run(
     from tbgen.probe.tablebase import Tablebase
 
     settings = event.settings
-    options = referee.options(FiftyMoveRule.IMPROVING)  # new games have no tags that could name another rule
+    options = referee.game_options(FiftyMoveRule.IMPROVING)  # new games have no tags that could set a rule
     report = EventReport(quiet=quiet or json)
     listeners: list[Listener] = [report]
     with ExitStack() as stack:
@@ -276,7 +276,7 @@ def run(
     if json:
         print_json(_document(summary, settings) | watch.document())
     else:
-        _print(summary, settings)
+        _print_summary(summary, settings)
 
 
 run.reword = partial(translate, note=_remark)
@@ -345,7 +345,7 @@ def _score_line(score: "MatchScore", elo_text: str) -> str:
     return line
 
 
-def _print(summary: "Summary", settings: "EventSettings") -> None:
+def _print_summary(summary: "Summary", settings: "EventSettings") -> None:
     """Print the final tables."""
     from tbgen.cli.score import standings_text
     from tbgen.games.standings.tables import overview, tables
@@ -355,11 +355,11 @@ def _print(summary: "Summary", settings: "EventSettings") -> None:
         say("tbgen: no encounter has been finished")
         return
     print(standings_text(tables(result, overview(result))))
-    for line in _remarks(summary, settings):
+    for line in _summary_remarks(summary, settings):
         say(f"tbgen: {line}")
 
 
-def _remarks(summary: "Summary", settings: "EventSettings") -> Sequence[str]:
+def _summary_remarks(summary: "Summary", settings: "EventSettings") -> Sequence[str]:
     lines = [f"{counted(summary.games, 'game')} in {settings.pgn}"]
     if summary.left_out:
         lines[0] += f", {number(summary.left_out)} of incomplete encounters, which do not count"

@@ -44,17 +44,17 @@ if TYPE_CHECKING:
 MAX_JOBS: Final = 512
 """Maximum number of processes or builds at once. A larger number would be a mistake on any machine."""
 
-_NEGATIVE: Final = re.compile(r"-(?:[G.\d]|g[.\d])")
+_NEGATIVE_VALUE: Final = re.compile(r"-(?:[G.\d]|g[.\d])")
 """Beginning of a word that is a value although it begins with a minus sign."""
 _WORD_SEPARATOR: Final = "\0"
 """Separator of the words of one value while click parses them as one text."""
 _DEFAULT_HEADING: Final = "Options"
-"""Heading of options that have no other heading."""
+"""Heading of options without another heading."""
 _PARAMETER_TEXT: Final = re.compile(r"^:param (\w+): (.*(?:\n +.*)*)\n?", re.MULTILINE)
 
 
 class Setting:
-    """The attributes of an option for click, and its names if they do not follow from its parameter.
+    """The attributes of an option for click, and its names if they differ from the parameter's name.
 
     The attribute ``heading`` is the heading of the option in the help. It also applies to the following
     options of the same function or group, up to the next heading.
@@ -77,20 +77,20 @@ class ParsedParameter(click.ParamType[Any]):
 
     :param name: the placeholder of the value in the help.
     :param parse: the function, which raises a :class:`UsageError` for bad input.
-    :param names: returns the values that a shell may complete.
+    :param list_names: returns the values that a shell may complete.
     """
 
     def __init__(
-        self, name: str, parse: Callable[[str], Any], names: Callable[[], Iterable[str]] = tuple
+        self, name: str, parse: Callable[[str], Any], list_names: Callable[[], Iterable[str]] = tuple
     ) -> None:
-        self.name, self._parse, self._names = name, parse, names
+        self.name, self._parse, self._list_names = name, parse, list_names
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
         """Return the name unchanged. click would capitalise it, but capitals are not accepted as values."""
         return self.name
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the value of a text. Defaults, which are not texts, are returned unchanged.
+        """Return the value that a text stands for. Defaults, which are not texts, are returned unchanged.
 
         :raises UsageError: if the text is invalid.
         """
@@ -109,7 +109,7 @@ class ParsedParameter(click.ParamType[Any]):
         """Return the names that start with ``incomplete``."""
         from click.shell_completion import CompletionItem
 
-        return [CompletionItem(name) for name in self._names() if name.startswith(incomplete)]
+        return [CompletionItem(name) for name in self._list_names() if name.startswith(incomplete)]
 
 
 class WholeNumber(click.IntRange):
@@ -170,7 +170,7 @@ class Command(click.Command):
         current: click.ParamType[Any] | None = None
         end = args.index("--") if "--" in args else len(args)
         for word in args[:end]:
-            is_value = not word.startswith("-") or word == "-" or bool(_NEGATIVE.match(word))
+            is_value = not word.startswith("-") or word == "-" or bool(_NEGATIVE_VALUE.match(word))
             before = words[-1] if words else ""
             if is_value and isinstance(current, WordList) and current.accepts(word):
                 words[-1] += _WORD_SEPARATOR + word
@@ -181,12 +181,12 @@ class Command(click.Command):
             unknown = not is_value and word[1] != "-" and before not in kinds
             if unknown and word.split("=")[0] not in options and not ctx.resilient_parsing:
                 raise click.NoSuchOption(word, ctx=ctx)  # click would report only its first letter
-            words.append(f" {word}" if _NEGATIVE.match(word) and before not in kinds else word)
+            words.append(f" {word}" if _NEGATIVE_VALUE.match(word) and before not in kinds else word)
         with augment_usage_errors(ctx):
             return super().parse_args(ctx, words + args[end:])
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options into the help, heading by heading."""
+        """Write the options into the help, under their headings."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for option in self.get_params(ctx):
             row = option.get_help_record(ctx)
@@ -277,14 +277,14 @@ def _is_group(kind: Any) -> bool:
 
 
 def material_list(materials: Iterable[Material], men: int | None) -> list[Material] | None:
-    """Return the named materials and all materials of up to ``men`` men; None if no material results."""
+    """Return the named materials and all materials of up to ``men`` men; None if there are none."""
     return [*materials, *(all_materials(men) if men else ())] or None
 
 
 def _check_directories(
     _ctx: click.Context, _param: click.Parameter, value: Path | list[Path] | None
 ) -> Path | list[Path] | None:
-    """Check that the directories of tables, or the default one, are directories if they exist.
+    """Check that the given paths, or the default path, are directories if they exist.
 
     :raises TbgenError: if a path is a file or something else.
     """
@@ -294,14 +294,14 @@ def _check_directories(
     return value
 
 
-def _syzygy(text: str) -> Any:
+def _open_syzygy(text: str) -> Any:
     """Open the Syzygy files in directories, separated by semicolons or the system's path separator."""
     from tbgen.probe.syzygy import Syzygy  # imported here, because it would slow down --help
 
     return Syzygy(*filter(None, re.split(f"[;{os.pathsep}]", text)))
 
 
-def _variants(text: str) -> list[Variant]:
+def _parse_variants(text: str) -> list[Variant]:
     return list(Variant) if text == "all" else [Variant.parse(text)]
 
 
@@ -316,7 +316,7 @@ _PARAMETER_TYPES: Final[dict[Any, click.ParamType[Any]]] = {
     GScore: ParsedParameter("G", GScore.parse),
     Komi: ParsedParameter("G", Komi.parse),
 }
-"""The click types of parameters, by the Python type in their annotation."""
+"""Maps the Python type in a parameter's annotation to the click type."""
 
 Size: TypeAlias = Annotated[int, ParsedParameter("SIZE", parse_size)]
 """A size in bytes."""
@@ -357,7 +357,7 @@ CellDirectory: TypeAlias = Annotated[
 ]
 SyzygyFiles: TypeAlias = Annotated[
     Any,
-    ParsedParameter("DIR", _syzygy),
+    ParsedParameter("DIR", _open_syzygy),
     Setting(
         help="directory of Syzygy files (.rtbw), or several separated by : or ;, used where tables are "
         "missing: a forced mate is G0.0; where nobody can force mate, the value is between -G0.5 and G0.5"
@@ -369,7 +369,7 @@ Accrued: TypeAlias = Annotated[
 ]
 VariantList: TypeAlias = Annotated[
     list[Variant],
-    ParsedParameter("|".join([*Variant, "all"]), _variants, lambda: [*Variant, "all"]),
+    ParsedParameter("|".join([*Variant, "all"]), _parse_variants, lambda: [*Variant, "all"]),
     Setting(
         "--rules", default="r", help="tables for r-mobility, for whole-game mobility, or both (default: r)"
     ),

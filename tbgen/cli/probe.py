@@ -36,7 +36,7 @@ def run(
     depths: bool,
     view: View | None,
     variant: Rules = Variant.R_MOBILITY,
-    points: ScoringOptions,
+    scoring_options: ScoringOptions,
     json: AsJson,
     directory: TableDirectory,
 ) -> int:
@@ -75,19 +75,19 @@ def run(
       tbgen probe - < positions.fen
       tbgen probe --no-moves - < positions.fen
 
-    :param words: one position or several; - reads one FEN per line and answers each by a line of JSON; blank
-        lines are skipped
+    :param words: one position or several; - reads one FEN per line and answers each with a line of JSON;
+        blank lines are skipped
     :param line: add best play of both sides to the value
-    :param no_moves: leave out the moves, which need nine tenths of the time
+    :param no_moves: leave out the moves, which take nine tenths of the time
     :param depths: compute depths of accrued scores that a table does not store, and store them beside the
-        table; for each score this may take minutes and some GiB of memory (a message says so first)
+        table; for each score this may take minutes and several GiB of memory (a message says so first)
     :param view: answer for another game: classical, stalemate-wins, lasker
     :param json: print one JSON document, for several positions a list
     """
     if view is not None:
         _check_view(click.get_current_context())
     with Tablebase(directory, rules=variant, depths=depths) as tables:
-        prober = _Prober(tables, accrued, not no_moves, line, points.scoring, view)
+        prober = _Prober(tables, accrued, not no_moves, line, scoring_options.scoring, view)
         if list(words) == ["-"]:
             return _print_lines(prober)
         if len(words) == 1 and not is_fen(words[0]) and os.path.isfile(words[0]):
@@ -124,7 +124,7 @@ def positions_of(words: Sequence[str]) -> list[str]:
 
 
 def _print(texts: list[str], answers: Iterable[Answer]) -> int:
-    """Print answers on stdout as they come, and errors and remarks on stderr. Return the worst exit code.
+    """Print answers on stdout as they arrive, and errors and remarks on stderr. Return the worst exit code.
 
     If there are several positions, each answer and remark names its position.
     """
@@ -169,12 +169,12 @@ def _print_lines(prober: _Prober) -> int:
     return worst
 
 
-def _remark(answer: Answer, position: str) -> int:
-    """Print the remarks of an answer on stderr, with the prefix ``position``. Return its exit code."""
+def _remark(answer: Answer, prefix: str) -> int:
+    """Print the remarks of an answer on stderr, each after ``prefix``. Return the answer's exit code."""
     if isinstance(answer, MobilityAnswer):
         for remark in (answer.note, answer.line if isinstance(answer.line, MissingLayerError) else None):
             if remark is not None:
-                say(f"tbgen: {position}{remark}")
+                say(f"tbgen: {prefix}{remark}")
     return answer.exit_code if isinstance(answer, TbgenError) else 0
 
 
@@ -186,19 +186,19 @@ def _document(text: str, answer: Answer) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Prober:
-    """Answers questions about positions. ``accrued`` overrides the accrued score in a FEN."""
+    """Answers questions about positions. ``accrued``, if not None, overrides the accrued score in a FEN."""
 
     tables: Tablebase
     accrued: GScore | None
-    moves: bool
-    line: bool
+    with_moves: bool
+    with_line: bool
     scoring: Scoring
     view: View | None
 
     @property
     def batch_size(self) -> int:
         """Number of positions in a batch. It is smaller if answers are slow, so that they appear sooner."""
-        return 16 if self.line else MOVES_BATCH if self.moves else BATCH
+        return 16 if self.with_line else MOVES_BATCH if self.with_moves else BATCH
 
     def answers(self, texts: list[str]) -> Iterator[Answer]:
         """Yield an answer about each position, or the error in the position."""
@@ -213,7 +213,7 @@ class _Prober:
         boards = [fen.board for fen in fens]
         accrued = [fen.accrued_in(tables.rules) if self.accrued is None else self.accrued for fen in fens]
         results = tables.probe_many(boards, accrued)
-        moves = tables.moves_many(boards, accrued) if self.moves else repeat(None)
+        moves = tables.moves_many(boards, accrued) if self.with_moves else repeat(None)
         notes = [fen.note(tables.rules) if self.accrued is None else None for fen in fens]
         for board, score, note, result, ranked in zip(boards, accrued, notes, results, moves, strict=False):
             if isinstance(result, TbgenError):
@@ -222,13 +222,13 @@ class _Prober:
                 yield ranked
             else:
                 try:
-                    line = self._line(board, score) if self.line else None
+                    line = self._line(board, score) if self.with_line else None
                     yield MobilityAnswer(board, tables.rules, self.scoring, result, ranked, line, note)
                 except TbgenError as error:
                     yield error
 
     def _line(self, board: AnyBoard, accrued: GScore | None) -> list[LinePly] | MissingLayerError:
-        """Return best play; or the error that names the depths it needs, if they are not stored."""
+        """Return best play, or the error that names the depths needed for it if they are not stored."""
         try:
             return self.tables.line(board, accrued)
         except MissingLayerError as error:
@@ -242,6 +242,6 @@ class _Prober:
                 yield result
             else:
                 try:
-                    yield ViewAnswer(board, result, tables.moves(board) if self.moves else None)
+                    yield ViewAnswer(board, result, tables.moves(board) if self.with_moves else None)
                 except TbgenError as error:
                     yield error

@@ -8,7 +8,7 @@ from typing import Final
 
 from tbgen.board.material import Material
 from tbgen.board.scoring import ScoreInterval
-from tbgen.cli.streams import discard
+from tbgen.cli.streams import redirect_to_null
 from tbgen.progress import SolveStage
 from tbgen.text import counted, duration, number
 
@@ -35,7 +35,7 @@ class ProgressLine(AbstractContextManager["ProgressLine"]):
         self.clear()
 
     def show(self, text: str) -> None:
-        """Show a text until the next text replaces it. A text too soon after the last one is ignored."""
+        """Show a text until the next one replaces it. A text that comes too soon is ignored."""
         if time.monotonic() - self._last_time < (_TERMINAL_SECONDS if self._terminal else _LOG_SECONDS):
             return
         if self._terminal:
@@ -69,11 +69,11 @@ class ProgressLine(AbstractContextManager["ProgressLine"]):
         try:
             print(text + end, end="", file=sys.stderr, flush=True)  # one write, so that no signal splits it
         except OSError:
-            discard(sys.stderr.fileno())
+            redirect_to_null(sys.stderr.fileno())
 
 
 def stage_text(stage: SolveStage) -> str:
-    """Return the progress of solving a position: interval, cells, remaining time."""
+    """Return the progress of solving a position, as text: interval, cells, remaining time."""
     cells = counted(stage.cells, "cell")
     if stage.left is not None:
         cells = f"{number(stage.cells)} of {counted(stage.cells + stage.left, 'cell')}"
@@ -104,7 +104,7 @@ class TableProgress:
         self._table = f"{material} ({number} of {count})"
 
     def progress(self, step: str, done: int | None, total: int, seconds_left: float | None = None) -> None:
-        """Show table, step, the completed share of the step and the remaining time."""
+        """Show the table, the step, the completed share of the step, and the remaining time."""
         share = "" if done is None or not total else f" {done / total:.0%}"
         remaining = "" if seconds_left is None else f", about {duration(seconds_left)} left"
         self.line.show(f"{self._table}: {step}{share}{remaining}")

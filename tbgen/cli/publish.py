@@ -43,8 +43,8 @@ def run(
     (SHA256SUMS). TARGET may be the directory of the tables. Every file is first checked against its digest.
     Files of an earlier run are kept, and are not read again if they have not changed.
 
-    With --cells, the directory gets cells kept by tbgen solve instead of tables. Names are then the men of
-    cells.
+    With --cells, the directory gets cells kept by tbgen solve instead of tables. The arguments then
+    name the men of cells.
 
     With --site, the directory gets the page of tbgen serve, for any host of static files, and in its folder
     "tables" the tables of up to four men. The page reads the tables in pieces, so the host has to answer
@@ -68,7 +68,7 @@ def run(
     """
     line = ProgressLine()
 
-    def done(file: PublishedFile, number: int, count: int) -> None:
+    def show_progress(file: PublishedFile, number: int, count: int) -> None:
         line.show(f"{file.file}, {number} of {count}")
 
     if live is not None and not site:
@@ -77,15 +77,15 @@ def run(
         if cells is not None:
             if site:
                 raise UsageError("a site has tables but no cells: leave out --cells or --site")
-            published = publish_cells(cells, target, men_of_cells(names, men, variants), done=done)
+            published = publish_cells(cells, target, men_of_cells(names, men, variants), done=show_progress)
         else:
             materials = material_list(map(Material.parse, names), men)
             if site:
                 from tbgen.web.site import write_site
 
-                published = write_site(directory, target, variants, materials, event=live, done=done)
+                published = write_site(directory, target, variants, materials, event=live, done=show_progress)
             else:
-                published = publish(directory, target, variants, materials, done=done)
+                published = publish(directory, target, variants, materials, done=show_progress)
     print(published.text().decode() if json else f"{target}: {_summary(published)}\n", end="")
 
 

@@ -21,7 +21,7 @@ from tbgen.cli.options import (
 from tbgen.cli.progress import TableProgress
 from tbgen.cli.streams import print_json, say
 from tbgen.errors import UsageError, quote
-from tbgen.system.memory import processors
+from tbgen.system.memory import processor_count
 from tbgen.text import counted, duration, size_text
 
 if TYPE_CHECKING:
@@ -34,19 +34,19 @@ if TYPE_CHECKING:
 _PACKAGE_LOGGER: Final = logging.getLogger("tbgen")
 
 _MAX_DEFAULT_THREADS: Final = 16
-"""Maximum number of threads without --threads. Each thread needs some 50 MiB."""
+"""Maximum default number of threads. Each thread needs about 50 MiB."""
 _MAX_NAMED_MISSING: Final = 8
-"""Maximum number of missing tables that are named."""
+"""Maximum number of missing tables to name."""
 
 
-def _explorer_address(text: str) -> str:
+def _check_explorer_address(text: str) -> str:
     if not re.match(r"(?:https?:/|\.{0,2})/[^\s?#]*\Z", text):
         expected = "an address such as https://example.org/ or, relative to the first page, ../"
         raise UsageError(f"{quote(text)} is not an address of an explorer: expected {expected}")
     return text
 
 
-def _site_address(text: str) -> str:
+def _check_site_address(text: str) -> str:
     if not re.match(r"https?://[^\s?#]+\Z", text):
         raise UsageError(
             f"{quote(text)} is not an address of a site: expected an address such as https://example.org/report/"
@@ -60,10 +60,10 @@ def run(
     men: MaxMen,
     variant: Annotated[Variant | None, Setting("--rules")],
     out: Directory | None,
-    explorer: Annotated[str | None, ParsedParameter("URL", _explorer_address)],
-    address: Annotated[str | None, ParsedParameter("URL", _site_address)],
+    explorer: Annotated[str | None, ParsedParameter("URL", _check_explorer_address)],
+    address: Annotated[str | None, ParsedParameter("URL", _check_site_address)],
     mating: Annotated[str | None, Setting(metavar="MEN")],
-    threads: Annotated[Count, Setting(default=lambda: min(processors(), _MAX_DEFAULT_THREADS))],
+    threads: Annotated[Count, Setting(default=lambda: min(processor_count(), _MAX_DEFAULT_THREADS))],
     json: AsJson,
     layers: bool,
     depths: bool,
@@ -80,17 +80,17 @@ def run(
 
     Progress goes to stderr, after an estimate of time and memory. A packed table is unpacked in memory. In
     the meantime, some of its sub-tables have plain copies beside the tables. With --layers the accrued scores
-    of packed tables are counted too. For that, each table is solved again, which takes as long as its build,
-    and 10 GiB of memory for five men. Lines are left out if they lead to missing tables or need depths that
-    tables do not store. With --depths these depths are computed and stored beside the tables, which may take
-    minutes and some GiB of memory for each score. A file with its final name is complete. The pages about all
-    tables are written last. Pages of an earlier report are not removed.
+    of packed tables are also counted. For that, each table is solved again, which takes as long as its build,
+    and needs 10 GiB of memory for five men. Lines are left out if they lead to missing tables or need depths
+    that tables do not store. With --depths these depths are computed and stored beside the tables, which may
+    take minutes and several GiB of memory for each score. A file with its final name is complete. The pages
+    about all tables are written last. Pages of an earlier report are not removed.
 
     With --save DIR the data are saved in files of a few kB each, which can replace the tables. Tables whose
     data are already saved are skipped, so the same command resumes an interrupted run. --depths adds missing
     lines, and --layers the accrued scores. With --from DIR a report is made from such files, without tables.
 
-    With --mating MEN a list is printed of which men can mate, described men included (docs/described.md). It
+    --mating MEN prints a list that shows which men can mate, described men included (docs/described.md). It
     covers the named materials and, as far as tables exist, each man alone, two men of a kind, and each man
     against each piece of chess and each other man. The shares count open positions (not over, no capture and
     no mate in one for the side to move) in which mate is forced. "longest" is the longest way to mate from
@@ -116,7 +116,7 @@ def run(
     :param mating: print which men can mate, such as "[WF] [WD] N", by the rule of thumb and by the tables
     :param threads: number of threads (default: one per processor, at most 16)
     :param json: print all data as one JSON document; a site is then written only with --out
-    :param layers: count the accrued scores of packed tables too
+    :param layers: also count the accrued scores of packed tables
     :param depths: compute depths that lines need and tables do not store
     :param save: save the data in DIR, and write no site
     :param saved: read data saved in DIR instead of tables

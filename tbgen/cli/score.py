@@ -44,10 +44,10 @@ _FILE_NAMES: Final = {
     "markdown": "standings.md",
     "csv": "standings.csv",
 }
-"""File names of the formats. With ``--out``, CSV has a file for each table instead."""
+"""Maps each format to its file name. With ``--out``, CSV has one file per table instead."""
 
 
-def _table_keys(names: str) -> set[str]:
+def _parse_table_keys(names: str) -> set[str]:
     if names == "all":
         return set(KEYS)
     keys = {name.strip() for name in names.split(",")}
@@ -56,7 +56,7 @@ def _table_keys(names: str) -> set[str]:
     return keys
 
 
-def _web_address(text: str) -> str:
+def _check_web_address(text: str) -> str:
     if not re.match(r"https?://[^\s?#]+\Z", text):
         raise UsageError(
             f"{quote(text)} is not an address of an explorer: expected an address such as https://example.org/"
@@ -76,7 +76,7 @@ def run(
     sprt_player: Annotated[str, Setting(metavar="NAME")] = "",
     pairs: bool,
     byes: bool,
-    tables: Annotated[set[str] | None, ParsedParameter("NAMES", _table_keys, lambda: KEYS)],
+    tables: Annotated[set[str] | None, ParsedParameter("NAMES", _parse_table_keys, lambda: KEYS)],
     form: Annotated[
         str | None,
         click.Choice(["text", "markdown", "csv", "json", "html", "tcec-json"]),
@@ -85,18 +85,18 @@ def run(
     json: AsJson,
     out: Directory | None,
     title: Annotated[str, Setting(metavar="TITLE")] = "Standings by r-mobility",
-    explorer: Annotated[str | None, ParsedParameter("URL", _web_address)],
+    explorer: Annotated[str | None, ParsedParameter("URL", _check_web_address)],
     judge_again: bool,
     adjudication: AdjudicationOptions,
 ) -> None:
-    """Print standings and statistics of the games in PGN files by r-mobility.
+    """Print standings and statistics, by r-mobility, of the games in PGN files.
 
-    The tables are: standings with tiebreaks, crosstables of games and of points, points by every scoring,
-    results by colour, Elo by games and by pairs of games, histograms of results, and changes of results by
-    best play, as proved by tables, Syzygy files or solving.
+    The tables are: standings with tiebreaks, crosstables of games and of points, points under every scoring,
+    results by colour, Elo from games and from pairs of games, histograms of results, and changes of results
+    by best play, as proved by tables, Syzygy files or solving.
 
-    Games tagged by tbgen count by their tags, unless their result is unproven or an option sets how they are
-    refereed. All other games are adjudicated first, as by tbgen tag, also with --syzygy and --solve.
+    The tags of games tagged by tbgen count, unless the result is unproven or an option sets how the games are
+    refereed. All other games are adjudicated first, as by tbgen tag, including --syzygy and --solve.
     Unreadable games and games with the result * are left out, and their number is printed. If no game
     remains, the command fails. A player without a name counts as a different player in each game.
 
@@ -112,7 +112,7 @@ def run(
     :param order: percent (points per game), points, or points in chess with the tiebreaks of an event: tcec
         (direct encounters, r-mobility), tcec-s18, tcec-s19, tcec-qualification, tcec-swiss, tcec-4k,
         fide-round-robin, fide-swiss (default: percent)
-    :param tiebreaks: tiebreaks in place of those of --order, first one first, separated by commas: points,
+    :param tiebreaks: tiebreaks, in order, in place of those of --order, separated by commas: points,
         classical, rmobility, direct, direct-fide, wins, black-wins, double-wins, sb, buchholz, buchholz-cut1,
         buchholz-cut2, buchholz-median1, koya, progressive, crashes, forfeits, games, won-moves, lost-moves,
         stalemates, g1.0 and so on, balances for all of these
@@ -120,7 +120,7 @@ def run(
         against the other player by a sequential test (alpha and beta default to 0.05)
     :param sprt_model: the model of elo0 and elo1: logistic, normalised, or bayesian as in Cute Chess
         (default: the model in --sprt, else logistic)
-    :param sprt_player: the player to test (default: White of the first game, by the tags Round)
+    :param sprt_player: the player to test (default: White in the first game, according to the tags Round)
     :param pairs: let --sprt test pairs of games with the same start and reversed colours
     :param byes: if a player has fewer games than the others, count the missing games as won, as byes of a
         Swiss event
@@ -144,7 +144,7 @@ def run(
         raise UsageError(
             "--json prints the document: to write it into the directory of --out, use --format json"
         )
-    forms = _forms("json" if json else form, out, order)
+    forms = _formats("json" if json else form, out, order)
     event = TcecEvent() if "tcec-json" in forms else None
     if explorer is not None and "html" not in forms:
         raise UsageError("--explorer sets the links of an HTML page: add --format html")
@@ -156,7 +156,7 @@ def run(
     files = matching_files(patterns)
     if out is not None:
         make_directory(out)  # fails now rather than after the work
-    with adjudication.adjudicating(files, trust_tags=not judge_again) as work:
+    with adjudication.open_adjudication(files, trust_tags=not judge_again) as work:
         work.solve()
         records = list(_records(work, explorer or "", event))
     games = [record for record in records if record.classical in RESULTS]
@@ -165,9 +165,9 @@ def run(
     )
     left_out = LeftOut(len(records) - len(games) - lost_by_both, work.tally.broken, lost_by_both)
     if not games:
-        raise UsageError(f"there are no games to score{_left_out_text(left_out, ': ')}")
+        raise UsageError(f"there are no games to score{_omitted_text(left_out, ': ')}")
     rules = ORDERS[order] if tiebreaks is None else ORDERS[order].with_tiebreaks(tiebreaks)
-    scheme = adjudication.referee.points.scheme or _common_scheme(games)
+    scheme = adjudication.referee.scoring_options.scheme or _common_scheme(games)
     result = standings(games, scheme, rules, byes=byes)
     result = replace(result, left_out=left_out, tested=sprt_player)
     if sprt is not None:
@@ -188,7 +188,7 @@ def run(
         elif out is not None and kind == "csv":
             written |= {f"{table.key}.csv": comma_separated(table).encode() for table in selection}
         else:
-            written[_FILE_NAMES[kind]] = f"{_rendered(kind, result, selection, title, remarks)}\n".encode()
+            written[_FILE_NAMES[kind]] = f"{_render(kind, result, selection, title, remarks)}\n".encode()
     if out is not None:
         _write(out, written)
         return
@@ -196,8 +196,8 @@ def run(
         print(content.decode(), end="", flush=True)
 
 
-def _forms(form: str | None, out: Path | None, order: str) -> tuple[str, ...]:
-    """Return the formats to write: ``form`` if it is set, else all formats of a directory, else text."""
+def _formats(form: str | None, out: Path | None, order: str) -> tuple[str, ...]:
+    """Return the formats to write: ``form`` if it is set, else all formats for a directory, else text."""
     chess = ORDERS[order].lead is Lead.CHESS
     if form == "tcec-json" and (out is None or not chess):
         raise UsageError(
@@ -211,12 +211,12 @@ def _forms(form: str | None, out: Path | None, order: str) -> tuple[str, ...]:
     return ("html", "json", "csv", *(["tcec-json"] if chess else []))
 
 
-def _records(work: Adjudication, explorer: str, event: TcecEvent | None) -> Iterator[GameRecord]:
-    """Yield the games of files, including games without a result. Add all to ``event`` unless it is None."""
-    names = Counter(Path(path).name for path in work.files)
-    for path in work.files:
+def _records(adjudication: Adjudication, explorer: str, event: TcecEvent | None) -> Iterator[GameRecord]:
+    """Yield the games of files, even those without a result. Add each to ``event`` if it is not None."""
+    names = Counter(Path(path).name for path in adjudication.files)
+    for path in adjudication.files:
         name = Path(path).name
-        for game in work.games(path, "left out"):
+        for game in adjudication.games(path, "left out"):
             record = GameRecord.of(name if names[name] == 1 else path, game, explorer)
             if event is not None:
                 event.add(game, record)
@@ -224,16 +224,16 @@ def _records(work: Adjudication, explorer: str, event: TcecEvent | None) -> Iter
                 yield record
 
 
-def _remark_on(result: Standings) -> None:
+def _remark_on(standings: Standings) -> None:
     """Print on stderr how many players have no name, and how many games are left out."""
-    nameless = sum(game.nameless_count for game in result.games)
+    nameless = sum(game.nameless_count for game in standings.games)
     if nameless:
         say(f"tbgen: {counted(nameless, 'player')} without a name: each counts as a different player")
-    if result.left_out.total:
-        say(f"tbgen: {counted(len(result.games), 'game')} scored{_left_out_text(result.left_out, '; ')}")
+    if standings.left_out.total:
+        say(f"tbgen: {counted(len(standings.games), 'game')} scored{_omitted_text(standings.left_out, '; ')}")
 
 
-def _left_out_text(left_out: LeftOut, prefix: str) -> str:
+def _omitted_text(left_out: LeftOut, prefix: str) -> str:
     """Return a text that states how many games are left out and why; empty if no game is left out."""
     lost_by_both = ("lost by both sides (0-0)", left_out.lost_by_both)
     counts = (("without a result", left_out.unfinished), lost_by_both, ("broken", left_out.broken))
@@ -242,7 +242,7 @@ def _left_out_text(left_out: LeftOut, prefix: str) -> str:
 
 
 def _common_scheme(games: Sequence[GameRecord]) -> Scheme:
-    """Return the scoring in the tags of all games if it is the same one, else the exponential scoring."""
+    """Return the scoring that the tags of all games name, or the exponential scoring if they differ."""
     schemes = {game.outcome.settings.scoring.scheme for game in games}
     if len(schemes) == 1:
         return schemes.pop()
@@ -250,36 +250,36 @@ def _common_scheme(games: Sequence[GameRecord]) -> Scheme:
     return Scheme.EXPONENTIAL
 
 
-def standings_text(selection: Iterable[StandingsTable]) -> str:
-    """Return tables as text, in the width of the terminal."""
-    return "\n".join(text(selection, shutil.get_terminal_size((_DEFAULT_COLUMNS, 24)).columns)).rstrip()
+def standings_text(tables: Iterable[StandingsTable]) -> str:
+    """Return tables as text that fits the width of the terminal."""
+    return "\n".join(text(tables, shutil.get_terminal_size((_DEFAULT_COLUMNS, 24)).columns)).rstrip()
 
 
-def _rendered(
-    form: str, result: Standings, selection: Sequence[StandingsTable], title: str, remarks: dict[str, Any]
+def _render(
+    form: str, standings: Standings, tables: Sequence[StandingsTable], title: str, remarks: dict[str, Any]
 ) -> str:
     match form:
         case "html":
             from tbgen.games.standings.render import page
 
-            return page(result, selection, title, _plots(result))
+            return page(standings, tables, title, _plots(standings))
         case "json":
-            return json_text(document(result) | remarks)
+            return json_text(document(standings) | remarks)
         case "csv":
-            return "\n".join(f"{table.title}\n{comma_separated(table)}" for table in selection)
+            return "\n".join(f"{table.title}\n{comma_separated(table)}" for table in tables)
         case "markdown":
-            return "\n".join(markdown(selection))
-    return standings_text(selection)
+            return "\n".join(markdown(tables))
+    return standings_text(tables)
 
 
-def _plots(result: Standings) -> "Mapping[str, Sequence[Markup]]":
+def _plots(standings: Standings) -> "Mapping[str, Sequence[Markup]]":
     """Return the plots of the page. If the package that draws them is missing, say so and return nothing."""
     try:
         from tbgen.games.standings.plots import plots
     except MissingExtraError as error:
         say(f"tbgen: the page is without plots: {error}")
         return {}
-    return plots(result)
+    return plots(standings)
 
 
 def _write(directory: Path, files: Mapping[str, bytes]) -> None:

@@ -36,9 +36,9 @@ def run(
     """Serve a page to explore positions, and their values over HTTP.
 
     The API returns values, moves, best play, statistics of tables and the accrued score of games, as JSON
-    modelled on the Lichess tablebase API (docs/web.md). The server reads the tables for both variants in
-    their directory. Without --host it accepts connections from this machine only; docs/deploy.md explains how
-    to serve other machines. It runs until Ctrl-C or SIGTERM.
+    modelled on the Lichess tablebase API (docs/web.md). The server reads the tables for both variants.
+    Without --host it accepts connections from this machine only; docs/deploy.md explains how to serve other
+    machines. It runs until Ctrl-C or SIGTERM.
 
     \b
     For example:
@@ -48,8 +48,8 @@ def run(
       curl "http://127.0.0.1:8042/r?fen=8/8/8/4KBk1/8/8/8/8_b"
 
     :param directories: directories of the tables, searched in this order (default: $TBGEN_DIR, else data)
-    :param host: address to listen at (default: 127.0.0.1, this machine only)
-    :param port: port to listen at, 0 for any free port (default: 8042)
+    :param host: address to listen on (default: 127.0.0.1, this machine only)
+    :param port: port to listen on, 0 for any free port (default: 8042)
     :param workers: number of processes that answer requests (default: 1)
     :param limit: percentage of a processor that one client may use on average, in each process; a client that
         has paused may use up to a minute of processor time at once; 0 for no limit (default: 50)
@@ -81,10 +81,10 @@ def run(
 
     engine_command = find_command(engine, (), None) if engine not in (None, _NO_ENGINE) else ()
 
-    def ready(address: str) -> None:
+    def announce(address: str) -> None:
         say(f"tbgen: {table_counts or 'no tables'} at {address}, until Ctrl-C")
         if in_browser:
-            Thread(target=_open, args=(f"{address}/",), daemon=True).start()
+            Thread(target=_open_page, args=(f"{address}/",), daemon=True).start()
 
     settings = Settings(
         tuple(directory.absolute() for directory in table_directories),
@@ -95,10 +95,10 @@ def run(
         solve=None if solve_time is None else Budget(solve_time, solve_memory),
         limit=limit / 100,
     )
-    serve(settings, host, port, workers, ready)
+    serve(settings, host, port, workers, announce)
 
 
-def _open(address: str) -> None:
-    """Open a page in a browser. This runs in a thread, because the server does not answer yet."""
+def _open_page(address: str) -> None:
+    """Open a page in a browser. This runs in a thread, because the server is not answering yet."""
     if not webbrowser.open(address):
         say(f"tbgen: no browser can be opened here; the page is at {address}")

@@ -18,7 +18,7 @@ from tbgen.beyond.statements import StageDocument, claims, gap_text, narrowing_t
 from tbgen.board.fen import Fen
 from tbgen.board.scoring import ANYTHING, Scoring
 from tbgen.cells.cell import mobile_squares
-from tbgen.cli.answers import board_text, diagram, line_text, mover
+from tbgen.cli.answers import board_text, diagram, line_text, side_to_move
 from tbgen.cli.streams import print_json
 from tbgen.errors import TbgenError
 from tbgen.html.diagrams import picture
@@ -32,7 +32,7 @@ _STOP_ADVICE: Final = {
 }
 """Advice that follows the reason why the work stopped."""
 _MAX_GAPS: Final = 3
-"""Maximum number of gaps that are named."""
+"""Maximum number of gaps to name."""
 
 
 def print_stage(stage: SolveStage) -> None:
@@ -45,7 +45,7 @@ def solution_text(fen: Fen, solution: Solution, scoring: Scoring) -> Iterator[st
     value = solution.value
     yield from diagram(fen.board)
     yield ""
-    yield f"{mover(fen.board)} to move"
+    yield f"{side_to_move(fen.board)} to move"
     bounds = solution.proved.bounds
     if value is None:
         yield f"value           {bounds.words}"
@@ -77,7 +77,7 @@ def solution_text(fen: Fen, solution: Solution, scoring: Scoring) -> Iterator[st
             value_text = f"{move.lower:>6}" if move.bounds.exact else f"{move.lower:>6} to {move.upper}"
         reset = "  resets" if move.zeroing else ""
         yield f"{move.san:{width}}  {value_text}{reset}".rstrip()
-    yield from _line_text(fen.board, solution)
+    yield from _bound_lines_text(fen.board, solution)
 
 
 def _claims_text(board: chess.Board, solution: Solution) -> Iterator[str]:
@@ -113,7 +113,7 @@ def _gaps_text(solution: Solution) -> Iterator[str]:
         yield f"to be solved    {narrowing_text(solution.narrowing)}"
 
 
-def _line_text(board: chess.Board, solution: Solution) -> Iterator[str]:
+def _bound_lines_text(board: chess.Board, solution: Solution) -> Iterator[str]:
     """Yield the texts of the lines that show the bounds."""
     lines = []
     if solution.line is not None:
@@ -160,7 +160,7 @@ def _board_without(board: chess.Board, *squares: chess.Square) -> chess.BaseBoar
 
 
 def _captions(board: chess.Board, hold: Hold) -> Iterator[str]:
-    """Yield the captions: which man holds which, and the meaning of the texts on the squares."""
+    """Yield the captions: which man holds which man, and the meaning of the texts on the squares."""
     blocker, changer = (
         f"{chess.COLOR_NAMES[board.color_at(square) is True].capitalize()}'s "
         f"{chess.piece_name(board.piece_type_at(square) or chess.KING)}"
@@ -194,7 +194,7 @@ def hold_text(board: chess.Board, hold: Hold) -> Iterator[str]:
 
 _ARROW_COLOURS: Final = {chess.WHITE: "#15781b", chess.BLACK: "#003088"}
 _MAX_ARROWS: Final = 4
-"""Maximum number of plies that are drawn as arrows."""
+"""Maximum number of plies to draw as arrows."""
 _MAX_STRONG_ARROWS: Final = 2
 """Maximum number of arrows in full colour; the others are faint."""
 _FAINT_ALPHA: Final = "60"
@@ -233,7 +233,7 @@ def _pictures(board: chess.Board, solution: Solution) -> Iterator[tuple[str, str
 
 
 def bound_picture(board: chess.Board, claim: str, plan: Plan, mobile: tuple[chess.Square, ...]) -> str:
-    """Draw a bound: mobile men are marked, first moves of its line are arrows, the claim is the title."""
+    """Draw a bound: mobile men are marked, the first moves of its line are arrows, its claim is the title."""
     colours = [_ARROW_COLOURS[board.turn], _ARROW_COLOURS[not board.turn]]
     arrows = [
         Arrow(

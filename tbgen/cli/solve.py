@@ -39,7 +39,7 @@ from tbgen.cli.options import (
 )
 from tbgen.cli.probe import positions_of
 from tbgen.cli.progress import ProgressLine, stage_text
-from tbgen.cli.solving import Means, Watch
+from tbgen.cli.solving import Resources, Watch
 from tbgen.cli.streams import batches_of_lines, error_document, print_json, say
 from tbgen.documents import EndsDocument
 from tbgen.errors import TbgenError, UsageError, quote
@@ -69,13 +69,14 @@ class SolveOptions(OptionGroup):
     """How positions are solved, and how the results are printed.
 
     :param mobile: squares of the mobile men, such as e4,f6; auto tries one set of men after another, small
-        sets first (default: all kings and pieces; auto if they are more than four, or need too much memory)
-    :param time: time to spend on a position (default: as long as the work may narrow the result)
+        sets first (default: all kings and pieces; auto if there are more than four, or they need too much
+        memory)
+    :param time: time to spend on a position (default: as long as more work may narrow the result)
     :param total: time to spend on many positions together (default: no limit)
     :param memory: memory to use (default: 8G)
     :param threads: number of threads; more than two are hardly faster (default: 2)
-    :param scheduler: first solve the cells that the positions lead to, except by promotions, on the workers
-        of this Dask scheduler, such as tcp://host:8786; all must share --cells and the tables
+    :param scheduler: first solve, on the workers of this Dask scheduler, such as tcp://host:8786, the cells
+        that the positions lead to without promotions; all workers must share --cells and the tables
         (docs/cluster.md)
     :param results: store the proved results of many positions in a file, created if missing, and use its
         results, so that the same command resumes an interrupted run
@@ -102,7 +103,7 @@ class SolveOptions(OptionGroup):
     verify: bool
     line: bool
     svg: Directory | None
-    points: ScoringOptions
+    scoring_options: ScoringOptions
     json: AsJson
     stream: bool
     directory: TableDirectory
@@ -123,10 +124,10 @@ class SolveOptions(OptionGroup):
             say(f"tbgen: {name}{': ' if name else ''}{note}")
 
     @property
-    def means(self) -> Means:
-        """Time, memory and files for solving many positions. With a cluster, any number of cells is kept."""
-        kept_bytes = DEFAULT_BYTES if self.scheduler is None else None
-        return Means(self.time, self.total, self.memory, self.threads, self.cells, self.syzygy, kept_bytes)
+    def resources(self) -> Resources:
+        """Time, memory and files for solving positions. With a cluster, any number of cells is kept."""
+        max_bytes = DEFAULT_BYTES if self.scheduler is None else None
+        return Resources(self.time, self.total, self.memory, self.threads, self.cells, self.syzygy, max_bytes)
 
 
 def positions_in(words: Sequence[str]) -> list[str] | None:
@@ -173,7 +174,7 @@ class PositionBatch:
     options: SolveOptions
     stopped: bool
     _documents: dict[int, dict[str, Any]] = field(default_factory=dict)
-    """Answers by the number of the position."""
+    """Maps the number of each position to its answer."""
 
     def run(self, texts: Sequence[str]) -> int:
         """Solve positions, and return the exit code of the worst error.
@@ -182,18 +183,18 @@ class PositionBatch:
         """
         watch, options = Watch(), self.options
         with options.open_results() as results, Tablebase(options.directory) as tables:
-            watch.solver = solver = options.means.solver(watch, results)
+            watch.solver = solver = options.resources.make_solver(watch, results)
             if self.stopped:
                 solver.stop()
             try:
                 worst = self._solve(texts, tables, solver, watch)
-            finally:  # also if results can no longer be stored
+            finally:  # even if results can no longer be stored
                 if options.json:
                     print_json([document for _, document in sorted(self._documents.items())])
         say(f"tbgen: {self._summary()}")
         if watch.interrupted and options.results is not None:
             say(f"tbgen: the proved results are in {options.results}: the same command continues from there")
-        watch.end()
+        watch.raise_interrupt()
         return worst
 
     def _solve(self, texts: Sequence[str], tables: Tablebase, solver: Solver, watch: Watch) -> int:
@@ -222,7 +223,7 @@ class PositionBatch:
     def _document(self, text: str, job: Job, solver: Solver) -> dict[str, Any]:
         proved = solver.result_of(job)
         bounds = ANYTHING if proved is None else proved.bounds
-        scoring = self.options.points.scoring
+        scoring = self.options.scoring_options.scoring
         points = EndsDocument(*(points_document(scoring, score) for score in bounds))
         return {
             "fen": text,
@@ -256,7 +257,7 @@ def _status(document: dict[str, Any]) -> str:
 
 
 _MAX_STRUCTURES: Final = 20
-"""Maximum number of pawn structures that get a row of the table."""
+"""Maximum number of pawn structures that get a row in the table of the estimate."""
 
 
 def print_estimate(texts: Sequence[str], options: SolveOptions) -> int:
@@ -344,15 +345,15 @@ def run(
     whole. Captures, pawn moves and moves of frozen men lead out of the cell, into existing tables or into
     other cells. These cells are solved as long as this narrows the interval, and time and memory last.
 
-    With --mobile and one mobile man of each side, the answer also shows how one man holds the other: the
-    square of the blocker for every square of the other man.
+    With --mobile and one mobile man of each side, the answer also shows how one man holds the other: for
+    every square of the man that is held, the square of the man that holds it.
 
     Repetition and the 50-move rule are ignored. Ctrl-C ends the work, and prints the results proved so far.
 
-    Many positions are several FENs, or a file with one FEN in each line (- for standard input). The positions
-    with the least estimated time come first, and solved cells are used for all positions. As soon as a
-    position is done, its result or error is printed as a line of JSON. The exit code is the code of the worst
-    error.
+    Many positions are given as several FENs, or as a file with one FEN per line (- for standard input). The
+    positions with the least estimated time come first, and solved cells are used for all positions. As soon
+    as a position is done, its result or error is printed as a line of JSON. The exit code is the code of the
+    worst error.
 
     \b
     For example:
@@ -374,20 +375,20 @@ def run(
     for name in ("mobile", "verify", "line", "svg", "stream") if many else ("total", "results"):
         if getattr(options, name):
             raise UsageError(f"--{name} is for {_FOR_ONE if many else _FOR_MANY}")
-    halt = None if options.scheduler is None else _solve_below(texts, options, options.scheduler)
+    failure = None if options.scheduler is None else _solve_cells(texts, options, options.scheduler)
     if not many:
-        _solve_one(texts[0], options, halt)
+        _solve_one(texts[0], options, failure)
         return 0
-    code = PositionBatch(options, stopped=halt is not None).run(texts)
-    if halt is not None:
-        raise halt
+    code = PositionBatch(options, stopped=failure is not None).run(texts)
+    if failure is not None:
+        raise failure
     return code
 
 
-def _solve_one(text: str, options: SolveOptions, halt: KeyboardInterrupt | TbgenError | None) -> None:
+def _solve_one(text: str, options: SolveOptions, failure: KeyboardInterrupt | TbgenError | None) -> None:
     """Solve one position, and print the result.
 
-    :param halt: exception that has stopped the workers, or None. It is raised at the end.
+    :param failure: exception that has stopped the workers, or None. It is raised at the end.
     """
     # Imported here, because an estimate needs no compiled code.
     from tbgen.beyond.solver import solve
@@ -395,8 +396,8 @@ def _solve_one(text: str, options: SolveOptions, halt: KeyboardInterrupt | Tbgen
     from tbgen.cli.solution import hold_text, print_stage, solution_text, write_pictures
 
     options.say_note(text)
-    fen, means, scoring = parse_fen(text), options.means, options.points.scoring
-    seconds, cells = Budget.seconds if options.time is None else options.time, None if halt is None else 0
+    fen, resources, scoring = parse_fen(text), options.resources, options.scoring_options.scoring
+    seconds, cells = Budget.seconds if options.time is None else options.time, None if failure is None else 0
     with ProgressLine() as progress:
         try:
             solution = solve(
@@ -405,15 +406,15 @@ def _solve_one(text: str, options: SolveOptions, halt: KeyboardInterrupt | Tbgen
                 tables=options.directory,
                 budget=Budget(seconds, options.memory, cells=cells, threads=options.threads),
                 mobile=options.mobile,
-                kept=None if options.cells is None else KeptCells(options.cells, means.max_kept_bytes),
+                kept=None if options.cells is None else KeptCells(options.cells, resources.max_kept_bytes),
                 syzygy=options.syzygy,
                 verify=options.verify,
                 line=options.line,
                 progress=print_stage if options.stream else lambda stage: progress.show(stage_text(stage)),
             )
         except SolvingInterruptedError as error:
-            solution, halt = error.solution, halt or error.interrupt
-    if halt is not None and solution.value is None:
+            solution, failure = error.solution, failure or error.interrupt
+    if failure is not None and solution.value is None:
         solution = replace(solution, stopped_by=Stop.INTERRUPT)
     if options.json:
         document = solution_document(text, solution, scoring)
@@ -427,14 +428,14 @@ def _solve_one(text: str, options: SolveOptions, halt: KeyboardInterrupt | Tbgen
         if options.svg is not None:
             write_pictures(options.svg, fen.board, solution)
     finally:  # raised even if no picture could be written
-        if halt is not None:
-            raise halt
+        if failure is not None:
+            raise failure
 
 
-def _solve_below(
+def _solve_cells(
     texts: Sequence[str], options: SolveOptions, scheduler: str
 ) -> KeyboardInterrupt | TbgenError | None:
-    """Solve the cells that positions lead to on a cluster. Errors in positions are reported later.
+    """Solve on a cluster the cells that positions lead to. Errors in positions are reported later.
 
     :return: the exception that has stopped the workers, or None. Results so far are kept in any case.
     :raises UsageError: if the options contradict each other.

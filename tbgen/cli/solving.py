@@ -23,12 +23,12 @@ from tbgen.text import counted, duration, number
 
 @dataclass(frozen=True)
 class SolvingOptions(OptionGroup):
-    """Whether and how positions are solved. None stands for the default of the solver.
+    """Whether and how positions are solved. If an option is None, the solver has a default.
 
     :param solve: solve final positions of stopped games that no table holds, as tbgen solve does, one after
         the other in one process, in order of estimated time
-    :param solve_time: time for one position (default: 60s; with --solve-total, as long as the work may narrow
-        the result)
+    :param solve_time: time for one position (default: 60s; with --solve-total, as long as more work may
+        narrow the result)
     :param solve_total: time for all positions together (default: no limit)
     :param solve_memory: memory to solve with (default: 8G)
     :param solve_threads: threads to solve with (default: 2)
@@ -59,7 +59,7 @@ class SolvingOptions(OptionGroup):
             if value and not self.solve:
                 raise UsageError(f"--{name.replace('_', '-')} has no effect alone: add --solve")
         watch, file = Watch(), self.solve_results
-        means = Means(
+        resources = Resources(
             self.solve_time or (FIRST_SECONDS if self.solve_total is None else None),
             self.solve_total,
             self.solve_memory or Budget.memory,
@@ -69,23 +69,23 @@ class SolvingOptions(OptionGroup):
         )
         with nullcontext() if file is None else open_results(file) as results:
             if self.solve:
-                watch.solver = means.solver(watch, results)
+                watch.solver = resources.make_solver(watch, results)
             try:
                 try:
                     yield watch
                 finally:
-                    watch.end()
+                    watch.raise_interrupt()
             except KeyboardInterrupt:
                 if file is not None:
                     say(f"tbgen: the proved results are in {file}: the same command continues from there")
                 raise
-        course = watch.course
-        if course.asked > 1 or course.out_of_time:
-            say(f"tbgen: {summary(course)}")
+        counts = watch.counts
+        if counts.asked > 1 or counts.out_of_time:
+            say(f"tbgen: {summary(counts)}")
 
 
 @dataclass(frozen=True)
-class Means:
+class Resources:
     """Time, memory, threads and files for solving: the fields of :class:`tbgen.beyond.jobs.Solver`."""
 
     seconds: float | None
@@ -98,7 +98,7 @@ class Means:
     max_kept_bytes: int | None = DEFAULT_BYTES
     """Maximum size of the kept cells in bytes; None for no limit."""
 
-    def solver(self, watch: "Watch", results: SolveResults | None) -> Solver:
+    def make_solver(self, watch: "Watch", results: SolveResults | None) -> Solver:
         """Return a solver that reports its progress to a watch."""
         prover = CellProver(self.cells, self.syzygy, self.max_kept_bytes)
         return Solver(
@@ -109,7 +109,7 @@ class Means:
             results=SolveResults() if results is None else results,
             file_count=0 if self.syzygy is None else len(self.syzygy),
             progress=watch.show,
-            interrupt=watch.interrupt,
+            interrupt=watch.store_interrupt,
             prove=prover,
             is_solved=prover.is_solved,
             prepare=prover.prepare,
@@ -129,23 +129,23 @@ class Watch:
         self._interrupt: KeyboardInterrupt | None = None
 
     @property
-    def course(self) -> SolveCounts:
+    def counts(self) -> SolveCounts:
         """The counts of the games whose positions are solved."""
         return SolveCounts() if self.solver is None else self.solver.counts
 
     def begin(self, number: int, tags: Mapping[str, str]) -> None:
-        """Make a game of the current file the current game."""
+        """Set the current game, which is a game of the current file."""
         white, black, round_tag = (printable(tags.get(name, "?")) for name in ("White", "Black", "Round"))
         prefix = "" if round_tag in ("", "?", "-") else f"round {round_tag}, "
         self.game = f"{self.place}game {number} ({prefix}{white} - {black})"
 
-    def interrupt(self, interrupt: KeyboardInterrupt) -> None:
-        """Store an interrupt that has ended the work on a position; :meth:`end` raises it."""
+    def store_interrupt(self, interrupt: KeyboardInterrupt) -> None:
+        """Store an interrupt that has ended the work on a position; :meth:`raise_interrupt` raises it."""
         self._interrupt = interrupt
 
     @property
     def interrupted(self) -> bool:
-        """Whether an interrupt has come, after which no further game is begun."""
+        """Whether an interrupt has come. If so, no further game is begun."""
         return self._interrupt is not None
 
     def work_on(self, jobs: Iterable[Job]) -> None:
@@ -163,13 +163,13 @@ class Watch:
 
     @staticmethod
     def say_proved(name: str, bounds: ScoreInterval) -> None:
-        """Print the proved bounds of the position during which an interrupt came."""
+        """Print the bounds proved for the position that was being solved when an interrupt came."""
         say(f"tbgen: {name}: the value is {bounds.words} by what is proved so far")
 
-    def end(self) -> None:
-        """End the work.
+    def raise_interrupt(self) -> None:
+        """Raise the stored interrupt, if there is one.
 
-        :raises KeyboardInterrupt: the interrupt, if one came.
+        :raises KeyboardInterrupt: if an interrupt has come.
         """
         if self._interrupt is not None:
             raise self._interrupt
@@ -186,17 +186,17 @@ class Watch:
         self.line.show(f"{text}: {stage_text(stage)}")
 
     def document(self) -> dict[str, Any]:
-        """Return the counts of the games to solve, for JSON; an empty dict without a solver."""
-        return {} if self.solver is None else {"solving": asdict(self.course)}
+        """Return the counts of the games to solve, for JSON; an empty dict if there is no solver."""
+        return {} if self.solver is None else {"solving": asdict(self.counts)}
 
 
-def summary(course: SolveCounts) -> str:
+def summary(counts: SolveCounts) -> str:
     """Return the counts of the games to solve, in words."""
-    counts = (
-        (course.solved, f"worked on for {duration(course.seconds)}"),
-        (course.known, "solved before"),
-        (course.refused, "unsolvable"),
-        (course.out_of_time, "not begun within the time of --solve-total"),
+    parts = (
+        (counts.solved, f"worked on for {duration(counts.seconds)}"),
+        (counts.known, "solved before"),
+        (counts.refused, "unsolvable"),
+        (counts.out_of_time, "not begun within the time of --solve-total"),
     )
-    parts = ", ".join(f"{number(count)} {status}" for count, status in counts if count)
-    return f"positions of {counted(course.asked, 'stopped game')} that no table holds: {parts}"
+    text = ", ".join(f"{number(count)} {status}" for count, status in parts if count)
+    return f"positions of {counted(counts.asked, 'stopped game')} that no table holds: {text}"

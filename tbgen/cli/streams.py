@@ -14,7 +14,7 @@ from types import FrameType
 from typing import Any, Final, NoReturn
 
 from tbgen.errors import TbgenError
-from tbgen.system.signals import TERMINATIONS, has_input, send_to_main
+from tbgen.system.signals import TERMINATIONS, has_input, send_to_main_thread
 
 _READ_BYTES: Final = 1 << 16
 _RESEND_SECONDS: Final = 0.05
@@ -45,7 +45,7 @@ def _send_again(unraisable: "sys.UnraisableHookArgs") -> None:
     """Send a signal again if it came where Python drops exceptions, for example in ``__del__``."""
     if isinstance(unraisable.exc_value, KeyboardInterrupt):
         number = getattr(unraisable.exc_value, "number", signal.SIGINT)
-        Timer(_RESEND_SECONDS, send_to_main, (number,)).start()
+        Timer(_RESEND_SECONDS, send_to_main_thread, (number,)).start()
     else:
         sys.__unraisablehook__(unraisable)
 
@@ -67,7 +67,7 @@ def prepare_streams() -> None:
         try:
             os.fstat(descriptor)
         except OSError:
-            # Else the next opened file, perhaps a table, would get the descriptor that libraries print to.
+            # Otherwise the next file opened, perhaps a table, would get a descriptor that libraries print to.
             os.open(os.devnull, os.O_RDWR)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -79,7 +79,7 @@ def prepare_streams() -> None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
 
 
-def check_output() -> None:
+def ensure_output_open() -> None:
     """Check that an answer can be printed, before the work for it begins.
 
     :raises TbgenError: if standard output is closed.
@@ -107,25 +107,25 @@ def fields(source: object, *names: str, **renamed: str) -> dict[str, Any]:
     """Return attributes of an object for a document.
 
     :param names: attributes whose keys in the document have the same name.
-    :param renamed: further attributes by their keys in the document.
+    :param renamed: maps further keys of the document to attributes.
     """
     attributes = {name: name for name in names} | renamed
     return {key: getattr(source, name) for key, name in attributes.items()}
 
 
 def say(sentence: str) -> None:
-    """Print a sentence on stderr after flushing stdout. Ignore streams that cannot be written."""
+    """Print a sentence on stderr after flushing stdout. Ignore streams that cannot be written to."""
     try:
         sys.stdout.flush()
     except OSError:
-        discard(sys.stdout.fileno())
+        redirect_to_null(sys.stdout.fileno())
     try:
         print(sentence, file=sys.stderr, flush=True)
     except OSError:
-        discard(sys.stderr.fileno())
+        redirect_to_null(sys.stderr.fileno())
 
 
-def discard(descriptor: int) -> None:
+def redirect_to_null(descriptor: int) -> None:
     """Redirect a descriptor to the null device, so that the interpreter's last flush does not fail."""
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)

@@ -46,11 +46,11 @@ def run(
     for an exact value. It is "bounded" for a proved interval whose scores all give the same points; the
     result is then the score in the interval nearest to the accrued score. If the points differ and the
     accrued score is outside the interval, the nearest score in the interval also counts as the result. The
-    basis is then "nearest bound", and the result is not proven. The tag RMobilityBounds has any proved
-    interval.
+    basis is then "nearest bound", and the result is not proven. The tag RMobilityBounds contains the proved
+    interval, if there is one.
 
-    The tag RMobilityDoubts says what is doubtful about a game, such as truncated (docs/referee.md has the
-    list). A truncated game that nobody has won is published as played, because its last position is not
+    The tag RMobilityDoubts says what is doubtful about a game, such as "truncated" (docs/referee.md has
+    the list). A truncated game that nobody has won is published as played, because its last position is not
     known. A game that both sides have lost (0-0) is also published as played.
 
     Existing tags of these names are replaced. Everything else is copied byte for byte, the classical Result
@@ -72,8 +72,8 @@ def run(
       zcat games.pgn.gz | tbgen tag - - | less
       tbgen tag games.pgn tagged.pgn --solve --solve-results results.jsonl
 
-    :param names: files of games, and last the file or directory for the tagged games; with one IN, OUT may be
-        the same file
+    :param names: files of games, followed by the file or directory for the tagged games; with one IN, OUT may
+        be the same file
     :param json: print counts of the games as one JSON document instead of a line on stderr
     """
     if len(names) < 2:
@@ -83,7 +83,7 @@ def run(
         raise UsageError("--json prints to standard output, where the games go too: name a file for games")
     outputs = _outputs(sources, target)
     code = 0
-    with adjudication.adjudicating(sources) as work:
+    with adjudication.open_adjudication(sources) as work:
         work.solve()
         for output, inputs in outputs.items():
             try:
@@ -119,19 +119,19 @@ def _outputs(sources: list[str], target: str) -> dict[str, list[str]]:
     return {target: sources}
 
 
-def _tag(sources: list[str], target: str, work: Adjudication) -> None:
-    """Write the games of some files with their tags into one file.
+def _tag(sources: list[str], target: str, adjudication: Adjudication) -> None:
+    """Write the tagged games of some files into one file.
 
     :raises _UnreadableError: if no game can be read.
     """
     buffered: list[bytes] = []
-    size, buffer_limit = 0, _MAX_BUFFERED_BYTES if is_stream(target) else 0
-    tally, tagged_before, broken_before = work.tally, work.tally.games, work.tally.broken
+    tally, size, buffer_limit = adjudication.tally, 0, _MAX_BUFFERED_BYTES if is_stream(target) else 0
+    tagged_before, broken_before = tally.games, tally.broken
     with writing(target) as sink:
-        for data in _joined(sources, work):
+        for data in _tagged_bytes(sources, adjudication):
             buffered.append(data)
             size += len(data)
-            if tally.games > tagged_before or size > buffer_limit:  # before that, perhaps no game can be read
+            if tally.games > tagged_before or size > buffer_limit:  # until then, all games may be unreadable
                 sink.write(b"".join(buffered))
                 buffered.clear()
         if tally.broken > broken_before and tally.games == tagged_before:
@@ -141,12 +141,12 @@ def _tag(sources: list[str], target: str, work: Adjudication) -> None:
         sink.write(b"".join(buffered))
 
 
-def _joined(sources: list[str], work: Adjudication) -> Iterator[bytes]:
+def _tagged_bytes(sources: list[str], adjudication: Adjudication) -> Iterator[bytes]:
     """Yield the bytes of the tagged games of some files, with an empty line between two files."""
     tail = b""
     for source in sources:
         gap = b"" if not tail or _EMPTY_LINE.search(tail) else b"\n\n"[tail.endswith(b"\n") :]
-        for game in work.games(source, "left as it is"):
+        for game in adjudication.games(source, "left as it is"):
             yield gap + game.data
             gap, tail = b"", game.data[-4:]
 

@@ -13,7 +13,7 @@ from tbgen.cli.progress import TableProgress
 from tbgen.cli.streams import fields, print_json
 from tbgen.errors import MissingTableError, NoTablesError, TbgenError
 from tbgen.store.format import tables_in
-from tbgen.system.memory import processors
+from tbgen.system.memory import processor_count
 from tbgen.text import counted
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def run(
     sample: Count | None,
     seed: Annotated[int, WholeNumber(0), Setting(metavar="N")] = 0,
     findings: Annotated[int, WholeNumber(0), Setting(metavar="N")] = 10,
-    threads: Annotated[Count, Setting(default=processors)],
+    threads: Annotated[Count, Setting(default=processor_count)],
     proofs: Annotated[Path | None, Setting(metavar="FILE")],
     variant: Rules = Variant.R_MOBILITY,
     json: AsJson,
@@ -42,7 +42,7 @@ def run(
     long, the command first prints an estimate of its time and memory.
 
     With --proofs FILE, each proved table is added to a list. Tables in this list are only checked against
-    their digests and not proved again. So an interrupted run can be resumed, also on another machine.
+    their digests and not proved again. So an interrupted run can be resumed, even on another machine.
 
     \b
     For example:
@@ -61,7 +61,7 @@ def run(
     :param json: print one JSON document about the tables
     """
     from tbgen.probe.values import Values
-    from tbgen.verify.directory import verify  # needs numba, and --help does not
+    from tbgen.verify.directory import verify  # needs numba, which --help does not need
     from tbgen.verify.plan import Proofs
 
     selection = list(materials) or tables_in(directory, variant)
@@ -87,7 +87,7 @@ def run(
             if not json:
                 print(_text(proof), flush=True)
     if json:
-        print_json({"directory": directory, "rules": variant, "tables": list(map(_table, completed))})
+        print_json({"directory": directory, "rules": variant, "tables": list(map(_document, completed))})
     _raise_failure(completed)
 
 
@@ -111,7 +111,7 @@ def _text(proof: TableProof) -> str:
     return f"{name} {text}, {counted(result.states, 'state')}, {result.seconds:.2f} s"
 
 
-def _table(proof: TableProof) -> dict[str, Any]:
+def _document(proof: TableProof) -> dict[str, Any]:
     table: dict[str, Any] = {"material": proof.material.name, "proved": proof.proved}
     if proof.error is not None:
         table["error"] = str(proof.error)
@@ -122,11 +122,11 @@ def _table(proof: TableProof) -> dict[str, Any]:
         table |= fields(proof.earlier, "positions", "states", "seconds")
     if proof.result is not None:
         table |= fields(proof.result, "sample", "positions", "states", "seconds", "wrong")
-        table["findings"] = list(map(_finding, proof.result.findings))
+        table["findings"] = list(map(_finding_document, proof.result.findings))
     return table
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def _finding_document(finding: Finding) -> dict[str, Any]:
     states = {"stored": finding.stored, "recomputed": finding.recomputed}
     entries = {name: state and fields(state, "value", "depth") for name, state in states.items()}
     return fields(finding, "fen", "accrued", "problem") | entries

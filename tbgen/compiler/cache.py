@@ -52,8 +52,8 @@ _FALLBACK_VARIABLE: Final = "TBGEN_KERNELS"
 def directory() -> Path:
     """Return the directory in which kernels are stored, and create it if necessary.
 
-    The result is :func:`shared_directory`, or :func:`fallback_directory` if the former cannot be written. The
-    process that creates the fallback directory logs a warning.
+    The result is :func:`shared_directory`, or :func:`fallback_directory` if files cannot be written in the
+    former. The process that creates the fallback directory logs a warning.
     """
     try:
         shared_directory().mkdir(parents=True, exist_ok=True)
@@ -72,7 +72,7 @@ def directory() -> Path:
 
 
 def fallback_directory() -> Path:
-    """Return the path of a temporary directory, for use if :func:`shared_directory` cannot be written.
+    """Return the path of a temporary directory, used if files cannot be written in :func:`shared_directory`.
 
     The first process that calls this function shares the path with all processes that it starts afterwards.
     """
@@ -167,28 +167,28 @@ def clear() -> CachedKernels:
 
 _thread_state: Final = local()
 """Thread-local flag ``refused``: True in threads that do not wait for compilation."""
-_COMPILING: Final[set[str]] = set()
-"""Families of kernels that a thread of this process compiles, or waits for another process to compile."""
+_COMPILING_FAMILIES: Final[set[str]] = set()
+"""Families of kernels that a thread here is compiling, or is waiting for another process to compile."""
 _COMPILING_LOCK: Final = Lock()
-"""Protects ``_COMPILING``."""
+"""Protects ``_COMPILING_FAMILIES``."""
 
 
-def _marker(family: str) -> Path:
+def _marker_path(family: str) -> Path:
     return directory() / f"{folder_name(family)}.compiled"
 
 
 def is_compiled(family: str) -> bool:
     """Return whether the cache has all kernels of a family, named after the module that compiles it."""
-    return _marker(family).exists()
+    return _marker_path(family).exists()
 
 
 def mark_compiled(family: str) -> None:
     """Record that the cache has all kernels of a family."""
-    _marker(family).touch()
+    _marker_path(family).touch()
 
 
 class KernelsMissingError(Exception):
-    """Kernels are not compiled, and the thread may not wait. The message says how long compilation takes."""
+    """Kernels are not compiled, and the thread must not wait. The message says how long compilation takes."""
 
 
 @contextmanager
@@ -202,7 +202,7 @@ def without_compiling() -> Iterator[None]:
 
 
 @contextmanager
-def compiling(family: str, description: str, duration: str, note: Callable[[str], object]) -> Iterator[bool]:
+def compiling(family: str, description: str, duration: str, emit: Callable[[str], object]) -> Iterator[bool]:
     """Yield whether the block has to compile a family of kernels, and announce it if so.
 
     Processes that need the same family wait for the first of them. Threads of one process do not wait for
@@ -212,32 +212,32 @@ def compiling(family: str, description: str, duration: str, note: Callable[[str]
     :param family: name of the module that compiles the family.
     :param description: text after the word "kernels" in the message.
     :param duration: approximate duration of the compilation, in words.
-    :param note: called with the message.
+    :param emit: called with the message.
     :raises KernelsMissingError: within :func:`without_compiling`, if the family is not compiled.
     """
     sentence = f"compiling the kernels {description}, once for this version of tbgen: {duration}"
     if getattr(_thread_state, "refused", False) and not is_compiled(family):
         raise KernelsMissingError(sentence)
     with _COMPILING_LOCK:
-        claimed = not is_compiled(family) and family not in _COMPILING
+        claimed = not is_compiled(family) and family not in _COMPILING_FAMILIES
         if claimed:
-            _COMPILING.add(family)
+            _COMPILING_FAMILIES.add(family)
     if not claimed:
         yield False
         return
     try:
-        with _marker(family).with_suffix(".lock").open("w") as file:
+        with _marker_path(family).with_suffix(".lock").open("w") as file:
             with suppress(OSError):  # on file systems without locks, each process compiles
                 lock(file.fileno())
             must_compile = not is_compiled(family)
             if must_compile:
-                note(sentence)
+                emit(sentence)
             else:
                 file.close()  # release the lock: no other process has to wait for the block
             yield must_compile
             mark_compiled(family)
     finally:
-        _COMPILING.discard(family)
+        _COMPILING_FAMILIES.discard(family)
 
 
 def compile_side_by_side(in_child: Callable[[], object], in_parent: Callable[[], object]) -> None:
@@ -249,7 +249,7 @@ def compile_side_by_side(in_child: Callable[[], object], in_parent: Callable[[],
 
     :param in_child: a function at the top level of a module.
     """
-    child = _start(in_child) if directory() == shared_directory() and os.cpu_count() != 1 else None
+    child = _start_child(in_child) if directory() == shared_directory() and os.cpu_count() != 1 else None
     try:
         in_parent()
         if child is not None:
@@ -260,7 +260,7 @@ def compile_side_by_side(in_child: Callable[[], object], in_parent: Callable[[],
     in_child()
 
 
-def _start(function: Callable[[], object]) -> "subprocess.Popen[bytes]":
+def _start_child(function: Callable[[], object]) -> "subprocess.Popen[bytes]":
     script = f"from {function.__module__} import {function.__qualname__} as run; run()"
     path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
     return subprocess.Popen(

@@ -58,7 +58,7 @@ CacheImpl._locator_classes.insert(0, KernelLocator)
 class InnerLibrary(JITCodeLibrary):
     """The unoptimised code of a kernel, which other kernels call.
 
-    It is optimised and compiled to machine code as part of each entry that uses it.
+    It is optimised and compiled to machine code as part of each :class:`EntryLibrary` that needs it.
     """
 
     def _optimize_functions(self, module: Any) -> None:
@@ -82,7 +82,7 @@ def _linked_libraries(library: CodeLibrary) -> list[CodeLibrary]:
 
 
 class EntryLibrary(JITCodeLibrary):
-    """The code of a kernel that Python calls, including all kernels that it calls."""
+    """The code of a kernel that Python calls, including the code of all kernels that this kernel calls."""
 
     def add_linking_library(self, library: CodeLibrary) -> None:
         """Link a library and all libraries that it needs into this one."""
@@ -137,30 +137,30 @@ class KernelDispatcher(CPUDispatcher):
         self.overloads[tuple(result.signature.args)] = result
 
 
-def _compiled(function: Kernel, **options: Any) -> Kernel:
+def _make_dispatcher(function: Kernel, **options: Any) -> Kernel:
     return cast(Kernel, KernelDispatcher(function, nopython=True, nogil=True, **options))
 
 
 def jit(function: Kernel) -> Kernel:
     """Decorate a kernel, which uses no Python objects, releases the interpreter lock, and is cached."""
-    return _compiled(function)
+    return _make_dispatcher(function)
 
 
 def kernel(function: Kernel) -> Kernel:
     """Decorate a kernel that allocates nothing and is called by other kernels.
 
-    Reference counting of its arrays is disabled: it is atomic, and can take ten times as long as the work.
+    References to its arrays are not counted: counting is atomic, and can take ten times as long as the work.
     """
-    return _compiled(function, _nrt=False)
+    return _make_dispatcher(function, _nrt=False)
 
 
 def inlined(function: Kernel) -> Kernel:
     """Decorate a function that is always inlined into the kernels that call it.
 
-    Like a function decorated with ``kernel``, it does not count references. So only kernels decorated with
-    ``kernel`` or ``inlined`` may use an array that it returns, not functions decorated with ``jit``.
+    As in functions decorated with ``kernel``, references to arrays are not counted. So an array that such a
+    function returns may be used in functions decorated with ``kernel`` or ``inlined``, not with ``jit``.
     """
-    return _compiled(function, _nrt=False, forceinline=True)
+    return _make_dispatcher(function, _nrt=False, forceinline=True)
 
 
 def intrinsic(generator: Callable[..., Any]) -> Callable[..., Any]:
@@ -192,7 +192,7 @@ def with_fixed_types(kernel: Callable[P, Result]) -> Callable[P, Result]:
 
 
 def python_of(kernel: Kernel) -> Kernel:
-    """Return the Python function of a kernel, for calls that are not worth compilation."""
+    """Return the Python function of a kernel, for calls that do not justify compiling it."""
     function: Kernel = cast(Any, kernel).py_func
     return function
 

@@ -24,7 +24,7 @@ import chess.engine
 from chess.engine import InfoDict, UciProtocol
 
 from tbgen.board.score import GScore
-from tbgen.documents import options_for, spaced
+from tbgen.documents import normalise_blanks, options_for
 from tbgen.engine.game import Candidate, SearchGame
 from tbgen.engine.limits import Timer
 from tbgen.errors import TbgenError, UsageError, quote
@@ -58,7 +58,7 @@ class LastLines(UciProtocol):
             super().pipe_data_received(fd, data)
             return
         *lines, self._unfinished = (self._unfinished + data).split(b"\n")
-        for line in map(spaced, lines):
+        for line in map(normalise_blanks, lines):
             if _LINE.match(line):
                 place = _PLACE.search(line)
                 self._held_since = self._held_since if self._last_lines else time.perf_counter()

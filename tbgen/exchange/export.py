@@ -23,7 +23,7 @@ from tbgen.store import schema
 from tbgen.store.format import table_path
 from tbgen.store.schema import slots_of
 from tbgen.store.table_file import StoredFile
-from tbgen.system.files import make_directory, write_errors, written_aside
+from tbgen.system.files import atomic_write, make_directory, write_errors
 
 VERSION: Final = 1
 """Version of the format, incremented by every change that an older reader would misread."""
@@ -104,7 +104,7 @@ def write_flat(table: StoredFile, path: Path) -> int:
     if table.info.variant.layered and not table.info.stores_accrued:
         raise table.damaged("it was built without accrued scores")
     sections = _packed_sections(table) if table.info.packed else _plain_sections(table)
-    with written_aside(path) as temporary, write_errors(path):
+    with atomic_write(path) as temporary, write_errors(path):
         with temporary.open("wb") as file:
             file.write(bytes(PAGE_BYTES))
             places = []

@@ -32,7 +32,7 @@ from tbgen.exchange.published import (
 from tbgen.exchange.sources import FileSource, InterruptedTransferError, RejectedFileError, retried
 from tbgen.store.format import table_path
 from tbgen.store.table_file import StoredFile
-from tbgen.system.files import close_for_rename, make_directory, put_in_place, without_links, write_errors
+from tbgen.system.files import close_for_rename, make_directory, open_nofollow, put_in_place, write_errors
 from tbgen.system.locks import try_lock
 from tbgen.text import size_text
 
@@ -306,7 +306,7 @@ def _open_locked(partial_path: Path) -> BufferedRandom:
     while True:
         if partial_path.is_symlink():
             raise RejectedFileError(f"{partial_path} is a link, which is not followed: remove it")
-        file = open(partial_path, "a+b", opener=without_links)  # noqa: SIM115
+        file = open(partial_path, "a+b", opener=open_nofollow)  # noqa: SIM115
         if not try_lock(file.fileno()):
             file.close()
             raise RejectedFileError(f"{partial_path.name} is being fetched by another process: wait for it")

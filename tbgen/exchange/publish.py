@@ -21,7 +21,7 @@ from tbgen.exchange.published import (
     size_of,
 )
 from tbgen.store.format import table_path, tables_in
-from tbgen.system.files import make_directory, write_errors, write_file, written_aside
+from tbgen.system.files import atomic_write, make_directory, write_errors, write_file
 
 
 def chosen_tables(
@@ -155,7 +155,7 @@ def _linked_or_copied(source: Path, path: Path, entry: Callable[[Path], Publishe
     """Link or copy a file to ``path``, check it, and return its entry for the list."""
     if path.exists() and path.samefile(source):
         return entry(path)
-    with written_aside(path) as temporary:
+    with atomic_write(path) as temporary:
         with write_errors(path):
             temporary.unlink()
             with suppress(OSError):

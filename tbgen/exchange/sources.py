@@ -16,7 +16,7 @@ import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from tbgen.errors import TbgenError, UsageError, causes, quote
-from tbgen.system.files import without_waiting
+from tbgen.system.files import open_nonblocking
 from tbgen.text import duration
 
 Result = TypeVar("Result")
@@ -87,7 +87,7 @@ class DirectorySource:
         """
         path = self._directory / name
         with _read_errors(path):
-            file = open(path, "rb", opener=without_waiting)  # noqa: SIM115
+            file = open(path, "rb", opener=open_nonblocking)  # noqa: SIM115
         with file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise RejectedFileError(f"{path} is a pipe or a device, not a file")

@@ -39,7 +39,7 @@ from tbgen.games.settings import FiftyMoveRule, GameOptions
 from tbgen.probe.syzygy import Syzygy, address
 from tbgen.probe.tablebase import Tablebase
 from tbgen.system.memory import pool_size
-from tbgen.system.signals import ignore_terminal, signals_blocked
+from tbgen.system.signals import ignore_terminal_signals, signals_blocked
 from tbgen.text import counted
 
 _BREAK: Final = re.compile(rb"\r\n|\n|\r")
@@ -341,7 +341,7 @@ _adjudicator: Adjudicator
 
 def _start(adjudicator: Adjudicator) -> None:
     global _adjudicator
-    ignore_terminal()
+    ignore_terminal_signals()
     Thread(target=_end_with_parent, daemon=True).start()
     _adjudicator = adjudicator
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, Self
 
 from msgspec import Meta, Struct
 
-from tbgen.documents import MANAGED_OPTIONS, converted, option_in_errors, settable_options, values_of
+from tbgen.documents import MANAGED_OPTIONS, make_struct, option_in_errors, settable_options, values_of
 from tbgen.errors import NamedChoice, UsageError, printable, quote
 from tbgen.games.standings.elo import TestSettings
 from tbgen.match.adjudication import StopRules
@@ -226,7 +226,7 @@ def _engine(own: Mapping[str, Any], each: Mapping[str, Any], note: Callable[[str
     replaced = [key for key in _TIME_LIMITS if key in each and any(clock in own for clock in _TIME_LIMITS)]
     arguments = {"arg": [*each.get("arg", ()), *own.get("arg", ())]}
     common = {key: value for key, value in each.items() if key not in replaced}
-    words = converted(option, {**common, **own, **arguments}, _EngineWords)
+    words = make_struct(option, {**common, **own, **arguments}, _EngineWords)
     with option_in_errors(option):
         settings = words.settings()
     requested = [*each.get("option", {}).items(), *own.get("option", {}).items()]

@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 import chess.engine
 from chess.engine import Cp, Mate, Score
 
-from tbgen.documents import spaced
+from tbgen.documents import normalise_blanks
 from tbgen.system.processes import kill_tree
 
 _MAX_LINE_BYTES: Final = 1 << 16
@@ -160,7 +160,7 @@ class Uci(chess.engine.UciProtocol):
     def _process(self, raw: bytes, now: float) -> None:
         if self._log is not None:
             self._log("<", raw.decode("utf-8", "replace").strip())
-        line = spaced(raw)
+        line = normalise_blanks(raw)
         word, _, rest = line.partition(b" ")
         if word == b"info":
             self.on_info(line)

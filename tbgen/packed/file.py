@@ -32,7 +32,7 @@ from tbgen.store import schema
 from tbgen.store.cache import ChunkCache
 from tbgen.store.schema import PACKED, slots_of
 from tbgen.store.table_file import Entry, StoredFile
-from tbgen.system.memory import processors, release_pages
+from tbgen.system.memory import processor_count, release_pages
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -91,7 +91,7 @@ class PackedFile(StoredFile):
 
     side: Side
     """The stored side to move."""
-    threads = min(processors(), _MAX_THREADS)
+    threads = min(processor_count(), _MAX_THREADS)
     """Number of threads that decode large batches."""
 
     def __init__(

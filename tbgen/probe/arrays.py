@@ -17,7 +17,7 @@ from tbgen.index.table import NO_SCORE
 from tbgen.packed.tables import AnyTable
 from tbgen.probe.values import Values
 from tbgen.store.table_file import TableFile
-from tbgen.system.memory import processors
+from tbgen.system.memory import processor_count
 
 Codes: TypeAlias = NDArray[np.uint8]
 Depths: TypeAlias = NDArray[np.int32]
@@ -155,7 +155,7 @@ def _inherits(layout: Layout, side: Codes, slots: NDArray[np.int64], accrued: Co
     ranks, accrued_rank = np.zeros(len(slots), np.int64), np.minimum(accrued, 255 - accrued)
     for mover in SIDES:
         rows = np.flatnonzero(side == mover)
-        ranks[rows] = ranks_of(layout, mover, slots[rows], processors())
+        ranks[rows] = ranks_of(layout, mover, slots[rows], processor_count())
     ended = np.flatnonzero((ranks >= 2) & (accrued_rank < 2))
     if len(ended):
         raise UsageError(f"{len(ended)} of the accrued scores end the game, but their positions do not")

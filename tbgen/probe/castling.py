@@ -45,7 +45,7 @@ from tbgen.probe.moves import reached_by
 from tbgen.progress import Countdown
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER
 from tbgen.retro.workspace import score_resets
-from tbgen.system.memory import processors
+from tbgen.system.memory import processor_count
 from tbgen.text import counted, duration
 
 if TYPE_CHECKING:
@@ -230,7 +230,7 @@ class CastlingSolver:
         self._layers: dict[CastlingCell, RightsLayers] = {}
         self._progress = _CastlingProgress(set())
         # Starting threads takes as long as a layer of a small cell, so they live as long as the solver.
-        self._threads = ThreadPoolExecutor(min(processors(), _MAX_THREADS))
+        self._threads = ThreadPoolExecutor(min(processor_count(), _MAX_THREADS))
 
     def goal(self, board: chess.Board, accrued: Code) -> tuple[Code, int | None]:
         """Return the code of V(P, A), and D(P, A) in plies (None if unavailable).

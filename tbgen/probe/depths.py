@@ -19,7 +19,7 @@ from tbgen.probe.values import Values
 from tbgen.store.cache import ChunkCache, LruCache
 from tbgen.store.layer import LayerFile, layer_path, write_layer
 from tbgen.store.table_file import Entry, StoredFile
-from tbgen.system.memory import free_memory, processors
+from tbgen.system.memory import free_memory, processor_count
 from tbgen.text import duration, size_text
 
 _MAX_OPEN_LAYERS: Final = 8
@@ -95,7 +95,7 @@ class Layers:
 
         path, layout = key[0], table.layout
         self._announce(path, table, accrued, layout, phase)
-        threads = processors()
+        threads = processor_count()
         self._temporary_files.enter_context(temporary_copies(table.path.parent))
         with ExitStack() as stack:
             successors = {}

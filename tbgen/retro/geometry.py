@@ -106,7 +106,7 @@ MAX_STEPS: Final = sum(ALL_MOVES_KIND.lengths)
 
 
 class _Orthodox(Movement):
-    constant: ClassVar[str] = f"{__name__}.ORTHODOX"
+    constant_path: ClassVar[str] = f"{__name__}.ORTHODOX"
 
 
 @cache

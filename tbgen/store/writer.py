@@ -20,7 +20,7 @@ from tbgen.store.dataset_file import DatasetFile
 from tbgen.store.format import GZIP_LEVEL, TableInfo, layers_beside
 from tbgen.store.schema import TABLE, Schema, manifest_of
 from tbgen.store.table_file import StoredFile
-from tbgen.system.files import write_errors, written_aside
+from tbgen.system.files import atomic_write, write_errors
 
 _BATCH: Final = 16
 """Number of chunks that a job of a thread compresses, enough to make the overhead of a job negligible."""
@@ -93,7 +93,7 @@ def write_datasets(
     :raises TbgenError: if the directory is not writable or the disk is full; no temporary file remains.
     """
     remedy = "choose another directory with --dir"
-    with written_aside(path, remedy=remedy) as temporary, write_errors(path, remedy=remedy):
+    with atomic_write(path, remedy=remedy) as temporary, write_errors(path, remedy=remedy):
         try:
             _write(temporary, content, threads)
             with reopen(temporary) as written:

@@ -1,4 +1,4 @@
-"""Atomic writing of files, and the rules of systems for file names and open files.
+"""Atomic writing of files, and the rules of operating systems for file names and open files.
 
 A file is written under a temporary name in the same directory, synced, and then renamed. The temporary name
 identifies the machine and the process of the writer. So several writers of the same file do not conflict, and
@@ -26,9 +26,9 @@ from tbgen.errors import TbgenError, UsageError, causes, quote
 from tbgen.system.locks import lock
 
 _MARK: Final = ".tmp-"
-"""In temporary names: separates the final name from the writer (place, process, random number)."""
+"""Separator, in a temporary name, between the final name and the writer: machine, process, random number."""
 
-_UNFINISHED: Final = re.compile(rf"(?P<name>.*){re.escape(_MARK)}(?P<place>.+)-(?P<process>\d+)-[0-9a-f]+")
+_TEMP_NAME: Final = re.compile(rf"(?P<name>.*){re.escape(_MARK)}(?P<machine>.+)-(?P<process>\d+)-[0-9a-f]+")
 
 _MAX_NAME_BYTES: Final = 255
 """Length in bytes of the longest file name that all common file systems support."""
@@ -39,27 +39,27 @@ _ABANDONED_SECONDS: Final = 3600.0
 _RETRY_SECONDS: Final = (0.01, 0.05, 0.2, 0.5) if sys.platform == "win32" else ()
 """Pauses between attempts to replace a file that another process has open."""
 
-_RESERVED: Final = re.compile(
+_RESERVED_NAME: Final = re.compile(
     r"(con|prn|aux|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])( *\..*)?|.*[<>:\"|?*\0-\x1f].*|.*[. ]",
     re.IGNORECASE,
 )
-"""Names that Windows reserves for devices, or does not allow; ``nul`` may be written to."""
+"""Matches names that Windows forbids or reserves for devices, except ``nul``, which may be written to."""
 
 
 @contextmanager
-def written_aside(path: Path, *, remedy: str = "choose another directory") -> Iterator[Path]:
-    """Yield a temporary file for the block to write and check. If the block succeeds, give it its final name.
+def atomic_write(path: Path, *, remedy: str = "choose another directory") -> Iterator[Path]:
+    """Yield a temporary file for the block to write and check. If the block succeeds, the file is renamed.
 
     The temporary file is empty, and in the directory of the final file. At the end of the block it is synced
     and renamed to ``path`` in one step, and the directory is synced. An existing file is replaced; the new
-    file has its permissions. If ``path`` is a link, the link is replaced. If the block raises an exception,
+    file gets its permissions. If ``path`` is a link, the link is replaced. If the block raises an exception,
     ``path`` is unchanged, and the temporary file is removed. A killed process leaves its temporary file; the
     next writer of the same file removes it.
 
     :param path: the final name, in an existing directory.
     :param remedy: advice if writing is not permitted, as the end of a sentence.
     :raises TbgenError: if the file cannot be created, synced or renamed. Exceptions of the block are not
-        converted; the block applies :func:`write_errors` to its errors about this file.
+        converted; the block itself has to apply :func:`write_errors` to its errors about this file.
     """
     check_name(path)
     remove_leftovers(path.parent, path.name)
@@ -67,7 +67,7 @@ def written_aside(path: Path, *, remedy: str = "choose another directory") -> It
     try:
         with write_errors(path, remedy=remedy):
             permissions = _permissions(path)
-            # The temporary file must not be readable by anybody who may not read the final one.
+            # The temporary file must not be readable by anybody who may not read the final file.
             os.close(os.open(temporary, os.O_CREAT | os.O_EXCL, 0o666 if permissions is None else 0o600))
         yield temporary
         with write_errors(path, remedy=remedy):
@@ -80,7 +80,7 @@ def written_aside(path: Path, *, remedy: str = "choose another directory") -> It
 
 
 def put_in_place(temporary: Path, path: Path) -> None:
-    """Give a complete file its final name in one step. Sync the file before, and the directory after.
+    """Sync a complete file, give it its final name in one step, and sync the directory.
 
     :raises OSError: if the file cannot be renamed or synced.
     """
@@ -107,7 +107,7 @@ def replace(source: Path, target: Path) -> None:
 def close_for_rename(file: IO[bytes]) -> None:
     """Close a file before it is renamed, replaced or removed, if the system requires that.
 
-    On other systems the file stays open, and so stays locked.
+    On other systems the file stays open, and therefore locked.
     """
     if sys.platform == "win32":
         file.close()
@@ -126,12 +126,12 @@ def rename_locked(file: FileIO, source: Path, target: Path) -> FileIO:
     return file
 
 
-def without_links(path: str, flags: int) -> int:
+def open_nofollow(path: str, flags: int) -> int:
     """Open a file, without following links if the system supports that; usable as ``opener`` of ``open``."""
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
 
 
-def without_waiting(path: str, flags: int) -> int:
+def open_nonblocking(path: str, flags: int) -> int:
     """Open a file without waiting for the writer of a pipe; usable as ``opener`` of ``open``."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
@@ -143,7 +143,7 @@ def check_name(path: PurePath) -> None:
     """
     if sys.platform == "win32":
         for name in path.parts[bool(path.anchor) :]:
-            if name not in (".", "..") and _RESERVED.fullmatch(name):
+            if name not in (".", "..") and _RESERVED_NAME.fullmatch(name):
                 raise UsageError(f"Windows has other uses for {quote(name)}: choose another name")
 
 
@@ -160,23 +160,23 @@ def write_errors(path: Path, *, remedy: str = "choose another directory") -> Ite
     except OSError as error:
         if isinstance(error, TbgenError):
             raise
-        raise TbgenError(_explain(error, path, remedy)) from error
+        raise TbgenError(_write_error_sentence(error, path, remedy)) from error
 
 
 def write_file(path: Path, content: bytes, *, remedy: str = "choose another directory") -> None:
-    """Write a file atomically, as :func:`written_aside` does.
+    """Write a file atomically, as :func:`atomic_write` does.
 
-    :raises TbgenError: if it cannot be written; an existing file is unchanged.
+    :raises TbgenError: if the file cannot be written; an existing file is then unchanged.
     """
-    with written_aside(path, remedy=remedy) as temporary, write_errors(path, remedy=remedy):
+    with atomic_write(path, remedy=remedy) as temporary, write_errors(path, remedy=remedy):
         temporary.write_bytes(content)
 
 
 def make_directory(directory: Path, *, remedy: str = "choose another directory") -> None:
     """Create a directory and its parents, unless it exists.
 
-    :param remedy: advice if it cannot be created, as the end of a sentence.
-    :raises TbgenError: if it cannot be created.
+    :param remedy: advice if the directory cannot be created, as the end of a sentence.
+    :raises TbgenError: if the directory cannot be created.
     """
     check_name(directory)
     try:
@@ -192,11 +192,11 @@ def temporary_path(path: Path) -> Path:
 
     A long final name is shortened.
     """
-    mark = f"{_MARK}{_place()}-{os.getpid()}-{secrets.token_hex(4)}"
-    return path.with_name(_cut(path.name, _MAX_NAME_BYTES - len(os.fsencode(mark))) + mark)
+    mark = f"{_MARK}{_machine_name()}-{os.getpid()}-{secrets.token_hex(4)}"
+    return path.with_name(_truncate(path.name, _MAX_NAME_BYTES - len(os.fsencode(mark))) + mark)
 
 
-def _place() -> str:
+def _machine_name() -> str:
     """Return the name of the machine or container in which the number of this process is unique.
 
     Several containers may have the same host name, and each numbers its processes from 1. So on systems with
@@ -208,7 +208,7 @@ def _place() -> str:
     return host
 
 
-def _cut(name: str, size: int) -> str:
+def _truncate(name: str, size: int) -> str:
     """Return a name, truncated to a number of bytes."""
     return os.fsdecode(os.fsencode(name)[:size])
 
@@ -218,12 +218,12 @@ def remove_leftovers(directory: Path, name: str = "") -> list[Path]:
 
     Files of running writers are kept. A writer on this machine, or in this container, is running if its
     process exists. Any other writer is considered running while its file changes. Files that this process has
-    no permission to remove are kept too.
+    no permission to remove are also kept.
 
     :param name: final name of the file whose leftovers are removed; empty for all files.
     """
     leftovers = []
-    for path, writer in _unfinished_files(directory, name):
+    for path, writer in _temporary_files(directory, name):
         with contextlib.suppress(OSError):  # the file is gone already, or belongs to another user
             if _is_abandoned(path, writer):
                 path.unlink()
@@ -234,25 +234,25 @@ def remove_leftovers(directory: Path, name: str = "") -> list[Path]:
 def remove_own_leftovers(path: Path) -> None:
     """Remove the temporary files that this process has made for a file.
 
-    If another thread is still writing the file, it will fail to rename its temporary file.
+    If another thread is still writing the file, that thread will fail to rename its temporary file.
     """
-    for temporary, writer in _unfinished_files(path.parent, path.name):
-        if writer["place"] == _place() and int(writer["process"]) == os.getpid():
+    for temporary, writer in _temporary_files(path.parent, path.name):
+        if writer["machine"] == _machine_name() and int(writer["process"]) == os.getpid():
             with contextlib.suppress(OSError):
                 temporary.unlink()
 
 
-def _unfinished_files(directory: Path, name: str) -> Iterator[tuple[Path, re.Match[str]]]:
-    """Yield the temporary files of the file ``name``, or all if it is empty, with matches of their names."""
+def _temporary_files(directory: Path, name: str) -> Iterator[tuple[Path, re.Match[str]]]:
+    """Yield the temporary files of the file ``name`` (of all files if empty), with the match of each name."""
     for path in sorted(directory.glob(f"*{_MARK}*")):
-        match = _UNFINISHED.fullmatch(path.name)
-        if match and (not name or match["name"] == _cut(name, len(os.fsencode(match["name"])))):
+        match = _TEMP_NAME.fullmatch(path.name)
+        if match and (not name or match["name"] == _truncate(name, len(os.fsencode(match["name"])))):
             yield path, match
 
 
 def _is_abandoned(path: Path, writer: re.Match[str]) -> bool:
     """Return whether the writer of a temporary file is no longer running."""
-    if writer["place"] == _place() and not _is_running(int(writer["process"])):
+    if writer["machine"] == _machine_name() and not _is_running(int(writer["process"])):
         return True
     return time.time() - path.stat().st_mtime > _ABANDONED_SECONDS
 
@@ -283,8 +283,8 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def _explain(error: BaseException, path: Path, remedy: str) -> str:
-    """Return a sentence about a failed write, by the deepest cause that has an error number of the system."""
+def _write_error_sentence(error: BaseException, path: Path, remedy: str) -> str:
+    """Return a sentence about a failed write, based on the deepest cause that has a system error number."""
     number = None
     for cause in causes(error):
         hdf5_error = re.search(r"errno = (\d+)", str(cause))  # the format of HDF5's messages

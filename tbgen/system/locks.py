@@ -1,4 +1,4 @@
-"""Locks on open files, between processes; the system releases a lock when its holder closes the file or ends.
+"""Locks on open files, between processes. A lock ends when the locking process closes the file or ends.
 
 The cache of kernels uses locks, so all kernels are compiled again when this module changes.
 """
@@ -14,13 +14,13 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-_NO_LOCKS: Final = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
-"""Error numbers of network file systems without locks."""
+_NO_LOCKS_ERRNOS: Final = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)
+"""Error numbers of network file systems that do not support locks."""
 _LOCKED_OFFSET: Final = (1 << 31) - 2
 """Offset of the byte that is locked on Windows. It is beyond the end of any file, because other processes
 cannot read a locked byte."""
 _RETRY_SECONDS: Final = 0.1
-"""Interval between attempts to lock a file on systems that do not wait for a lock."""
+"""Interval between attempts to lock a file, on a system that cannot wait for a lock."""
 
 
 class NoLocksError(OSError):
@@ -41,7 +41,7 @@ def try_lock(descriptor: int) -> bool:
     except (BlockingIOError, PermissionError):
         return False
     except OSError as error:
-        if error.errno in _NO_LOCKS:
+        if error.errno in _NO_LOCKS_ERRNOS:
             raise NoLocksError(error.errno, error.strerror) from error
         raise
     return True
@@ -60,7 +60,7 @@ def lock(descriptor: int) -> None:
 
 
 def is_locked(descriptor: int) -> bool:
-    """Return whether a process has locked an open file. Return True also if this cannot be determined.
+    """Return whether a process has locked an open file; True if this cannot be determined.
 
     Several processes may call this function at once.
     """

@@ -64,7 +64,7 @@ def use_large_pages(memory: mmap.mmap) -> None:
             memory.madvise(mmap.MADV_HUGEPAGE)
 
 
-def processors() -> int:
+def processor_count() -> int:
     """Return the number of processors that this process may use."""
     return len(usable_processors())
 

@@ -1,7 +1,7 @@
-"""Child processes: starting, killing with descendants, priority, CPU affinity; limit of open files; sockets.
+"""Child processes (starting, killing, priority, CPU affinity), sockets, and the limit on open files.
 
-Windows has no process groups. There, a child of a process is any process that records its ID as the ID of the
-parent, even after the parent has ended.
+Windows has no process groups. There, a process counts as a child of the process whose ID it records as its
+parent's, even after the parent has ended.
 """
 
 import functools
@@ -28,18 +28,18 @@ _NICE_STEP: Final = 10
 """Increment of the nice value for low priority."""
 
 
-def kill_tree(root: int) -> None:
-    """Kill a process that was started with :data:`APART`, even if it has ended, and its descendants."""
+def kill_tree(root_id: int) -> None:
+    """Kill a process started with :data:`APART` (unless it has ended) and, in any case, its descendants."""
     if sys.platform != "win32":
         with suppress(OSError):
-            os.killpg(root, signal.SIGKILL)
+            os.killpg(root_id, signal.SIGKILL)
         return
     import psutil
 
-    tree = set() if psutil.pid_exists(root) else {root}
+    tree = set() if psutil.pid_exists(root_id) else {root_id}
     processes = psutil.process_iter(["ppid", "create_time"])
     for process in sorted(processes, key=lambda candidate: candidate.info["create_time"] or 0):
-        if process.pid == root or process.info["ppid"] in tree:
+        if process.pid == root_id or process.info["ppid"] in tree:
             tree.add(process.pid)
             with suppress(psutil.Error):
                 process.kill()
@@ -55,20 +55,20 @@ class Guard:
     def __init__(self) -> None:
         # The guard is started with APART, so that Ctrl-C does not end it before the watched processes.
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", "from tbgen.system.processes import guard; guard()"],
+            [sys.executable, "-P", "-c", "from tbgen.system.processes import run_guard; run_guard()"],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             **APART,
         )
 
-    def watch(self, root: int) -> None:
+    def watch(self, root_id: int) -> None:
         """Watch a process that was started with :data:`APART`."""
-        self._send(f"+{root}\n")
+        self._send(f"+{root_id}\n")
 
-    def release(self, root: int) -> None:
+    def release(self, root_id: int) -> None:
         """Stop watching a process that has ended."""
-        self._send(f"-{root}\n")
+        self._send(f"-{root_id}\n")
 
     def close(self) -> None:
         """End the guard and the processes that it still watches."""
@@ -82,13 +82,13 @@ class Guard:
                 self._process.stdin.flush()
 
 
-def guard() -> None:
-    """Run the loop of the process of a :class:`Guard`."""
+def run_guard() -> None:
+    """Run the main loop of the process that a :class:`Guard` starts."""
     watched = set[int]()
     for line in sys.stdin:
         (watched.add if line[0] == "+" else watched.discard)(int(line[1:]))
-    for root in watched:
-        kill_tree(root)
+    for root_id in watched:
+        kill_tree(root_id)
 
 
 @functools.cache
@@ -122,29 +122,29 @@ def affinity_prefix(processors: Collection[int]) -> tuple[str, ...]:
 
 
 def split_words(command: str) -> list[str]:
-    """Return a command's program and arguments, split as by the system's shell.
+    """Return a command's program and arguments, split as the system's shell would split them.
 
     :raises ValueError: if a quotation mark is missing.
     """
-    if sys.platform == "win32":  # a backslash separates the parts of a path; it is no escape character
+    if sys.platform == "win32":  # a backslash separates the parts of a path; it is not an escape character
         return [word.strip('"') for word in shlex.split(command, posix=False)]
     return shlex.split(command)
 
 
-def lower_priority(process: int) -> None:
+def lower_priority(pid: int) -> None:
     """Lower the priority of a process, unless it has ended."""
     if sys.platform == "win32":
         import psutil
 
         with suppress(psutil.Error):
-            psutil.Process(process).nice(psutil.BELOW_NORMAL_PRIORITY_CLASS)
+            psutil.Process(pid).nice(psutil.BELOW_NORMAL_PRIORITY_CLASS)
     else:
         with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, process, os.getpriority(os.PRIO_PROCESS, process) + _NICE_STEP)
+            os.setpriority(os.PRIO_PROCESS, pid, os.getpriority(os.PRIO_PROCESS, pid) + _NICE_STEP)
 
 
 def raise_file_limit(target: int) -> int:
-    """Raise the limit of open files of this process to ``target`` if possible, and return the limit."""
+    """Raise this process's limit on open files to ``target``, or as far as possible. Return the new limit."""
     if sys.platform == "win32":
         return target
     import resource
@@ -161,13 +161,13 @@ def raise_file_limit(target: int) -> int:
 def reuse_address(listener: socket.socket) -> None:
     """Let a server bind an address that another server has just released.
 
-    Windows always allows that. There, this option would let two servers share a port.
+    Windows always allows that; on Windows, this option would let two servers share a port.
     """
     if sys.platform != "win32":
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 
 
-def limit_unread(listener: socket.socket, milliseconds: int) -> None:
+def limit_unread_time(listener: socket.socket, milliseconds: int) -> None:
     """Let the system close connections whose clients leave data unread for longer than ``milliseconds``."""
     if sys.platform == "linux":  # accepted sockets inherit the option
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
@@ -176,7 +176,7 @@ def limit_unread(listener: socket.socket, milliseconds: int) -> None:
 def start_with_socket(
     words: Sequence[str], listener: socket.socket, **options: Any
 ) -> subprocess.Popen[bytes]:
-    """Start a process that inherits a socket, which :func:`inherited_socket` returns there.
+    """Start a process that inherits a socket. In that process, :func:`inherited_socket` returns it.
 
     :param options: arguments of ``Popen`` other than ``stdin``.
     """

@@ -1,7 +1,7 @@
 """Signals that end a process, and the check for available input.
 
 Terminals send SIGINT (Ctrl-C) on all systems. When a terminal is closed, its processes receive SIGHUP. On
-Windows they receive SIGBREAK instead, which Ctrl-Break sends too. Services and job schedulers send SIGTERM.
+Windows they receive SIGBREAK instead, which Ctrl-Break also sends. Services and job schedulers send SIGTERM.
 """
 
 import select
@@ -17,7 +17,7 @@ TERMINATIONS: Final = {
     for name, word in (("SIGTERM", "terminated"), ("SIGHUP", "hung up"), ("SIGBREAK", "interrupted"))
     if hasattr(signal, name)
 }
-"""Signals, other than Ctrl-C, that end a process, each with the word for messages."""
+"""Maps each signal, other than Ctrl-C, that ends a process to the word for it in messages."""
 
 END_SIGNALS: Final = (signal.SIGINT, *TERMINATIONS)
 """All signals that end a process, Ctrl-C included."""
@@ -39,10 +39,10 @@ def signals_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, previous_mask)
 
 
-def ignore_terminal() -> None:
+def ignore_terminal_signals() -> None:
     """Ignore signals from the terminal, in a process that was started within :func:`signals_blocked`.
 
-    The parent receives these signals too. It ends this process by SIGTERM, which takes effect immediately.
+    The parent also receives these signals. It ends this process with SIGTERM, which takes effect immediately.
     """
     for number in END_SIGNALS:  # a pending signal that is ignored is discarded
         signal.signal(number, signal.SIG_DFL if number == signal.SIGTERM else signal.SIG_IGN)
@@ -50,7 +50,7 @@ def ignore_terminal() -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, END_SIGNALS)
 
 
-def send_to_main(number: int) -> None:
+def send_to_main_thread(number: int) -> None:
     """Send a signal to the main thread of this process."""
     if sys.platform == "win32":
         signal.raise_signal(number)

@@ -24,7 +24,7 @@ from tbgen.games.live_file import EventStart
 from tbgen.system.processes import (
     APART,
     inherited_socket,
-    limit_unread,
+    limit_unread_time,
     lower_priority,
     reuse_address,
     start_with_socket,
@@ -118,7 +118,7 @@ def listening(host: str, port: int, options: str = "--host and --port") -> socke
     listener = socket.socket(family, kind, protocol)
     try:
         reuse_address(listener)
-        limit_unread(listener, _UNREAD_MS)
+        limit_unread_time(listener, _UNREAD_MS)
         listener.bind(address)
         listener.listen(_ACCEPT_BACKLOG)
     except OSError as error:

@@ -9,7 +9,7 @@ import pytest
 from chess.engine import Option, UciOptionMap
 
 from tbgen.cli.main import main
-from tbgen.cli.match import LIVE, run
+from tbgen.cli.match import LIVE_ADDRESS, run
 from tbgen.documents import options_for, struct_of
 from tbgen.errors import UsageError
 from tbgen.games.standings.elo import EloModel, TestSettings
@@ -223,7 +223,7 @@ def test_switches_of_a_file(tmp_path: Path) -> None:
         assert isinstance(context, click.Context)
         return context.params
 
-    assert (given("live = false\n")["live"], given("live = true\n")["live"]) == (None, LIVE)
+    assert (given("live = false\n")["live"], given("live = true\n")["live"]) == (None, LIVE_ADDRESS)
     assert given('live = "9000"\n')["live"] == "9000"
     for text, recover in {
         "recover = false": False,

@@ -16,7 +16,7 @@ from tbgen.board.score import NONE, GScore
 from tbgen.errors import DamagedTableError, MissingTableError
 from tbgen.packed.file import PackedFile
 from tbgen.store import schema
-from tbgen.system.memory import processors
+from tbgen.system.memory import processor_count
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.packed_tables import PackedTables
 
@@ -198,6 +198,6 @@ def test_large_batches_keep_to_the_processors_of_the_process() -> None:
     assert PackedFile.threads <= len(before)
     os.sched_setaffinity(0, [min(before)])
     try:
-        assert processors() == 1
+        assert processor_count() == 1
     finally:
         os.sched_setaffinity(0, before)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal, Protocol, cast
 
 from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.extras import needs_extra
-from tbgen.system.files import write_errors, written_aside
+from tbgen.system.files import atomic_write, write_errors
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer as Buffer
@@ -202,7 +202,7 @@ def writing(name: str) -> Iterator[Sink]:
     else:
         path = Path(os.path.realpath(name))  # the link remains, and its target is replaced
         with (
-            written_aside(path, remedy=_REMEDY) as aside,
+            atomic_write(path, remedy=_REMEDY) as aside,
             BufferedWriter(_AsideFile(aside, path)) as file,
             closing(_stream(Path(name).suffix.lower(), file, "wb") or file) as sink,
         ):

@@ -17,14 +17,14 @@ import codecs
 import re
 from typing import Final
 
-from tbgen.text import UNUSUAL_CHARACTER, Legible, legible
+from tbgen.text import UNUSUAL_CHARACTER, LegibleTable, legible
 
 _FIGURINES: Final = dict(zip("♔♕♖♗♘♙♚♛♜♝♞♟", [*"KQRBN", "", *"KQRBN", ""], strict=True))
 _SYMBOLS: Final = {"\xd7": "x", "\u2236": ":", "\u2044": "/", "\u2215": "/", "\u0394": "\u25b3"}
 _SIGNS: Final = {"\u203c": "!!", "\u2047": "??", "\u2048": "?!", "\u2049": "!?"}
 _LETTERS_O: Final = "\u041e\u039f"
 """The Cyrillic and the Greek letter O."""
-_PLAIN: Final = Legible(str.maketrans(dict.fromkeys(_LETTERS_O, "O") | _FIGURINES | _SYMBOLS | _SIGNS))
+_PLAIN: Final = LegibleTable(str.maketrans(dict.fromkeys(_LETTERS_O, "O") | _FIGURINES | _SYMBOLS | _SIGNS))
 _COMMENT_OR_MOVES: Final = re.compile(r"\{[^}]*\}?|;[^\r\n]*|[^{;]+")
 
 
