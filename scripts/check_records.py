@@ -164,7 +164,7 @@ def count_symmetric(path: Path, layout: Layout) -> tuple[int, int]:
     if layout.pawns:
         return 0, 0
     counts = [0, 0]
-    pieces = layout.free - 2
+    pieces = layout.free_count - 2
     with h5py.File(path, "r", locking=False) as file:
         for side, first in blocks_on_diagonal(pieces):
             slots = np.flatnonzero(file["value"][side, first : first + 64**pieces] != NONE)

@@ -203,7 +203,7 @@ def _random_sample(rng: np.random.Generator, items: NDArray[np.int64], count: in
 def squares(layout: Layout, slots: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the squares of all men of ``n`` slots, free men first, in the shape (men, n)."""
     phase, rest = np.divmod(slots, layout.phase_size)
-    free = [rest >> 6 * (layout.free - 1 - man) & 63 for man in range(layout.free)]
+    free = [rest >> 6 * (layout.free_count - 1 - man) & 63 for man in range(layout.free_count)]
     if layout.pawns:
         return np.array([*free, *np.array(layout.placements, np.int64)[phase].T])
     return np.array([np.array(TRIANGLE)[free[0]], *free[1:]])

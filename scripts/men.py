@@ -15,8 +15,8 @@ sys.path.insert(0, str(ROOT))
 
 from playwright.sync_api import Browser  # noqa: E402
 
-from tbgen.html.cards import MEN, MEN_FILE, MEN_SIZE  # noqa: E402
-from tbgen.html.style import MAN_SIZE, men  # noqa: E402
+from tbgen.html.cards import MEN_FILE, MEN_LETTERS, MEN_SIZE  # noqa: E402
+from tbgen.html.style import MAN_SIZE, men_svg  # noqa: E402
 from tests.support.browsing import launched  # noqa: E402
 
 
@@ -25,12 +25,12 @@ def draw_men(browser: Browser) -> bytes:
     places = "".join(
         f'<use href="#{side}{kind}" x="{column * MAN_SIZE}" y="{row * MAN_SIZE}"/>'
         for row, side in enumerate("wb")
-        for column, kind in enumerate(MEN)
+        for column, kind in enumerate(MEN_LETTERS)
     )
-    width, height = len(MEN) * MEN_SIZE, 2 * MEN_SIZE
-    box = f'viewBox="0 0 {len(MEN) * MAN_SIZE} {2 * MAN_SIZE}" width="{width}" height="{height}"'
+    width, height = len(MEN_LETTERS) * MEN_SIZE, 2 * MEN_SIZE
+    box = f'viewBox="0 0 {len(MEN_LETTERS) * MAN_SIZE} {2 * MAN_SIZE}" width="{width}" height="{height}"'
     page = browser.new_page(viewport={"width": width, "height": height})
-    page.set_content(f'{men()}<svg {box} style="left:0;position:absolute;top:0">{places}</svg>')
+    page.set_content(f'{men_svg()}<svg {box} style="left:0;position:absolute;top:0">{places}</svg>')
     picture = page.screenshot(omit_background=True)
     page.close()
     return picture

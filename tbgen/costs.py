@@ -23,7 +23,7 @@ from tbgen.index.zeroing import (
     en_passant_configs,
     is_wide,
     max_promoted_slots,
-    max_slots_of_window,
+    max_slots_of_batch,
 )
 
 
@@ -160,7 +160,7 @@ def file_size(material: Material, variant: Variant, form: AccruedForm) -> int:
     """Return the size of a table's file in bytes."""
     layout = layout_of(material)
     rate = _rate_of(material, variant).file[form][_pawn_index(material)]
-    return 30_000 + int(2 * layout.size * rate / layout.permutations)
+    return 30_000 + int(2 * layout.size * rate / layout.permutation_count)
 
 
 def copy_size(material: Material, variant: Variant) -> int:
@@ -187,7 +187,7 @@ def concurrent_slots(layout: Layout, threads: int) -> int:
 
 def layers_memory(layout: Layout) -> int:
     """Return the bytes of memory for computing all layers of a table."""
-    return pool_memory(layout) + memory_of("layers", max_slots_of_window(layout))
+    return pool_memory(layout) + memory_of("layers", max_slots_of_batch(layout))
 
 
 def layer_memory(layout: Layout, phase: int) -> int:

@@ -93,7 +93,7 @@ def test_facts_on_accrued_scores(tablebase: Tablebase) -> None:
 def swapped(layout: Layout, slots: Slots) -> Slots:
     """Canonical slots of positions with their colours swapped, both sides having the same men."""
     free, pawns = squares_of(layout, slots)
-    half = layout.free // 2 - 1
+    half = layout.free_count // 2 - 1
     order = [1, 0, *range(2 + half, 2 + 2 * half), *range(2, 2 + half)]
     return canonical_slots(layout, free[order] ^ 56, np.roll(pawns, layout.white_pawns, axis=0) ^ 56)
 

@@ -37,11 +37,11 @@ from tbgen.cells.file import name_of
 from tbgen.cells.games import Games
 from tbgen.cells.packing import is_complete
 from tbgen.errors import TbgenError
-from tbgen.generator.cluster_task import MEMORY_RESOURCE, first_line, place_of, problem_of, wait_until_visible
+from tbgen.generator.cluster_task import MEMORY_RESOURCE, first_line, label_of, problem_of, wait_until_visible
 from tbgen.generator.cluster_workers import (
     Worker,
+    connect,
     connected_workers,
-    connection,
     inspect_workers,
     lost_scheduler_error,
     mib_text,
@@ -145,7 +145,7 @@ def run_task(
     :raises TbgenError: if the cell cannot be solved. Other exceptions are logged and converted to a
         TbgenError.
     """
-    place = place_of(get_worker())
+    place = label_of(get_worker())
     if problem := problem_of(Path(probe), version):
         raise TbgenError(f"the newly joined worker {place} {problem}")
     try:
@@ -202,7 +202,7 @@ def solve_on_cluster(
         return len(solved)
     submitter = None
     try:
-        with connection(scheduler) as client, shared_probe(directory) as probe:
+        with connect(scheduler) as client, shared_probe(directory) as probe:
             inspect_workers(client, probe, patience)
             task = partial(
                 run_task,

@@ -29,7 +29,7 @@ from tbgen.cells.window import Interval
 from tbgen.errors import MissingTableError
 from tbgen.index.layout import IMAGE, MIRROR_FILES, MIRROR_RANKS, SIDES, Side, layout_of
 from tbgen.index.table import Source
-from tbgen.index.zeroing import en_passant_configs, places_of_promoted
+from tbgen.index.zeroing import en_passant_configs, promotion_places
 from tbgen.packed.file import PackedFile
 from tbgen.packed.sources import PackedSource
 from tbgen.packed.tables import AnyTable
@@ -291,7 +291,7 @@ class Tables(ExitSource):
             for after, each in smaller.items()
             if isinstance(each, TableFile)
         }
-        promoted = places_of_promoted(file.layout, [phase], 0) if promotions(file, phase, side) else ()
+        promoted = promotion_places(file.layout, [phase], 0) if promotions(file, phase, side) else ()
         if len(plain) < len(smaller) or not all(self.has_phase(*block, mover) for block, mover in promoted):
             return None
         return PackedSource(file, lambda: plain | self._phases_of(promoted), self._threads)

@@ -16,7 +16,7 @@ import chess
 from tbgen.board.kinds import KINDS, Kind, attacks
 from tbgen.board.material import described_kind
 from tbgen.board.score import GScore
-from tbgen.board.variant import Resets, Variant, unlisted
+from tbgen.board.variant import Resets, Variant, unlisted_error
 from tbgen.errors import UsageError, quote
 from tbgen.text import legible
 
@@ -335,7 +335,7 @@ class DescribedBoard:
             case Resets.NOTHING:
                 plies = len(self.move_stack)
             case other:
-                raise unlisted(other)
+                raise unlisted_error(other)
         for _ in range(plies):
             undone_moves.append(self.pop())
             score = self.position_score()

@@ -12,7 +12,7 @@ from typing import Final, Literal
 import chess
 
 from tbgen.board.score import GScore
-from tbgen.board.variant import Resets, Variant, unlisted
+from tbgen.board.variant import Resets, Variant, unlisted_error
 from tbgen.errors import UsageError
 
 _DIAGONAL_ATTACKS: Final = tuple(zip(chess.BB_DIAG_MASKS, chess.BB_DIAG_ATTACKS, strict=True))
@@ -209,7 +209,7 @@ def accrued_score(board: chess.Board, variant: Variant) -> GScore | None:
         case Resets.NOTHING:
             plies = moves
         case other:
-            raise unlisted(other)
+            raise unlisted_error(other)
     accrued, past = position_score(board), board.copy(stack=max(plies, 1))
     move = past.pop()
     past.push(move)

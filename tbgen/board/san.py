@@ -33,13 +33,13 @@ class MoveWithSan:
         return self.move.uci()
 
 
-def move_number(number: int, white: bool) -> str:
+def move_prefix(number: int, white: bool) -> str:
     """Return the number of a move as it is printed before the move.
 
     :param number: full-move number of the position before the move.
     :param white: whether White moves.
 
-    >>> move_number(12, True), move_number(12, False)
+    >>> move_prefix(12, True), move_prefix(12, False)
     ('12.', '12...')
     """
     return f"{number}." if white else f"{number}..."

@@ -12,7 +12,7 @@ class Resets(Enum):
     """The moves that reset the accrued score to the position score after the move.
 
     Code that depends on the resets or on the variant matches all cases, and passes any other case to
-    :func:`unlisted`. So mypy reports each place where a new case is missing.
+    :func:`unlisted_error`. So mypy reports each place where a new case is missing.
     """
 
     ZEROING_MOVES = "captures and pawn moves"
@@ -56,7 +56,7 @@ class Variant(StrEnum):
             case Variant.WHOLE_GAME:
                 return "whole-game mobility"
             case other:
-                raise unlisted(other)
+                raise unlisted_error(other)
 
     @property
     def resets(self) -> Resets:
@@ -67,7 +67,7 @@ class Variant(StrEnum):
             case Variant.WHOLE_GAME:
                 return Resets.NOTHING
             case other:
-                raise unlisted(other)
+                raise unlisted_error(other)
 
     def is_reset_by(self, zeroing: bool) -> bool:
         """Return whether a move resets the accrued score.
@@ -80,7 +80,7 @@ class Variant(StrEnum):
             case Resets.NOTHING:
                 return False
             case other:
-                raise unlisted(other)
+                raise unlisted_error(other)
 
     @property
     def layered(self) -> bool:
@@ -94,10 +94,10 @@ class Variant(StrEnum):
             case Resets.NOTHING:
                 return False
             case other:
-                raise unlisted(other)
+                raise unlisted_error(other)
 
 
-def unlisted(case: Never) -> UsageError:
+def unlisted_error(case: Never) -> UsageError:
     """Return the error for a variant, or a kind of resets, that the calling code does not support.
 
     Like :func:`typing.assert_never`, it makes mypy report a case that is not handled. The error has a message

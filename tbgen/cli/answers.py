@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import chess
 
 from tbgen.board.fen import AnyBoard
-from tbgen.board.san import move_number
+from tbgen.board.san import move_prefix
 from tbgen.board.scoring import Points, Scoring
 from tbgen.board.variant import Variant
 from tbgen.documents import UNSET, UnsetType
@@ -166,7 +166,7 @@ def line_text(board: AnyBoard, line: Sequence[LinePly], name: str = "best play")
     number, white = board.fullmove_number, board.turn
     width = max((len(ply.san) for ply in line), default=0)
     for ply in line:
-        yield f"{move_number(number, white):>6} {ply.san:{width}}  {ply.accrued!s:>6}"
+        yield f"{move_prefix(number, white):>6} {ply.san:{width}}  {ply.accrued!s:>6}"
         number, white = number + (not white), not white
 
 

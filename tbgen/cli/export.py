@@ -42,7 +42,7 @@ def run(
         line.show(f"{table.file}, {number} of {count}")
 
     with line:
-        exported = export(directory, target, variants, material_list(materials, men), done=show_progress)
+        exported = export(directory, target, variants, material_list(materials, men), report=show_progress)
     size = sum(table.bytes for table in exported)
     written = sum(table.written for table in exported)
     if json:

@@ -80,10 +80,10 @@ def run(
     with line:
         if cells is None:
             materials = material_list(map(Material.parse, names), men)
-            to_do = plan(published, directory, variants, materials, place=place, check=checked)
+            to_do = plan(published, directory, variants, materials, place=place, on_check=checked)
         else:
             chosen = men_of_cells(names, men, variants)
-            to_do = plan_cells(published, cells, chosen, place=place, check=checked)
+            to_do = plan_cells(published, cells, chosen, place=place, on_check=checked)
     report = _FetchReport(to_do, line, "table" if cells is None else "cell")
     say(f"tbgen: {report.summary()}")
     with line:
@@ -105,9 +105,9 @@ class _FetchReport:
 
     def summary(self) -> str:
         """Return a text with the numbers of files to fetch, of existing files, and of files that differ."""
-        parts = [f"{self._to_fetch} to fetch, {size_text(self._plan.bytes)}"]
-        if self._plan.present:
-            parts.append(f"{len(self._plan.present)} in {self._plan.directory} already")
+        parts = [f"{self._to_fetch} to fetch, {size_text(self._plan.bytes_to_receive)}"]
+        if self._plan.present_files:
+            parts.append(f"{len(self._plan.present_files)} in {self._plan.directory} already")
         if different := self._plan.differing_files:
             names = names_text([file.file for file in different])
             parts.append(f"{len(different)} there with different content, which is kept: {names}")
@@ -121,11 +121,11 @@ class _FetchReport:
             remaining = ""
             if seconds > 1 and self._bytes > 0:
                 rate = self._bytes / seconds
-                time_left = duration((self._plan.bytes - self._bytes) / rate)
+                time_left = duration((self._plan.bytes_to_receive - self._bytes) / rate)
                 remaining = f", {size_text(int(rate))}/s, about {time_left} left"
             self._line.show(
                 f"{len(self.fetched)} of {self._to_fetch}, "
-                f"{size_text(max(self._bytes, 0))} of {size_text(self._plan.bytes)}{remaining}"
+                f"{size_text(max(self._bytes, 0))} of {size_text(self._plan.bytes_to_receive)}{remaining}"
             )
 
     def done(self, file: PublishedFile) -> None:
@@ -138,7 +138,7 @@ class _FetchReport:
 def _document(fetch_plan: FetchPlan, report: _FetchReport, error: TbgenError | None) -> dict[str, Any]:
     return {
         "fetched": [msgspec.to_builtins(file) for file in report.fetched],
-        "there": [file.file for file in fetch_plan.present],
+        "there": [file.file for file in fetch_plan.present_files],
         "other_content": [file.file for file in fetch_plan.differing_files],
         "missing": [file.file for file in fetch_plan.files_to_fetch if file not in report.fetched],
         "error": None if error is None else {"code": error.code, "sentence": str(error)},

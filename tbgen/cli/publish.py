@@ -18,7 +18,7 @@ from tbgen.cli.options import (
 )
 from tbgen.cli.progress import ProgressLine
 from tbgen.errors import UsageError
-from tbgen.exchange.cells import MenOfCells, publish_cells
+from tbgen.exchange.cells import CellFilter, publish_cells
 from tbgen.exchange.publish import publish
 from tbgen.exchange.published import PublishedFile, PublishedSet
 from tbgen.text import counted, size_text
@@ -77,7 +77,7 @@ def run(
         if cells is not None:
             if site:
                 raise UsageError("a site has tables but no cells: leave out --cells or --site")
-            published = publish_cells(cells, target, men_of_cells(names, men, variants), done=show_progress)
+            published = publish_cells(cells, target, men_of_cells(names, men, variants), report=show_progress)
         else:
             materials = material_list(map(Material.parse, names), men)
             if site:
@@ -85,18 +85,18 @@ def run(
 
                 published = write_site(directory, target, variants, materials, event=live, done=show_progress)
             else:
-                published = publish(directory, target, variants, materials, done=show_progress)
-    print(published.text().decode() if json else f"{target}: {_summary(published)}\n", end="")
+                published = publish(directory, target, variants, materials, report=show_progress)
+    print(published.json().decode() if json else f"{target}: {_summary(published)}\n", end="")
 
 
-def men_of_cells(names: Iterable[str], men: int | None, variants: Sequence[Variant]) -> MenOfCells:
+def men_of_cells(names: Iterable[str], men: int | None, variants: Sequence[Variant]) -> CellFilter:
     """Return the men whose cells are selected.
 
     :raises UsageError: if a name is invalid, or if options for tables are present.
     """
     if men is not None or list(variants) != [Variant.R_MOBILITY]:
         raise UsageError("--men and --rules are for tables: leave them out, or leave out --cells")
-    return MenOfCells(names)
+    return CellFilter(names)
 
 
 def _summary(published: PublishedSet) -> str:

@@ -10,13 +10,13 @@ from pathlib import Path
 from tbgen.cells.file import SUFFIX, CellFileError, check_cell, check_directory, is_file_name, stated_digest
 from tbgen.errors import MissingTableError, TbgenError, UsageError, quote
 from tbgen.exchange.fetch import FetchPlan, names_text
-from tbgen.exchange.publish import lay_out, published_files, size_and_sha256
+from tbgen.exchange.publish import publish_file, published_files, size_and_sha256
 from tbgen.exchange.published import (
     PublishedCell,
     PublishedFile,
     PublishedSet,
     UnusableFileError,
-    checked_cell,
+    check_cell_file,
     size_of,
 )
 from tbgen.system.files import make_directory
@@ -29,7 +29,7 @@ class MissingCellsError(TbgenError):
     code = "missing_cells"
 
 
-class MenOfCells:
+class CellFilter:
     """A filter of cells by their men.
 
     :param names: names such as ``KRPvKRP``, of any number of men, with the sides in either order. Without
@@ -62,34 +62,34 @@ def _sides_of(name: str) -> frozenset[tuple[str, ...]]:
 def publish_cells(
     directory: Path,
     target: Path,
-    men: MenOfCells,
+    men: CellFilter,
     *,
-    done: Callable[[PublishedFile, int, int], None] = lambda *_: None,
+    report: Callable[[PublishedFile, int, int], None] = lambda *_: None,
 ) -> PublishedSet:
     """Publish the cells of a directory in ``target``, which may be the same directory.
 
     Tables are published likewise by :func:`tbgen.exchange.publish.publish`. Other processes may add and
     remove cells at the same time.
 
-    :param done: called with each cell, its number, and the number of cells.
+    :param report: called with each cell, its number, and the number of cells.
     :raises MissingCellsError: if there are no cells, or no cells match one of the names.
     :raises TbgenError: if some cells cannot be used, once all others are published. If the target cannot be
         written, the error is raised immediately.
     """
-    paths = [path for path in sorted(directory.glob(f"*{SUFFIX}")) if is_file_name(path.name)]
-    chosen_paths = [path for path in paths if path.name in men]
-    if missing := men.unmatched_names([path.name for path in chosen_paths]):
+    all_paths = [path for path in sorted(directory.glob(f"*{SUFFIX}")) if is_file_name(path.name)]
+    paths = [path for path in all_paths if path.name in men]
+    if missing := men.unmatched_names([path.name for path in paths]):
         raise MissingCellsError(f"there are no cells of {names_text(missing)} in {directory}")
-    if not chosen_paths:
+    if not paths:
         raise MissingCellsError(
             f"there are no cells in {directory}: solve positions with --cells {directory}"
         )
     make_directory(target)
     refusals: list[tuple[Path, UnusableFileError]] = []
     with published_files(target) as files:
-        for number, path in enumerate(chosen_paths, 1):
+        for number, path in enumerate(paths, 1):
             try:
-                done(lay_out(path, target, files, partial(_entry_of, path.name)), number, len(chosen_paths))
+                report(publish_file(path, target, files, partial(_make_entry, path.name)), number, len(paths))
             except UnusableFileError as error:
                 refusals.append((path, error))
             except TbgenError:
@@ -102,23 +102,23 @@ def publish_cells(
     return PublishedSet.of(files.values())
 
 
-def _entry_of(name: str, path: Path) -> PublishedCell:
-    digest = checked_cell(path)
+def _make_entry(name: str, path: Path) -> PublishedCell:
+    digest = check_cell_file(path)
     return PublishedCell(name, *size_and_sha256(path), digest)
 
 
 def plan_cells(
     published: PublishedSet,
     directory: Path,
-    men: MenOfCells,
+    men: CellFilter,
     *,
     place: str,
-    check: Callable[[str, int, int], None] | None = None,
+    on_check: Callable[[str, int, int], None] | None = None,
 ) -> FetchPlan:
     """Compare the cells of a set with the cells in a directory, like :func:`tbgen.exchange.fetch.plan`.
 
     :param place: address or directory of the set, for messages.
-    :param check: called before each existing cell is read in full, with its file name, its number, and the
+    :param on_check: called before each existing cell is read in full, with its file name, its number, and the
         number of cells; None to read only the digests that the files state.
     :raises UsageError: if the directory is not a directory of cells.
     :raises MissingCellsError: if the set has no cells, or no cells match one of the names.
@@ -133,10 +133,10 @@ def plan_cells(
     present: list[PublishedCell] = []
     different: list[PublishedCell] = []
     for number, cell in enumerate(chosen, 1):
-        if check is not None:
-            check(cell.file, number, len(chosen))
+        if on_check is not None:
+            on_check(cell.file, number, len(chosen))
         path = directory / cell.file
-        digest = _digest(path, check_all=check is not None)
+        digest = _digest(path, check_all=on_check is not None)
         if digest is None or (digest == cell.digest and size_of(path) != cell.bytes):
             absent.append(cell)
         else:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.board.material import Material
-from tbgen.board.variant import Variant, unlisted
+from tbgen.board.variant import Variant, unlisted_error
 from tbgen.errors import DamagedTableError, MissingTableError
 from tbgen.exchange.publish import chosen_tables
 from tbgen.index.layout import IMAGE, MIRROR_FILES, Layout
@@ -148,7 +148,7 @@ def _variant_number(variant: Variant) -> int:
         case Variant.WHOLE_GAME:
             return 1
         case other:
-            raise unlisted(other)
+            raise unlisted_error(other)
 
 
 def _header_checksum(header: bytes | bytearray) -> int:
@@ -313,7 +313,7 @@ def export(
     variants: Iterable[Variant],
     materials: Iterable[Material] | None = None,
     *,
-    done: Callable[[ExportedTable, int, int], None] = lambda *_: None,
+    report: Callable[[ExportedTable, int, int], None] = lambda *_: None,
 ) -> list[ExportedTable]:
     """Write tables as flat files (docs/native.md) to a directory, and return them in build order.
 
@@ -321,7 +321,7 @@ def export(
     with the table's digest.
 
     :param materials: the tables to export with their sub-tables; None for all.
-    :param done: called with each table, its number, and the number of tables.
+    :param report: called with each table, its number, and the number of tables.
     :raises NoTablesError: if there are no tables.
     :raises MissingTableError: if a table is missing, before anything is written.
     :raises DamagedTableError: if a table cannot be used.
@@ -335,7 +335,7 @@ def export(
     exported = []
     for number, (material, variant) in enumerate(tables, 1):
         exported.append(_export(directory, target, material, variant))
-        done(exported[-1], number, len(tables))
+        report(exported[-1], number, len(tables))
     return exported
 
 

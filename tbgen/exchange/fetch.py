@@ -29,7 +29,7 @@ from tbgen.exchange.published import (
     sha256_of,
     size_of,
 )
-from tbgen.exchange.sources import FileSource, InterruptedTransferError, RejectedFileError, retried
+from tbgen.exchange.sources import FileSource, InterruptedTransferError, RejectedFileError, retry
 from tbgen.store.format import table_path
 from tbgen.store.table_file import StoredFile
 from tbgen.system.files import close_for_rename, make_directory, open_nofollow, put_in_place, write_errors
@@ -57,7 +57,7 @@ class FetchPlan:
     directory: Path
     files_to_fetch: tuple[PublishedFile, ...]
     """The files to fetch, in this order."""
-    present: tuple[PublishedFile, ...]
+    present_files: tuple[PublishedFile, ...]
     """The files that exist with the same content."""
     differing_files: tuple[PublishedFile, ...]
     """The files that exist with other content, and are kept.
@@ -65,7 +65,7 @@ class FetchPlan:
     They are tables in the other form or without accrued scores, and cells with other bounds."""
 
     @cached_property
-    def bytes(self) -> int:
+    def bytes_to_receive(self) -> int:
         """Number of bytes to receive, computed at the first access."""
         return sum(_bytes_left(each, self.directory) for each in self.files_to_fetch)
 
@@ -95,7 +95,7 @@ def read_list(source: FileSource) -> PublishedSet:
                     raise TbgenError(f"{source.place(LIST_NAME)} is too long to be a list of tables")
         return bytes(text)
 
-    return PublishedSet.parse(retried(read), source.place(LIST_NAME))
+    return PublishedSet.parse(retry(read), source.place(LIST_NAME))
 
 
 def plan(
@@ -105,13 +105,13 @@ def plan(
     materials: Iterable[Material] | None = None,
     *,
     place: str,
-    check: Callable[[str, int, int], None] | None = None,
+    on_check: Callable[[str, int, int], None] | None = None,
 ) -> FetchPlan:
     """Compare the tables of a set with the tables in a directory.
 
     :param materials: the tables to fetch with their sub-tables; None for all.
     :param place: address or directory of the set, for messages.
-    :param check: called before each existing table is read in full to find damage, with its file name, its
+    :param on_check: called before each existing table is read in full to find damage, with its file name, its
         number, and the number of tables; None to read only the digests that the files state.
     :raises NotPublishedError: if the set lacks a requested table, or has no tables for the rules.
     """
@@ -124,10 +124,10 @@ def plan(
         expected = choice or [table.parsed_material for table in published.tables if table.rules is variant]
         for number, material in enumerate(expected, 1):
             path = table_path(directory, material.name, variant)
-            if check is not None:
-                check(path.name, number, len(expected))
+            if on_check is not None:
+                on_check(path.name, number, len(expected))
             table = published.find(material, variant)
-            digest = _digest(path, material, variant, check=check is not None)
+            digest = _digest(path, material, variant, check_all=on_check is not None)
             if table is not None:
                 (absent if digest is None else present if digest == table.digest else different).append(table)
             elif digest is None:
@@ -176,9 +176,9 @@ def fetch(fetch_plan: FetchPlan, source: FileSource, *, jobs: int = 4, report: F
     directory = fetch_plan.directory
     make_directory(directory)
     free_bytes = shutil.disk_usage(directory).free
-    if fetch_plan.bytes > free_bytes:
+    if fetch_plan.bytes_to_receive > free_bytes:
         raise TbgenError(
-            f"the files take {size_text(fetch_plan.bytes)}, and the disk of {directory} has "
+            f"the files take {size_text(fetch_plan.bytes_to_receive)}, and the disk of {directory} has "
             f"{size_text(free_bytes)} free: free some space, or choose another directory"
         )
     stop = Event()
@@ -225,11 +225,11 @@ def _fetch_file(
     place, path = source.place(published.file), directory / published.file
     partial_path = _partial_path(path)
     with write_errors(partial_path), _locked_file(partial_path) as file:
-        start = retried(lambda: _append(published, source, file, report, stop))
+        start = retry(lambda: _append(published, source, file, report, stop))
         is_correct = sha256_of(file) == published.sha256
         if start and not is_correct:  # the data of an earlier transfer may be wrong
             _start_over(file, report)
-            retried(lambda: _append(published, source, file, report, stop))
+            retry(lambda: _append(published, source, file, report, stop))
             is_correct = sha256_of(file) == published.sha256
         if not is_correct:
             _start_over(file, report)
@@ -327,13 +327,13 @@ def _partial_path(path: Path) -> Path:
     return path.with_name(path.name + PARTIAL_SUFFIX)
 
 
-def _digest(path: Path, material: Material, variant: Variant, *, check: bool) -> str | None:
+def _digest(path: Path, material: Material, variant: Variant, *, check_all: bool) -> str | None:
     """Return the digest that a table states, None if the table is missing or found damaged.
 
-    :param check: whether the whole file is read and checked, instead of only the stated digest.
+    :param check_all: whether the whole file is read and checked, instead of only the stated digest.
     """
     try:
-        if check:
+        if check_all:
             return check_table(path, material, variant)
         with StoredFile(path, material=material) as file:
             return file.info.digest

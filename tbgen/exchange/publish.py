@@ -59,7 +59,7 @@ def publish(
     variants: Iterable[Variant],
     materials: Iterable[Material] | None = None,
     *,
-    done: Callable[[PublishedFile, int, int], None] = lambda *_: None,
+    report: Callable[[PublishedFile, int, int], None] = lambda *_: None,
 ) -> PublishedSet:
     """Publish tables and their list in ``target``, which may be the directory of the tables.
 
@@ -67,7 +67,7 @@ def publish(
     Files published before remain, and are not read again unless they have changed.
 
     :param materials: the tables to publish with their sub-tables; None for all.
-    :param done: called with each table, its number, and the number of tables.
+    :param report: called with each table, its number, and the number of tables.
     :raises NoTablesError: if there are no tables.
     :raises MissingTableError: if a table is missing and was not published before.
     :raises DamagedTableError: if a table cannot be used.
@@ -81,8 +81,8 @@ def publish(
         make_directory(target)
         for number, (material, variant) in enumerate(tables, 1):
             source = table_path(directory, material.name, variant)
-            table = lay_out(source, target, files, partial(_published_table, source, material, variant))
-            done(table, number, len(tables))
+            table = publish_file(source, target, files, partial(_published_table, source, material, variant))
+            report(table, number, len(tables))
     return PublishedSet.of(files.values())
 
 
@@ -101,10 +101,10 @@ def published_files(target: Path) -> Iterator[dict[str, PublishedFile]]:
             published = PublishedSet.of(files.values())
             sums = "".join(f"{each.sha256}  {each.file}\n" for each in published.files)
             write_file(target / SUMS_NAME, sums.encode())
-            write_file(target / LIST_NAME, published.text())
+            write_file(target / LIST_NAME, published.json())
 
 
-def lay_out(
+def publish_file(
     source: Path, target: Path, files: dict[str, PublishedFile], entry: Callable[[Path], PublishedFile]
 ) -> PublishedFile:
     """Publish a file and return its entry.

@@ -99,10 +99,10 @@ class PublishedCell(PublishedFile, frozen=True):
 
     def check(self, path: Path) -> str:
         """See :meth:`PublishedFile.check`."""
-        return checked_cell(path)
+        return check_cell_file(path)
 
 
-def checked_cell(path: Path) -> str:
+def check_cell_file(path: Path) -> str:
     """Read the whole file of a cell, which may still have a temporary name, and return its digest.
 
     :raises UnusableFileError: if the file cannot be used.
@@ -163,7 +163,7 @@ class PublishedSet(_SetHead, frozen=True):
         )
         return next(entries, None)
 
-    def text(self) -> bytes:
+    def json(self) -> bytes:
         """Return the list as JSON."""
         return msgspec.json.format(msgspec.json.encode(self), indent=1) + b"\n"
 

@@ -208,7 +208,7 @@ def _read_errors(path: Path) -> Iterator[None]:
         raise RejectedFileError(f"{path} cannot be read: {error.strerror}") from None
 
 
-def retried(attempt: Callable[[], Result]) -> Result:
+def retry(attempt: Callable[[], Result]) -> Result:
     """Call ``attempt`` until it succeeds, and return its result. Pauses after failures grow.
 
     :raises InterruptedTransferError: if the last attempt is interrupted too.

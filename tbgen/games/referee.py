@@ -14,7 +14,7 @@ from tbgen.board.fen import Fen
 from tbgen.board.rules import Fresh, position_score, unplayable_stack_error, validate
 from tbgen.board.score import GScore
 from tbgen.board.scoring import DEFAULT_CUTOFF, ProvedValue, ScoreInterval, parse_cutoff
-from tbgen.board.variant import Resets, Variant, unlisted
+from tbgen.board.variant import Resets, Variant, unlisted_error
 from tbgen.errors import MissingTableError, UnprovenError, UsageError, quote
 from tbgen.games.outcome import Basis, Doubt, Outcome
 from tbgen.games.pgn.ending import Ending
@@ -298,7 +298,7 @@ def replay(game: Game, options: GameOptions) -> Arbiter:
         case Resets.NOTHING:
             start, moves = game.start, game.moves
         case other:
-            raise unlisted(other)
+            raise unlisted_error(other)
     arbiter = Arbiter.of(start, options.settings(game.tags))
     for move in moves:
         arbiter.push(move)

@@ -24,8 +24,8 @@ from tbgen.generator.cluster_task import MEMORY_RESOURCE, build_table_on_worker,
 from tbgen.generator.cluster_workers import (
     Worker,
     check_workers,
+    connect,
     connected_workers,
-    connection,
     inspect_workers,
     lost_scheduler_error,
     mib_text,
@@ -33,7 +33,7 @@ from tbgen.generator.cluster_workers import (
 )
 from tbgen.generator.estimate import Estimate, check_disk, check_memory, copy_sizes, estimate
 from tbgen.generator.one_table import BuildReporter, BuiltTable
-from tbgen.generator.runner import is_done, locked
+from tbgen.generator.runner import finish_if_done, lock_directory
 from tbgen.generator.schedule import BuildProgress, BuildSchedule, Limits
 from tbgen.system.files import remove_leftovers
 
@@ -68,9 +68,9 @@ def build_on_cluster(
     :raises TbgenError: if the cluster is unsuitable, or a table cannot be built. Finished tables are kept.
     """
     targets, directory = list(materials), directory.absolute()
-    if not force and is_done(targets, directory, reporter, variant):
+    if not force and finish_if_done(targets, directory, reporter, variant):
         return []
-    with connection(scheduler) as client, locked(targets, directory, reporter, variant, force) as todo:
+    with connect(scheduler) as client, lock_directory(targets, directory, reporter, variant, force) as todo:
         if not todo:
             return []
         with shared_probe(directory) as probe:
@@ -166,7 +166,7 @@ class _ClusterBuild:
 
         The tables of dead workers are assigned again; Dask may have put them into another worker's queue.
         """
-        for material in self.tracker.schedule.ready(self.tracker.built):
+        for material in self.tracker.schedule.ready_tables(self.tracker.built):
             if self.tracker.failure or self.addresses.get(material) in self.workers:
                 continue
             address = self._free_worker(material)
@@ -213,7 +213,7 @@ class _ClusterBuild:
 
         :raises TbgenError: if no worker has had a table for ``patience`` seconds.
         """
-        ready = self.tracker.schedule.ready(self.tracker.built)
+        ready = self.tracker.schedule.ready_tables(self.tracker.built)
         if not ready or any(self.addresses[material] in self.workers for material in self.tasks):
             self.stuck_since = None
         elif self.stuck_since is None:

@@ -44,7 +44,7 @@ def inspect_worker(probe: str, version: str, dask_worker: Worker) -> dict[str, A
     :param dask_worker: the worker, which Dask passes.
     """
     problem = problem_of(Path(probe), version)
-    return {"place": place_of(dask_worker), "threads": _threads_per_table(dask_worker), "problem": problem}
+    return {"place": label_of(dask_worker), "threads": _threads_per_table(dask_worker), "problem": problem}
 
 
 def build_table_on_worker(
@@ -61,7 +61,7 @@ def build_table_on_worker(
         converted.
     """
     worker, material = get_worker(), Material.parse(name)
-    relay, place = _Relay(worker, name, topic), place_of(worker)
+    relay, place = _Relay(worker, name, topic), label_of(worker)
     if problem := problem_of(Path(probe), version):
         raise TbgenError(f"the worker {place}, which has joined the build, {problem}")
     relay.send("begin", place=place)
@@ -128,7 +128,7 @@ def _threads_per_table(worker: Worker) -> int:
     return max(1, (os.cpu_count() or 1) // int(worker.state.nthreads))
 
 
-def place_of(worker: Worker) -> str:
+def label_of(worker: Worker) -> str:
     """Return the address and host of a worker as text."""
     return f"{worker.address} on {socket.gethostname()}"
 

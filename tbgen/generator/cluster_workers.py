@@ -22,7 +22,7 @@ _CONNECT_TIMEOUT_SECONDS: Final = 10.0
 
 
 @contextlib.contextmanager
-def connection(scheduler: str) -> Iterator[Client]:
+def connect(scheduler: str) -> Iterator[Client]:
     """Open a connection to the scheduler for the duration of the block.
 
     Dask's log is silenced, because exceptions report failures.

@@ -28,9 +28,9 @@ class Estimate:
     """Wall time, without compiling kernels."""
     memory: int
     """Peak memory, in bytes, of a process that builds only this table."""
-    shared: int
+    shared_bytes: int
     """Bytes of ``memory`` that concurrent builds share: interpreter, kernels and small sub-tables."""
-    kept: int
+    kept_bytes: int
     """Bytes of the finished table that the process keeps in memory for tables that depend on it."""
     disk: int
     """Size of the file in bytes."""
@@ -42,7 +42,7 @@ class Estimate:
 
         The process is assumed to have the shared part already, and to reuse no other memory.
         """
-        return self.memory + max(0, used_bytes - self.shared)
+        return self.memory + max(0, used_bytes - self.shared_bytes)
 
 
 @cache
@@ -67,8 +67,8 @@ def combined_peak(estimates: Iterable[Estimate], kept_bytes: int = 0) -> int:
     """
     own_bytes = small_table_bytes = 0
     for table in estimates:
-        own_bytes += table.memory - table.shared
-        small_table_bytes += table.shared - BASE_MEMORY
+        own_bytes += table.memory - table.shared_bytes
+        small_table_bytes += table.shared_bytes - BASE_MEMORY
     return BASE_MEMORY + min(max(small_table_bytes, kept_bytes), MAX_KEPT_BYTES) + own_bytes
 
 
@@ -86,7 +86,7 @@ def copy_sizes(todo: Collection[Material], variant: Variant) -> dict[Material, i
 
 
 def shared_memory(material: Material) -> int:
-    """Return the bytes of memory that concurrent builds share (``Estimate.shared``)."""
+    """Return the bytes of memory that concurrent builds share (``Estimate.shared_bytes``)."""
     return BASE_MEMORY + min(MAX_KEPT_BYTES, sum(map(_kept_bytes, material.successors())))
 
 

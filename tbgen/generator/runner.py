@@ -121,9 +121,9 @@ def build(
         The tables being built are finished first, and finished tables are kept.
     """
     targets = list(materials)
-    if not force and is_done(targets, directory, reporter, variant):
+    if not force and finish_if_done(targets, directory, reporter, variant):
         return []
-    with locked(targets, directory, reporter, variant, force) as todo:
+    with lock_directory(targets, directory, reporter, variant, force) as todo:
         if not todo:
             return []
         schedule = schedule_of(todo, variant)
@@ -141,7 +141,7 @@ def build(
             return _LocalBuild(schedule, directory, variant, reporter, task, limits, memory).run()
 
 
-def is_done(targets: list[Material], directory: Path, reporter: Reporter, variant: Variant) -> bool:
+def finish_if_done(targets: list[Material], directory: Path, reporter: Reporter, variant: Variant) -> bool:
     """Return whether all tables exist; if so, remove leftover files. The directory may be read-only."""
     if missing_tables(targets, directory, variant):
         return False
@@ -150,7 +150,7 @@ def is_done(targets: list[Material], directory: Path, reporter: Reporter, varian
 
 
 @contextmanager
-def locked(
+def lock_directory(
     targets: list[Material], directory: Path, reporter: Reporter, variant: Variant, force: bool
 ) -> Iterator[list[Material]]:
     """Lock the directory, remove leftover files, and yield the tables to build.

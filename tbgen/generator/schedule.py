@@ -41,7 +41,7 @@ class BuildSchedule:
     copies: Mapping[Material, int] = field(default_factory=dict)
     """Sizes in bytes of the plain copies that the build keeps until its end, by material."""
 
-    def ready(self, finished: Iterable[Material]) -> list[Material]:
+    def ready_tables(self, finished: Iterable[Material]) -> list[Material]:
         """Return the unfinished tables whose sub-tables are finished, including tables being built."""
         todo = set(self.todo).difference(finished)
         return [each for each in self.todo if each in todo and not todo & self._unbuilt_sub_tables[each]]
@@ -54,7 +54,7 @@ class BuildSchedule:
         As many tables as possible start, and they share the threads. If no table is being built, the first
         table starts even if it exceeds the memory limit.
         """
-        ready = [material for material in self.ready(finished) if material not in at_work]
+        ready = [material for material in self.ready_tables(finished) if material not in at_work]
         kept_bytes = self._kept_bytes(finished)
         for jobs in range(min(limits.jobs, len(at_work) + len(ready)), len(at_work), -1):
             threads = max(1, limits.threads // jobs)
@@ -98,7 +98,7 @@ class BuildSchedule:
         return Outlook(seconds, peak_memory, most_jobs)
 
     def _kept_bytes(self, finished: Iterable[Material]) -> int:
-        return sum(self.estimate(material, 1).kept for material in finished)
+        return sum(self.estimate(material, 1).kept_bytes for material in finished)
 
     @cached_property
     def _unbuilt_sub_tables(self) -> dict[Material, set[Material]]:

@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from tbgen.html.style import style_sheet
 
-MEN: Final = "kqrbnp"
+MEN_LETTERS: Final = "kqrbnp"
 """The order of the men in :data:`MEN_FILE`. White's men are in the upper row."""
 MEN_SIZE: Final = 120
 """Width and height of a man in :data:`MEN_FILE`, in pixels."""
@@ -133,7 +133,7 @@ def _men(size: int) -> dict[str, Image.Image]:
     with Image.open(MEN_FILE) as file:
         sheet = file.convert("RGBA")
     men = {}
-    for row, letters in enumerate((MEN.upper(), MEN)):
+    for row, letters in enumerate((MEN_LETTERS.upper(), MEN_LETTERS)):
         for column, letter in enumerate(letters):
             left, top = column * MEN_SIZE, row * MEN_SIZE
             man = sheet.crop((left, top, left + MEN_SIZE, top + MEN_SIZE))

@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 
 INK: Final = "#1c1c1c"
 """Colour of text, axes and outlines on a light page."""
-SOFT: Final = "#8f8f8f"
+GREY: Final = "#8f8f8f"
 """Colour of grids, visible on light and dark pages."""
-FIRST: Final = "#0072b2"
+FIRST_INK: Final = "#0072b2"
 """Colour of lines and small marks of the first of two sides: White, or won games."""
-SECOND: Final = "#b34a00"
+SECOND_INK: Final = "#b34a00"
 """Colour of lines and small marks of the second side: Black, or lost games."""
 FIRST_FILL: Final = "#9ecae9"
 """Colour of large areas of the first side, without hatching."""
 SECOND_FILL: Final = "#d95f02"
 """Colour of large areas of the second side, to be hatched."""
 
-_DARK_COLOURS: Final = {INK: "#e6e6e6", FIRST: "#56b4e9", SECOND: "#e69f50"}
+_DARK_COLOURS: Final = {INK: "#e6e6e6", FIRST_INK: "#56b4e9", SECOND_INK: "#e69f50"}
 """Colours on a dark page by colours on a light page."""
 
 _SETTINGS: Final[Any] = {
@@ -109,7 +109,7 @@ def png(drawing: Figure) -> bytes:
     return file.getvalue()
 
 
-def embedded(image: bytes, alternative: str) -> Markup:
+def img_tag(image: bytes, alternative: str) -> Markup:
     """Return an SVG as an image embedded in a page, so that the page needs no separate file.
 
     :param alternative: the description of the image for screen readers.
@@ -118,18 +118,18 @@ def embedded(image: bytes, alternative: str) -> Markup:
     return Markup(f'<img src="data:image/svg+xml;base64,{source}" alt="{escape(alternative)}">')
 
 
-def logarithmic(panel: Axes, top: float) -> None:
+def set_log_scale(panel: Axes, top: float) -> None:
     """Set a logarithmic scale of counts up to ``top`` on the vertical axis of a panel."""
     panel.set_yscale("log")
     panel.set_ylim(_LOGARITHMIC_BOTTOM, top)
     panel.yaxis.set_major_formatter(FuncFormatter(lambda count, _: f"{count:,.0f}"))
     panel.yaxis.set_minor_locator(NullLocator())
-    panel.grid(axis="y", color=SOFT, linewidth=0.3)
-    bare(panel)
+    panel.grid(axis="y", color=GREY, linewidth=0.3)
+    style_panel(panel)
 
 
 def top_above(highest: float, label_share: float) -> float:
-    """Return the ``top`` of :func:`logarithmic` with which labels fit above the data.
+    """Return the ``top`` of :func:`set_log_scale` with which labels fit above the data.
 
     :param highest: lower edge of the highest label.
     :param label_share: share of the panel's height that labels need, from 0 to below 1.
@@ -140,7 +140,7 @@ def top_above(highest: float, label_share: float) -> float:
     return float(_LOGARITHMIC_BOTTOM * (highest / _LOGARITHMIC_BOTTOM) ** (1 / (1 - label_share)))
 
 
-def bare(panel: Axes) -> None:
+def style_panel(panel: Axes) -> None:
     """Hide the top and right spines of a panel, and draw its grid behind the data."""
     panel.set_axisbelow(True)
     panel.spines[["top", "right"]].set_visible(False)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 MAN_SIZE: Final = 40
-"""Width and height of a man in :func:`men`."""
+"""Width and height of a man in :func:`men_svg`."""
 SQUARE: Final = 45
 """Width and height of a square, and of a man, in the module chess.svg."""
 _MARGIN: Final = 15
@@ -43,7 +43,7 @@ def corner(square: chess.Square) -> tuple[int, int]:
     return _MARGIN + SQUARE * chess.square_file(square), _MARGIN + SQUARE * (7 - chess.square_rank(square))
 
 
-def men() -> str:
+def men_svg() -> str:
     """Return an SVG file of all men of chess.svg, each a group whose id is side and kind: ``wk``, ``bp``.
 
     A man is drawn in a square of width :data:`MAN_SIZE` with a corner at the origin.

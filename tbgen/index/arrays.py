@@ -29,14 +29,14 @@ def squares_of(layout: Layout, slots: NDArray[np.int64]) -> NDArray[np.uint8]:
     >>> squares_of(layout, np.array([layout.slot([0, 10, 29])]))
     array([[ 0, 10, 29]], dtype=uint8)
     """
-    squares = np.empty((len(slots), layout.free + layout.pawns), np.uint8)
+    squares = np.empty((len(slots), layout.free_count + layout.pawns), np.uint8)
     phase, coordinates = np.divmod(slots, layout.phase_size) if layout.pawns else (None, slots)
-    for man in range(layout.free - 1, 0, -1):
+    for man in range(layout.free_count - 1, 0, -1):
         squares[:, man] = coordinates & 63
         coordinates = coordinates >> 6
     squares[:, 0] = coordinates if layout.pawns else _TRIANGLE[coordinates]
     if layout.pawns:
-        squares[:, layout.free :] = np.array(layout.placements, np.uint8)[phase]
+        squares[:, layout.free_count :] = np.array(layout.placements, np.uint8)[phase]
     return squares
 
 
@@ -52,22 +52,22 @@ def slots_of(layout: Layout, squares: NDArray[np.uint8]) -> NDArray[np.int64]:
         for start, stop in layout.like_men:
             image[:, start:stop] = np.sort(image[:, start:stop], axis=1)
         if layout.pawns:
-            prefix = _phases(layout, image[:, layout.free :]) << 6
+            prefix = _phases(layout, image[:, layout.free_count :]) << 6
             prefix = np.where(prefix < 0, _OUTSIDE, prefix | image[:, 0])
         else:
             prefix = _TRIANGLE_COORDINATES[image[:, 0]]
         slots = prefix
-        for man in range(1, layout.free):
+        for man in range(1, layout.free_count):
             slots = slots << 6 | image[:, man]
         np.minimum(smallest, slots, out=smallest, where=prefix != _OUTSIDE)
     smallest[smallest == np.iinfo(np.int64).max] = -1
     return smallest
 
 
-def ranges(start: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+def joined_ranges(start: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the concatenation of integer ranges; range i has ``counts[i]`` integers from ``start[i]`` on.
 
-    >>> ranges(np.array([10, 20]), np.array([2, 3]))
+    >>> joined_ranges(np.array([10, 20]), np.array([2, 3]))
     array([10, 11, 20, 21, 22])
     """
     offsets = np.cumsum(counts) - counts

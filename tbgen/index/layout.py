@@ -77,7 +77,7 @@ SOLVED_PAIRS: Final = tuple(filter(_is_solved, range(len(TRIANGLE) * 64)))
 plus the square of Black's king. The other 178 pairs have no legal positions or are images of these pairs."""
 
 
-def swap_colours(square: int) -> int:
+def mirror_rank(square: int) -> int:
     """Return the image of a square when colours are swapped, which mirrors its rank."""
     return square ^ 56
 
@@ -116,7 +116,7 @@ class Layout:
     """Half-open ranges of two or more free men of the same kind and colour."""
 
     @property
-    def free(self) -> int:
+    def free_count(self) -> int:
         """Number of free men, 2 to 5."""
         return len(self.kinds)
 
@@ -133,7 +133,7 @@ class Layout:
     @property
     def phase_size(self) -> int:
         """Number of slots of one phase, for one side to move."""
-        return self.king_slots << (6 * (self.free - 1))
+        return self.king_slots << (6 * (self.free_count - 1))
 
     @property
     def size(self) -> int:
@@ -143,7 +143,7 @@ class Layout:
     @property
     def solved_pairs(self) -> tuple[int, ...]:
         """The pairs of kings that must be solved; empty if all slots of a phase must be solved."""
-        return SOLVED_PAIRS if self.free > 2 and not self.pawns else ()
+        return SOLVED_PAIRS if self.free_count > 2 and not self.pawns else ()
 
     @property
     def solved_slots(self) -> int:
@@ -152,7 +152,7 @@ class Layout:
         return self.phase_size * share[0] // share[1] if share[0] else self.phase_size
 
     @property
-    def permutations(self) -> int:
+    def permutation_count(self) -> int:
         """Number of permutations of free men of the same kind and colour.
 
         It is also the number of slots with the same men on the same squares.
@@ -197,7 +197,7 @@ class Layout:
         """Return the squares of the free men and of the pawns in a slot, canonical or not."""
         phase, coordinates = divmod(slot, self.phase_size)
         free = []
-        for _ in range(self.free - 1):
+        for _ in range(self.free_count - 1):
             free.append(coordinates & 63)
             coordinates >>= 6
         free.append(coordinates if self.pawns else TRIANGLE[coordinates])

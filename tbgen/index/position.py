@@ -25,7 +25,7 @@ from tbgen.index.layout import (
     Slot,
     image_of,
     layout_of,
-    swap_colours,
+    mirror_rank,
 )
 
 PIECE_TYPES: Final = tuple(chess.PIECE_SYMBOLS.index(letter.lower()) for letter in PIECE_ORDER + "P")
@@ -141,7 +141,7 @@ def locate(board: AnyBoard) -> Position:
         )
         slot = layout.slot(squares, white + black)
         if board.ep_square is not None and board.has_legal_en_passant():
-            ep_square = swap_colours(board.ep_square) if swapped else board.ep_square
+            ep_square = mirror_rank(board.ep_square) if swapped else board.ep_square
             # Two pawns side by side differ from their mirror image, so exactly one placement is canonical.
             if (*white, *black) not in layout.phase_by_placement:
                 ep_square = image_of(MIRROR_FILES, ep_square)
@@ -170,7 +170,7 @@ def board_of(layout: Layout, side: Side, slot: Slot, ep_square: int | None = Non
         board.set_piece_at(square, chess.Piece(PIECE_TYPES[kind], colour == 0))
     for number, square in enumerate(pawns):
         board.set_piece_at(square, chess.Piece(chess.PAWN, number < layout.white_pawns))
-    if board.occupied.bit_count() < layout.free + layout.pawns:
+    if board.occupied.bit_count() < layout.free_count + layout.pawns:
         raise ValueError(f"two men of slot {slot} of {layout.material} share a square")
     board.turn = side == WHITE_TO_MOVE
     board.ep_square = ep_square
@@ -189,7 +189,7 @@ def position_of(layout: Layout, side: Side, slot: Slot, ep_square: int | None = 
     men = {
         square: (name, colour == 0) for square, name, colour in zip(free, names, layout.colours, strict=True)
     }
-    if len(men) < layout.free:
+    if len(men) < layout.free_count:
         raise ValueError(f"two men of slot {slot} of {layout.material} share a square")
     return DescribedBoard(men, side == WHITE_TO_MOVE)
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tbgen.board.material import Material
 from tbgen.board.score import NONE, Code
 from tbgen.board.variant import Variant
-from tbgen.index.arrays import ranges
+from tbgen.index.arrays import joined_ranges
 from tbgen.index.layout import Layout, Side, layout_of
 
 FRESH: Final = 128
@@ -72,7 +72,7 @@ class Functions:
         """Return only the functions that some position has, renumbered in order."""
         numbers, number = np.unique(self.number, return_inverse=True)
         counts = np.diff(self.start)[numbers]
-        start, entries = np.concatenate([[0], np.cumsum(counts)]), ranges(self.start[numbers], counts)
+        start, entries = np.concatenate([[0], np.cumsum(counts)]), joined_ranges(self.start[numbers], counts)
         return Functions(
             self.side, number.astype(np.uint32), start, self.accrued[entries], self.value[entries]
         )

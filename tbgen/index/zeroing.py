@@ -15,7 +15,7 @@ import numpy as np
 
 from tbgen.board.kinds import KING, PROMOTIONS
 from tbgen.board.material import Material
-from tbgen.index.layout import MIRROR_FILES, SIDES, Layout, Side, layout_of, swap_colours
+from tbgen.index.layout import MIRROR_FILES, SIDES, Layout, Side, layout_of, mirror_rank
 
 CAPTURED_PAWN: Final = 6
 """Number that means a captured pawn; 1 + i means that free man i is captured, and 0 means no capture."""
@@ -68,7 +68,7 @@ def targets_of(layout: Layout) -> dict[tuple[int, int, int], Target]:
 
 
 def _target_of(layout: Layout, side: int, captured: int, promotion: int) -> Target:
-    men = [(layout.colours[man], layout.kinds[man], man) for man in range(layout.free) if man + 1 != captured]
+    men = [(layout.colours[i], layout.kinds[i], i) for i in range(layout.free_count) if i + 1 != captured]
     kinds, pawns = layout.material.kinds, [layout.white_pawns, layout.black_pawns]
     if captured == CAPTURED_PAWN:
         pawns[1 - side] -= 1
@@ -92,7 +92,7 @@ def _move_keys(layout: Layout) -> list[tuple[int, int, int]]:
     """
     moves, pawn_counts = [], (layout.white_pawns, layout.black_pawns)
     for side, own_pawns, enemy_pawns in ((0, *pawn_counts), (1, *pawn_counts[::-1])):
-        pieces = [man + 1 for man in range(2, layout.free) if layout.colours[man] != side]
+        pieces = [man + 1 for man in range(2, layout.free_count) if layout.colours[man] != side]
         moves += [(side, man, 0) for man in pieces]
         if enemy_pawns:
             moves.append((side, CAPTURED_PAWN, 0))
@@ -118,20 +118,20 @@ def phase_groups(layout: Layout) -> list[list[int]]:
     return [list(group) for _, group in groupby(range(len(steps)), steps.__getitem__)]
 
 
-_MAX_WINDOW_SLOTS: Final = 1 << 23
+_MAX_BATCH_SLOTS: Final = 1 << 23
 """Maximum number of slots, for one side to move, of a window with several phases.
 
 A window is a set of phases whose layers (docs/glossary.md) are made together."""
 
 
-def max_phases_of_window(layout: Layout) -> int:
+def max_phases_of_batch(layout: Layout) -> int:
     """Return the maximum number of phases in a window."""
-    return 1 if is_wide(layout) else max(1, _MAX_WINDOW_SLOTS // layout.phase_size)
+    return 1 if is_wide(layout) else max(1, _MAX_BATCH_SLOTS // layout.phase_size)
 
 
-def max_slots_of_window(layout: Layout) -> int:
+def max_slots_of_batch(layout: Layout) -> int:
     """Return the maximum number of slots in a window, for one side to move."""
-    return layout.phase_size * min(max_phases_of_window(layout), max(map(len, phase_groups(layout))))
+    return layout.phase_size * min(max_phases_of_batch(layout), max(map(len, phase_groups(layout))))
 
 
 def phase_of(layout: Layout, pawns: Sequence[int]) -> int | None:
@@ -213,7 +213,7 @@ def block_slots(block: Block) -> int:
     return layout_of(block[0]).phase_size
 
 
-def places_of_promoted(layout: Layout, group: Sequence[int], beyond: int) -> dict[tuple[Block, Side], int]:
+def promotion_places(layout: Layout, group: Sequence[int], beyond: int) -> dict[tuple[Block, Side], int]:
     """Return the first pool index of each block that promotions from a group of phases lead to.
 
     The pool stores the fresh values and depths of positions after zeroing moves. The keys include the side to
@@ -253,7 +253,7 @@ def max_promoted_slots(layout: Layout) -> int:
     """Return the maximum number of slots that blocks after promotions need beyond the table's own slots."""
     own_slots = pool_end = 2 * layout.size
     for group in phase_groups(layout):
-        places = places_of_promoted(layout, group, own_slots)
+        places = promotion_places(layout, group, own_slots)
         pool_end = max([pool_end, *(begin + block_slots(block) for (block, _), begin in places.items())])
     return pool_end - own_slots
 
@@ -268,6 +268,6 @@ def _block(target: Target, white: list[int], black: list[int]) -> Block:
 def _block_if_any(target: Target, white: list[int], black: list[int]) -> Block | None:
     """Return the block of a target with the squares of the remaining pawns, None if pawns cannot be there."""
     if target.swapped:
-        white, black = ([swap_colours(square) for square in squares] for squares in (black, white))
+        white, black = ([mirror_rank(square) for square in squares] for squares in (black, white))
     phase = phase_of(layout_of(target.material), [*white, *black])
     return None if phase is None else (target.material, phase)

@@ -18,7 +18,7 @@ from typing import Final
 
 import chess
 
-from tbgen.board.san import move_number
+from tbgen.board.san import move_prefix
 from tbgen.errors import TbgenError, UsageError, printable
 from tbgen.games.outcome import RESULTS
 from tbgen.games.pgn import tags
@@ -91,7 +91,7 @@ def _words(game: MatchGame) -> Iterator[str]:
     if not game.plies:
         yield f"{{{game.ending_text}}}"
     for ply_number, ply in enumerate(game.plies, 1):
-        label = f"{move_number(fullmove, white)} " if white or ply_number == 1 else ""
+        label = f"{move_prefix(fullmove, white)} " if white or ply_number == 1 else ""
         comment = f"{ply.comment}, {game.ending_text}" if ply_number == len(game.plies) else ply.comment
         yield f"{label}{ply.san} {{{comment}}}"
         fullmove, white = fullmove + (not white), not white

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tbgen.board.score import NONE
 from tbgen.compiler.jit import with_fixed_types
 from tbgen.errors import TbgenError
-from tbgen.index.arrays import ranges, squares_of
+from tbgen.index.arrays import joined_ranges, squares_of
 from tbgen.index.layout import SIDES, Layout, Side, layout_of
 from tbgen.index.zeroing import targets_of
 from tbgen.packed.kernels.blocks import BLOCK_SLOTS, Coding
@@ -356,7 +356,7 @@ def _question_order(batch: Batch) -> NDArray[np.int64]:
     """Return the indices of all questions of a batch, by ascending question."""
     if len(batch.slot) == 1:
         return batch.question[: batch.end[0]].argsort()
-    indices = ranges(batch.begin, batch.end - batch.begin)
+    indices = joined_ranges(batch.begin, batch.end - batch.begin)
     return np.asarray(indices[np.argsort(batch.question[indices])], np.int64)
 
 

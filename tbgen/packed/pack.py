@@ -79,7 +79,7 @@ def digit_order(layout: Layout, side: Side) -> list[int]:
     """
 
     def men(colour: int) -> list[int]:
-        pieces = [man for man in range(2, layout.free) if layout.colours[man] == colour]
+        pieces = [man for man in range(2, layout.free_count) if layout.colours[man] == colour]
         return [colour, *sorted(pieces, key=lambda man: (-layout.kinds[man], man))]
 
     return men(1 - side) + men(side)
@@ -97,12 +97,12 @@ def rows_of(layout: Layout, side: Side) -> Rows:
         np.array(layout.kinds, np.int64),
         np.array(layout.colours, np.int64),
         np.array(order, np.int64),
-        np.arange(layout.free),
+        np.arange(layout.free_count),
         like_men(layout),
         not layout.pawns,
         int(np.prod(radix)),
         pawns,
-        6 * (layout.free - 1 - order[-1]),
+        6 * (layout.free_count - 1 - order[-1]),
         (pawns == images).all(axis=1).astype(np.int64),
     )
 

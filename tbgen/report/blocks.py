@@ -106,17 +106,17 @@ def blocks_of(layout: Layout) -> list[tuple[int, int]]:
 
 def block_at(layout: Layout, start: int, size: int) -> ScanBlock:
     """Return a block of :func:`blocks_of`."""
-    squares = [np.arange(64) if man or layout.pawns else np.array(TRIANGLE) for man in range(layout.free)]
+    squares = [np.arange(64) if i or layout.pawns else np.array(TRIANGLE) for i in range(layout.free_count)]
     full_shape = len(layout.placements), *map(len, squares)
     corners = (np.unravel_index(slot, full_shape) for slot in (start, start + size - 1))
     slices = [slice(int(first), int(last) + 1) for first, last in zip(*corners, strict=True)]
     shape = tuple(part.stop - part.start for part in slices)
     placements = np.array(layout.placements[slices[0]], np.intp).reshape(shape[0], layout.pawns)
-    free = [_reshape_along(squares[man][slices[1 + man]], 1 + man, len(shape)) for man in range(layout.free)]
+    free = [_reshape_along(squares[i][slices[1 + i]], 1 + i, len(shape)) for i in range(layout.free_count)]
     pawns = [_reshape_along(column, 0, len(shape)) for column in placements.T]
     colours = [*layout.colours, *[0] * layout.white_pawns, *[1] * layout.black_pawns]
     kinds = [scan_kind(layout.material.kinds[number]) for number in layout.kinds]
-    kinds += [PAWNS[colour] for colour in colours[layout.free :]]
+    kinds += [PAWNS[colour] for colour in colours[layout.free_count :]]
     men = zip(kinds, (not colour for colour in colours), [*free, *pawns], strict=True)
     return ScanBlock(start, shape, tuple(ScanMan(*man) for man in men))
 
@@ -140,7 +140,7 @@ def symmetric_slots(layout: Layout) -> NDArray[np.int64]:
         [(s,) for s in diagonal],
     ]
     man = 2
-    while man < layout.free:
+    while man < layout.free_count:
         stop = next((stop for start, stop in layout.like_men if start == man), man + 1)
         groups.append([c for c in combinations(range(64), stop - man) if {image[s] for s in c} == set(c)])
         man = stop

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any, Final
 from tbgen.board.score import GScore
 from tbgen.board.scoring import points
 from tbgen.html.plots import (
-    FIRST,
     FIRST_FILL,
+    FIRST_INK,
+    GREY,
     INK,
-    SECOND,
     SECOND_FILL,
-    SOFT,
+    SECOND_INK,
     figure,
-    logarithmic,
     png,
+    set_log_scale,
     svg,
     top_above,
 )
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 
 
 VALUE_GROUPS: Final = {
-    "White mates": ("-", "o", FIRST),
-    "White stalemates": ("--", "s", FIRST),
-    "White, G1.0 or more": (":", "^", FIRST),
-    "Black, G1.0 or more": (":", "v", SECOND),
-    "Black stalemates": ("--", "D", SECOND),
-    "Black mates": ("-", "X", SECOND),
+    "White mates": ("-", "o", FIRST_INK),
+    "White stalemates": ("--", "s", FIRST_INK),
+    "White, G1.0 or more": (":", "^", FIRST_INK),
+    "Black, G1.0 or more": (":", "v", SECOND_INK),
+    "Black stalemates": ("--", "D", SECOND_INK),
+    "Black mates": ("-", "X", SECOND_INK),
 }
 """Six groups of values, best for White first, each with the dashes, marker and colour of its line. One line
 for each value would be unreadable."""
@@ -86,7 +86,7 @@ def _draw_bars(panel: Axes, values: Sequence[GScore], distribution: Distribution
         heights = [counts[place] for place in places]
         panel.bar(places, heights, width=0.8, edgecolor=INK, linewidth=0.6, **_FILLS[not white])
     upright = len(values) > 16
-    logarithmic(panel, top_above(max([*counts, 1]) * _LABEL_RATIO, 0.2 if upright else 0.1))
+    set_log_scale(panel, top_above(max([*counts, 1]) * _LABEL_RATIO, 0.2 if upright else 0.1))
     size, angle = 7.5 if len(values) <= 24 else 6, 90 if upright else 0
     for place, value in enumerate(values):
         share, height = distribution.share(side, value), counts[place] * _LABEL_RATIO
@@ -116,7 +116,7 @@ def draw_depths(drawing: Figure, depths: Sides[Depths]) -> None:
                 (plotted[label],) = panel.plot(
                     plies, list(counts.values()), markersize=4, linewidth=1.2, **style
                 )
-        logarithmic(panel, 2 * max((count for counts in groups for count in counts.values()), default=1))
+        set_log_scale(panel, 2 * max((count for counts in groups for count in counts.values()), default=1))
         _set_labels(panel, TO_MOVE[side])
     axes[1].set_xlabel("depth in plies until the accrued score is the value")
     longest = max((max(counts) for values in depths for counts in values.values()), default=0)
@@ -185,7 +185,7 @@ def _draw_board(panel: Axes, squares: Sequence[float | None], title: str) -> Non
         fills.append(colormaps["cividis"](level))
         text, ink = f"{share * 100:.{decimals}f}", "#fefefe" if level < 0.55 else "#101010"
         panel.text(file + 0.5, row + 0.46, text, ha="center", va="center", fontsize=7, color=ink)
-    panel.add_collection(PolyCollection(cells, facecolors=fills, edgecolors=SOFT, linewidths=0.4))
+    panel.add_collection(PolyCollection(cells, facecolors=fills, edgecolors=GREY, linewidths=0.4))
     panel.set(xlim=(0, 8), ylim=(0, 8), aspect="equal")
     panel.set_xticks([file + 0.5 for file in range(8)], list("abcdefgh"))
     panel.set_yticks([row + 0.5 for row in range(8)], list("12345678"))

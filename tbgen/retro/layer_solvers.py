@@ -22,7 +22,7 @@ from tbgen.board.score import NONE, GScore
 from tbgen.board.variant import Variant
 from tbgen.index.layout import SIDES, Layout
 from tbgen.index.table import ArrayTable, Source, StoredTable, Table
-from tbgen.index.zeroing import max_phases_of_window, max_slots_of_window, phase_groups
+from tbgen.index.zeroing import max_phases_of_batch, max_slots_of_batch, phase_groups
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER
 from tbgen.retro.kernels.phase import NOTHING, WindowLayer, copy_layer, empty_record, solve_layer
 from tbgen.retro.pool import PoolLoader
@@ -62,11 +62,11 @@ class EveryLayer:
         self._loader = PoolLoader(layout, sources)
         stored = ArrayTable(table.value, table.depth, table.ep_value, table.ep_depth)
         self._loader.recall_en_passant(stored, range(len(layout.placements)))
-        self._phases_per_window = max_phases_of_window(layout)
+        self._phases_per_window = max_phases_of_batch(layout)
         self._groups = phase_groups(layout)
         self._crew = Crew(threads, Stages())
         parts = min(threads, MAX_PARTS) if self._phases_per_window == 1 else 1
-        max_slots = max_slots_of_window(layout)
+        max_slots = max_slots_of_batch(layout)
         self._workspaces = [
             make_workspace(layout, Variant.R_MOBILITY, parts) for _ in range(max_slots // layout.phase_size)
         ]

@@ -23,7 +23,7 @@ from tbgen.index.zeroing import (
     en_passant_configs,
     max_promoted_slots,
     phases_after_pawn_steps,
-    places_of_promoted,
+    promotion_places,
     targets_of,
 )
 from tbgen.retro.geometry import IMAGES
@@ -192,7 +192,7 @@ class PoolLoader:
         for block in self._number:
             if block[0].men == self._layout.material.men:
                 self.pool.targets.begin[self._number[block]] = -1
-        self._load(places_of_promoted(self._layout, phases, self._promoted_at), run)
+        self._load(promotion_places(self._layout, phases, self._promoted_at), run)
 
     def clear(self, phase: int, run: Map = map) -> None:
         """Clear the slots of a phase of the table itself; ``run`` as for ``prepare``."""

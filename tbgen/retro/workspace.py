@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from tbgen.board.kinds import KINDS
-from tbgen.board.variant import Resets, Variant, unlisted
+from tbgen.board.variant import Resets, Variant, unlisted_error
 from tbgen.compiler.jit import python_of
 from tbgen.index.layout import IMAGE, MIRROR_FILES, SIDES, TRANSPOSE, TRIANGLE, Layout
 from tbgen.retro.geometry import ORTHODOX, TRIANGLE_SQUARE, movement_of
@@ -86,7 +86,7 @@ def frame_of(layout: Layout, *, solved: bool = False) -> Frame:
 
     :param solved: whether only the king pairs that must be solved have numbers.
     """
-    scalars = layout.free - 1
+    scalars = layout.free_count - 1
     colours = np.array(layout.colours, np.int64)
     kinds = layout.material.kinds
     shifts = np.array([6 * (scalars - 1 - man) for man in range(scalars)], np.int64)
@@ -150,7 +150,7 @@ def _like_scalars(layout: Layout) -> Ints:
     For a layout with pawns there are no ranges: all words must be solved, because pawn moves lead to slots
     with like men in any order.
     """
-    ranges = [(first, min(stop, layout.free - 1)) for first, stop in layout.like_men if not layout.pawns]
+    ranges = [(first, min(end, layout.free_count - 1)) for first, end in layout.like_men if not layout.pawns]
     return np.array([group for group in ranges if group[1] - group[0] > 1], np.int64).reshape(-1, 2)
 
 
@@ -278,7 +278,7 @@ def score_resets(variant: Variant) -> bool:
         case Resets.NOTHING:
             return False
         case other:
-            raise unlisted(other)
+            raise unlisted_error(other)
 
 
 def make_workspace(layout: Layout, variant: Variant, parts: int = 1) -> Workspace:

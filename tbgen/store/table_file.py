@@ -18,7 +18,7 @@ from tbgen.board.material import Material
 from tbgen.board.score import NONE, Code, GScore
 from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError, quote
-from tbgen.index.arrays import ranges
+from tbgen.index.arrays import joined_ranges
 from tbgen.index.layout import SIDES, Layout, Side, Slot, layout_of
 from tbgen.index.table import FRESH, LAST_RUN, Table, count_values, free_men_text, pawns_text
 from tbgen.store import schema
@@ -417,7 +417,7 @@ class LoadedTable:
         earlier_in_word = np.bitwise_count(mask[index] & (one << bit[index]) - one)
         number = self._slots_before[row, word][index] + earlier_in_word
         counts = self._first_runs[number + 1] - self._first_runs[number]
-        return np.repeat(index, counts), ranges(self._first_runs[number], counts)
+        return np.repeat(index, counts), joined_ranges(self._first_runs[number], counts)
 
     def look_up(
         self, side: NDArray[np.uint8], slots: NDArray[np.int64], accrued: NDArray[np.int64]

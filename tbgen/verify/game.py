@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.board.material import Material
-from tbgen.board.variant import Variant, unlisted
+from tbgen.board.variant import Variant, unlisted_error
 from tbgen.compiler.jit import python_of
 from tbgen.index.layout import IMAGE, MIRROR_FILES, SIDES, Layout, layout_of
 from tbgen.index.table import Table
@@ -90,7 +90,7 @@ def score_resets(variant: Variant) -> bool:
         case Variant.WHOLE_GAME:
             return False
         case other:
-            raise unlisted(other)
+            raise unlisted_error(other)
 
 
 def game_of_cell(men: ProofMen, exits: CellExits, claimed: Fresh, rank: NDArray[np.uint8]) -> ProofGame:
@@ -103,7 +103,7 @@ def game_of_cell(men: ProofMen, exits: CellExits, claimed: Fresh, rank: NDArray[
 
 def men_of(layout: Layout) -> ProofMen:
     """Return the men of a layout."""
-    men = proof_men(_men(layout), layout.free, layout.placements)
+    men = proof_men(_men(layout), layout.free_count, layout.placements)
     men = men._replace(triangle=not layout.pawns, phase_size=layout.phase_size)
     return _with_steps(men, layout) if layout.material.is_described else men
 
@@ -165,7 +165,7 @@ def resets_of(layout: Layout, men: ProofMen, sub_tables: SubTables) -> ProofRese
     for number, other in enumerate(layouts):
         for first, stop in other.like_men:
             alike[number, first + 1 : stop] = 1
-    sizes = [(other.free, other.pawns, other.phase_size, 64**other.pawns) for other in layouts]
+    sizes = [(other.free_count, other.pawns, other.phase_size, 64**other.pawns) for other in layouts]
     free, pawns, phase_size, keys = np.array(sizes, np.int64).T.copy()
     value, depth = sub_tables.value, sub_tables.depth
     nowhere, key_start = len(value), np.cumsum(keys) - keys

@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from tbgen.board.named import named_men
 from tbgen.html.diagrams import picture_of_man
-from tbgen.html.style import men, scheme_script, style_sheet
+from tbgen.html.style import men_svg, scheme_script, style_sheet
 from tbgen.web.exchange import Endpoints, Handler, answer_file
 
 if TYPE_CHECKING:  # a site without a server has no pictures
@@ -145,7 +145,7 @@ def page_files(offers: Sequence[str]) -> dict[str, bytes]:
             page = files[name].replace(b"<html", f"<html{attributes}".encode(), 1)
             files[name] = with_preload_links(page, files)
     style = style_sheet() + files.pop(_PAGE_STYLE).decode()
-    generated = {"style.css": style, "scheme.js": scheme_script(), "men.svg": men()}
+    generated = {"style.css": style, "scheme.js": scheme_script(), "men.svg": men_svg()}
     return files | {name: text.encode() for name, text in generated.items()}
 
 

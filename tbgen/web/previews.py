@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from tbgen.board.san import move_number
+from tbgen.board.san import move_prefix
 from tbgen.board.score import GScore
 from tbgen.board.scoring import EXPONENTIAL
 from tbgen.board.variant import Variant
@@ -245,7 +245,7 @@ def moving_picture(*_: Stock, query: Mapping[str, str]) -> bytes:
     frames = []
     for number, state in enumerate(scene.states):
         before = scene.states[number - 1].board
-        move = f"{move_number(before.fullmove_number, before.turn)} {state.san}" if state.san else "Start"
+        move = f"{move_prefix(before.fullmove_number, before.turn)} {state.san}" if state.san else "Start"
         frames.append((scene.shown(number), f"{move}   accrued {state.accrued}"))
     return film(frames)
 

@@ -171,7 +171,7 @@ def write_site(
     rules = {variant for _, variant in site_tables}
     for variant in sorted(rules):
         names = [material for material, each in site_tables if each is variant]
-        published = publish(directory, tables, [variant], names, done=done)
+        published = publish(directory, tables, [variant], names, report=done)
     for table in published.tables:
         write_file(
             tables / f"{table.material}.{table.rules}.json",

@@ -11,7 +11,7 @@ import pytest
 
 from tbgen.cells.file import PackedBounds, PackedSide, bytes_of, file_name
 from tbgen.errors import TbgenError, UsageError
-from tbgen.exchange.cells import MenOfCells, MissingCellsError, plan_cells, publish_cells
+from tbgen.exchange.cells import CellFilter, MissingCellsError, plan_cells, publish_cells
 from tbgen.exchange.fetch import fetch, read_list
 from tbgen.exchange.published import LIST_NAME, PublishedSet
 from tbgen.exchange.sources import source_of
@@ -22,7 +22,7 @@ from tests.support.web_server import serving
 
 NAMES = "KkR 8/p7/8/8/8/8/8/8", "KkR 8/8/p7/8/8/8/8/8", "KRkr 8/8/p7/8/8/8/P7/8"
 FILES = sorted(map(file_name, NAMES))
-ALL = MenOfCells([])
+ALL = CellFilter([])
 
 
 def content(name: str, states: bytes = b"states") -> bytes:
@@ -49,7 +49,7 @@ def published(cells: Path, tmp_path: Path) -> Path:
 def get(address: str, directory: Path, *names: str, check: bool = False) -> list[str]:
     source, report = source_of(address), Report()
     checked = (lambda *_: None) if check else None
-    to_do = plan_cells(read_list(source), directory, MenOfCells(names), place=address, check=checked)
+    to_do = plan_cells(read_list(source), directory, CellFilter(names), place=address, on_check=checked)
     fetch(to_do, source, report=report)
     return sorted(report.tables)
 
@@ -71,20 +71,20 @@ def test_cells_by_their_men(cells: Path, published: Path, tmp_path: Path) -> Non
     """In names of men, either side may come first, and men may be in any order."""
     for name, count in (("KRvKP", 2), ("kpvkr", 2), ("KRPvKRP", 1), ("KPRvKRP", 1)):
         assert len(get(str(published), tmp_path / f"new-{name}", name)) == count
-        assert len(publish_cells(cells, tmp_path / f"other-{name}", MenOfCells([name])).cells) == count
+        assert len(publish_cells(cells, tmp_path / f"other-{name}", CellFilter([name])).cells) == count
 
 
 def test_names_that_mean_nothing() -> None:
     for name in ("KRKP", "RvK", "KKvK", "K[WF]vK", "KRvKvK", "../KvK", "vK", ""):
         with pytest.raises(UsageError, match="is not a name of men of cells, such as KRPvKRP: name both"):
-            MenOfCells([name])
+            CellFilter([name])
 
 
 def test_men_without_cells(cells: Path, published: Path, own: Path, tmp_path: Path) -> None:
     with pytest.raises(MissingCellsError, match="has no cells of KQvKQ, KBvK: choose others"):
         get(str(published), tmp_path / "new", "KQvKQ", "KRvKP", "KBvK")
     with pytest.raises(MissingCellsError, match=f"there are no cells of KQvKQ in {cells}"):
-        publish_cells(cells, tmp_path / "other", MenOfCells(["KQvKQ"]))
+        publish_cells(cells, tmp_path / "other", CellFilter(["KQvKQ"]))
     with pytest.raises(MissingCellsError, match=f"no cells in {tmp_path}: solve positions with --cells"):
         publish_cells(tmp_path, tmp_path / "other", ALL)
     assert not (tmp_path / "other").exists()
@@ -106,7 +106,7 @@ def test_publishing_again(cells: Path, published: Path, monkeypatch: pytest.Monk
         read.append(path.name)
         return "0" * 64
 
-    monkeypatch.setattr("tbgen.exchange.cells.checked_cell", count)
+    monkeypatch.setattr("tbgen.exchange.cells.check_cell_file", count)
     again = publish_cells(cells, published, ALL)
     assert len(read) == 1
     assert read[0].startswith(file_name(changed))
@@ -189,9 +189,9 @@ def test_what_is_there_stays(cells: Path, published: Path, tmp_path: Path) -> No
     assert files(new) == files(cells)
     other = content(NAMES[0], b"narrower")
     (new / file_name(NAMES[0])).write_bytes(other)
-    to_do = plan_cells(read_list(source_of(str(published))), new, ALL, place="", check=lambda *_: None)
+    to_do = plan_cells(read_list(source_of(str(published))), new, ALL, place="", on_check=lambda *_: None)
     assert [cell.file for cell in to_do.differing_files] == [file_name(NAMES[0])]
-    assert (len(to_do.present), to_do.files_to_fetch) == (2, ())
+    assert (len(to_do.present_files), to_do.files_to_fetch) == (2, ())
 
 
 def test_a_list_that_means_nothing(published: Path) -> None:

@@ -44,8 +44,8 @@ def test_a_table_comes_with_those_it_rests_on(published: Path, tmp_path: Path) -
 
 
 def test_what_is_there_stays(published: Path, own: Path, tmp_path: Path) -> None:
-    to_do = plan(read_list(source_of(str(published))), own, R, place="")
-    assert (to_do.files_to_fetch, len(to_do.present), to_do.differing_files, to_do.bytes) == ((), 6, (), 0)
+    p = plan(read_list(source_of(str(published))), own, R, place="")
+    assert (p.files_to_fetch, len(p.present_files), p.differing_files, p.bytes_to_receive) == ((), 6, (), 0)
     list_ = json.loads((published / LIST_NAME).read_text())
     list_["tables"][3]["digest"] = "0" * 64
     changed = PublishedSet.parse(json.dumps(list_).encode(), "")
@@ -63,9 +63,9 @@ def test_flipped_bits_are_found_where_all_is_checked(published: Path, own: Path)
     tampered(own / KQVK)
     all_of_set = read_list(source_of(str(published)))
     assert plan(all_of_set, own, R, place="").files_to_fetch == ()
-    to_do = plan(all_of_set, own, R, place="", check=lambda *_: None)
+    to_do = plan(all_of_set, own, R, place="", on_check=lambda *_: None)
     assert [table.file for table in to_do.files_to_fetch] == [KQVK]
-    assert len(to_do.present) == 5
+    assert len(to_do.present_files) == 5
 
 
 def test_the_next_command_goes_on(published: Path, tmp_path: Path) -> None:
@@ -135,11 +135,11 @@ def test_a_table_that_the_set_lacks_and_that_is_there(published: Path, own: Path
     assert plan(less, own, R, kqvk, place="").files_to_fetch == ()
     document["tables"] = document["tables"][-1:]
     to_do = plan(PublishedSet.parse(json.dumps(document).encode(), ""), own, R, kqvk, place="")
-    assert (to_do.files_to_fetch, to_do.present, to_do.differing_files) == ((), (), ())
+    assert (to_do.files_to_fetch, to_do.present_files, to_do.differing_files) == ((), (), ())
     tampered(own / KQVK)
     sentence = r"lacks KQvK \(damaged in .*\) for the rules r: .*: tbgen build --force KQvK --dir "
     with pytest.raises(TbgenError, match=sentence):
-        plan(less, own, R, kqvk, place="", check=lambda *_: None)
+        plan(less, own, R, kqvk, place="", on_check=lambda *_: None)
 
 
 def test_a_link_is_not_followed(published: Path, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def paper(seconds: dict[str, float], memory: dict[str, int]) -> BuildSchedule:
     def needs(material: Material, threads: int) -> Estimate:
         own = memory.get(material.name, 10)
         taken = seconds.get(material.name, 1.0) / threads
-        return Estimate(material, taken, BASE + own, BASE, kept=0, disk=0, threads=threads)
+        return Estimate(material, taken, BASE + own, BASE, kept_bytes=0, disk=0, threads=threads)
 
     return BuildSchedule(all_materials(3), needs)
 
@@ -41,7 +41,7 @@ def test_sub_tables_come_first() -> None:
 
 
 def test_what_is_not_to_be_built_is_there() -> None:
-    assert BuildSchedule([KPVK], paper({}, {}).estimate).ready([]) == [KPVK]
+    assert BuildSchedule([KPVK], paper({}, {}).estimate).ready_tables([]) == [KPVK]
 
 
 def test_threads_are_shared() -> None:
@@ -73,9 +73,9 @@ def test_finished_tables_that_are_kept() -> None:
     assert largest < schedule.outlook(limits).memory <= largest + MAX_KEPT_BYTES
     lone = schedule.estimate(KPVK, 1)
     assert combined_peak([lone]) == lone.memory
-    assert combined_peak([lone], 100 << 20) == lone.memory - lone.shared + BASE + (100 << 20)
-    assert combined_peak([lone], 1 << 40) == lone.memory - lone.shared + BASE + MAX_KEPT_BYTES
-    assert estimate(Material.parse("KQRvKR"), Variant.R_MOBILITY).kept == 0
+    assert combined_peak([lone], 100 << 20) == lone.memory - lone.shared_bytes + BASE + (100 << 20)
+    assert combined_peak([lone], 1 << 40) == lone.memory - lone.shared_bytes + BASE + MAX_KEPT_BYTES
+    assert estimate(Material.parse("KQRvKR"), Variant.R_MOBILITY).kept_bytes == 0
 
 
 def test_the_outlook() -> None:

@@ -9,8 +9,8 @@ import jinja2
 import pytest
 
 from tbgen.html.diagrams import diagram, sprites
-from tbgen.html.plots import FIRST, embedded, figure, logarithmic, png, svg
-from tbgen.html.style import environment, men, prose, style_sheet
+from tbgen.html.plots import FIRST_INK, figure, img_tag, png, set_log_scale, svg
+from tbgen.html.style import environment, men_svg, prose, style_sheet
 from tests.support.paths import DATA
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -29,7 +29,7 @@ def test_a_page_as_one_file() -> None:
         PAGE,
         title=evil,
         sprites=sprites(),
-        plot=embedded(plot(), f'A plot of "{evil}"'),
+        plot=img_tag(plot(), f'A plot of "{evil}"'),
         board=diagram("8/8/8/4KBk1/8/8/8/8 b - - 0 1"),
     )
     root = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(page)
@@ -53,8 +53,8 @@ def test_names_that_nobody_has_set_are_errors() -> None:
 def plot() -> bytes:
     with figure(4, 3) as drawing:
         panel = drawing.subplots()
-        panel.plot([1, 2, 3], [1, 10, 100], color=FIRST)
-        logarithmic(panel, 1000)
+        panel.plot([1, 2, 3], [1, 10, 100], color=FIRST_INK)
+        set_log_scale(panel, 1000)
         return svg(drawing)
 
 
@@ -75,8 +75,8 @@ def test_plots_come_out_the_same() -> None:
 
 def test_men_as_a_file() -> None:
     """The file has twelve men by side and kind, without styles, which a strict page would ignore."""
-    root = ElementTree.fromstring(men())
+    root = ElementTree.fromstring(men_svg())
     assert {group.get("id") for group in root.iterfind(f"{SVG}defs/{SVG}g")} == {
         side + kind for side in "wb" for kind in "kqrbnp"
     }
-    assert "style=" not in men()
+    assert "style=" not in men_svg()

@@ -28,7 +28,7 @@ def test_there_and_back(name: str) -> None:
         assert (slots_of(layout, np.array(IMAGE[symmetry], np.uint8)[squares]) == canonical).all()
     like = [*layout.like_men]
     if layout.white_pawns > 1:
-        like.append((layout.free, layout.free + layout.white_pawns))
+        like.append((layout.free_count, layout.free_count + layout.white_pawns))
     for start, stop in like:
         squares[:, start:stop] = squares[:, start:stop][:, ::-1].copy()
         assert (slots_of(layout, squares) == canonical).all()

@@ -82,7 +82,7 @@ def test_boards_are_those_that_the_format_describes(name: str) -> None:
     """The tests' own decoder, written from docs/format.md, sees the same men on the same squares."""
     layout, rng = layout_of(Material.parse(name)), random.Random(name)
     free, pawns = men_of(name)
-    assert (len(free), len(pawns)) == (layout.free, layout.pawns)
+    assert (len(free), len(pawns)) == (layout.free_count, layout.pawns)
     boards = 0
     for _ in range(400):
         side, slot = rng.choice(SIDES), Slot(rng.randrange(layout.size))

@@ -26,7 +26,7 @@ def test_layers_are_those_solved_alone(
 ) -> None:
     """With one phase in a window, and all threads on it, and with several small ones. One phase in ``stride``
     is compared, each pair of layers when the next one is there too, and after the last one none is left."""
-    monkeypatch.setattr("tbgen.index.zeroing._MAX_WINDOW_SLOTS", window_slots)
+    monkeypatch.setattr("tbgen.index.zeroing._MAX_BATCH_SLOTS", window_slots)
     table = plain(tables, name)
     layout = table.layout
     whole = ArrayTable(table.value, table.depth, table.ep_value, table.ep_depth)

@@ -47,7 +47,7 @@ def random_boards(layout: Layout, phase: int, rng: random.Random) -> Iterator[ch
         for number, square in enumerate(placement):
             board.set_piece_at(square, chess.Piece(chess.PAWN, number < layout.white_pawns))
         for kind, colour, square in zip(
-            layout.kinds, layout.colours, rng.sample(vacant, layout.free), strict=True
+            layout.kinds, layout.colours, rng.sample(vacant, layout.free_count), strict=True
         ):
             board.set_piece_at(square, chess.Piece(TYPES[kind], colour == 0))
         board.turn = rng.random() < 0.5

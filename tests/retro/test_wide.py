@@ -84,7 +84,7 @@ def test_any_number_of_threads_gives_the_right_table(
             at_work.clear()
             table = solver.solve(material, sources, variant, threads=threads, wide=True)
             assert digest_of(table) == right_digests(variant)[name], threads
-            shared = threads > 1 and layout_of(material).free > 3
+            shared = threads > 1 and layout_of(material).free_count > 3
             assert at_work >= {("part", part) for part in range(threads if shared else 0)}
         if variant.layered:
             functions = solver.solve(

@@ -29,7 +29,7 @@ def get(address: str, directory: Path, *names: str, jobs: int = 1) -> Report:
     materials = [Material.parse(name) for name in names] or None
     to_do = plan(read_list(source), directory, R, materials, place=address)
     fetch(to_do, source, jobs=jobs, report=report)
-    assert report.bytes == to_do.bytes
+    assert report.bytes == to_do.bytes_to_receive
     return report
 
 

@@ -24,8 +24,8 @@ def ranks_of(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
 def squares_of(layout: Layout, slots: NDArray[np.int64]) -> tuple[Squares, Squares]:
     """Squares of the free men and of the pawns in many slots."""
     phase, rest = np.divmod(slots, layout.phase_size)
-    free = np.empty((layout.free, len(slots)), np.int64)
-    for man in range(layout.free - 1, 0, -1):
+    free = np.empty((layout.free_count, len(slots)), np.int64)
+    for man in range(layout.free_count - 1, 0, -1):
         free[man] = rest & 63
         rest = rest >> 6
     free[0] = rest if layout.pawns else np.array(TRIANGLE)[rest]
@@ -47,7 +47,7 @@ def canonical_slots(layout: Layout, free: Squares, pawns: Squares) -> NDArray[np
             slot = _phase_of(layout)[placed] * 64 + men[0]
         else:
             slot = _coordinates()[men[0]]
-        slot = np.where(slot < 0, layout.size, slot << 6 * (layout.free - 1) | _joined(men[1:]))
+        slot = np.where(slot < 0, layout.size, slot << 6 * (layout.free_count - 1) | _joined(men[1:]))
         best = np.minimum(best, slot)
     return best
 

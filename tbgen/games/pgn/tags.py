@@ -2,7 +2,7 @@
 
 from typing import Final, NamedTuple, Self
 
-from tbgen.board.variant import Variant, unlisted
+from tbgen.board.variant import Variant, unlisted_error
 
 
 class ResultTags(NamedTuple):
@@ -38,7 +38,7 @@ def _prefix(variant: Variant) -> str:
         case Variant.WHOLE_GAME:
             return "WGMobility"
         case other:
-            raise unlisted(other)
+            raise unlisted_error(other)
 
 
 RESULT: Final = {variant: ResultTags.of(_prefix(variant)) for variant in Variant}

@@ -12,7 +12,7 @@ from tbgen.board.score import GScore
 from tbgen.games.standings.elo import elo_text, margin_text
 from tbgen.games.standings.players import Player
 from tbgen.games.standings.tournament import Standings
-from tbgen.html.plots import FIRST, FIRST_FILL, INK, SECOND_FILL, SOFT, bare, embedded, figure, svg
+from tbgen.html.plots import FIRST_FILL, FIRST_INK, GREY, INK, SECOND_FILL, figure, img_tag, style_panel, svg
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -71,8 +71,8 @@ def elo_plot(result: Standings) -> Iterator[Markup]:
         for place, player in enumerate(players):
             difference, margin = player.elo.difference, player.elo.margin
             ends = max(difference - margin, -max_elo), min(difference + margin, max_elo)
-            panel.plot(ends, (place, place), color=FIRST, linewidth=2.5, solid_capstyle="butt")
-            panel.plot(difference, place, marker="o", color=FIRST)
+            panel.plot(ends, (place, place), color=FIRST_INK, linewidth=2.5, solid_capstyle="butt")
+            panel.plot(difference, place, marker="o", color=FIRST_INK)
             text = f"{elo_text(difference)} ± {margin_text(margin)}"
             panel.annotate(text, (1.01, place), xycoords=("axes fraction", "data"), va="center", fontsize=9)
         panel.set_xlim(-max_elo, max_elo)
@@ -100,7 +100,7 @@ def histogram_plot(player: Player) -> Markup:
         panel.yaxis.set_major_formatter(lambda count, _: f"{abs(count):g}")
         panel.set_ylabel("games")
         panel.set_title(f"{_short(player.name)}: results held above, suffered below", fontsize=10, loc="left")
-        bare(panel)
+        style_panel(panel)
         return _image(drawing, f"Results of {player.name}, by G-score: held above, suffered below")
 
 
@@ -119,8 +119,8 @@ def _player_panel(drawing: Figure, names: list[str]) -> Axes:
     drawing.subplots_adjust(left=0.24, right=0.84, top=1 - 0.15 / height, bottom=0.6 / height)
     panel.set_yticks(range(len(names)), [_short(name) for name in names])
     panel.set_ylim(len(names) - 0.5, -0.5)
-    panel.grid(axis="x", color=SOFT, linewidth=0.3)
-    bare(panel)
+    panel.grid(axis="x", color=GREY, linewidth=0.3)
+    style_panel(panel)
     return panel
 
 
@@ -131,4 +131,4 @@ def _short(name: str) -> str:
 def _image(drawing: Figure, alternative: str) -> Markup:
     with warnings.catch_warnings():  # the browser has the letters that matplotlib's font lacks
         warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
-        return embedded(svg(drawing), alternative)
+        return img_tag(svg(drawing), alternative)
