@@ -43,7 +43,7 @@ _ROW_PATTERN: Final = re.compile("([1-8](?![1-8])|[pnbrqkPNBRQK]){1,8}")
 
 
 def is_fen(text: str) -> bool:
-    """Return whether a text begins like a FEN, possibly with described men, rather than a file name.
+    """Return whether a text begins like a FEN (possibly with described men), not like a file name.
 
     >>> is_fen("8/8/8/4KBk1/8/8/8/8 b - -"), is_fen("games/positions.fen")
     (True, False)
@@ -55,8 +55,8 @@ def is_fen(text: str) -> bool:
 class Fen:
     """A parsed FEN.
 
-    :ivar board: the board as written; only the syntax is validated. ``chess960`` is set if standard chess
-        has no such castling right, because the king is off the e-file or the rook off the a- and h-files.
+    :ivar board: the board as written; only the syntax is validated. ``chess960`` is set if a castling right
+        exists only in Chess960, because the king is not on the e-file, or the rook not on the a- or h-file.
         Castling is then written as the king's move onto its rook: ``e1h1``, not ``e1g1``.
     :ivar seventh: the seventh field, None if it is absent.
     """
@@ -66,7 +66,7 @@ class Fen:
 
     @property
     def accrued(self) -> GScore | None:
-        """The score accrued since the last reset in r-mobility.
+        """The score accrued since the last reset in r-mobility, None if it is absent or ignored.
 
         The seventh field is ignored if the halfmove clock is 0. It is also ignored if an en passant capture
         is legal, because a pawn has then just moved.
@@ -74,7 +74,7 @@ class Fen:
         return self.accrued_in(Variant.R_MOBILITY)
 
     def accrued_in(self, variant: Variant) -> GScore | None:
-        """Return the accrued score in a variant.
+        """Return the accrued score in a variant, None if it is absent or ignored.
 
         In r-mobility, this is :attr:`accrued`. Nothing resets the score in whole-game mobility, so the
         seventh field is returned unchanged.
@@ -102,14 +102,14 @@ def note_on_reset(seventh: GScore | None, accrued: GScore | None, halfmove_clock
 
 
 def parse_fen(text: str) -> Fen:
-    """Parse a FEN of six or seven fields; fields after the side to move may be omitted.
+    """Parse a FEN of up to seven fields; only the first two are required.
 
     Underscores may replace spaces, as in addresses of Lichess, and any dash may replace a hyphen. Invisible
     characters are ignored.
 
-    In an EPD, operations replace or follow the counters, and a semicolon ends each operation [1]. ``hmvc``
-    and ``fmvn`` set the counters; all other operations are ignored. The last semicolon may be missing, and
-    extra semicolons may follow the fields.
+    In an EPD, operations follow the counters or replace them, and a semicolon ends each operation [1].
+    ``hmvc`` and ``fmvn`` set the counters; all other operations are ignored. The last semicolon may be
+    missing, and extra semicolons may follow the fields.
 
     [1] Steven J. Edwards, *Portable Game Notation Specification and Implementation Guide* (1994), section
     16.2.
@@ -150,7 +150,7 @@ def parse_fen(text: str) -> Fen:
 
 
 def _fields(text: str) -> list[str]:
-    """Return the fields of a FEN or an EPD; operations of an EPD are converted to counters.
+    """Return the fields of a FEN or an EPD; the operations of an EPD are replaced by counters.
 
     :raises UsageError: if the operations of an EPD are malformed.
     """
@@ -185,27 +185,27 @@ def _fields_of_epd(text: str) -> list[str]:
 def _board_without_castling(fields: list[str]) -> chess.Board | None:
     """Return the board of six fields without castling rights.
 
-    The result is None if python-chess has to parse the fields or report what is wrong. The same rows occur
-    again and again and are cached, so this is three times as fast as python-chess.
+    The result is None if python-chess has to parse the fields or report what is wrong. Rows are cached,
+    because the same rows occur again and again. This is three times as fast as python-chess.
     """
     rows = fields[0].split("/")
     if len(fields) < 6 or len(rows) != 8 or fields[1] not in _TURNS or fields[2] != "-":
         return None
     if fields[3] not in _EP_SQUARES:
         return None
-    men, sides = [0] * 7, [0, 0]
+    kind_masks, side_masks = [0] * 7, [0, 0]
     for rank, row in enumerate(reversed(rows)):
         if row != "8":
             row_men = _men_of_row(row) if len(row) <= 8 else None
             if row_men is None:
                 return None
             for kind, is_white, file_bit in row_men:
-                men[kind] |= file_bit << 8 * rank
-                sides[is_white] |= file_bit << 8 * rank
+                kind_masks[kind] |= file_bit << 8 * rank
+                side_masks[is_white] |= file_bit << 8 * rank
     board = chess.Board(None)
-    _, board.pawns, board.knights, board.bishops, board.rooks, board.queens, board.kings = men
-    board.occupied_co = sides
-    board.occupied = sides[chess.WHITE] | sides[chess.BLACK]
+    _, board.pawns, board.knights, board.bishops, board.rooks, board.queens, board.kings = kind_masks
+    board.occupied_co = side_masks
+    board.occupied = side_masks[chess.WHITE] | side_masks[chess.BLACK]
     board.turn = _TURNS[fields[1]]
     board.ep_square = _EP_SQUARES[fields[3]]
     board.halfmove_clock, board.fullmove_number = int(fields[4]), int(fields[5]) or 1
@@ -214,9 +214,9 @@ def _board_without_castling(fields: list[str]) -> chess.Board | None:
 
 @functools.lru_cache(1 << 12)
 def _men_of_row(row: str) -> tuple[tuple[chess.PieceType, chess.Color, chess.Bitboard], ...] | None:
-    """Return type, colour and file of each man in a row, None if the row is malformed.
+    """Return the type, colour and file of each man in a row, None if the row is malformed.
 
-    The file is a bit of the first rank.
+    The file is given as a bit of the first rank.
     """
     if not _ROW_PATTERN.fullmatch(row):
         return None
@@ -242,7 +242,7 @@ _EXPECTED_DESCRIBED_FIELDS: Final = (
 
 
 class DescribedBoard:
-    """A board with described men, without pawns; moves can be made and undone.
+    """A board with described men and without pawns. Moves can be made and undone.
 
     :ivar men: name and colour of each man, by square.
     :ivar turn: the side to move, ``chess.WHITE`` or ``chess.BLACK``.
@@ -250,7 +250,7 @@ class DescribedBoard:
     """
 
     castling_rights: Final = chess.BB_EMPTY
-    """An empty set of castling rights; all boards have this attribute."""
+    """No castling rights. Boards of python-chess have this attribute too."""
 
     def __init__(
         self, men: Mapping[chess.Square, Man], turn: chess.Color, halfmove_clock: int = 0, number: int = 1
@@ -277,7 +277,7 @@ class DescribedBoard:
         return self.symbol_at(square) or "1"
 
     def symbol_at(self, square: chess.Square) -> str:
-        """Return the FEN symbol of the man on a square, an empty text if the square is empty."""
+        """Return the FEN symbol of the man on a square, an empty string if the square is empty."""
         name, white = self.men.get(square, ("", True))
         return name if white else name.lower()
 
@@ -286,7 +286,7 @@ class DescribedBoard:
         return False
 
     def is_insufficient_material(self) -> bool:
-        """Return whether neither side has more than its king."""
+        """Return whether the board has only two men, the kings."""
         return len(self.men) == 2
 
     def copy(self, *, stack: bool = False) -> "DescribedBoard":
@@ -304,7 +304,7 @@ class DescribedBoard:
         return next((square for square, man in self.men.items() if man == ("K", colour)), None)
 
     def is_attacked_by(self, colour: chess.Color, square: chess.Square | None) -> bool:
-        """Return whether a man of a colour attacks a square."""
+        """Return whether a man of the given colour attacks a square."""
         occupied = self.occupied
         return square is not None and any(
             white == colour and attacks(_kind(name), origin, occupied) >> square & 1
@@ -324,9 +324,9 @@ class DescribedBoard:
         return GScore(2 * sum(1 for _ in self.legal_moves) + (not self.is_check()), not self.turn)
 
     def accrued_score(self, variant: Variant) -> GScore:
-        """Return the score accrued in the moves made on the board, including the position score.
+        """Return the score accrued over the moves made on the board; the current position counts too.
 
-        In a variant with resets, only positions since the last capture count.
+        In a variant with resets, only the positions since the last capture count.
         """
         accrued, undone_moves = self.position_score(), list[chess.Move]()
         match variant.resets:
@@ -407,11 +407,11 @@ class DescribedFen:
         self.board, self.seventh = board, seventh
 
     def accrued_in(self, variant: Variant) -> GScore | None:
-        """Return the accrued score in a variant, as :meth:`Fen.accrued_in` does."""
+        """Return the seventh field, None if it is absent or ignored in this variant."""
         return None if variant.is_reset_by(not self.board.halfmove_clock) else self.seventh
 
     def note(self, variant: Variant) -> str | None:
-        """Return a sentence about an ignored seventh field, as :meth:`Fen.note` does."""
+        """Return a sentence that says why the seventh field is ignored, None if it counts or is absent."""
         return note_on_reset(self.seventh, self.accrued_in(variant), 0)
 
 
@@ -428,7 +428,7 @@ def parse_described(text: str) -> DescribedFen:
     fields = text.split() if " " in text.strip() else text.replace("_", " ").split()
     if not 2 <= len(fields) <= 7:
         raise UsageError(f"{quote(text)} is not a FEN: {_EXPECTED_DESCRIBED_FIELDS}")
-    rows, turn, *extras = fields
+    board_field, turn, *extras = fields
     checks = [
         (turn not in ("w", "b"), f"the side to move is {quote(turn)}, not w or b"),
         (any(field != "-" for field in extras[:2]), "with described men, there is no castling or en passant"),
@@ -438,7 +438,7 @@ def parse_described(text: str) -> DescribedFen:
         if is_wrong:
             raise UsageError(f"{quote(text)} is not a FEN: {reason}; {_EXPECTED_DESCRIBED_FIELDS}")
     counters = [int(field) for field in extras[2:4]]
-    board = DescribedBoard(_men_of(rows, text), turn == "w", *counters)
+    board = DescribedBoard(_men_of(board_field, text), turn == "w", *counters)
     return DescribedFen(board, GScore(extras[4]) if len(extras) == 5 else None)
 
 

@@ -26,9 +26,9 @@ _MAX_DISTANCE: Final = 7
 
 @dataclass(frozen=True, eq=False)
 class Kind:
-    """The moves of one kind of men, which are also its captures; every symmetry of the board preserves them.
+    """The moves of one kind of men, which captures as it moves. Every symmetry of the board preserves them.
 
-    :ivar name: the name in materials, and in FENs for White: a letter, or a description in brackets.
+    :ivar name: the name in materials and, for White's men, in FENs: a letter, or a description in brackets.
     :ivar leaps: steps that are complete moves; men in between do not block them.
     :ivar rides: steps that can be repeated in one move, up to the first man on the way.
     """
@@ -44,7 +44,7 @@ class Kind:
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """For each of :attr:`steps`, the maximum number of times that one move can repeat it."""
+        """For each of :attr:`steps`, the maximum number of times that one move can make it."""
         return (1,) * len(self.leaps) + tuple(_MAX_DISTANCE // max(map(abs, step)) for step in self.rides)
 
     @property
@@ -62,24 +62,24 @@ KINDS: Final = (
 )
 """The kinds of chess: the king, then the pieces from the strongest to the weakest.
 
-The index of a kind is its kind number. The described kinds of a material have the next numbers
+The index of a kind is its kind number. The described kinds of a material are numbered after them
 (:attr:`tbgen.board.material.Material.kinds`)."""
 
 PIECE_ORDER: Final = "".join(kind.name for kind in KINDS)
 """The letters of the kinds, in the order of their numbers."""
 PIECE_VALUES: Final = {"Q": 9.5, "R": 5.0, "B": 3.25, "N": 3.25, "P": 1.0}
-"""Values of men in pawns, by letter; kings have none."""
+"""The value of each man in pawns, by letter; kings have no value."""
 KING: Final = 0
 """Kind number of the king."""
 PROMOTIONS: Final = range(1, len(KINDS))
 """Kind numbers that pawns promote to."""
 NO_PROMOTION: Final = 0
-"""Used instead of a kind number if a move is not a promotion."""
+"""Used in place of a kind number if a move is not a promotion."""
 
 
 @cache
 def ways(kind: Kind, square: int) -> tuple[tuple[int, ...], ...]:
-    """Return the squares that a man reaches on an empty board, for each of its steps, nearest first.
+    """For each step of a man, return the squares that it reaches on an empty board, nearest first.
 
     :param square: a1 = 0 to h8 = 63.
 
@@ -99,7 +99,7 @@ def ways(kind: Kind, square: int) -> tuple[tuple[int, ...], ...]:
 
 @cache
 def reach(kind: Kind) -> tuple[int, ...]:
-    """Return, by square, the bitboard of the squares that a man on it reaches on an empty board."""
+    """For each square, return the bitboard of the squares that a man there reaches on an empty board."""
     return tuple(sum(1 << target for target in set[int]().union(*ways(kind, square))) for square in range(64))
 
 
@@ -107,11 +107,11 @@ def reach(kind: Kind) -> tuple[int, ...]:
 def between(kind: Kind, start: int, stop: int) -> int:
     """Return the bitboard of the squares that a man passes on its way from ``start`` to ``stop``.
 
-    If there are several ways, the one with the fewest squares is used. The bitboard is empty if the man
-    leaps, or cannot reach ``stop``.
+    If there are several ways, the shortest one is used. The bitboard is empty if the man leaps to ``stop``,
+    or cannot reach it.
     """
-    passed = (way[: way.index(stop)] for way in ways(kind, start) if stop in way)
-    return sum(1 << square for square in min(passed, key=len, default=()))
+    paths = (way[: way.index(stop)] for way in ways(kind, start) if stop in way)
+    return sum(1 << square for square in min(paths, key=len, default=()))
 
 
 def attacks(kind: Kind, square: int, occupied: int) -> int:
@@ -132,21 +132,21 @@ ATOMS: Final = {
     **{"W": (1, 0), "F": (1, 1), "D": (2, 0), "N": (2, 1), "A": (2, 2)},
     **{"H": (3, 0), "C": (3, 1), "Z": (3, 2), "G": (3, 3)},
 }
-"""The leap of each letter: wazir, ferz, dabbaba, knight, alfil, threeleaper, camel, zebra, tripper."""
+"""The leap for each letter: wazir, ferz, dabbaba, knight, alfil, threeleaper, camel, zebra, tripper."""
 
 _COMPOUND_ATOMS: Final = {"K": "WF", "Q": "WWFF", "R": "WW", "B": "FF"}
 _LETTER_ORDER: Final = "QRB" + "".join(ATOMS)
 """The order of letters in names."""
 _PART_PATTERN: Final = re.compile(f"(?:[{''.join(_COMPOUND_ATOMS)}]|([{''.join(ATOMS)}])\\1?)")
 _CLASHING_RIDES: Final = ("D", "H"), ("A", "G")
-"""Pairs of atoms whose rides can reach the same square by different ways."""
+"""Pairs of atoms whose rides can reach the same square in different ways."""
 
 
 def _steps(atom: str) -> tuple[Step, ...]:
     """Return the steps of an atom in all directions."""
     x, y = ATOMS[atom]
-    turned = {(x, y), (y, x)}
-    return tuple(sorted({(a * f, b * r) for f, r in turned for a in (1, -1) for b in (1, -1)}))
+    leaps = {(x, y), (y, x)}
+    return tuple(sorted({(a * f, b * r) for f, r in leaps for a in (1, -1) for b in (1, -1)}))
 
 
 ALL_MOVES_KIND: Final = Kind("", rides=sum(map(_steps, ATOMS), ()))
@@ -166,7 +166,7 @@ def kind_of_letters(letters: str) -> Kind | None:
 
 @cache
 def _kind_of_atoms(atoms: str) -> Kind:
-    """Return the kind for a text of atoms, in which a doubled atom is a ride."""
+    """Return the kind of man for the letters of its atoms; a doubled atom stands for a ride."""
     riding_atoms = {atom for atom in ATOMS if 2 * atom in atoms}
     for first, second in _CLASHING_RIDES:
         if {first, second} <= riding_atoms:
@@ -181,8 +181,8 @@ def _kind_of_atoms(atoms: str) -> Kind:
 @cache
 def _named_kind(leaping_atoms: tuple[str, ...], riding_atoms: tuple[str, ...]) -> Kind:
     line_letters = {"W": "R", "F": "B"}
-    names = [line_letters.get(atom, 2 * atom) for atom in riding_atoms] + list(leaping_atoms)
-    name = "".join(sorted(names, key=lambda letters: _LETTER_ORDER.index(letters[0]))).replace("RB", "Q")
+    parts = [line_letters.get(atom, 2 * atom) for atom in riding_atoms] + list(leaping_atoms)
+    name = "".join(sorted(parts, key=lambda letters: _LETTER_ORDER.index(letters[0]))).replace("RB", "Q")
     return Kind(f"[{name}]", sum(map(_steps, leaping_atoms), ()), sum(map(_steps, riding_atoms), ()))
 
 

@@ -33,14 +33,15 @@ MAX_MEN: Final = 5
 """Maximum number of men of a material, kings and pawns included."""
 
 _LETTERS = PIECE_ORDER + "P"
-_PROMOTED = [PIECE_ORDER[kind] for kind in PROMOTIONS]
+_PROMOTION_LETTERS = [PIECE_ORDER[kind] for kind in PROMOTIONS]
 _SIDE_PATTERN = rf"((?:[{_LETTERS}]|\[[^][]*\])+)"
 _NAME_PATTERN = re.compile(f"{_SIDE_PATTERN}v{_SIDE_PATTERN}", re.ASCII | re.IGNORECASE)
-_SYMBOL = re.compile(r"\[[^][]*\]|.", re.DOTALL)
+_MAN_PATTERN = re.compile(r"\[[^][]*\]|.", re.DOTALL)
 _MAX_MOVES: Final = 127
 """Maximum number of legal moves that tables can count in a position."""
 _MAX_CODED_MOVES: Final = 62
-"""Maximum number of legal moves in a score that has a code. At most one side may be able to exceed it."""
+"""Maximum number of legal moves in a score that has a code. At most one side of a material may be able to
+make more moves."""
 
 _EMPTY_PROBABILITY: Final = 0.8
 """Assumed probability that a square is empty in the middle of a game."""
@@ -51,7 +52,7 @@ Men: TypeAlias = tuple[str, ...]
 
 @cache
 def described_kind(text: str) -> Kind:
-    """Return the kind of men that letters, all capital or all small, describe.
+    """Return the kind of man that the letters, all capital or all small, describe.
 
     Equal kinds are the same object. The name of the kind has the fewest possible letters, in the order
     Q R B W F D N A H C Z G. A text that does not describe a man may be a user-defined name
@@ -136,7 +137,7 @@ class Material:
     black: str
 
     def __post_init__(self) -> None:
-        if not all(man in _LETTERS or len(man) > 1 for man in _SYMBOL.findall(self.white + self.black)):
+        if not all(man in _LETTERS or len(man) > 1 for man in _MAN_PATTERN.findall(self.white + self.black)):
             raise UsageError(f"{quote(self.name)} is not a material: the men are {', '.join(_LETTERS)}")
         if any(side.count("K") != 1 for side in self.sides):
             raise UsageError(f"{quote(self.name)} is not a material: each side needs exactly one king")
@@ -153,8 +154,8 @@ class Material:
         if self.pawns:
             raise UsageError(f"{quote(self.name)} has pawns, which tables do not support with described men")
         kinds = {kind.name: kind for kind in self.kinds}
-        moves = sorted(sum(_most_targets(kinds[man]) for man in side) for side in self.sides)
-        if moves[1] > _MAX_MOVES or moves[0] > _MAX_CODED_MOVES:
+        move_counts = sorted(sum(_max_target_count(kinds[man]) for man in side) for side in self.sides)
+        if move_counts[1] > _MAX_MOVES or move_counts[0] > _MAX_CODED_MOVES:
             raise UsageError(f"the men of {quote(self.name)} have more moves than tables can count")
 
     @classmethod
@@ -162,7 +163,7 @@ class Material:
         """Parse a name such as ``KBNvK``; case, order of the men and colouring do not matter.
 
         :raises UsageError: if the text is not the name of a material of 2 to :data:`MAX_MEN` men.
-        :raises TypeError: if the argument is not a text.
+        :raises TypeError: if the argument is not a string.
 
         >>> print(Material.parse("kvknb"))
         KBNvK
@@ -184,7 +185,7 @@ class Material:
     def of_sides(cls, white: str, black: str) -> tuple[Material, bool]:
         """Return the material of two sides, and whether its canonical form swaps the colours.
 
-        :raises UsageError: as :meth:`parse` does.
+        :raises UsageError: if the men do not form a material that tables support.
 
         >>> Material.of_sides("K", "KB")
         (Material(white='KB', black='K'), True)
@@ -204,7 +205,7 @@ class Material:
             "".join([man * (mask & side).bit_count() for man, mask in zip(_LETTERS, masks, strict=True)])
             for side in board.occupied_co
         )
-        return _of_sides(white, black)
+        return _cached_of_sides(white, black)
 
     @property
     def name(self) -> str:
@@ -243,11 +244,11 @@ class Material:
 
     def captures(self) -> set[Material]:
         """Return the materials after one capture without promotion."""
-        return self._after(promoting=False, capturing=True)
+        return self._materials_after(promoting=False, capturing=True)
 
     def promotions(self) -> set[Material]:
         """Return the materials after one promotion without capture."""
-        return self._after(promoting=True, capturing=False)
+        return self._materials_after(promoting=True, capturing=False)
 
     def successors(self) -> set[Material]:
         """Return the materials after one capture, one promotion, or both in one move.
@@ -255,35 +256,35 @@ class Material:
         >>> sorted(material.name for material in Material.parse("KPvKN").successors())
         ['KBvK', 'KBvKN', 'KNvK', 'KNvKN', 'KPvK', 'KQvK', 'KQvKN', 'KRvK', 'KRvKN']
         """
-        return self.captures() | self.promotions() | self._after(promoting=True, capturing=True)
+        return self.captures() | self.promotions() | self._materials_after(promoting=True, capturing=True)
 
-    def _after(self, *, promoting: bool, capturing: bool) -> set[Material]:
-        """Return the materials after one move of either side with or without promotion and capture."""
+    def _materials_after(self, *, promoting: bool, capturing: bool) -> set[Material]:
+        """Return the materials after one move of either side that promotes, captures or does both."""
         # No pawn stands on the last rank, so a promoting pawn captures a piece.
         materials = set()
         for own_men, other_men in (self.sides, self.sides[::-1]):
-            victims = set(_PROMOTED) & set(other_men) if promoting else set(other_men) - {"K"}
-            promoted = [_replaced(own_men, "P", piece) for piece in _PROMOTED if "P" in own_men]
-            reduced = [_replaced(other_men, man, "") for man in victims]
+            victims = set(_PROMOTION_LETTERS) & set(other_men) if promoting else set(other_men) - {"K"}
+            promoted = [_replace_man(own_men, "P", piece) for piece in _PROMOTION_LETTERS if "P" in own_men]
+            reduced = [_replace_man(other_men, man, "") for man in victims]
             unchanged = "".join(own_men), "".join(other_men)
             pairs = product(promoted if promoting else unchanged[:1], reduced if capturing else unchanged[1:])
             materials |= {Material.of_sides(*pair)[0] for pair in pairs}
         return materials
 
-    def _build_key(self) -> tuple[object, ...]:
+    def _sort_key(self) -> tuple[object, ...]:
         return self.men, self.pawns, *map(_side_sort_key, self.sides)
 
     def __lt__(self, other: object) -> bool:
         if not isinstance(other, Material):
             return NotImplemented
-        return self._build_key() < other._build_key()
+        return self._sort_key() < other._sort_key()
 
     def __str__(self) -> str:
         return self.name
 
 
 def closure(materials: Iterable[Material]) -> list[Material]:
-    """Return materials and all materials that captures and promotions can lead to, in build order.
+    """Return the given materials and all that captures and promotions can lead to, in build order.
 
     >>> [material.name for material in closure([Material.parse("KBNvK")])]
     ['KvK', 'KBvK', 'KNvK', 'KBNvK']
@@ -317,7 +318,7 @@ def all_materials(men: int) -> list[Material]:
     return sorted({Material.of_sides(white, black)[0] for white, black in pairs})
 
 
-_of_sides = cache(Material.of_sides)
+_cached_of_sides = cache(Material.of_sides)
 
 
 @cache
@@ -329,11 +330,11 @@ def men_of(text: str) -> Men:
 
     :raises UsageError: if tables do not support a described man.
     """
-    symbols = _SYMBOL.findall(text)
+    symbols = _MAN_PATTERN.findall(text)
     return tuple(described_kind(man[1:-1]).name if len(man) > 1 else man.upper() for man in symbols)
 
 
-def _replaced(side: Men, man: str, replacement: str) -> str:
+def _replace_man(side: Men, man: str, replacement: str) -> str:
     """Return a side with one man replaced by another, or removed if ``replacement`` is empty."""
     index = side.index(man)
     return "".join((*side[:index], replacement, *side[index + 1 :]))
@@ -355,7 +356,7 @@ def _kinds_of(name: str) -> tuple[Kind, ...]:
     return *KINDS, *(described_kind(man[1:-1]) for man in _sorted_men(described_men))
 
 
-def _most_targets(kind: Kind) -> int:
+def _max_target_count(kind: Kind) -> int:
     return max(map(int.bit_count, reach(kind)))
 
 

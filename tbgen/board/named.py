@@ -23,7 +23,7 @@ _NAME_PATTERN: Final = re.compile("[a-z][a-z0-9-]+")
 
 
 class NamedMan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A man defined by the file."""
+    """A man that the file defines."""
 
     moves: str
     """The description, without brackets."""
@@ -34,13 +34,13 @@ class NamedMan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def named_men() -> Mapping[str, NamedMan]:
-    """Return the men of the file by lower-case name; the mapping is empty if there is no file.
+    """Return the men of the file, keyed by their lower-case names; an empty mapping if there is no file.
 
     :raises UsageError: if the file cannot be used.
     """
     path = _men_path()
     try:
-        return _read(path, path.stat().st_mtime_ns)
+        return _read_men(path, path.stat().st_mtime_ns)
     except FileNotFoundError:
         if os.environ.get("TBGEN_MEN"):
             raise UsageError(f"{quote(str(path))} of $TBGEN_MEN is missing: write it, or unset it") from None
@@ -53,7 +53,7 @@ def named_value(man: str) -> float | None:
     """Return the value that the file states for a described man, None if it states none.
 
     :param man: canonical name of the man, such as ``[WF]``.
-    :raises UsageError: as :func:`named_men` does.
+    :raises UsageError: if the file cannot be used.
     """
     return next((named.value for named in _entries_of(man) if named.value is not None), None)
 
@@ -62,7 +62,7 @@ def named_picture(man: str, white: bool) -> Path | None:
     """Return the path of the picture that the file states for a described man, None if it states none.
 
     :param man: canonical name of the man, such as ``[WF]``.
-    :raises UsageError: as :func:`named_men` does.
+    :raises UsageError: if the file cannot be used.
     """
     pictures = (named.pictures[not white] for named in _entries_of(man) if named.pictures is not None)
     return next((_men_path().parent / picture for picture in pictures), None)
@@ -78,8 +78,8 @@ def _men_path() -> Path:
 
 
 @cache
-def _read(path: Path, modified_ns: int) -> Mapping[str, NamedMan]:
-    """Return the men of a file. Its modification time, ``modified_ns``, makes the cache notice changes."""
+def _read_men(path: Path, modified_ns: int) -> Mapping[str, NamedMan]:
+    """Return the men of a file. ``modified_ns``, its modification time, makes the cache notice changes."""
     try:
         men = msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), dict[str, NamedMan])
         for name, man in men.items():
@@ -112,7 +112,7 @@ def _check_man(name: str, man: NamedMan, directory: Path) -> None:
 def _kind(man: NamedMan) -> Kind | None:
     """Return the kind of a man, None if its letters do not describe a kind.
 
-    The letters are all capital or all small.
+    Letters must be all capital or all small.
     """
     return kind_of_letters(man.moves.upper() if man.moves.islower() else man.moves)
 

@@ -29,9 +29,9 @@ def mobility(board: chess.Board) -> tuple[int, bool]:
     king = us & board.kings
     king_square = king.bit_length() - 1
     attacked, checkers, pinners = _attacks(board, them, king)
-    moves = (chess.BB_KING_ATTACKS[king_square] & ~us & ~attacked).bit_count()
+    move_count = (chess.BB_KING_ATTACKS[king_square] & ~us & ~attacked).bit_count()
     if checkers & checkers - 1 or us == king:
-        return moves, bool(checkers)
+        return move_count, bool(checkers)
     targets = checkers | chess.between(king_square, checkers.bit_length() - 1) if checkers else chess.BB_ALL
     pinned = 0
     while pinners:
@@ -47,18 +47,18 @@ def mobility(board: chess.Board) -> tuple[int, bool]:
         allowed_targets = targets & chess.ray(king_square, square) if man & pinned else targets
         if man & board.pawns:
             pawn_targets = _pawn_targets(board, square, them) & allowed_targets
-            moves += pawn_targets.bit_count() + 3 * (pawn_targets & chess.BB_BACKRANKS).bit_count()
+            move_count += pawn_targets.bit_count() + 3 * (pawn_targets & chess.BB_BACKRANKS).bit_count()
         else:
-            moves += (board.attacks_mask(square) & ~us & allowed_targets).bit_count()
+            move_count += (board.attacks_mask(square) & ~us & allowed_targets).bit_count()
     if board.castling_rights and not checkers:
-        moves += sum(1 for _ in board.generate_castling_moves())
-    return moves, bool(checkers)
+        move_count += sum(1 for _ in board.generate_castling_moves())
+    return move_count, bool(checkers)
 
 
 def position_score(board: chess.Board) -> GScore:
-    """Return the position score of a valid board, as :meth:`tbgen.board.score.GScore.of_board` does."""
-    moves, check = mobility(board)
-    return GScore(2 * moves + (not check), not board.turn)
+    """Return the position score of a valid board, faster than :meth:`tbgen.board.score.GScore.of_board`."""
+    move_count, is_check = mobility(board)
+    return GScore(2 * move_count + (not is_check), not board.turn)
 
 
 def _attacks(
@@ -115,7 +115,7 @@ def _pawn_targets(board: chess.Board, square: chess.Square, them: chess.Bitboard
 
 
 def validate(board: chess.Board) -> None:
-    """Check that a game can continue from a position by the rules of chess.
+    """Check that a game can continue from a position under the rules of chess.
 
     Positions that cannot arise in a game, such as those with too many men or impossible checks, are accepted.
 
@@ -144,7 +144,7 @@ def validate(board: chess.Board) -> None:
 
 
 def remove_impossible_en_passant(board: chess.Board) -> bool:
-    """Remove an en passant square that no pawn can just have passed; return whether a square was removed.
+    """Remove an en passant square that no pawn can have just passed; return whether a square was removed.
 
     No capture is legal on such a square, so python-chess and Lichess ignore it.
     """
@@ -178,15 +178,15 @@ class Fresh(Enum):
 
 
 FRESH: Final[Literal[Fresh.FRESH]] = Fresh.FRESH
-"""An argument for an accrued score that means the position score, ignoring the board's move stack."""
+"""Passed as an accrued score, it stands for the position score; the board's move stack is then ignored."""
 
 
 def accrued_score(board: chess.Board, variant: Variant) -> GScore | None:
-    """Return the score accrued in the moves of a board's stack, including the position score.
+    """Return the score accrued over the moves of a board's stack; the current position counts too.
 
-    In r-mobility, positions since the last capture or pawn move count. In whole-game mobility, all positions
-    count. Positions before the beginning of the stack are ignored. So is the 50-move rule, as in tables and
-    adjudication. The board is not changed.
+    In r-mobility, only the positions since the last zeroing move count. In whole-game mobility, all positions
+    count. Positions before the beginning of the stack are ignored. The 50-move rule is ignored too, as in
+    tables and adjudication. The board is not changed.
 
     :param board: a valid board (:func:`tbgen.board.rules.validate`).
 
@@ -200,29 +200,29 @@ def accrued_score(board: chess.Board, variant: Variant) -> GScore | None:
     >>> print(accrued_score(board, Variant.R_MOBILITY), position_score(board))
     G5.5 -G6.5
     """
-    moves = len(board.move_stack)
-    if not moves:
+    move_count = len(board.move_stack)
+    if not move_count:
         return None
     match variant.resets:
         case Resets.ZEROING_MOVES:
-            plies = min(board.halfmove_clock, moves)
+            plies = min(board.halfmove_clock, move_count)
         case Resets.NOTHING:
-            plies = moves
+            plies = move_count
         case other:
             raise unlisted_error(other)
-    accrued, past = position_score(board), board.copy(stack=max(plies, 1))
-    move = past.pop()
-    past.push(move)
-    if past.fen() != board.fen():
+    accrued, past_board = position_score(board), board.copy(stack=max(plies, 1))
+    move = past_board.pop()
+    past_board.push(move)
+    if past_board.fen() != board.fen():
         raise unplayable_stack_error(f"{move.uci()} does not lead to {board.fen()}")
     for _ in range(plies):
-        move = past.pop()
-        if not past.is_legal(move):
-            raise unplayable_stack_error(f"{move.uci()} is not legal in {past.fen()}")
-        score = position_score(past)
+        move = past_board.pop()
+        if not past_board.is_legal(move):
+            raise unplayable_stack_error(f"{move.uci()} is not legal in {past_board.fen()}")
+        score = position_score(past_board)
         if score.rank <= accrued.rank:  # on equal ranks, the earlier score counts
             accrued = score
-    validate(past)
+    validate(past_board)
     return accrued
 
 

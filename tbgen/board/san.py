@@ -13,7 +13,7 @@ from typing import Final
 import chess
 
 _ORDINARY_SAN: Final = re.compile(r"([NBRQK]?)([a-h]?)([1-8]?)(x?)([a-h][1-8])")
-"""SAN of any move except castling and promotions."""
+"""Matches the SAN of any move except castling and promotions."""
 
 _FILE_MASKS: Final = {"": chess.BB_ALL} | dict(zip(chess.FILE_NAMES, chess.BB_FILES, strict=True))
 _RANK_MASKS: Final = {"": chess.BB_ALL} | dict(zip(chess.RANK_NAMES, chess.BB_RANKS, strict=True))
@@ -34,10 +34,10 @@ class MoveWithSan:
 
 
 def move_prefix(number: int, white: bool) -> str:
-    """Return the number of a move as it is printed before the move.
+    """Return the text that is printed before a move: its number and dots.
 
     :param number: full-move number of the position before the move.
-    :param white: whether White moves.
+    :param white: whether White is to move.
 
     >>> move_prefix(12, True), move_prefix(12, False)
     ('12.', '12...')
@@ -106,10 +106,10 @@ _cached_move = functools.lru_cache(_CACHE_ENTRIES)(chess.Move)
 def _pawn_origin(target_mask: chess.Bitboard, turn: chess.Color, occupied: chess.Bitboard) -> chess.Bitboard:
     """Return the origin, as a bitboard, of a pawn's single or double step to ``target_mask``."""
     if turn:
-        near = target_mask >> 8
-        return near if near & occupied or not target_mask & chess.BB_RANK_4 else near >> 8
-    near = target_mask << 8
-    return near if near & occupied or not target_mask & chess.BB_RANK_5 else near << 8
+        origin = target_mask >> 8
+        return origin if origin & occupied or not target_mask & chess.BB_RANK_4 else origin >> 8
+    origin = target_mask << 8
+    return origin if origin & occupied or not target_mask & chess.BB_RANK_5 else origin << 8
 
 
 def sans_without_check(board: chess.Board, moves: Sequence[chess.Move]) -> list[str]:

@@ -1,4 +1,4 @@
-"""G-scores, with their order, text and codes in tables; and signed scores, the integers of probing."""
+"""G-scores, with their order, text and codes in tables; and signed scores, the integers that probing uses."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ Code = NewType("Code", int)
 """The byte that stands for a score in tables; a smaller code is better for White."""
 
 MAX_RANK: Final = 1999
-"""Greatest rank of a score, G999.5: more moves than any arrangement of chessmen allows."""
+"""Greatest rank of a score, that of G999.5: more moves than any arrangement of chessmen allows."""
 
 MAX_CODED_RANK: Final = 126
-"""Greatest rank that has a code, G63.0."""
+"""Greatest rank that has a code, that of G63.0."""
 
 NONE: Final = Code(127)
 """The code that stands for no position or no value."""
@@ -38,7 +38,7 @@ _set_attribute: Final = object.__setattr__
 
 
 def rank_of_code(code: int) -> Rank:
-    """Return the rank of the score with a code.
+    """Return the rank of the score with the given code.
 
     >>> rank_of_code(GScore("G3.5").code), rank_of_code(GScore("-G3.5").code)
     (7, 7)
@@ -69,7 +69,7 @@ class GScore:
 
     A score is made from a text, or from a rank and whether White is the holder:
 
-    :ivar rank: twice the number of legal moves, plus 1 without check; twice the unsigned G-score.
+    :ivar rank: twice the number of legal moves, plus 1 if there is no check; also twice the unsigned G-score.
     :ivar white: True if White is the holder, False if Black is.
 
     >>> max(GScore("G3.5"), GScore("-G8.5"), GScore(3, True))
@@ -78,7 +78,7 @@ class GScore:
     '   -G3.5'
 
     :raises UsageError: if the text is malformed, or the rank is negative or above :data:`MAX_RANK`.
-    :raises TypeError: if the arguments are neither a text nor a rank and a holder.
+    :raises TypeError: if the arguments are neither a string nor a rank and a holder.
     """
 
     rank: int
@@ -107,7 +107,7 @@ class GScore:
         sign and an en dash, to which word processors convert hyphens, are accepted too.
 
         :raises UsageError: if the text is anything else.
-        :raises TypeError: if the argument is not a text.
+        :raises TypeError: if the argument is not a string.
 
         >>> str(GScore.parse("mg3"))
         '-G3.0'
@@ -116,7 +116,7 @@ class GScore:
 
     @classmethod
     def from_code(cls, code: SupportsIndex) -> GScore:
-        """Return the score with a code; equal codes return the same object.
+        """Return the score with the given code; equal codes give the same object.
 
         :raises ValueError: if no score has that code, as with :data:`NONE`.
         """
@@ -149,7 +149,7 @@ class GScore:
     def code(self) -> Code:
         """The byte that stands for the score in tables; a smaller code is better for White.
 
-        The code of a score held by White is its rank, and of a score held by Black 255 minus its rank.
+        If White holds the score, the code is its rank; if Black holds it, the code is 255 minus its rank.
 
         :raises UsageError: if the rank is above :data:`MAX_CODED_RANK`.
         """
@@ -250,7 +250,7 @@ def rank_of(score: Signed) -> Rank:
 
 
 def of_code(code: Code, swapped: bool = False) -> Signed:
-    """Return the signed score with a code, with colours swapped if ``swapped``.
+    """Return the signed score with the given code; if ``swapped``, the colours are swapped.
 
     >>> of_code(Code(7)), of_code(Code(7), swapped=True)
     (7, -8)
@@ -259,7 +259,7 @@ def of_code(code: Code, swapped: bool = False) -> Signed:
 
 
 def code_of(score: Signed, swapped: bool = False) -> Code:
-    """Return the code of a score of rank up to :data:`MAX_CODED_RANK`; the inverse of :func:`of_code`."""
+    """Return the code of a score with a rank up to :data:`MAX_CODED_RANK`; the inverse of :func:`of_code`."""
     return Code((~score if swapped else score) & 255)
 
 
@@ -281,7 +281,7 @@ def to_gscore(score: Signed) -> GScore:
 
 
 def merit(score: Signed, white: bool) -> int:
-    """Return a number that orders scores by the preference of a side: greater is better.
+    """Return a number that orders scores from one side's point of view: a greater number is better.
 
     >>> merit(Signed(0), True) > merit(Signed(7), True) > merit(Signed(~7), True) > merit(Signed(~0), True)
     True

@@ -13,7 +13,7 @@ from tbgen.board.score import MAX_RANK, GScore, parse_quarters
 from tbgen.errors import NamedChoice, UsageError, quote
 
 _CUTERMOB_PREFIX: Final = re.compile("r-?mobility[ _-]?", re.IGNORECASE)
-"""Prefix of the name of a scheme in cuteRMob."""
+"""Matches the prefix of the names of schemes in cuteRMob."""
 _UNSIGNED_PATTERN: Final = re.compile(r"[Gg][0-9]+(?:\.[05])?")
 _QUARTER_DECIMALS: Final = {None: 0, "0": 0, "25": 1, "5": 2, "75": 3}
 _TAG_DECIMALS: Final = 4
@@ -31,7 +31,7 @@ class Scheme(NamedChoice, what="a scoring"):
     :cvar KOMI: one point for the side that has to beat the komi if it does so, else one point for the other
         side; a draw if the score equals the komi. Any score from the cutoff on counts as a score at the
         cutoff, held by the side that has to beat the komi.
-    :cvar FULL: like komi without a cutoff. No score may equal the komi, so there are no draws.
+    :cvar FULL: the rule of ``KOMI`` without a cutoff. No score may equal the komi, so there are no draws.
     :cvar OTB: over the board: one point for the holder of G3.5 or less, else a draw.
     """
 
@@ -75,7 +75,7 @@ class Scheme(NamedChoice, what="a scoring"):
 class Points(NamedTuple):
     """The points of each side for a result; their sum is 1.
 
-    The points are floating-point numbers, and exponential points round to a half each from G26.5 on.
+    The points are floating-point numbers, so from G26.5 on exponential points round to a half each.
     :meth:`Scoring.lead` is exact.
 
     :ivar white: White's points, from 0 to 1.
@@ -121,7 +121,7 @@ DEFAULT_KOMI: Final = Komi(23, True)
 
 
 def parse_cutoff(text: str) -> GScore:
-    """Parse a cutoff: a G-score without sign, since it applies to both sides.
+    """Parse a cutoff: a G-score without a sign, because it applies to both sides.
 
     :raises UsageError: if the text is anything else.
 
@@ -189,7 +189,7 @@ class Scoring:
 
         Whole and half points are written as ``1-0``, ``0-1`` and ``1/2-1/2``, others with four decimals.
         """
-        return self._text(value, _TAG_DECIMALS)
+        return self._format(value, _TAG_DECIMALS)
 
     def text(self, value: GScore) -> str:
         """Return the points of a result as text for readers, in which unequal points never look equal.
@@ -204,9 +204,9 @@ class Scoring:
         if excess and round(excess, decimals) == 0:
             while excess * 10**decimals < 10:
                 decimals += 1
-        return self._text(value, decimals)
+        return self._format(value, decimals)
 
-    def _text(self, value: GScore, decimals: int) -> str:
+    def _format(self, value: GScore, decimals: int) -> str:
         lead = self.lead(value)
         if self.scheme.has_whole_points:
             return "1-0" if lead > 0 else "0-1" if lead < 0 else "1/2-1/2"
@@ -224,7 +224,7 @@ def _holders_lead(scoring: Scoring, rank: int, white: bool) -> Fraction:
 
 
 def _komi_lead(komi: Komi, rank: int, white: bool, cutoff: int) -> int:
-    """Return 1 if the holder wins by komi, -1 if it loses, 0 for a draw; the cutoff limits the rank."""
+    """Return 1 if the holder wins by komi, -1 if it loses, 0 for a draw. ``cutoff`` caps the rank."""
     if white == komi.white:
         quarters = 2 * min(rank, cutoff)
         return (quarters < komi.quarters) - (quarters > komi.quarters)
@@ -271,12 +271,12 @@ def points(
     """Return the points of each side for a result.
 
     :param value: the result, such as ``G1.5`` or ``-G5.5``.
-    :param scoring: a :class:`Scheme` or its name; or a :class:`Scoring`, whose cutoff and komi are used.
+    :param scoring: a :class:`Scheme` or its name; or a :class:`Scoring`, which has its own cutoff and komi.
     :param cutoff: cutoff of ``winner`` and ``komi``.
     :param komi: komi of ``komi`` and ``full``.
 
     :raises UsageError: if a text is malformed.
-    :raises TypeError: if the result is neither a score nor a text.
+    :raises TypeError: if the result is neither a score nor a string.
 
     >>> points("-G1.0")
     Points(white=0.375, black=0.625)
@@ -320,7 +320,7 @@ class ScoreInterval(NamedTuple):
 
     @property
     def words(self) -> str:
-        """A description of the value for readers."""
+        """What is known of the value, as text for readers."""
         if self.exact:
             return str(self.lower)
         return "not known" if self == ANYTHING else f"between {self.lower} and {self.upper}"
@@ -372,7 +372,7 @@ class ProvedValue:
     depth: int | None = None
 
     def combined_with(self, other: ProvedValue) -> ProvedValue:
-        """Return the combination of two results.
+        """Return both results combined: the intersection of their bounds, and a known depth of either.
 
         :raises ValueError: if they contradict each other.
         """

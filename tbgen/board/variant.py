@@ -1,4 +1,4 @@
-"""The variants of r-mobility chess that tables are built for and games are refereed by."""
+"""The variants of r-mobility chess: tables are built for them, and games are refereed under their rules."""
 
 from __future__ import annotations
 

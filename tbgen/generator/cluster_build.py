@@ -1,6 +1,6 @@
 """Building on several machines: each missing table is a task of Dask.
 
-Workers build the tables in a shared directory. The package ``distributed`` is needed, which the extra
+Workers build the tables in a shared directory. This needs the package ``distributed``, which the extra
 ``tbgen[cluster]`` installs (docs/cluster.md).
 """
 
@@ -41,7 +41,8 @@ _POLL_SECONDS: Final = 1.0
 """Interval at which the workers are polled."""
 
 _MAX_ATTEMPTS: Final = 4
-"""Number of workers that may die while building a table, as by default in Dask (``allowed-failures``)."""
+"""Number of dead workers at which a table fails, the same as Dask's default (one more than
+``allowed-failures``)."""
 
 
 def build_on_cluster(
@@ -56,14 +57,14 @@ def build_on_cluster(
     memory: int | None = None,
     patience: float = 30.0,
 ) -> list[BuiltTable]:
-    """Build tables like :func:`tbgen.generator.build`, on the workers of a Dask scheduler.
+    """Build tables and all missing sub-tables on the workers of a Dask scheduler; skip existing tables.
 
     :param directory: a directory that all workers see under the same path.
     :param scheduler: address of the scheduler, such as ``tcp://host:8786``.
     :param variant: the variant of the tables and their sub-tables.
-    :param threads: number of threads for each table. None shares the worker's processors among the tables
-        that it builds at once.
-    :param memory: bytes of memory that a table may need; None for the largest memory that a worker offers.
+    :param threads: number of threads for each table. If None, each worker's processors are shared among the
+        tables that it builds at once.
+    :param memory: bytes of memory that a table may need; None for what the largest worker offers.
     :param patience: seconds to wait for a suitable worker, before and during the build.
     :raises TbgenError: if the cluster is unsuitable, or a table cannot be built. Finished tables are kept.
     """
@@ -80,7 +81,7 @@ def build_on_cluster(
             if memory is not None:
                 check_memory(estimates.values(), memory)
             check_disk(estimates.values(), directory, copy_sizes(todo, variant))
-            task = partial(
+            build = partial(
                 build_table_on_worker,
                 directory=str(directory),
                 version=__version__,
@@ -88,7 +89,7 @@ def build_on_cluster(
                 threads=threads,
                 variant=variant,
             )
-            built = _ClusterBuild(client, scheduler, directory, reporter, patience, estimates, task).run()
+            built = _ClusterBuild(client, scheduler, directory, reporter, patience, estimates, build).run()
         remove_leftovers(directory)  # temporary files of workers that have died
         return built
 
@@ -101,8 +102,8 @@ class _ClusterBuild:
 
     The tables are not passed to Dask as one graph of tasks, for three reasons. Dask repeats finished tasks of
     a dead worker if other tasks wait for their results. Dask counts a worker's death against all tasks in the
-    worker's queue. And Dask leaves tasks that need a resource in the queue of a busy worker while another
-    worker is free. Here, results are files in the directory, and the queues of workers stay empty.
+    worker's queue. And a task that needs a resource stays in a busy worker's queue even when another worker
+    is free. Here, results are files in the directory, and the queues of workers stay empty.
     """
 
     client: Client
@@ -112,7 +113,7 @@ class _ClusterBuild:
     patience: float
     estimates: dict[Material, Estimate]
     """The tables to build, in build order, with their costs."""
-    task: "partial[BuiltTable]"
+    build: "partial[BuiltTable]"
 
     reports: "SimpleQueue[Future | dict[str, Any]]" = field(default_factory=SimpleQueue)
     """Ended tasks, and messages from workers."""
@@ -123,9 +124,9 @@ class _ClusterBuild:
     addresses: dict[Material, str] = field(default_factory=dict)
     """The address of the worker to which each table was last assigned."""
     attempts: dict[Material, list[str]] = field(default_factory=dict)
-    """For each table, the workers that have begun it: several workers if some have died."""
+    """For each table, the names of the workers that have begun it; several if some of them have died."""
     stuck_since: float | None = None
-    """Monotonic time since when no worker has had a table, None if some worker has a table."""
+    """Monotonic time since which no worker has had a table, None if some worker has a table."""
 
     def __post_init__(self) -> None:
         schedule = BuildSchedule(list(self.estimates), lambda material, _: self.estimates[material])
@@ -164,12 +165,12 @@ class _ClusterBuild:
     def _assign_tables(self) -> None:
         """Assign all tables that can begin now to workers.
 
-        The tables of dead workers are assigned again; Dask may have put them into another worker's queue.
+        The tables of dead workers are assigned again, although Dask may have queued them on another worker.
         """
         for material in self.tracker.schedule.ready_tables(self.tracker.built):
             if self.tracker.failure or self.addresses.get(material) in self.workers:
                 continue
-            address = self._free_worker(material)
+            address = self._free_worker_address(material)
             if address is None:
                 continue
             if material in self.tasks:
@@ -183,7 +184,7 @@ class _ClusterBuild:
                 self._record_failure(material, error)
                 return
             future = self.client.submit(
-                self.task,
+                self.build,
                 material.name,
                 topic=self.topic,
                 key=f"{material}-{secrets.token_hex(4)}",
@@ -195,7 +196,7 @@ class _ClusterBuild:
             self.tasks[material], self.addresses[material] = future, address
             future.add_done_callback(self.reports.put)
 
-    def _free_worker(self, material: Material) -> str | None:
+    def _free_worker_address(self, material: Material) -> str | None:
         """Return the address of the worker with the most free memory among those that can begin a table now.
 
         The result is None if there is no such worker.
@@ -242,16 +243,16 @@ class _ClusterBuild:
             case "progress":
                 self.tracker.progress(material, report["stage"], report["done"], report["total"])
 
-    def _record_begin(self, material: Material, address: str, place: str) -> None:
-        previous = self.attempts.setdefault(material, [])
-        retry_text = f" again: its worker {previous[-1]} is gone" if previous else ""
-        previous.append(place)
+    def _record_begin(self, material: Material, address: str, worker_name: str) -> None:
+        workers = self.attempts.setdefault(material, [])
+        retry_text = f" again: its worker {workers[-1]} is gone" if workers else ""
+        workers.append(worker_name)
         self.addresses[material] = address
-        self.reporter.note(f"{material}: begun by the worker {place}{retry_text}")
+        self.reporter.note(f"{material}: begun by the worker {worker_name}{retry_text}")
         self.tracker.begin(self.estimates[material])
 
     def _record_end(self, material: Material, future: Future) -> None:
-        """Record that a task has finished, failed or been lost; assign the tables that can begin now."""
+        """Record that a task has finished, has failed or is lost; then assign more tables to workers."""
         if future.status == "finished":
             try:
                 built = future.result(timeout=self.patience)
@@ -280,8 +281,8 @@ class _ClusterBuild:
             self.client.cancel([self.tasks[other] for other in waiting_materials])
         self.tracker.fail(material, error)
 
-    def _deaths_error(self, material: Material, attempts: int, worker: str) -> TbgenError:
+    def _deaths_error(self, material: Material, dead_count: int, worker: str) -> TbgenError:
         return TbgenError(
-            f"{attempts} workers have died while building {material}, the last one {worker}: see their logs; "
+            f"{dead_count} workers have died while building {material}, the last one {worker}: see their logs; "
             f"the table may need more memory than the estimated {mib_text(self.estimates[material].memory)}"
         )

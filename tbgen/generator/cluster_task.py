@@ -34,9 +34,9 @@ class CancelledBuildError(TbgenError):
 
 
 def inspect_worker(probe: str, version: str, dask_worker: Worker) -> dict[str, Any]:
-    """Return facts about this worker that a build needs before it begins.
+    """Describe this worker to a build that is about to begin.
 
-    The fact ``place`` names the worker, and ``threads`` is the number of threads for each of its tables.
+    The result's ``place`` names the worker, and ``threads`` is the number of threads for each of its tables.
     ``problem`` is the predicate of a sentence about the worker; it is empty if there is no problem.
 
     :param probe: a file that the client has made in the shared directory.
@@ -52,8 +52,7 @@ def build_table_on_worker(
 ) -> BuiltTable:
     """Build one table in the shared directory, as a task of Dask.
 
-    Events are logged under ``topic``. They are dictionaries whose ``kind`` is ``begin``, ``note`` or
-    ``progress``.
+    Messages are logged under ``topic``: dictionaries whose ``kind`` is ``begin``, ``note`` or ``progress``.
 
     :param threads: number of threads; None for this worker's share of the processors.
     :param variant: the variant of the table and its sub-tables.
@@ -61,10 +60,10 @@ def build_table_on_worker(
         converted.
     """
     worker, material = get_worker(), Material.parse(name)
-    relay, place = _Relay(worker, name, topic), label_of(worker)
+    relay, worker_name = _Relay(worker, name, topic), label_of(worker)
     if problem := problem_of(Path(probe), version):
-        raise TbgenError(f"the worker {place}, which has joined the build, {problem}")
-    relay.send("begin", place=place)
+        raise TbgenError(f"the worker {worker_name}, which has joined the build, {problem}")
+    relay.send("begin", place=worker_name)
     try:
         for sub_table in sorted(material.successors()):
             if not wait_until_visible(table_path(Path(directory), sub_table.name, variant)):
@@ -73,11 +72,11 @@ def build_table_on_worker(
     except TbgenError:
         raise
     except MemoryError as error:
-        raise TbgenError(f"not enough memory for {name} on the worker {place}") from error
+        raise TbgenError(f"not enough memory for {name} on the worker {worker_name}") from error
     except Exception as error:
         logging.getLogger("distributed.worker").exception("%s could not be built", name)
         raise TbgenError(
-            f"{name} could not be built on the worker {place}, whose log has the details: "
+            f"{name} could not be built on the worker {worker_name}, whose log has the details: "
             f"{type(error).__name__} {first_line(error)}".rstrip()
         ) from error
 
@@ -129,12 +128,12 @@ def _threads_per_table(worker: Worker) -> int:
 
 
 def label_of(worker: Worker) -> str:
-    """Return the address and host of a worker as text."""
+    """Return a label of a worker for messages: its address and host."""
     return f"{worker.address} on {socket.gethostname()}"
 
 
 def problem_of(probe: Path, version: str) -> str:
-    """Return why this worker cannot join the build, as the predicate of a sentence; empty if it can join."""
+    """Return why this worker cannot join the build, as a predicate for a sentence; an empty string if it can."""
     if version != __version__:
         return f"has tbgen {__version__}, not {version}: install tbgen {version} there"
     if not probe.exists():
@@ -149,7 +148,7 @@ def problem_of(probe: Path, version: str) -> str:
 
 
 def wait_until_visible(path: Path) -> bool:
-    """Wait until a file that another machine has finished is visible here; return False on a timeout."""
+    """Wait until a file that another machine has finished is visible here; return False after a timeout."""
     deadline = time.monotonic() + _VISIBILITY_TIMEOUT_SECONDS
     while path.name not in os.listdir(path.parent):  # listing asks the server; looking up a name may not
         if time.monotonic() > deadline:

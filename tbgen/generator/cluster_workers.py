@@ -25,7 +25,7 @@ _CONNECT_TIMEOUT_SECONDS: Final = 10.0
 def connect(scheduler: str) -> Iterator[Client]:
     """Open a connection to the scheduler for the duration of the block.
 
-    Dask's log is silenced, because exceptions report failures.
+    Dask's log is silenced meanwhile, because exceptions report failures.
 
     :raises TbgenError: if no scheduler answers at the address, or the connection is lost.
     """
@@ -67,7 +67,7 @@ def shared_probe(directory: Path) -> Iterator[Path]:
 
 
 def inspect_workers(client: Client, probe: Path, patience: float) -> int:
-    """Check that there are workers and all are suitable; return the greatest number of threads per table.
+    """Check that there are suitable workers only; return the greatest number of threads per table.
 
     :param patience: seconds to wait for the first worker.
     :raises TbgenError: if there is no worker, or some worker is unsuitable.
@@ -80,18 +80,18 @@ def inspect_workers(client: Client, probe: Path, patience: float) -> int:
             '--nthreads 1 --memory-limit 0 --resources "memory=8e9" (docs/cluster.md)'
         ) from None
     replies: Mapping[str, Any] = client.run(inspect_worker, str(probe), __version__, on_error="return")
-    answers = {address: facts for address, facts in replies.items() if not isinstance(facts, CommClosedError)}
+    answers = {address: reply for address, reply in replies.items() if not isinstance(reply, CommClosedError)}
     if not answers:  # all workers have died meanwhile
         return inspect_workers(client, probe, patience)
-    for address, facts in sorted(answers.items()):
-        if isinstance(facts, Exception):
+    for address, reply in sorted(answers.items()):
+        if isinstance(reply, Exception):
             raise TbgenError(
-                f"the worker {address} cannot build tables: {first_line(facts)}; install tbgen "
+                f"the worker {address} cannot build tables: {first_line(reply)}; install tbgen "
                 f"{__version__} there"
             )
-        if facts["problem"]:
-            raise TbgenError(f"the worker {facts['place']} {facts['problem']}")
-    return max(int(facts["threads"]) for facts in answers.values())
+        if reply["problem"]:
+            raise TbgenError(f"the worker {reply['place']} {reply['problem']}")
+    return max(int(reply["threads"]) for reply in answers.values())
 
 
 @dataclass(frozen=True)
@@ -121,11 +121,11 @@ def connected_workers(client: Client, scheduler: str) -> list[Worker]:
     return [
         Worker(
             address,
-            int(facts["nthreads"]),
-            float(facts["resources"].get(MEMORY_RESOURCE, 0)),
-            float(facts["memory_limit"] or 0),
+            int(info["nthreads"]),
+            float(info["resources"].get(MEMORY_RESOURCE, 0)),
+            float(info["memory_limit"] or 0),
         )
-        for address, facts in sorted(workers.items())
+        for address, info in sorted(workers.items())
     ]
 
 
@@ -137,7 +137,7 @@ def lost_scheduler_error(scheduler: str) -> TbgenError:
 
 
 def check_workers(workers: list[Worker], estimates: Iterable[Estimate]) -> None:
-    """Check that for each table some worker has enough memory; Dask would otherwise wait silently forever.
+    """Check that some worker has enough memory for each table; otherwise Dask would wait silently forever.
 
     :raises TbgenError: if a table fits no worker, or a worker's limits contradict each other.
     """
@@ -162,7 +162,7 @@ def check_workers(workers: list[Worker], estimates: Iterable[Estimate]) -> None:
 
 
 def mib_text(size: float) -> str:
-    """Return a number of bytes as text.
+    """Return a number of bytes as text in MiB.
 
     >>> mib_text(5e9)
     '4,768 MiB'

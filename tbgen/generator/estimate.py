@@ -63,7 +63,7 @@ def estimate(material: Material, variant: Variant, threads: int = 2) -> Estimate
 def combined_peak(estimates: Iterable[Estimate], kept_bytes: int = 0) -> int:
     """Return the peak memory, in bytes, of a process that builds several tables at once.
 
-    :param kept_bytes: size of the finished small tables; the process keeps at most ``MAX_KEPT_BYTES``.
+    :param kept_bytes: bytes of the finished small tables; the process keeps at most ``MAX_KEPT_BYTES``.
     """
     own_bytes = small_table_bytes = 0
     for table in estimates:
@@ -73,14 +73,14 @@ def combined_peak(estimates: Iterable[Estimate], kept_bytes: int = 0) -> int:
 
 
 def copy_sizes(todo: Collection[Material], variant: Variant) -> dict[Material, int]:
-    """Return, by material, the size in bytes of the plain copies of packed tables that a build makes.
+    """Return the size in bytes of each plain copy of a packed table that a build makes, keyed by material.
 
-    The build keeps the copies until its end. Only tables that promotions lead to are copied. A table without
-    pawns that the build does not make itself is not copied, because it is read only once.
+    The build keeps the copies until its end. Only tables that promotions lead to are copied. A table
+    without pawns is copied only if this build makes it; otherwise, it is read only once.
     """
     return {
         material: copy_size(material, variant)
-        for material in {after for before in todo for after in before.successors() if after.men == before.men}
+        for material in {child for parent in todo for child in parent.successors() if child.men == parent.men}
         if is_packed(material) and (material.pawns or material in todo)
     }
 
@@ -99,16 +99,16 @@ def check_memory(estimates: Iterable[Estimate], cap: int | None = None, used_byt
     """Check that no table needs more memory than the process may use.
 
     :param cap: bytes that the process may use; None for all memory of the machine.
-    :param used_bytes: bytes that the process uses already.
+    :param used_bytes: bytes that the process already uses.
     :raises TbgenError: if a table needs more memory.
     """
     limit = total_memory() if cap is None else cap
     too_large = [table for table in estimates if table.peak_beside(used_bytes) > limit]
     if not too_large:
         return
-    first, others = too_large[0], len(too_large) - 1
+    first, other_count = too_large[0], len(too_large) - 1
     needed_bytes = first.peak_beside(used_bytes)
-    others_text = f", and {others} more of the tables to build exceed it" if others else ""
+    others_text = f", and {other_count} more of the tables to build exceed it" if other_count else ""
     usage_text = "" if needed_bytes == first.memory else ", including what the process uses already,"
     owner, remedy = "this machine has", "build on a larger one"
     if cap is not None:

@@ -54,7 +54,7 @@ def fits_memory(table: Estimate, at_work: Sequence[Estimate], planned: int, cap:
 
 
 def usable_memory() -> int:
-    """Return the bytes that the process may use: those that it uses now, and nine tenths of free memory."""
+    """Return the bytes that the process may use: those that it uses now, and nine tenths of the free memory."""
     return resident_memory() + free_memory() // 10 * 9
 
 
@@ -77,7 +77,7 @@ class BuildReporter(Reporter, Protocol):
     """Receives reports on a build."""
 
     def done(self, built: BuiltTable, seconds_left: float) -> None:
-        """Report a finished table; the remaining tables should need about ``seconds_left``."""
+        """Report a finished table; the remaining tables should take about ``seconds_left``."""
 
 
 def build_table(
@@ -132,7 +132,7 @@ def solve_and_write(
     from tbgen.retro.ranks import Stages
     from tbgen.retro.solver import solve
 
-    began, stages = time.perf_counter(), Stages()
+    start, stages = time.perf_counter(), Stages()
     with stages.timed("sub-tables"):
         sub_tables = sources.sub_tables_of(material)
     form, layout = form_of(material), layout_of(material)
@@ -148,7 +148,7 @@ def solve_and_write(
         side=BLACK_TO_MOVE if finder is None else stored_side(layout),
         after_phase=finder,
     )
-    seconds = time.perf_counter() - began
+    seconds = time.perf_counter() - start
     progress("writing", None, 0)
     with stages.timed("write"):
         info = write_table(
@@ -163,4 +163,4 @@ def solve_and_write(
         if finder is not None and material in copied:
             sources.copies.write(table, info, threads)
     sources.put(table)
-    return BuiltTable(info, stages.layers, time.perf_counter() - began, dict(stages.seconds), peak_memory())
+    return BuiltTable(info, stages.layers, time.perf_counter() - start, dict(stages.seconds), peak_memory())

@@ -66,9 +66,9 @@ def build_lock(directory: Path, on_wait: Callable[[str], None], variant: Variant
     try:
         try:
             if not try_lock(descriptor):
-                holder = os.read(descriptor, 32).decode(errors="replace").strip()
+                pid = os.read(descriptor, 32).decode(errors="replace").strip()
                 on_wait(
-                    f"another build is at work in {directory} (process {holder or 'unknown'}): waiting for it"
+                    f"another build is at work in {directory} (process {pid or 'unknown'}): waiting for it"
                 )
                 lock(descriptor)
         except NoLocksError:
@@ -91,7 +91,7 @@ def missing_tables(
     :raises DamagedTableError: if an existing table cannot be used.
     """
     forced = set(force)
-    return [m for m in closure(materials) if m in forced or not _exists(m, directory, variant)]
+    return [m for m in closure(materials) if m in forced or not _table_exists(m, directory, variant)]
 
 
 def build(
@@ -111,11 +111,11 @@ def build(
 
     :param variant: the variant of the tables and their sub-tables.
     :param force: rebuild the named materials even if their tables exist.
-    :param jobs: maximum number of tables built at once. A table that does not fit into memory together with
-        the others waits for them.
+    :param jobs: maximum number of tables built at once. A table for which there is too little memory waits
+        until others have finished.
     :param threads: number of threads that the tables being built share.
-    :param memory: bytes that the process may use; up to this limit, it may keep unused memory. None for the
-        estimated peak of the build, if the machine has that much.
+    :param memory: bytes that the process may use; below this limit, it need not return freed memory to the
+        system. None for the estimated peak of the build, if the machine has that much.
     :returns: the tables in the order in which they were finished.
     :raises TbgenError: if there is too little memory or disk space, or something cannot be read or written.
         The tables being built are finished first, and finished tables are kept.
@@ -134,15 +134,15 @@ def build(
         from tbgen.packed.sources import Sources
 
         with Sources(directory, variant, threads) as sources:
-            task = partial(
+            build_one = partial(
                 solve_and_write, directory=directory, sources=sources, variant=variant, copied=schedule.copies
             )
             limits = partial(limits_of, jobs, threads, memory)
-            return _LocalBuild(schedule, directory, variant, reporter, task, limits, memory).run()
+            return _LocalBuild(schedule, directory, variant, reporter, build_one, limits, memory).run()
 
 
 def finish_if_done(targets: list[Material], directory: Path, reporter: Reporter, variant: Variant) -> bool:
-    """Return whether all tables exist; if so, remove leftover files. The directory may be read-only."""
+    """If all tables exist, remove leftover files and return True. The directory may be read-only."""
     if missing_tables(targets, directory, variant):
         return False
     _tidy_directory(directory, reporter)
@@ -153,7 +153,7 @@ def finish_if_done(targets: list[Material], directory: Path, reporter: Reporter,
 def lock_directory(
     targets: list[Material], directory: Path, reporter: Reporter, variant: Variant, force: bool
 ) -> Iterator[list[Material]]:
-    """Lock the directory, remove leftover files, and yield the tables to build.
+    """Lock the directory for the block, remove leftover files, and yield the tables to build.
 
     Plain copies are removed at the end of the block.
 
@@ -208,7 +208,7 @@ class _LocalBuild:
     directory: Path
     variant: Variant
     reporter: BuildReporter
-    task: Callable[..., BuiltTable]
+    build: Callable[..., BuiltTable]
     limits: Callable[[], Limits]
     memory: int | None
 
@@ -218,8 +218,8 @@ class _LocalBuild:
         self._tracker = BuildProgress(self.schedule, self.reporter, self.limits)
         self._pool = ThreadPoolExecutor(limits.jobs)
         self._pending_reports: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        """Reports on tables being built, as calls that the thread of the build has to make."""
-        self._stopped = False
+        """Pending reports on the tables being built: functions for the thread that called ``run`` to call."""
+        self._is_stopped = False
 
     def run(self) -> list[BuiltTable]:
         """Build all tables and return them in the order in which they were finished.
@@ -227,56 +227,56 @@ class _LocalBuild:
         :raises TbgenError: the error of the first failed table, once the other tables being built have ended.
         """
         try:
-            self._begin_tables()
+            self._start_tables()
             while self._tracker.at_work:
                 self._pending_reports.get()()
         finally:
             self._stop()
         return self._tracker.results()
 
-    def _begin_tables(self) -> None:
-        """Begin the tables that can be built now."""
+    def _start_tables(self) -> None:
+        """Start building the tables that can be built now."""
         tracker = self._tracker
-        for table in self.schedule.tables_to_start(tracker.built, tracker.at_work, self.limits()):
+        for job in self.schedule.tables_to_start(tracker.built, tracker.at_work, self.limits()):
             at_work = list(tracker.at_work.values())
             try:
                 # Other programs use the disk too, so its free space may have changed.
-                check_disk([*at_work, table], self.directory, self.schedule.copies)
+                check_disk([*at_work, job], self.directory, self.schedule.copies)
                 if not at_work:
-                    ensure_memory([table], self.memory)
-                elif not fits_memory(table, at_work, self._planned_memory, self.memory):
+                    ensure_memory([job], self.memory)
+                elif not fits_memory(job, at_work, self._planned_memory, self.memory):
                     return  # the table waits until another one has finished
             except TbgenError as error:
-                self._record_failure(table.material, error)
+                self._record_failure(job.material, error)
                 return
-            tracker.begin(table)
-            progress = partial(self._queue_progress, table.material)
-            future = self._pool.submit(self.task, table.material, threads=table.threads, progress=progress)
-            future.add_done_callback(partial(self._queue_end, table))
+            tracker.begin(job)
+            progress = partial(self._queue_progress, job.material)
+            future = self._pool.submit(self.build, job.material, threads=job.threads, progress=progress)
+            future.add_done_callback(partial(self._queue_end, job))
 
     def _queue_progress(self, material: Material, stage: str, done: int | None, total: int) -> None:
-        """Queue a progress report from the thread of the table; after a stop, end that thread."""
-        if self._stopped:
+        """Queue a progress report, or end the calling thread after a stop. The thread builds the table."""
+        if self._is_stopped:
             raise _BuildStoppedError
         self._pending_reports.put(partial(self._tracker.progress, material, stage, done, total))
 
-    def _queue_end(self, table: Estimate, future: "Future[BuiltTable]") -> None:
-        """Queue the report that a table has ended, from the thread of the table."""
-        self._pending_reports.put(partial(self._record_end, table, future))
+    def _queue_end(self, job: Estimate, future: "Future[BuiltTable]") -> None:
+        """Queue the report that the build of a table has ended; called in the thread that built it."""
+        self._pending_reports.put(partial(self._record_end, job, future))
 
-    def _record_end(self, table: Estimate, future: "Future[BuiltTable]") -> None:
-        """Record that a table is finished or has failed, and begin the tables that can be built now."""
+    def _record_end(self, job: Estimate, future: "Future[BuiltTable]") -> None:
+        """Record that a table is finished or has failed, and start building further tables."""
         error = future.exception()
         if error is None:
-            self._tracker.finish(table, future.result())
+            self._tracker.finish(job, future.result())
         else:
-            self._tracker.drop(table.material)
-            self._record_failure(table.material, error)
+            self._tracker.drop(job.material)
+            self._record_failure(job.material, error)
         if not self._tracker.failure:
-            self._begin_tables()
+            self._start_tables()
 
     def _record_failure(self, material: Material, error: BaseException) -> None:
-        """Record the failure of a table. Tables being built are finished, and no other table is started."""
+        """Record the failure of a table. Tables being built are completed, but no other table is started."""
         if isinstance(error, MemoryError):
             remedy = "build with fewer --jobs" if self._tracker.at_work else "build on a larger machine"
             error = TbgenError(f"not enough memory for {material}: {remedy}")
@@ -287,14 +287,14 @@ class _LocalBuild:
 
         Running kernels cannot be interrupted, so this does not wait for threads that build tables.
         """
-        self._stopped = True
+        self._is_stopped = True
         at_work = self._tracker.at_work
         self._pool.shutdown(wait=not at_work, cancel_futures=True)
         for material in at_work:
             remove_own_leftovers(table_path(self.directory, material.name, self.variant))
 
 
-def _exists(material: Material, directory: Path, variant: Variant) -> bool:
+def _table_exists(material: Material, directory: Path, variant: Variant) -> bool:
     try:
         with StoredFile(table_path(directory, material.name, variant), material=material):
             return True

@@ -39,7 +39,7 @@ class BuildSchedule:
     estimate: Callable[[Material, int], Estimate]
     """Returns the cost of a table for a number of threads."""
     copies: Mapping[Material, int] = field(default_factory=dict)
-    """Sizes in bytes of the plain copies that the build keeps until its end, by material."""
+    """Size in bytes of each plain copy that the build keeps until its end, keyed by material."""
 
     def ready_tables(self, finished: Iterable[Material]) -> list[Material]:
         """Return the unfinished tables whose sub-tables are finished, including tables being built."""
@@ -49,10 +49,10 @@ class BuildSchedule:
     def tables_to_start(
         self, finished: Iterable[Material], at_work: Mapping[Material, Estimate], limits: Limits
     ) -> list[Estimate]:
-        """Return the tables to start now, beside the tables being built, with their number of threads.
+        """Return the estimates of the tables to start now, in addition to the tables being built.
 
-        As many tables as possible start, and they share the threads. If no table is being built, the first
-        table starts even if it exceeds the memory limit.
+        As many tables as possible start; the estimates state their shares of the threads. If no table is being
+        built, the first table starts even if it exceeds the memory limit.
         """
         ready = [material for material in self.ready_tables(finished) if material not in at_work]
         kept_bytes = self._kept_bytes(finished)
@@ -74,14 +74,14 @@ class BuildSchedule:
         at_work: Mapping[Material, tuple[Estimate, float]] | None = None,
         pace: float = 1.0,
     ) -> "Outlook":
-        """Simulate the rest of a build with the estimates of its tables.
+        """Return the cost of the rest of a build, simulated with the estimates of its tables.
 
         :param finished: the finished tables.
         :param at_work: the tables being built, each with the seconds since its build began.
         :param pace: ratio of actual to estimated time.
         """
         finished_tables, running = set(finished), dict[Material, Estimate]()
-        seconds, peak_memory, most_jobs = 0.0, 0, 0
+        seconds, peak_memory, max_jobs = 0.0, 0, 0
         end_times: list[tuple[float, Material]] = []
         for material, (table, elapsed) in (at_work or {}).items():
             running[material] = table
@@ -91,11 +91,11 @@ class BuildSchedule:
                 running[table.material] = table
                 heappush(end_times, (seconds + table.seconds * pace, table.material))
             peak_memory = max(peak_memory, combined_peak(running.values(), self._kept_bytes(finished_tables)))
-            most_jobs = max(most_jobs, len(running))
+            max_jobs = max(max_jobs, len(running))
             seconds, material = heappop(end_times)
             del running[material]
             finished_tables.add(material)
-        return Outlook(seconds, peak_memory, most_jobs)
+        return Outlook(seconds, peak_memory, max_jobs)
 
     def _kept_bytes(self, finished: Iterable[Material]) -> int:
         return sum(self.estimate(material, 1).kept_bytes for material in finished)
@@ -132,7 +132,7 @@ class BuildProgress:
     ) -> None:
         """Begin to track a build.
 
-        :param limits: returns the present limits, which are assumed not to change until the end of the build.
+        :param limits: returns the present limits. Forecasts assume that they will not change.
         """
         self.schedule = schedule
         self.built: dict[Material, BuiltTable] = {}
@@ -140,11 +140,11 @@ class BuildProgress:
         self.at_work: dict[Material, Estimate] = {}
         """The tables that have begun and are not finished."""
         self.failure: BaseException | None = None
-        """The first failure of a table, after which no other table begins."""
+        """The first failure of a table. After it, no other table is started."""
         self._reporter, self._limits = reporter, limits
         self._estimated_seconds = self._actual_seconds = _PRIOR_SECONDS
         self._start_times: dict[Material, float] = {}
-        """The time at which each table last began, in the order in which the tables first began."""
+        """When the build of each table last began. The order is that in which the builds first began."""
         self._shown_table: Material | None = None
 
     @property

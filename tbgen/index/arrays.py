@@ -18,7 +18,7 @@ _TRIANGLE_COORDINATES[_TRIANGLE] = np.arange(len(TRIANGLE))
 
 
 def squares_of(layout: Layout, slots: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """Return the squares of the men in slots, shape (n,), as an array of shape (n, men).
+    """Return the squares of the men as an array of shape (n, men), for ``slots`` of shape (n,).
 
     The free men, which are the kings and pieces, come first, in the order of the layout. White's pawns and
     Black's pawns follow.
@@ -41,12 +41,12 @@ def squares_of(layout: Layout, slots: NDArray[np.int64]) -> NDArray[np.uint8]:
 
 
 def slots_of(layout: Layout, squares: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Return the canonical slots of positions, for squares as :func:`squares_of` returns them.
+    """Return the canonical slots for the squares of the men; the inverse of :func:`squares_of`.
 
     Men of the same kind and colour may be in any order. The slot is -1 if the pawns cannot be on their
-    squares, such as on the last rank.
+    squares, for example because one is on the last rank.
     """
-    smallest = np.full(len(squares), np.iinfo(np.int64).max)
+    min_slots = np.full(len(squares), np.iinfo(np.int64).max)
     for symmetry in (0, MIRROR_FILES) if layout.pawns else range(len(IMAGE)):
         image = _IMAGES[symmetry][squares]
         for start, stop in layout.like_men:
@@ -59,13 +59,13 @@ def slots_of(layout: Layout, squares: NDArray[np.uint8]) -> NDArray[np.int64]:
         slots = prefix
         for man in range(1, layout.free_count):
             slots = slots << 6 | image[:, man]
-        np.minimum(smallest, slots, out=smallest, where=prefix != _OUTSIDE)
-    smallest[smallest == np.iinfo(np.int64).max] = -1
-    return smallest
+        np.minimum(min_slots, slots, out=min_slots, where=prefix != _OUTSIDE)
+    min_slots[min_slots == np.iinfo(np.int64).max] = -1
+    return min_slots
 
 
 def joined_ranges(start: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the concatenation of integer ranges; range i has ``counts[i]`` integers from ``start[i]`` on.
+    """Return the concatenation of integer ranges; range i is the ``counts[i]`` integers from ``start[i]`` on.
 
     >>> joined_ranges(np.array([10, 20]), np.array([2, 3]))
     array([10, 11, 20, 21, 22])
@@ -74,14 +74,14 @@ def joined_ranges(start: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArra
     return np.asarray(np.arange(counts.sum()) + np.repeat(start - offsets, counts), np.int64)
 
 
-def _phases(layout: Layout, pawns: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Return the phases of pawn placements; -1 for a placement that is not canonical."""
-    ordered = np.hstack(
-        [np.sort(pawns[:, : layout.white_pawns], axis=1), np.sort(pawns[:, layout.white_pawns :], axis=1)]
+def _phases(layout: Layout, squares: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Return the phases for the squares of pawns; -1 if the placement is not canonical."""
+    sorted_squares = np.hstack(
+        [np.sort(squares[:, : layout.white_pawns], axis=1), np.sort(squares[:, layout.white_pawns :], axis=1)]
     )
     weights = 64 ** np.arange(layout.pawns)
-    canonical = np.array(layout.placements, np.int64) @ weights
-    order = np.argsort(canonical)
-    keys = ordered.astype(np.int64) @ weights
-    phases = order[np.searchsorted(canonical, keys, sorter=order).clip(max=len(canonical) - 1)]
-    return np.where(canonical[phases] == keys, phases, _OUTSIDE)
+    canonical_keys = np.array(layout.placements, np.int64) @ weights
+    order = np.argsort(canonical_keys)
+    keys = sorted_squares.astype(np.int64) @ weights
+    phases = order[np.searchsorted(canonical_keys, keys, sorter=order).clip(max=len(canonical_keys) - 1)]
+    return np.where(canonical_keys[phases] == keys, phases, _OUTSIDE)

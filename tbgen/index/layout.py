@@ -1,4 +1,4 @@
-"""The layout of a table: the slot of each position in its arrays, up to the symmetries of the board.
+"""The layout of a table: the slot of each position, up to the symmetries of the board, in the table's arrays.
 
 The *free men* of a material are the kings and pieces, in the order White's king, Black's king, White's other
 pieces, Black's other pieces. Pawns do not move within a phase; their squares are the *placement* of the
@@ -78,7 +78,7 @@ plus the square of Black's king. The other 178 pairs have no legal positions or 
 
 
 def mirror_rank(square: int) -> int:
-    """Return the image of a square when colours are swapped, which mirrors its rank."""
+    """Return the square in the same file on the mirrored rank: its image when colours are swapped."""
     return square ^ 56
 
 
@@ -99,7 +99,7 @@ WHITE_TO_MOVE, BLACK_TO_MOVE = SIDES
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The layout of one material; :func:`layout_of` returns it."""
+    """The layout of one material, as :func:`layout_of` returns it."""
 
     material: Material
     kinds: tuple[int, ...]
@@ -113,7 +113,7 @@ class Layout:
     phase_by_placement: dict[Placement, int] = field(repr=False)
     """The phase of each canonical placement."""
     like_men: tuple[tuple[int, int], ...]
-    """Half-open ranges of two or more free men of the same kind and colour."""
+    """Half-open index ranges of free men of the same kind and colour, each of two or more men."""
 
     @property
     def free_count(self) -> int:
@@ -155,37 +155,37 @@ class Layout:
     def permutation_count(self) -> int:
         """Number of permutations of free men of the same kind and colour.
 
-        It is also the number of slots with the same men on the same squares.
+        It is also the number of slots that have the same men on the same squares.
         """
         return prod(factorial(stop - start) for start, stop in self.like_men)
 
-    def slot(self, free: Sequence[int], pawns: Sequence[int] = ()) -> Slot:
+    def slot(self, free_squares: Sequence[int], pawn_squares: Sequence[int] = ()) -> Slot:
         """Return the canonical slot of a position.
 
-        :param free: squares of the free men in the order of the layout; men of the same kind and colour may
-            be in any order.
-        :param pawns: squares of White's pawns, then of Black's, each in any order.
+        :param free_squares: squares of the free men in the order of the layout; men of the same kind and
+            colour may be in any order.
+        :param pawn_squares: squares of White's pawns, then of Black's, each in any order.
         :returns: the slot, -1 if pawns cannot be on these squares.
         """
-        if not pawns:
-            king = free[0]
-            return Slot(min(self._slot_of_image(IMAGE[s], free) for s in INTO_TRIANGLE[king]))
+        if not pawn_squares:
+            king = free_squares[0]
+            return Slot(min(self._slot_of_image(IMAGE[s], free_squares) for s in INTO_TRIANGLE[king]))
         slots = []
         for symmetry in (0, MIRROR_FILES):
-            phase = self.phase_by_placement.get(self.placement_of(pawns, symmetry))
+            phase = self.phase_by_placement.get(self.placement_of(pawn_squares, symmetry))
             if phase is not None:
-                slots.append(phase * self.phase_size + self._slot_of_image(IMAGE[symmetry], free))
+                slots.append(phase * self.phase_size + self._slot_of_image(IMAGE[symmetry], free_squares))
         return Slot(min(slots, default=-1))
 
-    def placement_of(self, pawns: Sequence[int], symmetry: int = 0) -> Placement:
+    def placement_of(self, pawn_squares: Sequence[int], symmetry: int = 0) -> Placement:
         """Return the placement, canonical or not, of the images of pawns under a symmetry.
 
-        :param pawns: squares of White's pawns, then of Black's, each in any order.
+        :param pawn_squares: squares of White's pawns, then of Black's, each in any order.
         """
-        return _placement([IMAGE[symmetry][square] for square in pawns], self.white_pawns)
+        return _placement([IMAGE[symmetry][square] for square in pawn_squares], self.white_pawns)
 
-    def _slot_of_image(self, image: tuple[int, ...], free: Sequence[int]) -> int:
-        squares = [image[square] for square in free]
+    def _slot_of_image(self, image: tuple[int, ...], free_squares: Sequence[int]) -> int:
+        squares = [image[square] for square in free_squares]
         for start, stop in self.like_men:
             squares[start:stop] = sorted(squares[start:stop])
         slot = squares[0] if self.pawns else TRIANGLE_COORD[squares[0]]
@@ -196,32 +196,32 @@ class Layout:
     def squares(self, slot: Slot) -> tuple[list[int], Placement]:
         """Return the squares of the free men and of the pawns in a slot, canonical or not."""
         phase, coordinates = divmod(slot, self.phase_size)
-        free = []
+        free_squares = []
         for _ in range(self.free_count - 1):
-            free.append(coordinates & 63)
+            free_squares.append(coordinates & 63)
             coordinates >>= 6
-        free.append(coordinates if self.pawns else TRIANGLE[coordinates])
-        return free[::-1], self.placements[phase]
+        free_squares.append(coordinates if self.pawns else TRIANGLE[coordinates])
+        return free_squares[::-1], self.placements[phase]
 
     def steps_left(self, placement: Placement) -> int:
         """Return the number of single pawn steps until every pawn of the placement has promoted."""
         return _steps_left(placement, self.white_pawns)
 
 
-def _placement(pawns: Sequence[int], white: int) -> Placement:
-    """Return the placement of pawns, of which the first ``white`` are White's."""
-    return (*sorted(pawns[:white]), *sorted(pawns[white:]))
+def _placement(squares: Sequence[int], white_count: int) -> Placement:
+    """Return the placement of pawns on these squares; the first ``white_count`` are those of White."""
+    return (*sorted(squares[:white_count]), *sorted(squares[white_count:]))
 
 
-def _steps_left(placement: Placement, white: int) -> int:
-    return sum(7 - (square >> 3) for square in placement[:white]) + sum(q >> 3 for q in placement[white:])
+def _steps_left(placement: Placement, white_count: int) -> int:
+    return sum(7 - (q >> 3) for q in placement[:white_count]) + sum(q >> 3 for q in placement[white_count:])
 
 
-def _placements(white: int, black: int) -> Iterator[Placement]:
+def _placements(white_count: int, black_count: int) -> Iterator[Placement]:
     """Yield the canonical placements: the lexicographically smaller one of each pair of mirror images."""
     mirror = IMAGE[MIRROR_FILES]
-    for w, b in product(combinations(_PAWN_SQUARES, white), combinations(_PAWN_SQUARES, black)):
-        if set(w).isdisjoint(b) and (*w, *b) <= _placement([mirror[q] for q in (*w, *b)], white):
+    for w, b in product(combinations(_PAWN_SQUARES, white_count), combinations(_PAWN_SQUARES, black_count)):
+        if set(w).isdisjoint(b) and (*w, *b) <= _placement([mirror[q] for q in (*w, *b)], white_count):
             yield (*w, *b)
 
 

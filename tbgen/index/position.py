@@ -59,9 +59,9 @@ class Shape:
     """Whether the table's White is the board's Black."""
     layout: Layout
     pieces: tuple[tuple[chess.PieceType, chess.Color], ...]
-    """Type and colour on the board of each kind of free man, in the order of the layout.
+    """For each kind of free man, in the order of the layout: its type, and its colour on the board.
 
-    The tuple is empty if some men are described (docs/glossary.md)."""
+    The tuple is empty if any man is described (docs/glossary.md)."""
 
 
 _shape_by_counts: dict[tuple[int, ...], Shape] = {}
@@ -111,12 +111,12 @@ def _locate_described(board: DescribedBoard) -> Position:
     for kind, colour in dict.fromkeys(zip(layout.kinds, layout.colours, strict=True)):
         man = material.kinds[kind].name, (colour == 0) != swapped
         squares += [square ^ (56 if swapped else 0) for square, other in board.men.items() if other == man]
-    moves, without_check = sum(1 for _ in board.legal_moves), not board.is_check()
-    rank = 2 * moves + without_check
+    move_count, without_check = sum(1 for _ in board.legal_moves), not board.is_check()
+    rank = 2 * move_count + without_check
     score: Any = ~rank if board.turn else rank
     side = SIDES[board.turn == swapped]
     shape = Shape(material, swapped, layout, ())
-    return Position(shape, side, layout.slot(squares), -1, score, moves == 0, None)
+    return Position(shape, side, layout.slot(squares), -1, score, move_count == 0, None)
 
 
 def locate(board: AnyBoard) -> Position:
@@ -147,11 +147,11 @@ def locate(board: AnyBoard) -> Position:
                 ep_square = image_of(MIRROR_FILES, ep_square)
     else:
         slot = layout.slot(squares)
-    moves, check = mobility(board)
-    rank = 2 * moves + (not check)
+    move_count, is_check = mobility(board)
+    rank = 2 * move_count + (not is_check)
     score: Any = ~rank if board.turn else rank  # a Signed; calling Signed would take time
     castling = board.copy(stack=False) if board.castling_rights else None
-    return Position(shape, SIDES[board.turn == swapped], slot, ep_square, score, moves == 0, castling)
+    return Position(shape, SIDES[board.turn == swapped], slot, ep_square, score, move_count == 0, castling)
 
 
 def board_of(layout: Layout, side: Side, slot: Slot, ep_square: int | None = None) -> chess.Board:
@@ -164,11 +164,11 @@ def board_of(layout: Layout, side: Side, slot: Slot, ep_square: int | None = Non
     >>> board_of(layout, BLACK_TO_MOVE, layout.slot([chess.A1, chess.C2, chess.F4])).fen()
     '8/8/8/8/5B2/8/2k5/K7 b - - 0 1'
     """
-    free, pawns = layout.squares(slot)
+    free_squares, pawn_squares = layout.squares(slot)
     board = chess.Board(None)
-    for square, kind, colour in zip(free, layout.kinds, layout.colours, strict=True):
+    for square, kind, colour in zip(free_squares, layout.kinds, layout.colours, strict=True):
         board.set_piece_at(square, chess.Piece(PIECE_TYPES[kind], colour == 0))
-    for number, square in enumerate(pawns):
+    for number, square in enumerate(pawn_squares):
         board.set_piece_at(square, chess.Piece(chess.PAWN, number < layout.white_pawns))
     if board.occupied.bit_count() < layout.free_count + layout.pawns:
         raise ValueError(f"two men of slot {slot} of {layout.material} share a square")
@@ -178,7 +178,7 @@ def board_of(layout: Layout, side: Side, slot: Slot, ep_square: int | None = Non
 
 
 def position_of(layout: Layout, side: Side, slot: Slot, ep_square: int | None = None) -> AnyBoard:
-    """Return the board of a slot as :func:`board_of` does, even for a material with described men.
+    """Return the board of a slot, with the table's colours; the material may have described men.
 
     :raises ValueError: if two men of the slot share a square.
     """
@@ -195,9 +195,9 @@ def position_of(layout: Layout, side: Side, slot: Slot, ep_square: int | None = 
 
 
 def random_positions(material: Material, rng: Random, side: chess.Color | None = None) -> Iterator[AnyBoard]:
-    """Yield random legal positions of a material endlessly; all positions are equally likely.
+    """Yield random legal positions of a material without end; all positions are equally likely.
 
-    Colours are those of the canonical name.
+    The colours are those of the canonical name.
 
     :param side: the side to move; None for both.
     """
@@ -225,7 +225,7 @@ def en_passant_board(layout: Layout, phase: int, ep_square: int, slot_in_phase: 
 def shape_of(board: chess.Board) -> Shape:
     """Return the shape of a board."""
     white, black = board.occupied_co[chess.WHITE], board.occupied_co[chess.BLACK]
-    key = (
+    counts = (
         (board.queens & white).bit_count(),
         (board.rooks & white).bit_count(),
         (board.bishops & white).bit_count(),
@@ -237,11 +237,11 @@ def shape_of(board: chess.Board) -> Shape:
         (board.knights & black).bit_count(),
         (board.pawns & black).bit_count(),
     )
-    shape = _shape_by_counts.get(key)
+    shape = _shape_by_counts.get(counts)
     if shape is None:
         material, swapped = Material.of_board(board)
         layout = layout_of(material)
         men = dict.fromkeys(zip(layout.kinds, layout.colours, strict=True))
         pieces = tuple((PIECE_TYPES[kind], (colour == 0) != swapped) for kind, colour in men)
-        shape = _shape_by_counts[key] = Shape(material, swapped, layout, pieces)
+        shape = _shape_by_counts[counts] = Shape(material, swapped, layout, pieces)
     return shape

@@ -21,13 +21,13 @@ FRESH: Final = 128
 """Value of a run that means the fresh value and depth; no score has this code."""
 
 NO_SCORE: Final = -1
-"""Used instead of the code of an accrued score if there is no accrued score."""
+"""Used in place of the code of an accrued score if there is none."""
 
 LAST_RUN: Final = 128
 """Flag that is added to the rank of a position's last run."""
 
 _MAX_PART_CODES: Final = 1 << 20
-"""Number of codes that are counted at once."""
+"""Maximum number of codes that are counted at once."""
 
 
 class AccruedForm(Enum):
@@ -50,7 +50,7 @@ class Functions:
     An entry of a function gives the value from its A on, up to the next entry. Entries for White's A come
     first, by ascending rank. Entries for Black's A follow in the same order. Before the first entry of a
     holder, V(P, A) = A. Consecutive entries of a holder have different values, and the first value is not
-    ``NONE``. For each position, entries are ignored from the rank on where V(P, A) = W(P) in any case.
+    ``NONE``. From the rank on where V(P, A) = W(P) in any case, the entries are ignored.
 
     Function 0 has no entries. The other functions are ordered by descending frequency, then by their entries.
     """
@@ -84,9 +84,9 @@ class Functions:
         """
         applies = self.accrued <= accrued if accrued < NONE else self.accrued >= accrued
         applies &= (self.accrued < NONE) == (accrued < NONE)
-        function = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+        functions = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
         values = np.full(len(self.start) - 1, NONE, np.uint8)
-        values[function[applies]] = self.value[applies]  # if several entries apply, the last one is kept
+        values[functions[applies]] = self.value[applies]  # if several entries apply, the last one is kept
         return values
 
 
@@ -176,7 +176,7 @@ class Table:
         return max(int(array.max()) for array in arrays if array.size)
 
     def facts(self) -> dict[str, Any]:
-        """Return the facts that a table's file states, in the order of the manifest (docs/format.md)."""
+        """Return what the file states about the table, in the order of the manifest (docs/format.md)."""
         layout = self.layout
         return {
             "rules": self.variant,
@@ -216,9 +216,9 @@ class Table:
                 (self.functions.accrued, entries),
                 (self.functions.value, entries),
             ]
-        runs = int(np.count_nonzero(self.run_rank & LAST_RUN))
-        if runs != int(np.bitwise_count(self.run_mask).sum(dtype=np.int64)):
-            raise ValueError(f"table {self.material}: the runs of {runs} slots do not fit the mask")
+        slot_count = int(np.count_nonzero(self.run_rank & LAST_RUN))
+        if slot_count != int(np.bitwise_count(self.run_mask).sum(dtype=np.int64)):
+            raise ValueError(f"table {self.material}: the runs of {slot_count} slots do not fit the mask")
         if self.stores_accrued and not self.variant.layered:
             raise ValueError(f"table {self.material}: there are accrued scores, and its variant has none")
         for array, shape in expected_shapes:
@@ -227,7 +227,7 @@ class Table:
 
 
 def count_values(value: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """Return the number of occurrences of each code in ``value``, shape (2, n), as shape (2, 256).
+    """Return the count of each code in each row of ``value``, shape (2, n), as an array of shape (2, 256).
 
     The number for ``NONE`` is 0.
     """
@@ -246,7 +246,7 @@ def count_positions(value: NDArray[np.uint8]) -> int:
 
 
 def _parts_of(codes: NDArray[np.uint8]) -> Iterator[NDArray[np.uint8]]:
-    """Yield consecutive parts of codes; counting all codes at once would need much memory in numpy."""
+    """Yield consecutive parts of an array; to count all codes at once, numpy would need much memory."""
     for start in range(0, codes.size, _MAX_PART_CODES):
         yield codes[start : start + _MAX_PART_CODES]
 
@@ -274,7 +274,7 @@ def pawns_text(layout: Layout) -> str:
 
 
 BYTES_PER_SLOT: Final = 3
-"""Bytes of memory for a value and a depth."""
+"""Bytes of memory that a value and a depth need."""
 
 
 MAX_KEPT_BYTES: Final = 256 << 20
@@ -305,11 +305,13 @@ class EnPassantSource(Protocol):
     """A table whose en passant positions can be read."""
 
     def read_en_passant(self, row: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
-        """Fill arrays of shape (phase size,) with the values and depths of one en passant configuration."""
+        """Fill arrays of shape (phase size,) with the values and depths of the configuration in row ``row``.
+
+        Rows are those of :func:`tbgen.index.zeroing.en_passant_configs`."""
 
 
 class StoredTable(Source, EnPassantSource, Protocol):
-    """A table that was solved before, including its en passant positions."""
+    """A table that has been solved, including its en passant positions."""
 
 
 @dataclass(frozen=True)
@@ -320,7 +322,7 @@ class ArraySource:
     depth: NDArray[np.uint16]
 
     def read_side(self, phase: int, side: Side, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
-        """Read one phase and side to move; see :class:`Source`."""
+        """Implement :meth:`Source.read_side`."""
         phase_slots = slice(phase * len(value), (phase + 1) * len(value))
         value[:], depth[:] = self.value[side, phase_slots], self.depth[side, phase_slots]
 
@@ -340,5 +342,5 @@ class ArrayTable(ArraySource):
     """Depths of the en passant positions: shape (configurations, phase size)."""
 
     def read_en_passant(self, row: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
-        """Read one configuration; see :class:`EnPassantSource`."""
+        """Implement :meth:`EnPassantSource.read_en_passant`."""
         value[:], depth[:] = self.ep_value[row], self.ep_depth[row]

@@ -1,4 +1,4 @@
-"""The materials and pawn placements that zeroing moves, which are captures and pawn moves, lead to.
+"""The materials and pawn placements to which zeroing moves (captures and pawn moves) lead.
 
 A phase is all positions of a material with one pawn placement, and a *block* is one phase of one material.
 Captures and promotions lead to blocks of other materials. Other pawn moves lead to other blocks of the same
@@ -18,9 +18,9 @@ from tbgen.board.material import Material
 from tbgen.index.layout import MIRROR_FILES, SIDES, Layout, Side, layout_of, mirror_rank
 
 CAPTURED_PAWN: Final = 6
-"""Number that means a captured pawn; 1 + i means that free man i is captured, and 0 means no capture."""
+"""Stands for a captured pawn. 1 + i stands for the captured free man i, and 0 for no capture."""
 NO_SQUARE: Final = 64
-"""Used in routes (docs/glossary.md) as the square of a moved or captured frozen man or pawn, if none is."""
+"""Used in routes (docs/glossary.md) in place of a square if no frozen man or pawn is moved or captured."""
 ROUTE_VICTIMS: Final = 33
 """Number of values for the victim of a route: 0 for no victim, and one value for each of 32 men."""
 PROMOTED: Final = 31
@@ -42,10 +42,10 @@ def en_passant_configs(layout: Layout) -> np.ndarray:
         white, black = set(placement[: layout.white_pawns]), set(placement[layout.white_pawns :])
         for movers, enemies, base, step in ((white, black, 8, 8), (black, white, 48, -8)):
             for file in range(8):
-                start, passed, stop = base + file, base + file + step, base + file + 2 * step
+                start, ep_square, stop = base + file, base + file + step, base + file + 2 * step
                 neighbours = {stop + side for side in (-1, 1) if 0 <= file + side < 8}
-                if stop in movers and enemies & neighbours and not {start, passed} & (white | black):
-                    configs.append((phase, passed))
+                if stop in movers and enemies & neighbours and not {start, ep_square} & (white | black):
+                    configs.append((phase, ep_square))
     return np.array(sorted(configs), np.int32).reshape(-1, 2)
 
 
@@ -63,7 +63,7 @@ class Target:
 
 
 def targets_of(layout: Layout) -> dict[tuple[int, int, int], Target]:
-    """Return the targets of a table by (side, captured man, promotion), in a fixed order."""
+    """Return the target of each kind of zeroing move, (side, captured man, promotion), in a fixed order."""
     return {move: _target_of(layout, *move) for move in _move_keys(layout)}
 
 
@@ -119,29 +119,29 @@ def phase_groups(layout: Layout) -> list[list[int]]:
 
 
 _MAX_BATCH_SLOTS: Final = 1 << 23
-"""Maximum number of slots, for one side to move, of a window with several phases.
+"""Maximum number of slots, for one side to move, of a batch with several phases.
 
-A window is a set of phases whose layers (docs/glossary.md) are made together."""
+A batch is a set of phases whose layers (docs/glossary.md) are made together."""
 
 
 def max_phases_of_batch(layout: Layout) -> int:
-    """Return the maximum number of phases in a window."""
+    """Return the maximum number of phases in a batch."""
     return 1 if is_wide(layout) else max(1, _MAX_BATCH_SLOTS // layout.phase_size)
 
 
 def max_slots_of_batch(layout: Layout) -> int:
-    """Return the maximum number of slots in a window, for one side to move."""
+    """Return the maximum number of slots in a batch, for one side to move."""
     return layout.phase_size * min(max_phases_of_batch(layout), max(map(len, phase_groups(layout))))
 
 
 def phase_of(layout: Layout, pawns: Sequence[int]) -> int | None:
-    """Return the phase of pawns or of their mirror image, None if pawns cannot be on these squares."""
+    """Return the phase of pawns on the squares ``pawns`` or on their mirror images, None if there is none."""
     phase = layout.phase_by_placement.get(layout.placement_of(pawns))
     return layout.phase_by_placement.get(layout.placement_of(pawns, MIRROR_FILES)) if phase is None else phase
 
 
 def phases_after_pawn_steps(layout: Layout, phase: int) -> set[int]:
-    """Return the phases of the same material that pawn moves lead to from a phase."""
+    """Return the phases of the same material to which pawn moves from a phase lead."""
     phases: set[int | None] = set()
     placement = layout.placements[phase]
     for number, square in enumerate(placement):
@@ -153,7 +153,7 @@ def phases_after_pawn_steps(layout: Layout, phase: int) -> set[int]:
 
 
 def blocks_after_promotions(layout: Layout, phases: Iterable[int]) -> list[Block]:
-    """Return the blocks that promotions without captures lead to from the phases."""
+    """Return the blocks to which promotions without captures from the given phases lead."""
     targets = targets_of(layout)
     blocks = set()
     for phase in phases:
@@ -172,7 +172,7 @@ def blocks_after_promotions(layout: Layout, phases: Iterable[int]) -> list[Block
 
 
 def blocks_after_captures(layout: Layout, phases: Iterable[int]) -> set[Block]:
-    """Return a superset of the blocks that captures lead to from the phases."""
+    """Return a superset of the blocks to which captures from the given phases lead."""
     blocks: set[Block] = set()
     for phase in phases:
         placement, white = layout.placements[phase], layout.white_pawns
@@ -194,18 +194,18 @@ def _pawns_after(
     :param takes_pawn: whether a pawn is captured.
     """
     step, last_step = (-8, 1) if side else (8, 6)
-    for remaining in [_without(enemies, pawn) for pawn in enemies] if takes_pawn else [enemies]:
+    for remaining in [_remove_pawn(enemies, pawn) for pawn in enemies] if takes_pawn else [enemies]:
         if not promoted:
             yield own, remaining  # a free man captures
         for pawn in own:
             if (pawn >> 3 == last_step) == promoted:
-                unmoved = _without(own, pawn)
+                unmoved = _remove_pawn(own, pawn)
                 stops = [[]] if promoted else [[pawn + step - 1], [pawn + step + 1]]
                 yield from (([*unmoved, *stop], remaining) for stop in stops)
 
 
-def _without(pawns: list[int], removed: int) -> list[int]:
-    return [pawn for pawn in pawns if pawn != removed]
+def _remove_pawn(pawns: list[int], square: int) -> list[int]:
+    return [pawn for pawn in pawns if pawn != square]
 
 
 def block_slots(block: Block) -> int:
@@ -213,12 +213,12 @@ def block_slots(block: Block) -> int:
     return layout_of(block[0]).phase_size
 
 
-def promotion_places(layout: Layout, group: Sequence[int], beyond: int) -> dict[tuple[Block, Side], int]:
+def promotion_places(layout: Layout, group: Sequence[int], overflow: int) -> dict[tuple[Block, Side], int]:
     """Return the first pool index of each block that promotions from a group of phases lead to.
 
-    The pool stores the fresh values and depths of positions after zeroing moves. The keys include the side to
-    move. Blocks use the space of the table's own phases that are solved later. Blocks that do not fit there
-    are placed from index ``beyond`` on.
+    The pool stores the fresh values and depths of positions after zeroing moves. The side to move is part of
+    the dictionary's keys. Blocks use the space of the table's own phases that are solved later. Blocks that
+    do not fit there are placed from index ``overflow`` on.
     """
     to_move = sides_after_promotion(layout)
     places = {}
@@ -231,15 +231,15 @@ def promotion_places(layout: Layout, group: Sequence[int], beyond: int) -> dict[
                 places[block, side] = next_free[fitting_sides[0]]
                 next_free[fitting_sides[0]] += slots
             else:
-                places[block, side] = beyond
-                beyond += slots
+                places[block, side] = overflow
+                overflow += slots
     return places
 
 
 def sides_after_promotion(layout: Layout) -> dict[Material, set[Side]]:
-    """Return the possible sides to move right after a promotion without capture, by the resulting material.
+    """Return, for each resulting material, the possible sides to move after a promotion without capture.
 
-    Sides are numbered as in the table of that material.
+    Sides are numbered as in the table of the resulting material.
     """
     sides_by_material: dict[Material, set[Side]] = {}
     for (mover, captured, kind), target in targets_of(layout).items():
