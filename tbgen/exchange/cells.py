@@ -1,6 +1,6 @@
 """Publishing and fetching the solved cells that the option ``--cells`` keeps.
 
-A cell is all positions that differ only in the squares of its mobile men (docs/glossary.md).
+A cell is a set of positions that differ only in the squares of its mobile men (docs/glossary.md).
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -42,11 +42,11 @@ class CellFilter:
         self._sides_by_name = {name: _sides_of(name) for name in self.names}
 
     def __contains__(self, file_name: str) -> bool:
-        """Whether the men of the cell in a file are chosen."""
+        """Return whether the filter accepts the cell of a file, from the file's name."""
         return not self.names or _sides_of(file_name.split(".")[0]) in self._sides_by_name.values()
 
     def unmatched_names(self, file_names: Collection[str]) -> list[str]:
-        """Return the names that match none of the files."""
+        """Return the names that match no file."""
         sides_of_files = {_sides_of(file.split(".")[0]) for file in file_names}
         return [name for name, sides in self._sides_by_name.items() if sides not in sides_of_files]
 
@@ -68,13 +68,13 @@ def publish_cells(
 ) -> PublishedSet:
     """Publish the cells of a directory in ``target``, which may be the same directory.
 
-    Tables are published likewise by :func:`tbgen.exchange.publish.publish`. Other processes may add and
-    remove cells at the same time.
+    :func:`tbgen.exchange.publish.publish` is the counterpart for tables. Other processes may add and remove
+    cells at the same time.
 
     :param report: called with each cell, its number, and the number of cells.
     :raises MissingCellsError: if there are no cells, or no cells match one of the names.
-    :raises TbgenError: if some cells cannot be used, once all others are published. If the target cannot be
-        written, the error is raised immediately.
+    :raises TbgenError: after all other cells have been published, if some cells cannot be used;
+        immediately, if the target cannot be written.
     """
     all_paths = [path for path in sorted(directory.glob(f"*{SUFFIX}")) if is_file_name(path.name)]
     paths = [path for path in all_paths if path.name in men]
@@ -97,8 +97,8 @@ def publish_cells(
                     raise
     if refusals:
         path, reason = refusals[0]
-        others = f", nor were {len(refusals) - 1} others" if len(refusals) > 1 else ""
-        raise TbgenError(f"{path} {reason}; it was not published{others}")
+        others_text = f", nor were {len(refusals) - 1} others" if len(refusals) > 1 else ""
+        raise TbgenError(f"{path} {reason}; it was not published{others_text}")
     return PublishedSet.of(files.values())
 
 
@@ -108,23 +108,23 @@ def _make_entry(name: str, path: Path) -> PublishedCell:
 
 
 def plan_cells(
-    published: PublishedSet,
+    published_set: PublishedSet,
     directory: Path,
     men: CellFilter,
     *,
     place: str,
     on_check: Callable[[str, int, int], None] | None = None,
 ) -> FetchPlan:
-    """Compare the cells of a set with the cells in a directory, like :func:`tbgen.exchange.fetch.plan`.
+    """Compare the cells of a set with the cells in a directory.
 
     :param place: address or directory of the set, for messages.
-    :param on_check: called before each existing cell is read in full, with its file name, its number, and the
-        number of cells; None to read only the digests that the files state.
+    :param on_check: called before each cell is read in full to find damage, with the cell's file name, its
+        number, and the number of cells; None to read only the digests that the files state.
     :raises UsageError: if the directory is not a directory of cells.
     :raises MissingCellsError: if the set has no cells, or no cells match one of the names.
     """
     check_directory(directory)
-    chosen = [cell for cell in published.cells if cell.file in men]
+    chosen = [cell for cell in published_set.cells if cell.file in men]
     if missing := men.unmatched_names([cell.file for cell in chosen]):
         raise MissingCellsError(f"the set of {place} has no cells of {names_text(missing)}: choose others")
     if not chosen:

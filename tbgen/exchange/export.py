@@ -80,14 +80,14 @@ def flat_path(directory: Path, material: str, variant: Variant) -> Path:
 
 
 def is_flat_file_of(path: Path, table: StoredFile) -> bool:
-    """Return whether a file is the undamaged flat file of a table, by its header, size and checksums."""
+    """Return whether a file's header, size and checksums are those of a table's undamaged flat file."""
     try:
         with path.open("rb") as file:
             header, size = file.read(PAGE_BYTES), path.stat().st_size
     except OSError:
         return False
-    facts = _HEADER_STRUCT.unpack_from(header.ljust(PAGE_BYTES, b"\0"))
-    if facts[:4] != (_MAGIC, VERSION, _header_checksum(header), size) or facts[-1] != _digest(table):
+    fields = _HEADER_STRUCT.unpack_from(header.ljust(PAGE_BYTES, b"\0"))
+    if fields[:4] != (_MAGIC, VERSION, _header_checksum(header), size) or fields[-1] != _digest(table):
         return False
     end, _ = _PLACE_STRUCT.unpack_from(header, _HEADER_STRUCT.size + _PLACE_STRUCT.size * len(SECTIONS))
     stated_checksums = np.fromfile(path, "<u4", offset=end)
@@ -133,8 +133,8 @@ def _digest(table: StoredFile) -> bytes:
 def _header(table: StoredFile, size: int, places: list[tuple[int, int]]) -> bytes:
     info = table.info
     side = table.stored_side if info.packed else 0
-    facts = (_variant_number(info.variant), int(info.packed), side)
-    head = _HEADER_STRUCT.pack(_MAGIC, VERSION, 0, size, info.material.encode(), *facts, _digest(table))
+    fields = (_variant_number(info.variant), int(info.packed), side)
+    head = _HEADER_STRUCT.pack(_MAGIC, VERSION, 0, size, info.material.encode(), *fields, _digest(table))
     header = bytearray((head + b"".join(_PLACE_STRUCT.pack(*p) for p in places)).ljust(PAGE_BYTES, b"\0"))
     struct.pack_into("<I", header, _CHECKSUM_OFFSET, _header_checksum(header))
     return bytes(header)
@@ -166,7 +166,7 @@ def _page_checksums(path: Path, end: int) -> Iterator[int]:
 def _check_sections(path: Path, sections: Sections, places: list[tuple[int, int]]) -> None:
     """Read a file back and compare it with the sections that were written.
 
-    :raises DamagedTableError: if the file differs from them.
+    :raises DamagedTableError: if the file differs from the sections.
     """
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         for name, (start, size) in zip(SECTIONS, places, strict=False):
@@ -202,18 +202,18 @@ def _first_runs(slot_counts: NDArray[np.uint8], run_ranks: NDArray[np.uint8]) ->
 def _shared_sections(table: StoredFile) -> dict[str, NDArray[Any]]:
     """Return the sections that both forms have."""
     config = table.data(schema.EP_CONFIG).astype(np.int64)
-    number = config[:, 0] << 6 | config[:, 1]
-    order = np.argsort(number)
+    numbers = config[:, 0] << 6 | config[:, 1]
+    order = np.argsort(numbers)
     return {
         "phase": _phases(table.layout),
-        "ep_config": number[order].astype("<u4"),
+        "ep_config": numbers[order].astype("<u4"),
         "ep_value": table.data(schema.EP_VALUE)[order],
         "ep_depth": table.data(schema.EP_DEPTH)[order],
     }
 
 
 def _phases(layout: Layout) -> NDArray[np.uint32]:
-    """Return the entry of the phase for every tuple of pawn squares.
+    """Return the entry for the phase of every tuple of pawn squares.
 
     An entry is 4 times the phase, plus 1 if the placement has to be mirrored, plus 2 if its mirror image
     belongs to the same phase. The entry is ``_NO_PHASE`` if no phase has these squares.
@@ -270,7 +270,7 @@ def _model(name: str, share: NDArray[np.uint16]) -> dict[str, NDArray[Any]]:
     """Return the sections of a model, which states the shares (frequencies) of symbols in each context.
 
     The symbols of a context are ordered by descending share, in steps of 16. All contexts without symbols
-    have the first step.
+    use the first step.
 
     :param share: uint16 (contexts, symbols).
     """
@@ -297,7 +297,7 @@ class ExportedTable(NamedTuple):
 
     :ivar file: name of the file.
     :ivar bytes: size of the file.
-    :ivar written: True if the file was written, False if it existed before.
+    :ivar written: True if the file was written, False if it already existed.
     """
 
     file: str
@@ -317,13 +317,13 @@ def export(
 ) -> list[ExportedTable]:
     """Write tables as flat files (docs/native.md) to a directory, and return them in build order.
 
-    An existing flat file is kept if it is undamaged. Before a file is written, its table is read and compared
-    with the table's digest.
+    An existing flat file is kept if it is undamaged. Before a file is written, its table is read and checked
+    against the table's digest.
 
-    :param materials: the tables to export with their sub-tables; None for all.
+    :param materials: the tables to export, together with their sub-tables; None for all.
     :param report: called with each table, its number, and the number of tables.
     :raises NoTablesError: if there are no tables.
-    :raises MissingTableError: if a table is missing, before anything is written.
+    :raises MissingTableError: before anything is written, if a table is missing.
     :raises DamagedTableError: if a table cannot be used.
     :raises TbgenError: if a file cannot be written.
     """
@@ -334,12 +334,12 @@ def export(
     make_directory(target)
     exported = []
     for number, (material, variant) in enumerate(tables, 1):
-        exported.append(_export(directory, target, material, variant))
+        exported.append(_export_table(directory, target, material, variant))
         report(exported[-1], number, len(tables))
     return exported
 
 
-def _export(directory: Path, target: Path, material: Material, variant: Variant) -> ExportedTable:
+def _export_table(directory: Path, target: Path, material: Material, variant: Variant) -> ExportedTable:
     path = flat_path(target, material.name, variant)
     with StoredFile(table_path(directory, material.name, variant), material=material) as table:
         written = not is_flat_file_of(path, table)

@@ -38,11 +38,12 @@ from tbgen.text import size_text
 
 PARTIAL_SUFFIX: Final = ".part"
 _REJECTION: Final = "it was rejected"
-"""End of messages about files that differ from their entries in the list."""
+"""The end of a message about a file that differs from its entry in the list."""
 _MAX_NAMES: Final = 5
 """Maximum number of files that a message names."""
 _EXPECTED_LIST_BYTES: Final = 1 << 20
-"""Expected size of a list, for its time limit; the list of all tables of five men is smaller."""
+"""Expected size of a list, from which the time limit for receiving it is computed. The list of all tables
+of five men is smaller."""
 _STOP_SECONDS: Final = 0.5
 """Time to wait for a thread that has to stop."""
 
@@ -60,13 +61,13 @@ class FetchPlan:
     present_files: tuple[PublishedFile, ...]
     """The files that exist with the same content."""
     differing_files: tuple[PublishedFile, ...]
-    """The files that exist with other content, and are kept.
+    """The files that exist with other content; they are kept.
 
-    They are tables in the other form or without accrued scores, and cells with other bounds."""
+    They may be tables in the other form or without accrued scores, and cells with other bounds."""
 
     @cached_property
     def bytes_to_receive(self) -> int:
-        """Number of bytes to receive, computed at the first access."""
+        """Number of bytes to receive, computed when it is first used."""
         return sum(_bytes_left(each, self.directory) for each in self.files_to_fetch)
 
 
@@ -74,7 +75,7 @@ class FetchReporter(Protocol):
     """Receives reports while files are fetched, from several threads."""
 
     def received(self, size: int) -> None:
-        """Report the number of bytes received; it is negative if data are discarded, to be received again."""
+        """Report the number of bytes received; it is negative if data are discarded for another attempt."""
 
     def done(self, file: PublishedFile) -> None:
         """Report a file that is complete and has its final name."""
@@ -99,7 +100,7 @@ def read_list(source: FileSource) -> PublishedSet:
 
 
 def plan(
-    published: PublishedSet,
+    published_set: PublishedSet,
     directory: Path,
     variants: Sequence[Variant],
     materials: Iterable[Material] | None = None,
@@ -109,9 +110,9 @@ def plan(
 ) -> FetchPlan:
     """Compare the tables of a set with the tables in a directory.
 
-    :param materials: the tables to fetch with their sub-tables; None for all.
+    :param materials: the tables to fetch, together with their sub-tables; None for all.
     :param place: address or directory of the set, for messages.
-    :param on_check: called before each existing table is read in full to find damage, with its file name, its
+    :param on_check: called before each table is read in full to find damage, with the table's file name, its
         number, and the number of tables; None to read only the digests that the files state.
     :raises NotPublishedError: if the set lacks a requested table, or has no tables for the rules.
     """
@@ -121,12 +122,12 @@ def plan(
     different: list[PublishedFile] = []
     for variant in variants:
         missing_tables: list[tuple[str, bool]] = []
-        expected = choice or [table.parsed_material for table in published.tables if table.rules is variant]
+        expected = choice or [each.parsed_material for each in published_set.tables if each.rules is variant]
         for number, material in enumerate(expected, 1):
             path = table_path(directory, material.name, variant)
             if on_check is not None:
                 on_check(path.name, number, len(expected))
-            table = published.find(material, variant)
+            table = published_set.find(material, variant)
             digest = _digest(path, material, variant, check_all=on_check is not None)
             if table is not None:
                 (absent if digest is None else present if digest == table.digest else different).append(table)
@@ -162,14 +163,15 @@ class NotPublishedError(TbgenError):
 
 def names_text(names: Sequence[str]) -> str:
     """Return a list of names for a sentence, shortened to the first few."""
-    more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
-    return ", ".join(names[:_MAX_NAMES]) + more
+    ending = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+    return ", ".join(names[:_MAX_NAMES]) + ending
 
 
 def fetch(fetch_plan: FetchPlan, source: FileSource, *, jobs: int = 4, report: FetchReporter) -> None:
     """Fetch the files of a plan, several at once. Each file is checked before it gets its final name.
 
-    :raises RejectedFileError: if files are unavailable or differ from the list, once all others are fetched.
+    :raises RejectedFileError: after all other files have been fetched, if some are unavailable or differ from
+        their entries in the list.
     :raises TbgenError: immediately, if the source cannot be reached, or the directory cannot be written.
         Finished files are kept, and the next command resumes the others.
     """
@@ -196,13 +198,13 @@ def fetch(fetch_plan: FetchPlan, source: FileSource, *, jobs: int = 4, report: F
             raise
         return None
 
-    with ThreadPool(jobs) as pool:  # daemon threads, so the process can end while a server is silent
+    with ThreadPool(jobs) as pool:  # daemon threads, so that the process can end while a server is silent
         attempts = pool.imap_unordered(attempt, fetch_plan.files_to_fetch)
         try:
             rejected = dict(filter(None, attempts))
         finally:
             stop.set()
-            with suppress(Exception):  # all attempts have ended, one has failed, or a server is silent
+            with suppress(Exception):  # raised when all have ended, one has failed, or a server is silent
                 while True:
                     attempts.next(_STOP_SECONDS)
     for first_error in rejected.values():
@@ -220,17 +222,17 @@ class _FetchStoppedError(Exception):
 
 
 def _fetch_file(
-    published: PublishedFile, source: FileSource, directory: Path, report: FetchReporter, stop: Event
+    entry: PublishedFile, source: FileSource, directory: Path, report: FetchReporter, stop: Event
 ) -> None:
-    place, path = source.place(published.file), directory / published.file
+    place, path = source.place(entry.file), directory / entry.file
     partial_path = _partial_path(path)
     with write_errors(partial_path), _locked_file(partial_path) as file:
-        start = retry(lambda: _append(published, source, file, report, stop))
-        is_correct = sha256_of(file) == published.sha256
+        start = retry(lambda: _append(entry, source, file, report, stop))
+        is_correct = sha256_of(file) == entry.sha256
         if start and not is_correct:  # the data of an earlier transfer may be wrong
             _start_over(file, report)
-            retry(lambda: _append(published, source, file, report, stop))
-            is_correct = sha256_of(file) == published.sha256
+            retry(lambda: _append(entry, source, file, report, stop))
+            is_correct = sha256_of(file) == entry.sha256
         if not is_correct:
             _start_over(file, report)
             raise RejectedFileError(
@@ -238,7 +240,7 @@ def _fetch_file(
             )
         file.flush()
         try:
-            if published.check(partial_path) != published.digest:
+            if entry.check(partial_path) != entry.digest:
                 raise UnusableFileError("does not have the content that its set states")
         except UnusableFileError as error:
             close_for_rename(file)
@@ -246,36 +248,36 @@ def _fetch_file(
             raise RejectedFileError(f"{place} {error}: {_REJECTION}") from None
         close_for_rename(file)
         put_in_place(partial_path, path)
-    report.done(published)
+    report.done(entry)
 
 
 def _append(
-    published: PublishedFile, source: FileSource, file: BufferedRandom, report: FetchReporter, stop: Event
+    entry: PublishedFile, source: FileSource, file: BufferedRandom, report: FetchReporter, stop: Event
 ) -> int:
     """Append the missing data to a partial file, and return the offset of the first received byte.
 
     A partial file that is too long is emptied first. If the source cannot start at the requested byte, the
     file is received from its beginning.
     """
-    offset, place = file.seek(0, os.SEEK_END), source.place(published.file)
-    if offset > published.bytes:
+    offset, place = file.seek(0, os.SEEK_END), source.place(entry.file)
+    if offset > entry.bytes:
         file.truncate(0)
         offset = file.seek(0)
-    if offset == published.bytes:
+    if offset == entry.bytes:
         return offset
-    with source.open(published.file, offset, published.bytes) as (start, stream):
+    with source.open(entry.file, offset, entry.bytes) as (start, stream):
         if start < offset:
             _start_over(file, report)
         for data in stream:
             if stop.is_set():
                 raise _FetchStoppedError
-            if file.tell() + len(data) > published.bytes:
+            if file.tell() + len(data) > entry.bytes:
                 _start_over(file, report)
                 raise RejectedFileError(f"{place} is longer than its set says: {_REJECTION}")
             file.write(data)
             report.received(len(data))
-    if file.tell() < published.bytes:
-        raise _TooShortError(f"{place} ended after {size_text(file.tell())} of {size_text(published.bytes)}")
+    if file.tell() < entry.bytes:
+        raise _TooShortError(f"{place} ended after {size_text(file.tell())} of {size_text(entry.bytes)}")
     return start
 
 
@@ -317,10 +319,10 @@ def _open_locked(partial_path: Path) -> BufferedRandom:
         file.close()
 
 
-def _bytes_left(published: PublishedFile, directory: Path) -> int:
+def _bytes_left(entry: PublishedFile, directory: Path) -> int:
     """Return the number of bytes of a file that remain to be received."""
-    received = size_of(_partial_path(directory / published.file))
-    return published.bytes - received if received <= published.bytes else published.bytes
+    received = size_of(_partial_path(directory / entry.file))
+    return entry.bytes - received if received <= entry.bytes else entry.bytes
 
 
 def _partial_path(path: Path) -> Path:

@@ -29,8 +29,8 @@ def chosen_tables(
 ) -> list[tuple[Material, Variant]]:
     """Return tables in build order, variant by variant; tables with described men are omitted.
 
-    :param materials: the tables, to which their sub-tables are added even if missing; None for all tables of
-        the directory.
+    :param materials: the tables, to which their sub-tables are added even if these are missing; None for all
+        tables of the directory.
     :raises NoTablesError: if there are no tables.
     :raises UsageError: if a named table has described men.
     """
@@ -64,12 +64,12 @@ def publish(
     """Publish tables and their list in ``target``, which may be the directory of the tables.
 
     Tables are linked if the file system supports links, else copied. Each table is read and checked in full.
-    Files published before remain, and are not read again unless they have changed.
+    Files that were published earlier remain, and are read again only if they have changed.
 
-    :param materials: the tables to publish with their sub-tables; None for all.
+    :param materials: the tables to publish, together with their sub-tables; None for all.
     :param report: called with each table, its number, and the number of tables.
     :raises NoTablesError: if there are no tables.
-    :raises MissingTableError: if a table is missing and was not published before.
+    :raises MissingTableError: if a table is missing and has not been published earlier.
     :raises DamagedTableError: if a table cannot be used.
     """
     tables = chosen_tables(directory, tuple(variants), materials)
@@ -81,7 +81,7 @@ def publish(
         make_directory(target)
         for number, (material, variant) in enumerate(tables, 1):
             source = table_path(directory, material.name, variant)
-            table = publish_file(source, target, files, partial(_published_table, source, material, variant))
+            table = publish_file(source, target, files, partial(_make_entry, source, material, variant))
             report(table, number, len(tables))
     return PublishedSet.of(files.values())
 
@@ -93,11 +93,11 @@ def published_files(target: Path) -> Iterator[dict[str, PublishedFile]]:
     At the end of the block, even after an exception, the list is written if the mapping has changed.
     """
     files = {each.file: each for each in _listed_files(target)}
-    listed = dict(files)
+    listed_files = dict(files)
     try:
         yield files
     finally:
-        if files != listed:
+        if files != listed_files:
             published = PublishedSet.of(files.values())
             sums = "".join(f"{each.sha256}  {each.file}\n" for each in published.files)
             write_file(target / SUMS_NAME, sums.encode())
@@ -105,19 +105,19 @@ def published_files(target: Path) -> Iterator[dict[str, PublishedFile]]:
 
 
 def publish_file(
-    source: Path, target: Path, files: dict[str, PublishedFile], entry: Callable[[Path], PublishedFile]
+    source: Path, target: Path, files: dict[str, PublishedFile], make_entry: Callable[[Path], PublishedFile]
 ) -> PublishedFile:
     """Publish a file and return its entry.
 
-    A file that is published already is skipped if its source is unchanged or no longer exists.
+    A file that is already published is skipped if its source is unchanged or no longer exists.
 
     :param files: the files published in the directory ``target``, by name; the new entry is added.
-    :param entry: checks a file, which may still have a temporary name, and returns its entry for the list.
+    :param make_entry: checks a file, whose name may still be temporary, and returns its entry in the list.
     """
     path = target / source.name
     old_entry = files.get(path.name)
     if old_entry is None or (source.exists() and not _is_unchanged(source, path, old_entry)):
-        files[path.name] = _linked_or_copied(source, path, entry)
+        files[path.name] = _link_or_copy(source, path, make_entry)
     return files[path.name]
 
 
@@ -140,7 +140,7 @@ def _listed_files(target: Path) -> Iterable[PublishedFile]:
     return [each for each in files if size_of(target / each.file) == each.bytes]
 
 
-def _published_table(source: Path, material: Material, variant: Variant, path: Path) -> PublishedTable:
+def _make_entry(source: Path, material: Material, variant: Variant, path: Path) -> PublishedTable:
     digest = check_table(source, material, variant)  # not the temporary file: errors name the source
     return PublishedTable(source.name, *size_and_sha256(path), digest, material.name, variant)
 
@@ -151,10 +151,10 @@ def size_and_sha256(path: Path) -> tuple[int, str]:
         return os.fstat(file.fileno()).st_size, sha256_of(file)
 
 
-def _linked_or_copied(source: Path, path: Path, entry: Callable[[Path], PublishedFile]) -> PublishedFile:
+def _link_or_copy(source: Path, path: Path, make_entry: Callable[[Path], PublishedFile]) -> PublishedFile:
     """Link or copy a file to ``path``, check it, and return its entry for the list."""
     if path.exists() and path.samefile(source):
-        return entry(path)
+        return make_entry(path)
     with atomic_write(path) as temporary:
         with write_errors(path):
             temporary.unlink()
@@ -162,4 +162,4 @@ def _linked_or_copied(source: Path, path: Path, entry: Callable[[Path], Publishe
                 os.link(source, temporary)
             if not temporary.exists():
                 shutil.copyfile(source, temporary)
-        return entry(temporary)
+        return make_entry(temporary)

@@ -41,13 +41,13 @@ _VERSION: Final = 1
 
 
 class UnusableFileError(TbgenError):
-    """A file is not a usable table or cell. The message is the predicate of a sentence about the file."""
+    """A file is not a usable table or cell. The message is a predicate whose subject is the file."""
 
 
 class PublishedFile(Struct, frozen=True):
     """A file of a set, as an entry of the list.
 
-    :ivar file: name of the file. Only names of tables and cells are valid, so it cannot contain a directory.
+    :ivar file: name of the file. Only names of tables and cells are valid, so it contains no directory.
     :ivar bytes: size of the file.
     :ivar sha256: SHA-256 of the file.
     :ivar digest: digest of the content, which the file states too (docs/format.md, docs/solve_reference.md).
@@ -82,12 +82,12 @@ class PublishedTable(PublishedFile, frozen=True):
         return Material.parse(self.material)
 
     def check(self, path: Path) -> str:
-        """See :meth:`PublishedFile.check`."""
+        """Implement :meth:`PublishedFile.check`."""
         try:
             return check_table(path, self.parsed_material, self.rules)
         except DamagedTableError:
-            what = f"table of {self.material} for the rules {self.rules}"
-            raise UnusableFileError(f"is not a usable {what}") from None
+            description = f"table of {self.material} for the rules {self.rules}"
+            raise UnusableFileError(f"is not a usable {description}") from None
 
 
 class PublishedCell(PublishedFile, frozen=True):
@@ -98,7 +98,7 @@ class PublishedCell(PublishedFile, frozen=True):
             raise ValueError(f"{quote(self.file)} is not the file of a cell")
 
     def check(self, path: Path) -> str:
-        """See :meth:`PublishedFile.check`."""
+        """Implement :meth:`PublishedFile.check`."""
         return check_cell_file(path)
 
 
@@ -139,21 +139,21 @@ class PublishedSet(_SetHead, frozen=True):
         return *self.tables, *self.cells
 
     @classmethod
-    def parse(cls, text: bytes, where: str) -> Self:
+    def parse(cls, text: bytes, location: str) -> Self:
         """Parse a list.
 
-        :param where: address or path of the list, for messages.
+        :param location: address or path of the list, for messages.
         :raises TbgenError: if the list is malformed, or has another version.
         """
         try:
             version = msgspec.json.decode(text, type=_SetHead).version
-            if version != _VERSION:  # checked first, since other versions may have other fields
+            if version != _VERSION:  # checked first, because other versions may have other fields
                 raise ValueError(f"it has version {version}: use a newer tbgen")
             files = msgspec.json.decode(text, type=cls).files
             if len({each.file for each in files}) < len(files):
                 raise ValueError("it names a file twice")
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-            raise TbgenError(f"{where} is not a usable list of tables: {error}") from None
+            raise TbgenError(f"{location} is not a usable list of tables: {error}") from None
         return cls.of(files)
 
     def find(self, material: Material, variant: Variant) -> PublishedTable | None:

@@ -27,7 +27,7 @@ _READ_SECONDS: Final = 60.0
 _MIN_TIMEOUT_SECONDS: Final = 120.0
 """Time limit for a small file."""
 _MIN_BYTES_PER_SECOND: Final = 1 << 13
-"""Minimum average rate of a transfer; the time limit for a large file follows from it."""
+"""Minimum average rate of a transfer, from which the time limit for a large file is computed."""
 _MAX_REDIRECTS: Final = 5
 _MAX_ATTEMPTS: Final = 5
 _FIRST_PAUSE_SECONDS: Final = 0.5
@@ -105,7 +105,7 @@ class WebSource:
     def __init__(self, address: str) -> None:
         parts = urllib.parse.urlsplit(address)
         self._base = parts._replace(path=f"{parts.path.rstrip('/')}/", query="", fragment="").geturl()
-        self._pool = _pool(self._base)
+        self._pool = _make_pool(self._base)
 
     def place(self, name: str) -> str:
         """Return the address of a file, without a password."""
@@ -209,15 +209,15 @@ def _read_errors(path: Path) -> Iterator[None]:
 
 
 def retry(attempt: Callable[[], Result]) -> Result:
-    """Call ``attempt`` until it succeeds, and return its result. Pauses after failures grow.
+    """Call ``attempt`` until it succeeds, with growing pauses after failures, and return its result.
 
     :raises InterruptedTransferError: if the last attempt is interrupted too.
     """
-    for pause in range(_MAX_ATTEMPTS - 1):
+    for number in range(_MAX_ATTEMPTS - 1):
         try:
             return attempt()
         except InterruptedTransferError:
-            time.sleep(_FIRST_PAUSE_SECONDS * 2**pause)
+            time.sleep(_FIRST_PAUSE_SECONDS * 2**number)
     return attempt()
 
 
@@ -253,7 +253,7 @@ class _TimeLimit:
     def _end(self) -> None:
         self.is_over = True
         if self._socket is not None:
-            with suppress(OSError):  # the socket is closed already
+            with suppress(OSError):  # the socket is already closed
                 # Unlike the method of the TLS socket, this method of the base class keeps the state of TLS.
                 socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
 
@@ -279,23 +279,23 @@ class _SecurePool(urllib3.HTTPSConnectionPool):
     ConnectionCls = _LimitedSecureConnection
 
 
-def _pool(address: str) -> urllib3.PoolManager:
+def _make_pool(address: str) -> urllib3.PoolManager:
     """Return a pool of connections with time limits, through a proxy if the environment names one.
 
     :raises UsageError: if the address of the proxy is malformed.
     """
-    pool = _manager(address, urllib3.Timeout(connect=_CONNECT_SECONDS, read=_READ_SECONDS))
+    pool = _make_manager(address, urllib3.Timeout(connect=_CONNECT_SECONDS, read=_READ_SECONDS))
     pool.pool_classes_by_scheme = {"http": _PlainPool, "https": _SecurePool}
     return pool
 
 
-def _manager(address: str, timeout: urllib3.Timeout) -> urllib3.PoolManager:
+def _make_manager(address: str, timeout: urllib3.Timeout) -> urllib3.PoolManager:
     parts = urllib.parse.urlsplit(address)
     proxy = urllib.request.getproxies().get(parts.scheme)
     if proxy and not urllib.request.proxy_bypass(parts.hostname or ""):
-        with_scheme = proxy if "://" in proxy else f"http://{proxy}"
+        proxy_address = proxy if "://" in proxy else f"http://{proxy}"
         try:
-            return urllib3.ProxyManager(with_scheme, timeout=timeout, maxsize=16)
+            return urllib3.ProxyManager(proxy_address, timeout=timeout, maxsize=16)
         except (ValueError, urllib3.exceptions.HTTPError):
             raise UsageError(  # the message does not quote the proxy, whose address may contain a password
                 f"the environment variable {parts.scheme}_proxy does not name an http or https proxy: write "
@@ -305,7 +305,7 @@ def _manager(address: str, timeout: urllib3.Timeout) -> urllib3.PoolManager:
 
 
 def _reason(error: Exception) -> str:
-    """Return the reason for a failed transfer, in the words of the system if there are any."""
+    """Return the reason why a transfer failed, in the words of the operating system if it gives a reason."""
     for cause in causes(error):
         if isinstance(cause, OSError) and cause.strerror:
             return cause.strerror

@@ -281,8 +281,8 @@ class _ClusterBuild:
             self.client.cancel([self.tasks[other] for other in waiting_materials])
         self.tracker.fail(material, error)
 
-    def _deaths_error(self, material: Material, dead_count: int, worker: str) -> TbgenError:
+    def _deaths_error(self, material: Material, deaths: int, worker: str) -> TbgenError:
         return TbgenError(
-            f"{dead_count} workers have died while building {material}, the last one {worker}: see their logs; "
+            f"{deaths} workers have died while building {material}, the last one {worker}: see their logs; "
             f"the table may need more memory than the estimated {mib_text(self.estimates[material].memory)}"
         )

@@ -133,7 +133,7 @@ def label_of(worker: Worker) -> str:
 
 
 def problem_of(probe: Path, version: str) -> str:
-    """Return why this worker cannot join the build, as a predicate for a sentence; an empty string if it can."""
+    """Return why this worker cannot join a build, as the predicate of a sentence; empty if it can join."""
     if version != __version__:
         return f"has tbgen {__version__}, not {version}: install tbgen {version} there"
     if not probe.exists():

@@ -67,7 +67,7 @@ def shared_probe(directory: Path) -> Iterator[Path]:
 
 
 def inspect_workers(client: Client, probe: Path, patience: float) -> int:
-    """Check that there are suitable workers only; return the greatest number of threads per table.
+    """Check that there are workers and all are suitable; return the greatest number of threads per table.
 
     :param patience: seconds to wait for the first worker.
     :raises TbgenError: if there is no worker, or some worker is unsuitable.

@@ -54,7 +54,7 @@ def fits_memory(table: Estimate, at_work: Sequence[Estimate], planned: int, cap:
 
 
 def usable_memory() -> int:
-    """Return the bytes that the process may use: those that it uses now, and nine tenths of the free memory."""
+    """Return the bytes that the process may use: those that it uses, and nine tenths of the free memory."""
     return resident_memory() + free_memory() // 10 * 9
 
 

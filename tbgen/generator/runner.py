@@ -255,7 +255,10 @@ class _LocalBuild:
             future.add_done_callback(partial(self._queue_end, job))
 
     def _queue_progress(self, material: Material, stage: str, done: int | None, total: int) -> None:
-        """Queue a progress report, or end the calling thread after a stop. The thread builds the table."""
+        """Queue a progress report; called in the thread that builds the table.
+
+        After a stop, end this thread with an exception.
+        """
         if self._is_stopped:
             raise _BuildStoppedError
         self._pending_reports.put(partial(self._tracker.progress, material, stage, done, total))

@@ -51,8 +51,8 @@ class BuildSchedule:
     ) -> list[Estimate]:
         """Return the estimates of the tables to start now, in addition to the tables being built.
 
-        As many tables as possible start; the estimates state their shares of the threads. If no table is being
-        built, the first table starts even if it exceeds the memory limit.
+        As many tables as possible start; the estimates state their shares of the threads. If no table is
+        being built, the first table starts even if it exceeds the memory limit.
         """
         ready = [material for material in self.ready_tables(finished) if material not in at_work]
         kept_bytes = self._kept_bytes(finished)

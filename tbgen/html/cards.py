@@ -13,16 +13,16 @@ from PIL import Image, ImageDraw, ImageFont
 from tbgen.html.style import style_sheet
 
 MEN_LETTERS: Final = "kqrbnp"
-"""The order of the men in :data:`MEN_FILE`. White's men are in the upper row."""
+"""The men in each row of :data:`MEN_FILE`, as letters. White's men are in the upper row."""
 MEN_SIZE: Final = 120
 """Width and height of a man in :data:`MEN_FILE`, in pixels."""
 MEN_FILE: Final = Path(__file__).with_name("men.png")
 """The image of all men, made by ``scripts/men.py``."""
 
 CARD_SIZE: Final = (1200, 630)
-"""Width and height in pixels of a picture that link previews show uncropped [1].
+"""Width and height, in pixels, of a picture that link previews show uncropped [1].
 
-[1] https://ogp.me and the pages about it of Facebook and X.
+[1] https://ogp.me and what Facebook and X write about it.
 """
 _SQUARE_SIZE: Final = 70
 _EDGE_WIDTH: Final = (CARD_SIZE[1] - 8 * _SQUARE_SIZE) // 2
@@ -43,7 +43,7 @@ class ShownPosition(NamedTuple):
     """A position to draw, and how to draw it."""
 
     board: chess.Board
-    last: chess.Move | None = None
+    move: chess.Move | None = None
     """The move that led to the position."""
     flipped: bool = False
     """Whether Black is at the bottom."""
@@ -59,10 +59,10 @@ class Caption(NamedTuple):
     """A text in small type below the sentence."""
 
 
-def card(shown: ShownPosition, caption: Caption) -> bytes:
+def card(position: ShownPosition, caption: Caption) -> bytes:
     """Return a position with its caption, as PNG."""
     picture = Image.new("RGB", CARD_SIZE, _PAPER)
-    picture.paste(_board(shown, _SQUARE_SIZE), (_EDGE_WIDTH, _EDGE_WIDTH))
+    picture.paste(_board(position, _SQUARE_SIZE), (_EDGE_WIDTH, _EDGE_WIDTH))
     draw = ImageDraw.Draw(picture)
     left = 8 * _SQUARE_SIZE + 2 * _EDGE_WIDTH + 10
     width = CARD_SIZE[0] - left - _EDGE_WIDTH
@@ -71,11 +71,11 @@ def card(shown: ShownPosition, caption: Caption) -> bytes:
     draw.multiline_text((left, 230), sentence, _INK, _font(42), spacing=14)
     draw.multiline_text((left, CARD_SIZE[1] - 150), notes, _SECONDARY_INK, _font(30), spacing=8)
     draw.text((left, CARD_SIZE[1] - _EDGE_WIDTH - 30), "tbgen · r-mobility chess", _SECONDARY_INK, _font(30))
-    return _encoded(picture, "PNG")
+    return _encode(picture, "PNG")
 
 
 def film(frames: Sequence[tuple[ShownPosition, str]]) -> bytes:
-    """Return positions, each with a text below, as an animated GIF that repeats.
+    """Return positions, each with a text below it, as an animated GIF that repeats.
 
     :param frames: the positions and texts, at least one.
     """
@@ -84,37 +84,37 @@ def film(frames: Sequence[tuple[ShownPosition, str]]) -> bytes:
     sample = ShownPosition(chess.Board(), chess.Move(chess.A3, chess.B3))
     palette_image = _board(sample, _FILM_SQUARE_SIZE).quantize(_COLOUR_COUNT)
     pictures = list[Image.Image]()
-    for shown, text in frames:
+    for position, text in frames:
         picture = Image.new("RGB", (size, size + _TEXT_HEIGHT), _PAPER)
-        picture.paste(_board(shown, _FILM_SQUARE_SIZE), (0, 0))
+        picture.paste(_board(position, _FILM_SQUARE_SIZE), (0, 0))
         ImageDraw.Draw(picture).text((10, size + 8), text, _INK, _font(20))
         pictures.append(picture.quantize(palette=palette_image, dither=Image.Dither.NONE))
-    times = [*[_FRAME_MS] * (len(pictures) - 1), _LAST_FRAME_MS]
-    return _encoded(pictures[0], "GIF", save_all=True, append_images=pictures[1:], duration=times, loop=0)
+    durations = [*[_FRAME_MS] * (len(pictures) - 1), _LAST_FRAME_MS]
+    return _encode(pictures[0], "GIF", save_all=True, append_images=pictures[1:], duration=durations, loop=0)
 
 
-def _encoded(picture: Image.Image, image_format: str, **options: object) -> bytes:
+def _encode(picture: Image.Image, image_format: str, **options: object) -> bytes:
     file = io.BytesIO()
     picture.save(file, image_format, **options)
     return file.getvalue()
 
 
-def _board(shown: ShownPosition, size: int) -> Image.Image:
+def _board(position: ShownPosition, size: int) -> Image.Image:
     """Return a picture of a board. ``size`` is the width of a square in pixels."""
     light, dark = _colours()
     picture = Image.new("RGB", (8 * size, 8 * size), light)
     draw = ImageDraw.Draw(picture, "RGBA")
     men = _men(size)
-    marked = () if shown.last is None else (shown.last.from_square, shown.last.to_square)
+    marked = () if position.move is None else (position.move.from_square, position.move.to_square)
     for square in chess.SQUARES:
         file, rank = chess.square_file(square), chess.square_rank(square)
-        left, top = (7 - file, rank) if shown.flipped else (file, 7 - rank)
+        left, top = (7 - file, rank) if position.flipped else (file, 7 - rank)
         box = (left * size, top * size, (left + 1) * size - 1, (top + 1) * size - 1)
         if (file + rank) % 2 == 0:
             draw.rectangle(box, dark)
         if square in marked:
             draw.rectangle(box, f"{_MARK_COLOUR}70")
-        man = shown.board.piece_at(square)
+        man = position.board.piece_at(square)
         if man is not None:
             picture.paste(men[man.symbol()], box[:2], men[man.symbol()])
     return picture
@@ -149,12 +149,12 @@ def _font(size: int) -> ImageFont.FreeTypeFont:
 
 
 def _wrapped(text: str, font: ImageFont.FreeTypeFont, width: int) -> str:
-    """Return a text wrapped to a width in pixels; longer words remain unbroken."""
+    """Return a text wrapped to the given width in pixels; words that are longer stay unbroken."""
     lines = [""]
     for word in text.split():
-        longer = f"{lines[-1]} {word}".strip()
-        if lines[-1] and font.getlength(longer) > width:
+        extended = f"{lines[-1]} {word}".strip()
+        if lines[-1] and font.getlength(extended) > width:
             lines.append(word)
         else:
-            lines[-1] = longer
+            lines[-1] = extended
     return "\n".join(lines)

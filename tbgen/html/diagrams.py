@@ -21,7 +21,7 @@ _WRAPPING_TAGS: Final = re.compile(r"<desc>.*?</desc>|<defs ?/>|</?svg[^>]*>", r
 
 
 def sprites() -> Markup:
-    """Return the hidden definitions of an empty board and all men, which a page needs before its diagrams."""
+    """Return hidden definitions of an empty board and of all men; a page needs them before its diagrams."""
     board = _WRAPPING_TAGS.sub("", chess.svg.board(None, size=390))
     men = "".join(chess.svg.PIECES[symbol] for symbol in "KQRBNPkqrbnp")
     return Markup(
@@ -73,7 +73,7 @@ def _men(position: chess.Board, colour: chess.Color) -> list[str]:
 
 
 _BOARD_SIZE: Final = 390
-_MARKED: Final = "#7fb069"
+_MARK_FILL: Final = "#7fb069"
 _WORD_SIZES: Final = (11, 9)
 """Font sizes of the first word on a square, and of the words below the first."""
 
@@ -92,7 +92,7 @@ def picture(
     :param title: the description for screen readers.
     :param arrows: the arrows, later ones on top of earlier ones.
     """
-    drawing = chess.svg.board(board, size=_BOARD_SIZE, fill=dict.fromkeys(marked, _MARKED), arrows=arrows)
+    drawing = chess.svg.board(board, size=_BOARD_SIZE, fill=dict.fromkeys(marked, _MARK_FILL), arrows=arrows)
     texts = "".join(_word_texts(square, lines) for square, lines in sorted(words.items()))
     content, end = drawing.rsplit("</svg>", 1)
     offset = content.index(">") + 1
@@ -112,17 +112,18 @@ def _word_texts(square: chess.Square, words: Sequence[str]) -> str:
 _MIDDLE: Final = MAN_SIZE / 2
 _STEP: Final = 4.4
 """Distance between neighbouring squares on a tile. A tile shows up to three steps from its middle."""
-_NEAR, _FAR = 3.0, 14.5
-"""Distances from the middle to the ends of the line of a ride, along files or ranks."""
+_START, _END = 3.0, 14.5
+"""Distances, along files or ranks, from the middle of a tile to the start and end of a ride's line."""
 _COLOURS: Final = {True: ("#fff", "#000"), False: ("#000", "#fff")}
-"""Colours of the tile and of the marks on it, by whether the man is White's."""
+"""Colours of the tile and of the marks on it; the key tells whether the man is White's."""
 
 
 def picture_of_man(letters: str, white: bool) -> bytes:
     """Return an SVG file of a described man, :data:`MAN_SIZE` wide and high.
 
-    If ``men.toml`` names a picture, it is returned. Otherwise a tile shows the man's moves from its middle:
-    each leap as a dot, each ride as a line. The line has a dot if the first step of the ride is a leap.
+    If ``men.toml`` names a picture of the man, that picture is returned. Otherwise a tile shows the man's
+    moves from the middle: each leap as a dot, each ride as a line. The line has a dot if the first step of
+    the ride is a leap.
 
     :param letters: the man's description or name, without brackets.
 
@@ -131,18 +132,18 @@ def picture_of_man(letters: str, white: bool) -> bytes:
     name = described_kind(letters).name
     path = named_picture(name, white)
     if path is not None:
-        with suppress(OSError):  # the file has been removed since the picture was named
+        with suppress(OSError):  # the picture has been removed since men.toml was read
             return path.read_bytes()
-    return drawn_man(name, white).encode()
+    return _tile_of_man(name, white).encode()
 
 
-def drawn_man(name: str, white: bool) -> str:
+def _tile_of_man(name: str, white: bool) -> str:
     """Return the tile of a man with a canonical name, such as ``[WF]``."""
     kind, (fill, line) = described_kind(name[1:-1]), _COLOURS[white]
     marked = kind.leaps + tuple(step for step in kind.rides if max(map(abs, step)) > 1)
     dots = "".join(f'<circle cx="{_xy(x * _STEP)}" cy="{_xy(-y * _STEP)}" r="1.8"/>' for x, y in marked)
     rays = [(x / size, -y / size) for x, y in kind.rides for size in [max(abs(x), abs(y))]]
-    lines = "".join(f"M{_xy(x * _NEAR)} {_xy(y * _NEAR)}L{_xy(x * _FAR)} {_xy(y * _FAR)}" for x, y in rays)
+    lines = "".join(f"M{_xy(x * _START)} {_xy(y * _START)}L{_xy(x * _END)} {_xy(y * _END)}" for x, y in rays)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {MAN_SIZE} {MAN_SIZE}" '
         f'width="{MAN_SIZE}" height="{MAN_SIZE}"><title>{name if white else name.lower()}</title>'
@@ -155,7 +156,7 @@ def drawn_man(name: str, white: bool) -> str:
 
 
 def _xy(distance: float) -> str:
-    """Return a coordinate on the tile, from a distance to its middle."""
+    """Return a coordinate on the tile, given the distance from its middle."""
     return f"{_MIDDLE + distance:g}"
 
 
@@ -164,7 +165,7 @@ _NAVIGATION: Final = re.compile(r'<nav class="site"[^>]*><ul>')
 
 
 def with_links(page: str, explorer: str) -> str:
-    """Return a page with links to the explorer: from every diagram, and as the first item of its navigation.
+    """Return a page with links to the explorer: from every diagram, and as the first navigation item.
 
     A page that already has such links is returned unchanged.
 
@@ -174,9 +175,9 @@ def with_links(page: str, explorer: str) -> str:
         return page
     target = html.escape(explorer)
 
-    def with_link(diagram: re.Match[str]) -> str:
-        address = f"{target}?{diagram[1]}"
-        return f'<a class="explore" href="{address}" title="Open in the explorer">{diagram[0]}</a>'
+    def with_link(match: re.Match[str]) -> str:
+        address = f"{target}?{match[1]}"
+        return f'<a class="explore" href="{address}" title="Open in the explorer">{match[0]}</a>'
 
     linked = _DIAGRAM.sub(with_link, page)
-    return _NAVIGATION.sub(lambda found: f'{found[0]}\n<li><a href="{target}">Explorer</a></li>', linked, 1)
+    return _NAVIGATION.sub(lambda match: f'{match[0]}\n<li><a href="{target}">Explorer</a></li>', linked, 1)

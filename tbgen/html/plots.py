@@ -1,4 +1,4 @@
-"""Plots in a common style as SVG and PNG, drawn by matplotlib. The same data give the same bytes.
+"""Plots in a common style as SVG and PNG, drawn by matplotlib. The same data always give the same bytes.
 
 The SVG adapts its colours to a dark page. Plots must be readable without colours: fills differ in hatching,
 lines in dashes and markers, and maps have numbers.
@@ -29,16 +29,16 @@ INK: Final = "#1c1c1c"
 GREY: Final = "#8f8f8f"
 """Colour of grids, visible on light and dark pages."""
 FIRST_INK: Final = "#0072b2"
-"""Colour of lines and small marks of the first of two sides: White, or won games."""
+"""Colour of lines and small marks for the first of two sides: White, or won games."""
 SECOND_INK: Final = "#b34a00"
-"""Colour of lines and small marks of the second side: Black, or lost games."""
+"""Colour of lines and small marks for the second side: Black, or lost games."""
 FIRST_FILL: Final = "#9ecae9"
-"""Colour of large areas of the first side, without hatching."""
+"""Colour of large areas for the first side, without hatching."""
 SECOND_FILL: Final = "#d95f02"
-"""Colour of large areas of the second side, to be hatched."""
+"""Colour of large areas for the second side, which are hatched."""
 
 _DARK_COLOURS: Final = {INK: "#e6e6e6", FIRST_INK: "#56b4e9", SECOND_INK: "#e69f50"}
-"""Colours on a dark page by colours on a light page."""
+"""Maps each colour of a light page to the colour on a dark page."""
 
 _SETTINGS: Final[Any] = {
     "svg.hashsalt": "tbgen",
@@ -80,13 +80,13 @@ _REMOVALS: Final = (
 )
 """Replacements that remove superfluous parts of matplotlib's SVG."""
 _TAG: Final = re.compile(r"<[^>]*>")
-_DIGITS: Final = re.compile(r"(\d\.\d\d)\d+")
-"""Numbers with more than two decimals. In tags of an SVG, further decimals make no visible difference."""
+_LONG_DECIMALS: Final = re.compile(r"(\d\.\d\d)\d+")
+"""Matches numbers with more than two decimals. In tags of an SVG, further decimals are invisible."""
 
 
 @contextmanager
 def figure(width: float, height: float) -> Iterator[Figure]:
-    """Yield an empty figure of a size in inches. It must be drawn and rendered within the ``with`` block."""
+    """Yield an empty figure of the given size in inches. Draw and save it within the ``with`` block."""
     with rc_context(_SETTINGS):
         yield Figure(figsize=(width, height))
 
@@ -98,7 +98,7 @@ def svg(drawing: Figure) -> bytes:
     text = file.getvalue()
     for pattern, replacement in _REMOVALS:
         text = pattern.sub(replacement, text)
-    text = _TAG.sub(lambda tag: _DIGITS.sub(r"\1", tag[0]), text)
+    text = _TAG.sub(lambda tag: _LONG_DECIMALS.sub(r"\1", tag[0]), text)
     return text.replace("<defs>", _STYLE + "<defs>", 1).encode()
 
 
@@ -110,7 +110,7 @@ def png(drawing: Figure) -> bytes:
 
 
 def img_tag(image: bytes, alternative: str) -> Markup:
-    """Return an SVG as an image embedded in a page, so that the page needs no separate file.
+    """Return an SVG as an image that is embedded in a page, which then needs no separate file.
 
     :param alternative: the description of the image for screen readers.
     """
@@ -119,7 +119,7 @@ def img_tag(image: bytes, alternative: str) -> Markup:
 
 
 def set_log_scale(panel: Axes, top: float) -> None:
-    """Set a logarithmic scale of counts up to ``top`` on the vertical axis of a panel."""
+    """Give the vertical axis of a panel a logarithmic scale of counts up to ``top``."""
     panel.set_yscale("log")
     panel.set_ylim(_LOGARITHMIC_BOTTOM, top)
     panel.yaxis.set_major_formatter(FuncFormatter(lambda count, _: f"{count:,.0f}"))
@@ -128,16 +128,16 @@ def set_log_scale(panel: Axes, top: float) -> None:
     style_panel(panel)
 
 
-def top_above(highest: float, label_share: float) -> float:
-    """Return the ``top`` of :func:`set_log_scale` with which labels fit above the data.
+def top_above(label_base: float, label_share: float) -> float:
+    """Return the ``top`` to pass to :func:`set_log_scale` so that labels fit above the data.
 
-    :param highest: lower edge of the highest label.
+    :param label_base: lower edge of the highest label.
     :param label_share: share of the panel's height that labels need, from 0 to below 1.
 
     >>> round(top_above(70, 0.5))
     7000
     """
-    return float(_LOGARITHMIC_BOTTOM * (highest / _LOGARITHMIC_BOTTOM) ** (1 / (1 - label_share)))
+    return float(_LOGARITHMIC_BOTTOM * (label_base / _LOGARITHMIC_BOTTOM) ** (1 / (1 - label_share)))
 
 
 def style_panel(panel: Axes) -> None:

@@ -34,7 +34,7 @@ def style_sheet() -> str:
 
 
 def scheme_script() -> str:
-    """Return the script that makes pages light or dark as the reader chooses."""
+    """Return the script that makes pages light or dark, as the reader chooses."""
     return files("tbgen.html").joinpath("templates", "scheme.js").read_text("utf-8")
 
 
@@ -44,20 +44,20 @@ def corner(square: chess.Square) -> tuple[int, int]:
 
 
 def men_svg() -> str:
-    """Return an SVG file of all men of chess.svg, each a group whose id is side and kind: ``wk``, ``bp``.
+    """Return an SVG file with all men of chess.svg; the id of each is its side and kind, such as ``wk``.
 
-    A man is drawn in a square of width :data:`MAN_SIZE` with a corner at the origin.
+    A man fills a square of width :data:`MAN_SIZE` whose upper left corner is the origin.
     """
     size = f'width="{MAN_SIZE}" height="{MAN_SIZE}"'
-    groups = "".join(_man(symbol, drawn) for symbol, drawn in chess.svg.PIECES.items())
+    groups = "".join(_man(symbol, svg) for symbol, svg in chess.svg.PIECES.items())
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size}><defs>{groups}</defs></svg>'
 
 
-def _man(symbol: str, drawn: str) -> str:
-    """Return a man with a short id, and with attributes instead of styles: strict pages ignore styles."""
+def _man(symbol: str, svg: str) -> str:
+    """Return a man with a short id, and with attributes instead of styles, which strict pages ignore."""
     name = ("w" if symbol.isupper() else "b") + symbol.lower()
     scale = f"scale({MAN_SIZE / SQUARE:.4f})"
-    named = _GROUP_TAG.sub(f'<g id="{name}" transform="{scale}"', drawn, count=1)
+    named = _GROUP_TAG.sub(f'<g id="{name}" transform="{scale}"', svg, count=1)
     return _STYLE.sub(lambda style: _PROPERTY.sub(r'\1="\2" ', style[1]).rstrip(), named)
 
 
@@ -67,8 +67,8 @@ _NEGATIVE_SCORE: Final = re.compile(r"-G[0-9.]*[0-9]")
 def environment(package: str) -> jinja2.Environment:
     """Return the environment for the pages of a package.
 
-    Templates are in the folders ``templates`` of that package and of ``tbgen.html``. Every page extends
-    ``base.html.jinja`` of the latter. Output is escaped, and an undefined name is an error. The filters are
+    Templates are in the folders ``templates`` of the package and of ``tbgen.html``. Every page extends
+    ``base.html.jinja`` of ``tbgen.html``. Output is escaped, and an undefined name is an error. Filters are
     ``n`` (number), ``share``, ``part`` (of a total), ``counted``, ``plies``, ``size``, ``duration`` and
     ``prose``. The function ``style_sheet`` returns the style for a self-contained page. The function ``wide``
     returns the attributes of an element around a table that may be wider than the page.
@@ -92,9 +92,9 @@ def environment(package: str) -> jinja2.Environment:
 
 
 def wide(name: str) -> Markup:
-    """Return the attributes of an element that scrolls sideways, also by keyboard.
+    """Return the attributes of an element that scrolls sideways, even by keyboard.
 
-    :param name: the name for screen readers of the table in the element.
+    :param name: the name of the table in the element, for screen readers.
     """
     return Markup(f'class="wide" tabindex="0" role="region" aria-label="{escape(name)}"')
 
