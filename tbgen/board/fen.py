@@ -24,16 +24,16 @@ _EXPECTED_FIELDS: Final = (
     "expected pieces and side to move, then optionally castling, en passant square, halfmove clock, "
     "move number and accrued score"
 )
-_COUNTER: Final = re.compile(r"[0-9]+")
+_COUNTER_PATTERN: Final = re.compile(r"[0-9]+")
 _COUNTERS_PATTERN: Final = re.compile(r"([0-9]+)\s+([0-9]+)(?:\s+(-?m?G[0-9.]+))?(?:\s*;|\s+|\Z)", re.I)
-"""The halfmove clock and the move number in an EPD, optionally followed by an accrued score."""
+"""Matches the halfmove clock and the move number in an EPD, optionally followed by an accrued score."""
 _OPERATION_PATTERN: Final = re.compile(r"""[\s;]*([A-Za-z]\w*+)((?:[^;"]|"[^"]*")*+)(?:;|\Z)""")
-"""An operation of an EPD: opcode, operands and semicolon. Some programs omit the last semicolon."""
+"""Matches an operation of an EPD: opcode, operands and semicolon. Some programs omit the last semicolon."""
 _TRAILING_CHARACTERS: Final = "; \t\r\n"
 _EPD_WITHOUT_SEMICOLON: Final = re.compile(
     r"(?:\S+\s+){4}(?:[0-9]+\s+[0-9]+\s+(?:-?m?G[0-9.]+\s+)?)?[a-z][a-z0-9_]+\s+\S"
 )
-"""An EPD without any semicolon."""
+"""Matches an EPD without any semicolon."""
 _MAX_COUNTER_DIGITS: Final = 9
 _TURNS: Final = {"w": chess.WHITE, "b": chess.BLACK}
 _EP_SQUARES: Final = {"-": None} | {name: square for square, name in enumerate(chess.SQUARE_NAMES)}
@@ -131,7 +131,7 @@ def parse_fen(text: str) -> Fen:
     if not 2 <= len(fields) <= 7:
         raise UsageError(f"{quote(text)} is not a FEN: {_EXPECTED_FIELDS}")
     for name, counter in zip(("halfmove clock", "move number"), fields[4:6], strict=False):
-        if not _COUNTER.fullmatch(counter):
+        if not _COUNTER_PATTERN.fullmatch(counter):
             raise UsageError(
                 f"{quote(text)} is not a FEN: the {name} {quote(counter)} is not a number; {_EXPECTED_FIELDS}"
             )
@@ -159,7 +159,7 @@ def _fields(text: str) -> list[str]:
         text = text.replace("_", " ")
     body = text.rstrip(_TRAILING_CHARACTERS)
     fields = body.split()
-    if ";" not in body and (len(fields) < 5 or (len(fields) == 5 and _COUNTER.fullmatch(fields[4]))):
+    if ";" not in body and (len(fields) < 5 or (len(fields) == 5 and _COUNTER_PATTERN.fullmatch(fields[4]))):
         return fields
     return _fields_of_epd(text) if ";" in text or _EPD_WITHOUT_SEMICOLON.match(text) else fields
 
@@ -183,7 +183,7 @@ def _fields_of_epd(text: str) -> list[str]:
 
 
 def _board_without_castling(fields: list[str]) -> chess.Board | None:
-    """Return the board of six fields without castling rights.
+    """Return the board for the six fields of a FEN without castling rights.
 
     The result is None if python-chess has to parse the fields or report what is wrong. Rows are cached,
     because the same rows occur again and again. This is three times as fast as python-chess.
@@ -369,20 +369,20 @@ class DescribedBoard:
 
     def push(self, move: chess.Move) -> None:
         """Make a move."""
-        captured = self.men.pop(move.to_square, None)
-        self._undo_stack.append((captured, self.halfmove_clock))
+        captured_man = self.men.pop(move.to_square, None)
+        self._undo_stack.append((captured_man, self.halfmove_clock))
         self.men[move.to_square] = self.men.pop(move.from_square)
-        self.halfmove_clock = 0 if captured else self.halfmove_clock + 1
+        self.halfmove_clock = 0 if captured_man else self.halfmove_clock + 1
         self.fullmove_number += not self.turn
         self.turn = not self.turn
         self.move_stack.append(move)
 
     def pop(self) -> chess.Move:
         """Undo the last move."""
-        move, (captured, self.halfmove_clock) = self.move_stack.pop(), self._undo_stack.pop()
+        move, (captured_man, self.halfmove_clock) = self.move_stack.pop(), self._undo_stack.pop()
         self.men[move.from_square] = self.men.pop(move.to_square)
-        if captured:
-            self.men[move.to_square] = captured
+        if captured_man:
+            self.men[move.to_square] = captured_man
         self.turn = not self.turn
         self.fullmove_number -= not self.turn
         return move

@@ -73,8 +73,8 @@ def described_kind(text: str) -> Kind:
         return kind
     from tbgen.board.named import FILE_NAME, named_men
 
-    if not is_mixed and (named := named_men().get(text.lower())) is not None:
-        return described_kind(named.moves)
+    if not is_mixed and (named_man := named_men().get(text.lower())) is not None:
+        return described_kind(named_man.moves)
     raise UsageError(
         f"{quote(f'[{text}]')} is not a man: expected letters of {''.join(ATOMS)}, doubled for a rider, "
         f"or K, Q, R, B, such as [WF] or [BDD], or a name that {FILE_NAME} gives"

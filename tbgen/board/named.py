@@ -55,7 +55,7 @@ def named_value(man: str) -> float | None:
     :param man: canonical name of the man, such as ``[WF]``.
     :raises UsageError: if the file cannot be used.
     """
-    return next((named.value for named in _entries_of(man) if named.value is not None), None)
+    return next((entry.value for entry in _entries_of(man) if entry.value is not None), None)
 
 
 def named_picture(man: str, white: bool) -> Path | None:
@@ -64,13 +64,13 @@ def named_picture(man: str, white: bool) -> Path | None:
     :param man: canonical name of the man, such as ``[WF]``.
     :raises UsageError: if the file cannot be used.
     """
-    pictures = (named.pictures[not white] for named in _entries_of(man) if named.pictures is not None)
+    pictures = (entry.pictures[not white] for entry in _entries_of(man) if entry.pictures is not None)
     return next((_men_path().parent / picture for picture in pictures), None)
 
 
 def _entries_of(man: str) -> Iterator[NamedMan]:
     """Yield the entries of the file for a man."""
-    return (named for named in named_men().values() if _canonical_name(named) == man)
+    return (entry for entry in named_men().values() if _canonical_name(entry) == man)
 
 
 def _men_path() -> Path:

@@ -28,23 +28,23 @@ def mobility(board: chess.Board) -> tuple[int, bool]:
     us, them = board.occupied_co[turn], board.occupied_co[not turn]
     king = us & board.kings
     king_square = king.bit_length() - 1
-    attacked, checkers, pinners = _attacks(board, them, king)
-    move_count = (chess.BB_KING_ATTACKS[king_square] & ~us & ~attacked).bit_count()
+    attacked_squares, checkers, pinners = _attacks(board, them, king)
+    move_count = (chess.BB_KING_ATTACKS[king_square] & ~us & ~attacked_squares).bit_count()
     if checkers & checkers - 1 or us == king:
         return move_count, bool(checkers)
     targets = checkers | chess.between(king_square, checkers.bit_length() - 1) if checkers else chess.BB_ALL
-    pinned = 0
+    pinned_men = 0
     while pinners:
         blockers = chess.between(king_square, pinners.bit_length() - 1) & board.occupied
         if blockers & us and not blockers & blockers - 1:
-            pinned |= blockers
+            pinned_men |= blockers
         pinners ^= 1 << pinners.bit_length() - 1
     men = us ^ king
     while men:
         man = men & -men
         men ^= man
         square = man.bit_length() - 1
-        allowed_targets = targets & chess.ray(king_square, square) if man & pinned else targets
+        allowed_targets = targets & chess.ray(king_square, square) if man & pinned_men else targets
         if man & board.pawns:
             pawn_targets = _pawn_targets(board, square, them) & allowed_targets
             move_count += pawn_targets.bit_count() + 3 * (pawn_targets & chess.BB_BACKRANKS).bit_count()
@@ -71,18 +71,18 @@ def _attacks(
     :param attackers: bitboard of the side's men.
     :param king: bitboard of the enemy king.
     """
-    attacked = checkers = pinners = 0
+    attacked_squares = checkers = pinners = 0
     occupied = board.occupied ^ king
-    diagonal, straight = board.bishops | board.queens, board.rooks | board.queens
+    diagonal_men, straight_men = board.bishops | board.queens, board.rooks | board.queens
     while attackers:
         man = attackers & -attackers
         attackers ^= man
         square = man.bit_length() - 1
         man_attacks = line = 0
-        if man & diagonal:
+        if man & diagonal_men:
             mask, table = _DIAGONAL_ATTACKS[square]
             man_attacks, line = table[mask & occupied], table[0]
-        if man & straight:
+        if man & straight_men:
             mask, table = _FILE_ATTACKS[square]
             man_attacks |= table[mask & occupied]
             line |= table[0]
@@ -95,8 +95,8 @@ def _attacks(
             pinners |= man
         if man_attacks & king:
             checkers |= man
-        attacked |= man_attacks
-    return attacked, checkers, pinners
+        attacked_squares |= man_attacks
+    return attacked_squares, checkers, pinners
 
 
 def _pawn_targets(board: chess.Board, square: chess.Square, them: chess.Bitboard) -> chess.Bitboard:
@@ -104,14 +104,14 @@ def _pawn_targets(board: chess.Board, square: chess.Square, them: chess.Bitboard
 
     :param them: bitboard of the enemy men.
     """
-    empty = ~board.occupied
+    empty_squares = ~board.occupied
     if board.turn:
-        step = chess.BB_SQUARES[square] << 8 & empty
-        double = step << 8 & empty & chess.BB_RANK_4
+        step = chess.BB_SQUARES[square] << 8 & empty_squares
+        double_step = step << 8 & empty_squares & chess.BB_RANK_4
     else:
-        step = chess.BB_SQUARES[square] >> 8 & empty
-        double = step >> 8 & empty & chess.BB_RANK_5
-    return step | double | chess.BB_PAWN_ATTACKS[board.turn][square] & them
+        step = chess.BB_SQUARES[square] >> 8 & empty_squares
+        double_step = step >> 8 & empty_squares & chess.BB_RANK_5
+    return step | double_step | chess.BB_PAWN_ATTACKS[board.turn][square] & them
 
 
 def validate(board: chess.Board) -> None:

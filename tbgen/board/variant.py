@@ -69,14 +69,14 @@ class Variant(StrEnum):
             case other:
                 raise unlisted_error(other)
 
-    def is_reset_by(self, zeroing: bool) -> bool:
+    def is_reset_by(self, is_zeroing: bool) -> bool:
         """Return whether a move resets the accrued score.
 
-        :param zeroing: whether the move is a capture or a pawn move.
+        :param is_zeroing: whether the move is a capture or a pawn move.
         """
         match self.resets:
             case Resets.ZEROING_MOVES:
-                return zeroing
+                return is_zeroing
             case Resets.NOTHING:
                 return False
             case other:

@@ -124,17 +124,17 @@ def plan_cells(
     :raises MissingCellsError: if the set has no cells, or no cells match one of the names.
     """
     check_directory(directory)
-    chosen = [cell for cell in published_set.cells if cell.file in men]
-    if missing := men.unmatched_names([cell.file for cell in chosen]):
+    chosen_cells = [cell for cell in published_set.cells if cell.file in men]
+    if missing := men.unmatched_names([cell.file for cell in chosen_cells]):
         raise MissingCellsError(f"the set of {place} has no cells of {names_text(missing)}: choose others")
-    if not chosen:
+    if not chosen_cells:
         raise MissingCellsError(f"the set of {place} has no cells: choose another")
     absent: list[PublishedCell] = []
     present: list[PublishedCell] = []
     different: list[PublishedCell] = []
-    for number, cell in enumerate(chosen, 1):
+    for number, cell in enumerate(chosen_cells, 1):
         if on_check is not None:
-            on_check(cell.file, number, len(chosen))
+            on_check(cell.file, number, len(chosen_cells))
         path = directory / cell.file
         digest = _digest(path, check_all=on_check is not None)
         if digest is None or (digest == cell.digest and size_of(path) != cell.bytes):

@@ -152,11 +152,11 @@ class NotPublishedError(TbgenError):
     def __init__(
         self, place: str, variants: Sequence[Variant], missing: Sequence[tuple[str, bool]], directory: Path
     ) -> None:
-        names = [f"{name} (damaged in {directory})" if damaged else name for name, damaged in missing]
+        names = [f"{name} (damaged in {directory})" if is_damaged else name for name, is_damaged in missing]
         lacks = f"lacks {names_text(names)}" if missing else "has no tables"
         rules = " or ".join(variants)
-        force = ["--force"] if any(damaged for _, damaged in missing) else []
-        command = build_command([*force, *(name for name, _ in missing)], directory, variants[0])
+        options = ["--force"] if any(is_damaged for _, is_damaged in missing) else []
+        command = build_command([*options, *(name for name, _ in missing)], directory, variants[0])
         remedy = f"name tables without them, or build them with: {command}" if missing else "choose others"
         super().__init__(f"the set of {place} {lacks} for the rules {rules}: {remedy}")
 
@@ -201,16 +201,16 @@ def fetch(fetch_plan: FetchPlan, source: FileSource, *, jobs: int = 4, report: F
     with ThreadPool(jobs) as pool:  # daemon threads, so that the process can end while a server is silent
         attempts = pool.imap_unordered(attempt, fetch_plan.files_to_fetch)
         try:
-            rejected = dict(filter(None, attempts))
+            rejections = dict(filter(None, attempts))
         finally:
             stop.set()
             with suppress(Exception):  # raised when all have ended, one has failed, or a server is silent
                 while True:
                     attempts.next(_STOP_SECONDS)
-    for first_error in rejected.values():
-        if len(rejected) == 1:
+    for first_error in rejections.values():
+        if len(rejections) == 1:
             raise first_error
-        raise RejectedFileError(f"{names_text([*rejected])} could not be fetched; the first: {first_error}")
+        raise RejectedFileError(f"{names_text([*rejections])} could not be fetched; the first: {first_error}")
 
 
 class _TooShortError(InterruptedTransferError, RejectedFileError):

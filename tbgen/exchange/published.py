@@ -127,10 +127,10 @@ class PublishedSet(_SetHead, frozen=True):
     @classmethod
     def of(cls, files: Iterable[PublishedFile]) -> Self:
         """Return the set of these files, in the order of the list."""
-        ordered = sorted(files, key=lambda each: each.file)
-        tables = [each for each in ordered if isinstance(each, PublishedTable)]
+        ordered_files = sorted(files, key=lambda each: each.file)
+        tables = [each for each in ordered_files if isinstance(each, PublishedTable)]
         tables.sort(key=lambda table: (table.rules.value, table.parsed_material))
-        cells = (each for each in ordered if isinstance(each, PublishedCell))
+        cells = (each for each in ordered_files if isinstance(each, PublishedCell))
         return cls("tbgen set", _VERSION, tuple(tables), tuple(cells))
 
     @property

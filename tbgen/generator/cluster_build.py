@@ -203,9 +203,9 @@ class _ClusterBuild:
         """
         free_memory = {}
         for address, worker in self.workers.items():
-            assigned = [other for other in self.tasks if self.addresses[other] == address]
-            memory = worker.memory - sum(self.estimates[other].memory for other in assigned)
-            if len(assigned) < worker.threads and memory >= self.estimates[material].memory:
+            assigned_tables = [other for other in self.tasks if self.addresses[other] == address]
+            memory = worker.memory - sum(self.estimates[other].memory for other in assigned_tables)
+            if len(assigned_tables) < worker.threads and memory >= self.estimates[material].memory:
                 free_memory[address] = memory
         return max(free_memory, key=free_memory.__getitem__, default=None)
 
@@ -221,9 +221,9 @@ class _ClusterBuild:
             self.stuck_since = time.monotonic()
             self.reporter.note(f"no worker is left for {ready[0]}: waiting {self.patience:.0f} s for one")
         elif time.monotonic() - self.stuck_since > self.patience:
-            needed = mib_text(self.estimates[ready[0]].memory)
+            needed_text = mib_text(self.estimates[ready[0]].memory)
             raise self.tracker.failure or TbgenError(
-                f"no worker is left for {ready[0]}, which needs about {needed} of memory: start one and "
+                f"no worker is left for {ready[0]}, which needs about {needed_text} of memory: start one and "
                 "build again"
             )
 

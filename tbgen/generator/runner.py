@@ -90,8 +90,8 @@ def missing_tables(
     :param force: materials to build even if their tables exist.
     :raises DamagedTableError: if an existing table cannot be used.
     """
-    forced = set(force)
-    return [m for m in closure(materials) if m in forced or not _table_exists(m, directory, variant)]
+    forced_tables = set(force)
+    return [m for m in closure(materials) if m in forced_tables or not _table_exists(m, directory, variant)]
 
 
 def build(

@@ -105,14 +105,14 @@ def _board(position: ShownPosition, size: int) -> Image.Image:
     picture = Image.new("RGB", (8 * size, 8 * size), light)
     draw = ImageDraw.Draw(picture, "RGBA")
     men = _men(size)
-    marked = () if position.move is None else (position.move.from_square, position.move.to_square)
+    marked_squares = () if position.move is None else (position.move.from_square, position.move.to_square)
     for square in chess.SQUARES:
         file, rank = chess.square_file(square), chess.square_rank(square)
         left, top = (7 - file, rank) if position.flipped else (file, 7 - rank)
         box = (left * size, top * size, (left + 1) * size - 1, (top + 1) * size - 1)
         if (file + rank) % 2 == 0:
             draw.rectangle(box, dark)
-        if square in marked:
+        if square in marked_squares:
             draw.rectangle(box, f"{_MARK_COLOUR}70")
         man = position.board.piece_at(square)
         if man is not None:
@@ -152,9 +152,9 @@ def _wrapped(text: str, font: ImageFont.FreeTypeFont, width: int) -> str:
     """Return a text wrapped to the given width in pixels; words that are longer stay unbroken."""
     lines = [""]
     for word in text.split():
-        extended = f"{lines[-1]} {word}".strip()
-        if lines[-1] and font.getlength(extended) > width:
+        extended_line = f"{lines[-1]} {word}".strip()
+        if lines[-1] and font.getlength(extended_line) > width:
             lines.append(word)
         else:
-            lines[-1] = extended
+            lines[-1] = extended_line
     return "\n".join(lines)

@@ -57,8 +57,8 @@ def _man(symbol: str, svg: str) -> str:
     """Return a man with a short id, and with attributes instead of styles, which strict pages ignore."""
     name = ("w" if symbol.isupper() else "b") + symbol.lower()
     scale = f"scale({MAN_SIZE / SQUARE:.4f})"
-    named = _GROUP_TAG.sub(f'<g id="{name}" transform="{scale}"', svg, count=1)
-    return _STYLE.sub(lambda style: _PROPERTY.sub(r'\1="\2" ', style[1]).rstrip(), named)
+    named_svg = _GROUP_TAG.sub(f'<g id="{name}" transform="{scale}"', svg, count=1)
+    return _STYLE.sub(lambda style: _PROPERTY.sub(r'\1="\2" ', style[1]).rstrip(), named_svg)
 
 
 _NEGATIVE_SCORE: Final = re.compile(r"-G[0-9.]*[0-9]")
@@ -105,5 +105,5 @@ def prose(sentence: str) -> Markup:
     >>> prose("Black gets -G3.5 & more.")
     Markup('Black gets <span class="score">-G3.5</span> &amp; more.')
     """
-    unbroken = sentence.replace(" %", "\N{NO-BREAK SPACE}%")
-    return Markup(_NEGATIVE_SCORE.sub(r'<span class="score">\g<0></span>', str(escape(unbroken))))
+    unbroken_text = sentence.replace(" %", "\N{NO-BREAK SPACE}%")
+    return Markup(_NEGATIVE_SCORE.sub(r'<span class="score">\g<0></span>', str(escape(unbroken_text))))

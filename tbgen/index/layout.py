@@ -205,7 +205,7 @@ class Layout:
 
     def steps_left(self, placement: Placement) -> int:
         """Return the number of single pawn steps until every pawn of the placement has promoted."""
-        return _steps_left(placement, self.white_pawns)
+        return _remaining_steps(placement, self.white_pawns)
 
 
 def _placement(squares: Sequence[int], white_count: int) -> Placement:
@@ -213,7 +213,7 @@ def _placement(squares: Sequence[int], white_count: int) -> Placement:
     return (*sorted(squares[:white_count]), *sorted(squares[white_count:]))
 
 
-def _steps_left(placement: Placement, white_count: int) -> int:
+def _remaining_steps(placement: Placement, white_count: int) -> int:
     return sum(7 - (q >> 3) for q in placement[:white_count]) + sum(q >> 3 for q in placement[white_count:])
 
 
@@ -240,7 +240,7 @@ def layout_of(material: Material) -> Layout:
             start = stop
     white_pawns, black_pawns = material.white.count("P"), material.black.count("P")
     placements = tuple(
-        sorted(_placements(white_pawns, black_pawns), key=lambda p: (_steps_left(p, white_pawns), p))
+        sorted(_placements(white_pawns, black_pawns), key=lambda p: (_remaining_steps(p, white_pawns), p))
     )
     phases = {placement: phase for phase, placement in enumerate(placements)}
     return Layout(material, kinds, colours, white_pawns, black_pawns, placements, phases, tuple(like_men))

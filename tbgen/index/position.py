@@ -1,4 +1,4 @@
-"""Conversion between boards and slots, the numbers of positions in their tables, in both directions."""
+"""Conversion of boards to slots, which are the numbers of positions in their tables, and back."""
 
 from collections.abc import Iterator
 from contextlib import suppress

@@ -115,11 +115,11 @@ class Table:
     is (2, 2, 0) if the table does not store values of accrued scores.
 
     A run gives V(P, A) and D(P, A) from its rank of A on. It ends at the next run of the position, or at the
-    rank from which on the value is W(P). Before the first run, V(P, A) = A.
+    rank where the value becomes W(P). Before the first run, V(P, A) = A.
     """
     run_rank: NDArray[np.uint8]
-    """Shape (runs,): first rank of A of each run, plus ``LAST_RUN`` for a slot's last run; ordered by holder,
-    side, slot and rank."""
+    """Shape (runs,): rank of A at which each run begins, plus ``LAST_RUN`` for a slot's last run; ordered by
+    holder, side, slot and rank."""
     run_value: NDArray[np.uint8]
     """Shape (runs,): code of V(P, A), ``NONE`` for A itself at depth 0, or ``FRESH`` for W(P) and D(P)."""
     run_depth: NDArray[np.uint16]
@@ -193,7 +193,7 @@ class Table:
         }
 
     def check_shapes(self) -> None:
-        """Check that the shapes of the arrays agree with the material and each other.
+        """Check that the shapes of the arrays agree with the material and with each other.
 
         :raises ValueError: if the shapes do not agree.
         """

@@ -34,7 +34,7 @@ Block = tuple[Material, int]
 def en_passant_configs(layout: Layout) -> np.ndarray:
     """Return int32 (n, 2): phase and target square of every possible en passant capture.
 
-    A capture is possible if a pawn can just have made a double step past a square that an enemy pawn attacks.
+    A capture is possible if a pawn can have just made a double step past a square that an enemy pawn attacks.
     Rows are in ascending order of phase, then of square.
     """
     configs = []
@@ -90,17 +90,17 @@ def _move_keys(layout: Layout) -> list[tuple[int, int, int]]:
 
     The promotion is the kind number of the promoted piece, 0 without a promotion.
     """
-    moves, pawn_counts = [], (layout.white_pawns, layout.black_pawns)
+    move_keys, pawn_counts = [], (layout.white_pawns, layout.black_pawns)
     for side, own_pawns, enemy_pawns in ((0, *pawn_counts), (1, *pawn_counts[::-1])):
         pieces = [man + 1 for man in range(2, layout.free_count) if layout.colours[man] != side]
-        moves += [(side, man, 0) for man in pieces]
+        move_keys += [(side, man, 0) for man in pieces]
         if enemy_pawns:
-            moves.append((side, CAPTURED_PAWN, 0))
+            move_keys.append((side, CAPTURED_PAWN, 0))
         if own_pawns:
-            moves.append((side, 0, 0))
+            move_keys.append((side, 0, 0))
             # A promotion captures no pawn, because no pawn is on a last rank.
-            moves += [(side, man, kind) for man in [0, *pieces] for kind in PROMOTIONS]
-    return moves
+            move_keys += [(side, man, kind) for man in [0, *pieces] for kind in PROMOTIONS]
+    return move_keys
 
 
 _MIN_WIDE_SLOTS: Final = 1 << 19
@@ -187,21 +187,21 @@ def blocks_after_captures(layout: Layout, phases: Iterable[int]) -> set[Block]:
 
 
 def _pawns_after(
-    side: int, own: list[int], enemies: list[int], takes_pawn: bool, promoted: bool
+    side: int, own: list[int], enemies: list[int], takes_pawn: bool, promotes: bool
 ) -> Iterator[tuple[list[int], list[int]]]:
     """Yield the possible pawn squares after a capture: the capturing side's, then the other side's.
 
     :param takes_pawn: whether a pawn is captured.
     """
-    step, last_step = (-8, 1) if side else (8, 6)
-    for remaining in [_remove_pawn(enemies, pawn) for pawn in enemies] if takes_pawn else [enemies]:
-        if not promoted:
-            yield own, remaining  # a free man captures
+    step, seventh_rank = (-8, 1) if side else (8, 6)
+    for remaining_pawns in [_remove_pawn(enemies, pawn) for pawn in enemies] if takes_pawn else [enemies]:
+        if not promotes:
+            yield own, remaining_pawns  # a free man captures
         for pawn in own:
-            if (pawn >> 3 == last_step) == promoted:
-                unmoved = _remove_pawn(own, pawn)
-                stops = [[]] if promoted else [[pawn + step - 1], [pawn + step + 1]]
-                yield from (([*unmoved, *stop], remaining) for stop in stops)
+            if (pawn >> 3 == seventh_rank) == promotes:
+                unmoved_pawns = _remove_pawn(own, pawn)
+                stops = [[]] if promotes else [[pawn + step - 1], [pawn + step + 1]]
+                yield from (([*unmoved_pawns, *stop], remaining_pawns) for stop in stops)
 
 
 def _remove_pawn(pawns: list[int], square: int) -> list[int]:
@@ -220,12 +220,12 @@ def promotion_places(layout: Layout, group: Sequence[int], overflow: int) -> dic
     the dictionary's keys. Blocks use the space of the table's own phases that are solved later. Blocks that
     do not fit there are placed from index ``overflow`` on.
     """
-    to_move = sides_after_promotion(layout)
+    sides_to_move = sides_after_promotion(layout)
     places = {}
     next_free = [side * layout.size + (group[-1] + 1) * layout.phase_size for side in SIDES]
     for block in blocks_after_promotions(layout, group):
         slots = block_slots(block)
-        for side in sorted(to_move[block[0]]):
+        for side in sorted(sides_to_move[block[0]]):
             fitting_sides = [own for own in SIDES if next_free[own] + slots <= (own + 1) * layout.size]
             if fitting_sides:
                 places[block, side] = next_free[fitting_sides[0]]

@@ -1,4 +1,4 @@
-// The light or dark scheme: the system's, or the reader's choice. This browser stores the choice. The script runs before
+// The light or dark scheme: the system's, or the reader's choice. The browser stores the choice. The script runs before
 // anything is drawn, and later labels the button of the page.
 "use strict"
 
