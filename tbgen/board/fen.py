@@ -250,7 +250,7 @@ class DescribedBoard:
     """
 
     castling_rights: Final = chess.BB_EMPTY
-    """No castling rights. Boards of python-chess have this attribute too."""
+    """No castling rights. Boards of python-chess also have this attribute."""
 
     def __init__(
         self, men: Mapping[chess.Square, Man], turn: chess.Color, halfmove_clock: int = 0, number: int = 1
@@ -324,7 +324,7 @@ class DescribedBoard:
         return GScore(2 * sum(1 for _ in self.legal_moves) + (not self.is_check()), not self.turn)
 
     def accrued_score(self, variant: Variant) -> GScore:
-        """Return the score accrued over the moves made on the board; the current position counts too.
+        """Return the score accrued over the moves made on the board; the current position also counts.
 
         In a variant with resets, only the positions since the last capture count.
         """

@@ -66,7 +66,7 @@ def _attacks(
 ) -> tuple[chess.Bitboard, chess.Bitboard, chess.Bitboard]:
     """Return the squares that a side attacks, its men that give check, and its line pieces aimed at the king.
 
-    The king does not block an attack, so squares behind it on the same line are attacked too.
+    The king does not block an attack, so squares behind it on the same line are also attacked.
 
     :param attackers: bitboard of the side's men.
     :param king: bitboard of the enemy king.
@@ -182,10 +182,10 @@ FRESH: Final[Literal[Fresh.FRESH]] = Fresh.FRESH
 
 
 def accrued_score(board: chess.Board, variant: Variant) -> GScore | None:
-    """Return the score accrued over the moves of a board's stack; the current position counts too.
+    """Return the score accrued over the moves of a board's stack; the current position also counts.
 
     In r-mobility, only the positions since the last zeroing move count. In whole-game mobility, all positions
-    count. Positions before the beginning of the stack are ignored. The 50-move rule is ignored too, as in
+    count. Positions before the beginning of the stack are ignored. The 50-move rule is also ignored, as in
     tables and adjudication. The board is not changed.
 
     :param board: a valid board (:func:`tbgen.board.rules.validate`).

@@ -49,7 +49,7 @@ def rank_of_code(code: int) -> Rank:
 @total_ordering
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class GScore:
-    """A G-score: the rank of a position, held by the side that just moved.
+    """A G-score: the rank of a position, held by the side that has just moved.
 
     The rank is twice the number of legal moves of the side to move, plus one unless that side is in check.
     The score prints as half its rank. The fewer moves the opponent has, the better for the holder:
@@ -104,7 +104,7 @@ class GScore:
         """Parse a score such as ``G3.5``, ``g3.5``, ``G3`` (White's), ``-G3.5`` or ``mG3.5`` (Black's).
 
         The ``m`` stands for minus, for command lines where a leading ``-`` would look like an option. A minus
-        sign and an en dash, to which word processors convert hyphens, are accepted too.
+        sign and an en dash, to which word processors convert hyphens, are also accepted.
 
         :raises UsageError: if the text is anything else.
         :raises TypeError: if the argument is not a string.

@@ -47,7 +47,7 @@ class Scheme(NamedChoice, what="a scoring"):
     def parse(cls, text: str) -> Scheme:
         """Parse the name of a scheme in upper or lower case.
 
-        The names of cuteRMob are accepted too: ``RMobility Winner`` in PGN tags, ``rMobilityWinner`` in
+        The names of cuteRMob are also accepted: ``RMobility Winner`` in PGN tags, ``rMobilityWinner`` in
         options.
 
         :raises UsageError: if there is no such scheme.

@@ -147,7 +147,7 @@ def plan_cells(
 def _digest(path: Path, *, check_all: bool) -> str | None:
     """Return the digest that the file of a cell states, None if the file is missing or found damaged.
 
-    :param check_all: whether the whole file is read and checked, instead of only the stated digest.
+    :param check_all: whether to read and check the whole file; otherwise, only the stated digest is read.
     """
     try:
         return (check_cell if check_all else stated_digest)(path)

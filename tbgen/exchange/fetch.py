@@ -332,7 +332,7 @@ def _partial_path(path: Path) -> Path:
 def _digest(path: Path, material: Material, variant: Variant, *, check_all: bool) -> str | None:
     """Return the digest that a table states, None if the table is missing or found damaged.
 
-    :param check_all: whether the whole file is read and checked, instead of only the stated digest.
+    :param check_all: whether to read and check the whole file; otherwise, only the stated digest is read.
     """
     try:
         if check_all:

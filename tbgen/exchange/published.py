@@ -50,7 +50,7 @@ class PublishedFile(Struct, frozen=True):
     :ivar file: name of the file. Only names of tables and cells are valid, so it contains no directory.
     :ivar bytes: size of the file.
     :ivar sha256: SHA-256 of the file.
-    :ivar digest: digest of the content, which the file states too (docs/format.md, docs/solve_reference.md).
+    :ivar digest: digest of the content, which the file also states (docs/format.md, docs/solve_reference.md).
     """
 
     file: str

@@ -211,7 +211,7 @@ def _read_errors(path: Path) -> Iterator[None]:
 def retry(attempt: Callable[[], Result]) -> Result:
     """Call ``attempt`` until it succeeds, with growing pauses after failures, and return its result.
 
-    :raises InterruptedTransferError: if the last attempt is interrupted too.
+    :raises InterruptedTransferError: if the last attempt is also interrupted.
     """
     for number in range(_MAX_ATTEMPTS - 1):
         try:

@@ -240,7 +240,7 @@ class _LocalBuild:
         for job in self.schedule.tables_to_start(tracker.built, tracker.at_work, self.limits()):
             at_work = list(tracker.at_work.values())
             try:
-                # Other programs use the disk too, so its free space may have changed.
+                # Other programs also use the disk, so its free space may have changed.
                 check_disk([*at_work, job], self.directory, self.schedule.copies)
                 if not at_work:
                     ensure_memory([job], self.memory)

@@ -24,7 +24,7 @@ class Limits:
     threads: int
     """Number of threads, which the tables share evenly; each has at least one."""
     memory: int
-    """Memory in bytes. A single table may exceed it, since its memory is checked before the build begins."""
+    """Memory in bytes. A single table may exceed it: its memory is checked before the build begins."""
 
 
 @dataclass(frozen=True)

@@ -73,8 +73,9 @@ def _is_solved(pair: int) -> bool:
 
 
 SOLVED_PAIRS: Final = tuple(filter(_is_solved, range(len(TRIANGLE) * 64)))
-"""The 462 pairs of kings that must be solved without pawns: 64 times the triangle coordinate of White's king,
-plus the square of Black's king. The other 178 pairs have no legal positions or are images of these pairs."""
+"""The 462 pairs of king squares that must be solved in a table without pawns. A pair is 64 times the triangle
+coordinate of White's king, plus the square of Black's king. The other 178 pairs have no legal positions, or
+are images of these."""
 
 
 def mirror_rank(square: int) -> int:
@@ -142,14 +143,14 @@ class Layout:
 
     @property
     def solved_pairs(self) -> tuple[int, ...]:
-        """The pairs of kings that must be solved; empty if all slots of a phase must be solved."""
+        """The pairs of king squares that must be solved; empty if all slots of a phase must be solved."""
         return SOLVED_PAIRS if self.free_count > 2 and not self.pawns else ()
 
     @property
     def solved_slots(self) -> int:
         """Number of slots of one phase that must be solved, for one side to move."""
-        share = len(self.solved_pairs), 64 * self.king_slots
-        return self.phase_size * share[0] // share[1] if share[0] else self.phase_size
+        fraction = len(self.solved_pairs), 64 * self.king_slots
+        return self.phase_size * fraction[0] // fraction[1] if fraction[0] else self.phase_size
 
     @property
     def permutation_count(self) -> int:

@@ -21,7 +21,7 @@ FRESH: Final = 128
 """Value of a run that means the fresh value and depth; no score has this code."""
 
 NO_SCORE: Final = -1
-"""Used in place of the code of an accrued score if there is none."""
+"""Used in place of a code if there is no accrued score."""
 
 LAST_RUN: Final = 128
 """Flag that is added to the rank of a position's last run."""

@@ -135,7 +135,7 @@ def max_slots_of_batch(layout: Layout) -> int:
 
 
 def phase_of(layout: Layout, pawns: Sequence[int]) -> int | None:
-    """Return the phase of pawns on the squares ``pawns`` or on their mirror images, None if there is none."""
+    """Return the phase of pawns on ``pawns`` or on their mirror images, None if pawns cannot be there."""
     phase = layout.phase_by_placement.get(layout.placement_of(pawns))
     return layout.phase_by_placement.get(layout.placement_of(pawns, MIRROR_FILES)) if phase is None else phase
 
