@@ -36,7 +36,7 @@ from tbgen.cli.streams import prepare_streams, raise_terminations
 
 prepare_streams()
 raise_terminations()
-with patch("tbgen.report.site.plots", lambda *_: []):  # drawing them takes as long as all else
+with patch("tbgen.report.site.draw_plots", lambda *_: []):  # drawing them takes as long as all else
     for words in json.loads(sys.argv[1]):
         print("exit code", main(words), flush=True)
 """

@@ -57,7 +57,7 @@ def is_dear(command: str) -> bool:
 @pytest.fixture(autouse=True)
 def _no_plots(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw no plots; tests of reports do."""
-    monkeypatch.setattr("tbgen.report.site.plots", lambda *_: [])
+    monkeypatch.setattr("tbgen.report.site.draw_plots", lambda *_: [])
 
 
 @pytest.mark.parametrize("whole", [False, *exhaustive([True])])

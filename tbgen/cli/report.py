@@ -168,8 +168,8 @@ def run(
     elif out is not None:
         pages = counted(len(report.pages), "page")
         print(f"{out / 'index.html'}: {pages}, {duration(time.monotonic() - start_time)}")
-    if report.lines_left_out:
-        lines = counted(report.lines_left_out, "line")
+    if report.omitted_line_count:
+        lines = counted(report.omitted_line_count, "line")
         advice = "" if depths or saved is not None else "; --depths computes such depths"
         say(f"tbgen: {lines} left out, which need missing tables or depths{advice}")
 

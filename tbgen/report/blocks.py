@@ -1,7 +1,7 @@
-"""Blocks of consecutive slots of a table: the squares of all men, and the mobility of all positions at once.
+"""Blocks of consecutive slots of a table: the squares of the men, and the mobility of all positions at once.
 
 A slot is the number of a position in its table. Legal moves are counted on bitboards: uint64 arrays in which
-bit ``s`` is square ``s``, with the shape of the men's squares or of the block.
+bit ``s`` stands for square ``s``. They have the shape of the men's squares or of the block.
 """
 
 from collections.abc import Iterable
@@ -34,7 +34,7 @@ class ScanKind(NamedTuple):
     """Shape (64, 64): squares between the man's square and a square that it attacks on an empty board."""
     shadowed_squares: Bitboards | None
     """Shape (64, 64): squares that a man on the first square no longer attacks if another man is on the
-    second one; None if the kind never rides."""
+    second one; None if the kind has no riding moves."""
     is_colour_bound: bool = False
     """Whether a man of the kind only reaches squares of one colour."""
     is_pawn: bool = False
@@ -46,7 +46,7 @@ def _shadowed_squares(squares_between: Bitboards) -> Bitboards:
     return shadowed
 
 
-PAWNS: Final = tuple(
+PAWN_KINDS: Final = tuple(
     ScanKind(attacks, np.zeros((64, 64), np.uint64), None, is_pawn=True) for attacks in PAWN_ATTACKS
 )
 """The kinds of White's and of Black's pawns."""
@@ -54,7 +54,7 @@ PAWNS: Final = tuple(
 
 @cache
 def scan_kind(kind: Kind) -> ScanKind:
-    """Return the attack tables of a kind."""
+    """Return the attack tables of a kind of men."""
     squares = range(64)
     squares_between = np.array(
         [[between(kind, start, stop) for stop in squares] for start in squares], np.uint64
@@ -105,7 +105,7 @@ def blocks_of(layout: Layout) -> list[tuple[int, int]]:
 
 
 def block_at(layout: Layout, start: int, size: int) -> ScanBlock:
-    """Return a block of :func:`blocks_of`."""
+    """Return one of the blocks that :func:`blocks_of` lists."""
     squares = [np.arange(64) if i or layout.pawns else np.array(TRIANGLE) for i in range(layout.free_count)]
     full_shape = len(layout.placements), *map(len, squares)
     corners = (np.unravel_index(slot, full_shape) for slot in (start, start + size - 1))
@@ -116,7 +116,7 @@ def block_at(layout: Layout, start: int, size: int) -> ScanBlock:
     pawns = [_reshape_along(column, 0, len(shape)) for column in placements.T]
     colours = [*layout.colours, *[0] * layout.white_pawns, *[1] * layout.black_pawns]
     kinds = [scan_kind(layout.material.kinds[number]) for number in layout.kinds]
-    kinds += [PAWNS[colour] for colour in colours[layout.free_count :]]
+    kinds += [PAWN_KINDS[colour] for colour in colours[layout.free_count :]]
     men = zip(kinds, (not colour for colour in colours), [*free, *pawns], strict=True)
     return ScanBlock(start, shape, tuple(ScanMan(*man) for man in men))
 
@@ -125,8 +125,8 @@ def _reshape_along(values: NDArray[Any], axis: int, axis_count: int) -> NDArray[
     return values.astype(np.intp).reshape([-1 if number == axis else 1 for number in range(axis_count)])
 
 
-def symmetric_slots(layout: Layout) -> NDArray[np.int64]:
-    """Return in ascending order the slots of positions that a symmetry of the board maps onto themselves.
+def find_symmetric_slots(layout: Layout) -> NDArray[np.int64]:
+    """Return the slots of positions that a symmetry of the board maps onto themselves, in ascending order.
 
     Such a position has half as many images as others. Slots without a position are included. The result is
     empty for a material with pawns, because no square of White's king is its own mirror image.

@@ -1,8 +1,8 @@
 """The data of reports as JSON and CSV, and as saved files that can replace the tables.
 
-A saved file is the JSON document of a report (:mod:`tbgen.report.model`), which gzip compresses to a fifth of
-its size. It lacks the parts that can be derived again, and has lines of play as moves in UCI notation. Equal
-reports give equal bytes.
+A saved file is the JSON document of a report (:mod:`tbgen.report.model`), compressed by gzip to a fifth of
+its size. It omits the parts that can be derived from the others, and stores lines of play as moves in UCI
+notation. Equal reports give equal bytes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tbgen.board.variant import Variant
 from tbgen.errors import DamagedTableError, TbgenError
 from tbgen.report.difference import Difference
 from tbgen.report.highlights import with_highlights
-from tbgen.report.mating import with_verdict
+from tbgen.report.mating import with_rule
 from tbgen.report.model import SIDES, AccruedCounts, OverallRecord, Record, TableReport
 from tbgen.report.records import with_moves
 from tbgen.store.format import materials_in
@@ -30,11 +30,11 @@ from tbgen.system.files import make_directory, write_file
 from tbgen.text import csv_text
 
 Row = tuple[Any, ...]
-"""A row of a CSV file, without its first two columns, material and rules."""
+"""A row of a CSV file, without the first two columns (material and rules)."""
 
 
 def distribution_rows(report: TableReport) -> Iterator[Row]:
-    """Yield a row per side to move and value."""
+    """Yield a row for each side to move and value."""
     data = report.distribution
     for side, name in enumerate(SIDES):
         for value in sorted({*data.board[side], *data.en_passant[side]}, reverse=True):
@@ -43,7 +43,7 @@ def distribution_rows(report: TableReport) -> Iterator[Row]:
 
 
 def depth_rows(report: TableReport) -> Iterator[Row]:
-    """Yield a row per side to move, value and depth."""
+    """Yield a row for each side to move, value and depth."""
     for name, depths in report.distribution.depths.items():
         for value, counts in depths.items():
             for depth, count in counts.items():
@@ -51,14 +51,14 @@ def depth_rows(report: TableReport) -> Iterator[Row]:
 
 
 def record_rows(report: TableReport) -> Iterator[Row]:
-    """Yield a row per value."""
+    """Yield a row for each value."""
     for record in report.records:
         line = " ".join(point.san for point in record.line)
         yield record.value, record.depth, record.ties, record.fen, line, int(record.verified)
 
 
 def accrued_rows(report: TableReport) -> Iterator[Row]:
-    """Yield a row per side to move and holder of the accrued score, with counts on the board."""
+    """Yield a row for each side to move and holder of the accrued score, with counts on the board."""
     if report.accrued is not None:
         for to_move, holders in report.accrued.board.items():
             for holder, counts in holders.items():
@@ -66,7 +66,7 @@ def accrued_rows(report: TableReport) -> Iterator[Row]:
 
 
 def endgame_rows(report: TableReport) -> Iterator[Row]:
-    """Yield a row per side to move."""
+    """Yield a row for each side to move."""
     for name, side in report.endgame.sides.items():
         share = None if side.mode is None else f"{side.share(side.mode):.9f}"
         numbers = (side.positions, side.over, side.captures, side.total)
@@ -74,7 +74,7 @@ def endgame_rows(report: TableReport) -> Iterator[Row]:
 
 
 def mating_rows(report: TableReport) -> Iterator[Row]:
-    """Yield a row per attacker."""
+    """Yield a row for each attacker."""
     rule, agrees = report.mating.rule, report.mating.agrees
     rule_agrees = None if agrees is None else int(agrees)
     for name, truth in report.mating.truth.items():
@@ -95,14 +95,15 @@ CSV: Final[Mapping[str, tuple[str, Callable[[TableReport], Iterator[Row]]]]] = {
         mating_rows,
     ),
 }
-"""CSV files by name: the column titles after material and rules, and the function that yields the rows."""
+"""Maps the name of each CSV file to the column titles after material and rules, and to the function that
+yields the rows."""
 
 _SUMMARY_FIELDS: Final = ("material", "rules", "digest", "tbgen_version", "bytes", "max_depth")
 _HOLDER_FIELDS: Final = ("material", "value", "ties", "fen", "verified")
 
 
 Files = dict[str, str]
-"""Contents of files by the suffix that follows a common stem."""
+"""Maps the suffix of each file name, which follows a common stem, to the content of the file."""
 
 
 def table_files(report: TableReport) -> Files:
@@ -116,7 +117,8 @@ def overview_files(reports: Sequence[TableReport]) -> Files:
 
 
 def record_files(reports: Sequence[TableReport], records: Mapping[Variant, Sequence[OverallRecord]]) -> Files:
-    """Return the files about records: JSON with those over all tables, CSV with those of each table."""
+    """Return the files about records: JSON with the records among all tables, CSV with the records of each
+    table."""
     return {"json": _json(overall_documents(records)), "csv": _csv("records", reports)}
 
 
@@ -139,7 +141,7 @@ def difference_files(differences: Sequence[Difference]) -> Files:
 
 
 def overall_documents(records: Mapping[Variant, Sequence[OverallRecord]]) -> dict[str, list[dict[str, Any]]]:
-    """Return documents of the records over many tables, by variant; the records lack their lines."""
+    """Return the records among many tables as documents, by variant. The documents lack the lines of play."""
     return {
         variant.value: [
             overall.plain() | {"holders": [holder.plain(*_HOLDER_FIELDS) for holder in overall.holders]}
@@ -176,7 +178,7 @@ def _json(document: Any) -> str:
 
 _SUFFIX: Final = ".json.gz"
 
-_DIFFERENCE: Final = "difference"
+_DIFFERENCE_LABEL: Final = "difference"
 """The word that replaces the variant in the name of a file with the comparison of both variants."""
 
 _DAMAGE_ERRORS: Final = (OSError, EOFError, zlib.error, ValueError, AttributeError, KeyError, TypeError)
@@ -198,10 +200,10 @@ class SavedData:
 
     def differences(self) -> list[Material]:
         """Return the materials with a saved comparison of their tables, in build order."""
-        return materials_in(self.directory, f".{_DIFFERENCE}{_SUFFIX}")
+        return materials_in(self.directory, f".{_DIFFERENCE_LABEL}{_SUFFIX}")
 
     def digest(self, material: Material, variant: Variant) -> str | None:
-        """Return the digest of the table whose data are saved, None without saved data.
+        """Return the digest of the table whose data are saved; None if no data are saved.
 
         :raises TbgenError: if the file cannot be used.
         """
@@ -212,12 +214,12 @@ class SavedData:
             return str(document["digest"])
 
     def table(self, material: Material, variant: Variant) -> TableReport:
-        """Return the report of a table; its lines are replayed by the arbiter.
+        """Return the saved report of a table. The arbiter replays the lines.
 
         :raises TbgenError: if its file is missing or cannot be used.
         """
         with _read_content(self._path(material, variant)) as document:
-            report = _restored_report(document)
+            report = _restore_report(document)
             if (report.material, report.variant) != (material, variant):
                 raise ValueError(f"its data are of {report.material} by {report.variant.label}")
         return report
@@ -227,7 +229,7 @@ class SavedData:
 
         :raises TbgenError: if the file is missing or cannot be used.
         """
-        with _read_content(self._path(material, _DIFFERENCE)) as document:
+        with _read_content(self._path(material, _DIFFERENCE_LABEL)) as document:
             difference = Difference.read(document)
             if difference.material != material:
                 raise ValueError(f"its data are of {difference.material}")
@@ -250,10 +252,10 @@ class SavedData:
 
         :raises TbgenError: if the file cannot be written.
         """
-        self._write(self._path(difference.material, _DIFFERENCE), difference.plain())
+        self._write(self._path(difference.material, _DIFFERENCE_LABEL), difference.plain())
 
-    def _path(self, material: Material, kind: str) -> Path:
-        return self.directory / f"{material}.{kind}{_SUFFIX}"
+    def _path(self, material: Material, label: str) -> Path:
+        return self.directory / f"{material}.{label}{_SUFFIX}"
 
     def _write(self, path: Path, document: dict[str, Any]) -> None:
         remedy = "choose another directory with --save"
@@ -262,16 +264,16 @@ class SavedData:
         write_file(path, gzip.compress(content, mtime=0), remedy=remedy)
 
 
-def _restored_report(document: dict[str, Any]) -> TableReport:
+def _restore_report(document: dict[str, Any]) -> TableReport:
     lines = [record.pop("line").split() for record in document["records"]]
     report = TableReport.read(document)
     records = tuple(map(_with_line, report.records, lines))
-    mating = with_verdict(report.material, report.mating.truth, report.mating.like_bishops)
+    mating = with_rule(report.material, report.mating.truth, report.mating.like_bishops)
     return with_highlights(replace(report, records=records, mating=mating))
 
 
 def _with_line(record: Record, moves: list[str]) -> Record:
-    """Return a record with its line, if any was saved.
+    """Return a record with its line, if one was saved.
 
     :raises ValueError: if the line does not lead to the record's value.
     """

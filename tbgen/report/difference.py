@@ -16,9 +16,9 @@ from tbgen.errors import TbgenError
 from tbgen.index.layout import Side, Slot
 from tbgen.index.position import board_of
 from tbgen.progress import Progress, silent
-from tbgen.report.blocks import blocks_of, symmetric_slots
+from tbgen.report.blocks import blocks_of, find_symmetric_slots
 from tbgen.report.model import SIDES, ReportPart, Sides, ratio
-from tbgen.report.scan import CountArray, Longest, count_images, note_longest
+from tbgen.report.scan import CountArray, Deepest, count_images, note_deepest
 from tbgen.report.source import TableSource
 
 MAX_EXAMPLES: Final = 8
@@ -26,7 +26,7 @@ MAX_EXAMPLES: Final = 8
 
 
 class ValuePair(ReportPart):
-    """The number of positions with one value by the rules r and another one by the rules wg."""
+    """The number of positions with one value under the rules r and another value under the rules wg."""
 
     r: GScore
     wg: GScore
@@ -54,21 +54,21 @@ class DifferenceExample(ReportPart):
     count: int
     """Positions on the board."""
     fen: str
-    """The position with these values that has the greatest depth by the rules r; of several, the one with the
-    smallest slot."""
+    """The position with these values that has the greatest depth under the rules r; of several, the one with
+    the smallest slot."""
     r_depth: int
     wg_depth: int
 
 
 class Difference(ReportPart):
-    """The positions of a material whose values by the rules r and wg differ.
+    """The positions of a material whose values under the rules r and wg differ.
 
     Positions with an en passant right are not counted.
     """
 
     material: Material
     white: DifferenceSide
-    """With White to move."""
+    """The positions with White to move."""
     black: DifferenceSide
     examples: tuple[DifferenceExample, ...]
     """The most frequent pairs over both sides to move, each with an example."""
@@ -80,11 +80,11 @@ class Difference(ReportPart):
 
     @property
     def share(self) -> float:
-        """Share of the positions whose values differ, 0 to 1."""
+        """Share of the positions whose values differ, from 0 to 1."""
         return ratio(sum(side.differing for side in self.sides), sum(side.positions for side in self.sides))
 
 
-def difference(r: TableSource, wg: TableSource, progress: Progress = silent) -> Difference:
+def compare_tables(r: TableSource, wg: TableSource, progress: Progress = silent) -> Difference:
     """Read two tables of the same material once and compare their fresh values.
 
     :param progress: receives the number of slots compared.
@@ -92,8 +92,8 @@ def difference(r: TableSource, wg: TableSource, progress: Progress = silent) -> 
     :raises TbgenError: if the tables do not hold the same positions.
     :raises DamagedTableError: if a table cannot be used.
     """
-    layout, longest = r.layout, Longest()
-    board = count_images(layout, _count_pairs(r, wg, longest, progress))
+    layout, deepest = r.layout, Deepest()
+    board = count_images(layout, _count_pairs(r, wg, deepest, progress))
     board[:, NONE << 8 | NONE] = 0
     positions = board.sum(axis=1).tolist()
     codes = np.arange(1 << 16)
@@ -101,47 +101,48 @@ def difference(r: TableSource, wg: TableSource, progress: Progress = silent) -> 
     differing = board.sum(axis=1).tolist()
     ranked = sorted(np.argwhere(board).tolist(), key=lambda pair: (-board[*pair], pair))
 
-    def side_difference(to_move: int) -> DifferenceSide:
+    def make_side(to_move: int) -> DifferenceSide:
         pairs = (
             ValuePair(*_scores(code), int(board[side, code])) for side, code in ranked if side == to_move
         )
         return DifferenceSide(positions[to_move], differing[to_move], tuple(pairs))
 
     def make_example(side: int, code: int) -> DifferenceExample:
-        r_depth, place = longest[side, code]
-        wg_depth = int(wg.fresh(side, -place, 1)[1][0])
+        r_depth, place = deepest[side, code]
+        wg_depth = int(wg.fresh_results(side, -place, 1)[1][0])
         fen = board_of(layout, Side(side), Slot(-place)).fen()
         return DifferenceExample(*_scores(code), SIDES[side], int(board[side, code]), fen, r_depth, wg_depth)
 
     examples = tuple(make_example(*pair) for pair in ranked[:MAX_EXAMPLES])
-    return Difference(layout.material, side_difference(0), side_difference(1), examples)
+    return Difference(layout.material, make_side(0), make_side(1), examples)
 
 
-def _count_pairs(r: TableSource, wg: TableSource, longest: Longest, progress: Progress) -> CountArray:
-    """Count positions up to symmetry by their pair of values.
+def _count_pairs(r: TableSource, wg: TableSource, deepest: Deepest, progress: Progress) -> CountArray:
+    """Count positions, up to symmetry, by their pair of values.
 
-    The positions with different values that are deepest by the rules r are noted in ``longest``.
+    For each pair of different values, the position that is deepest under the rules r is noted in ``deepest``.
 
-    :return: shape (2, 2 sides, pairs of codes), the argument of :func:`tbgen.report.scan.count_images`.
+    :return: counts for :func:`tbgen.report.scan.count_images`, shape (2, 2 sides, pairs of codes).
     """
     layout, depth_count, done = r.layout, r.info.max_depth + 1, 0
-    all_symmetric, counts = symmetric_slots(layout), np.zeros((2, 2, 1 << 16), np.int64)
+    symmetric_slots, counts = find_symmetric_slots(layout), np.zeros((2, 2, 1 << 16), np.int64)
     for start, size in blocks_of(layout):
-        symmetric = all_symmetric[slice(*np.searchsorted(all_symmetric, [start, start + size]))] - start
+        symmetric = symmetric_slots[slice(*np.searchsorted(symmetric_slots, [start, start + size]))] - start
         for side in (0, 1):
-            (r_value, depth), (wg_value, _) = (table.fresh(side, start, size) for table in (r, wg))
+            (r_value, depth), (wg_value, _) = (table.fresh_results(side, start, size) for table in (r, wg))
             if not np.array_equal(r_value == NONE, wg_value == NONE):
                 raise TbgenError(f"the tables of {layout.material} do not hold the same positions")
             pair_codes = r_value.astype(np.uint16) << 8 | wg_value
             for numbers, pairs in zip(counts[:, side], (pair_codes, pair_codes[symmetric]), strict=True):
                 numbers += np.bincount(pairs, minlength=1 << 16)
             keys = pair_codes * np.int64(depth_count) + depth
-            note_longest(longest, (side,), keys, np.unique(keys[r_value != wg_value]), depth_count, start)
+            note_deepest(deepest, (side,), keys, np.unique(keys[r_value != wg_value]), depth_count, start)
             done += size
             progress("compared", done, 2 * r.info.size)
     return counts
 
 
 def _scores(pair: int) -> tuple[GScore, GScore]:
-    """Return the two scores of a pair of codes: 256 times the code by the rules r, plus the code by wg."""
+    """Return the two scores of a pair of codes: 256 times the code under the rules r, plus the code under
+    wg."""
     return GScore.from_code(pair >> 8), GScore.from_code(pair & 255)

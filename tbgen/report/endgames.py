@@ -1,7 +1,7 @@
 """The results of every endgame: typical values, their range, and exceptions.
 
 Typical values are counted over quiet positions, in which the side to move has no capture. Examples are the
-positions by which the wiki of r-mobility shows the results of basic endgames. Other remarks of the wiki are
+positions that the wiki of r-mobility gives for the results of basic endgames. Other remarks of the wiki are
 left out, because their text was not available.
 """
 
@@ -16,7 +16,7 @@ from tbgen.board.variant import Variant
 from tbgen.index.layout import Side, Slot
 from tbgen.index.position import board_of
 from tbgen.report.model import SIDES, Counts, Endgame, Sides, Typical, UnusualValue, WikiExample
-from tbgen.report.scan import CAPTURES, LIKE_BISHOPS, QUIET, CountArray, TableCounts
+from tbgen.report.scan import CAPTURES, QUIET, SAME_COLOUR_BISHOPS, CountArray, TableCounts
 from tbgen.report.wording import NAMES, meaning, percent
 
 WIKI_PAGE: Final = "https://wiki.chessdom.org/R-Mobility"
@@ -34,13 +34,14 @@ WIKI_EXAMPLES: Final[Mapping[str, tuple[tuple[str, str, str], ...]]] = {
         ("8/8/8/2K3k1/8/8/8/8 w - - 0 1", "-G8.5", ""),
     ),
 }
-"""The wiki's examples by material: FEN, result of the line, and the line in SAN."""
+"""Maps a material to the wiki's examples: the FEN, the result of the line, and the line in SAN."""
 
 UNUSUAL_SHARE: Final = 0.05
 """A value is unusual if less than this share of the quiet positions has it."""
 
 _GAME_OVER_CODES: Final = (0, 1, 254, 255)
-"""Codes of mate and stalemate, with which the game is over at depth 0. A code is the byte of a score."""
+"""Codes of mate and stalemate. In a position with one of these values and depth 0, the game is over. A code
+is the byte that stands for a score."""
 
 
 def by_score(numbers: CountArray) -> Counts:
@@ -55,21 +56,21 @@ def without_finished(counts: CountArray) -> CountArray:
     return remaining
 
 
-def endgame(scanned: TableCounts) -> Endgame:
+def endgame(scan: TableCounts) -> Endgame:
     """Return the results of an endgame from the counts of its table."""
-    sides = Sides(typical_of(scanned, 0), typical_of(scanned, 1))
-    unusual, examples = tuple(_unusual_values(scanned, sides)), tuple(_wiki_examples(scanned, sides))
-    return Endgame(_sentence(scanned, sides), sides.white, sides.black, unusual, examples)
+    sides = Sides(typical_of(scan, 0), typical_of(scan, 1))
+    unusual, examples = tuple(_unusual_values(scan, sides)), tuple(_wiki_examples(scan, sides))
+    return Endgame(_sentence(scan, sides), sides.white, sides.black, unusual, examples)
 
 
-def typical_of(scanned: TableCounts, side: int) -> Typical:
+def typical_of(scan: TableCounts, side: int) -> Typical:
     """Return the typical values of an endgame with one side to move: White for 0, Black for 1."""
-    by_class = scanned.on_board()[side]
+    by_class = scan.on_board()[side]
     total = by_class.sum(axis=0)
-    quiet = without_finished(by_class[[0, LIKE_BISHOPS]].sum(axis=0)).sum(axis=1)
-    codes = np.flatnonzero(total.any(axis=1) | scanned.en_passant[side].any(axis=1))
+    quiet = without_finished(by_class[[0, SAME_COLOUR_BISHOPS]].sum(axis=0)).sum(axis=1)
+    codes = np.flatnonzero(total.any(axis=1) | scan.en_passant[side].any(axis=1))
     over = int(total[list(_GAME_OVER_CODES), 0].sum())
-    captures = int(by_class[[CAPTURES, CAPTURES | LIKE_BISHOPS]].sum())
+    captures = int(by_class[[CAPTURES, CAPTURES | SAME_COLOUR_BISHOPS]].sum())
     mode = median = None
     if quiet.any():
         mode = GScore.from_code(int(np.argmax(quiet)))
@@ -78,20 +79,20 @@ def typical_of(scanned: TableCounts, side: int) -> Typical:
     return Typical(int(total.sum()), over, captures, by_score(quiet), mode, median, best, worst)
 
 
-def _unusual_values(scanned: TableCounts, sides: Sides[Typical]) -> list[UnusualValue]:
+def _unusual_values(scan: TableCounts, sides: Sides[Typical]) -> list[UnusualValue]:
     unusual_values = []
     for side, typical in enumerate(sides):
         for value, count in typical.quiet.items():
             if (share := typical.share(value)) < UNUSUAL_SHARE:
-                depth, place = scanned.longest[QUIET, side, value.code]
-                fen = board_of(scanned.layout, Side(side), Slot(-place)).fen()
+                depth, place = scan.deepest[QUIET, side, value.code]
+                fen = board_of(scan.layout, Side(side), Slot(-place)).fen()
                 unusual_values.append(UnusualValue(value, SIDES[side], count, share, fen, depth))
     return unusual_values
 
 
-def _wiki_examples(scanned: TableCounts, sides: Sides[Typical]) -> list[WikiExample]:
+def _wiki_examples(scan: TableCounts, sides: Sides[Typical]) -> list[WikiExample]:
     examples = []
-    rows = WIKI_EXAMPLES.get(scanned.material.name, ()) if scanned.info.variant is Variant.R_MOBILITY else ()
+    rows = WIKI_EXAMPLES.get(scan.material.name, ()) if scan.info.variant is Variant.R_MOBILITY else ()
     for fen, text, line in rows:
         side, value = int(not chess.Board(fen).turn), GScore.parse(text)
         share, is_typical = sides[side].share(value), value == sides[side].mode
@@ -99,7 +100,7 @@ def _wiki_examples(scanned: TableCounts, sides: Sides[Typical]) -> list[WikiExam
     return examples
 
 
-def _sentence(scanned: TableCounts, sides: Sides[Typical]) -> str:
+def _sentence(scan: TableCounts, sides: Sides[Typical]) -> str:
     """Return the typical values and their range in plain English."""
     parts = []
     for mover, typical in zip(NAMES, sides, strict=True):
@@ -117,4 +118,4 @@ def _sentence(scanned: TableCounts, sides: Sides[Typical]) -> str:
     elif values:
         span = f"{meaning(max(values))} to {meaning(min(values))}"
         parts.append(f"Over all positions values range from {span}.")
-    return f"{scanned.material}. " + " ".join(parts)
+    return f"{scan.material}. " + " ".join(parts)

@@ -17,7 +17,7 @@ from tbgen.report.difference import Difference
 from tbgen.report.endgames import UNUSUAL_SHARE
 from tbgen.report.mating import mating_rule
 from tbgen.report.model import SIDES, MatingPotential, OverallRecord, TableReport, Verdict, ratio
-from tbgen.report.wording import NAMES, NO_MATE, counted_pawns, enumerated, meaning, percent
+from tbgen.report.wording import NAMES, NO_MATE, counted_pawns, join_words, meaning, percent
 from tbgen.text import counted, plies
 
 NOTABLE_SHARE: Final = 0.005
@@ -39,10 +39,10 @@ def table_highlights(report: TableReport) -> list[str]:
     return [sentence for fact in facts for sentence in fact(report)]
 
 
-def rarest(report: TableReport) -> RareValue | None:
+def find_rarest(report: TableReport) -> RareValue | None:
     """Return the value with the fewest positions on the board, None if there are no positions.
 
-    Of equally rare values, those with White to move come first, and then the better value for White.
+    Of equally rare values, one with White to move is preferred, then the one that is best for White.
     """
     values = (
         (count, side, value)
@@ -63,7 +63,7 @@ def _longest_way(report: TableReport) -> Iterator[str]:
 
 
 def _rarest_value(report: TableReport) -> Iterator[str]:
-    if rare := rarest(report):
+    if rare := find_rarest(report):
         yield f"The rarest value is {rare_value_text(rare)}{tie_text(rare, [report], 'a side to move')}."
 
 
@@ -74,9 +74,9 @@ def rare_value_text(rare: RareValue) -> str:
 
 
 def tie_text(rare: RareValue, reports: Sequence[TableReport], owners: str) -> str:
-    """Return in words how many other values are as rare; empty for none.
+    """Return, in words, how many other values are equally rare; an empty string if there are none.
 
-    :param owners: words for the things that the values belong to, such as ``a side to move``.
+    :param owners: words for the things to which the values belong, such as ``a side to move``.
     """
     sides = [side for report in reports for side in report.distribution.board]
     others = sum(count == rare[0] for side in sides for count in side.values()) - 1
@@ -88,7 +88,7 @@ def tie_text(rare: RareValue, reports: Sequence[TableReport], owners: str) -> st
 def upset_shares(report: TableReport, *, mates: bool = True) -> list[tuple[float, int]]:
     """Return the shares of positions in which the side with less material holds the score.
 
-    Each share comes with its side to move. Shares below :data:`NOTABLE_SHARE` are left out.
+    Each share is paired with the side to move. Shares below :data:`NOTABLE_SHARE` are left out.
 
     :param mates: whether to include positions in which the side with less material mates, as in chess.
     """
@@ -111,7 +111,7 @@ def _upset(report: TableReport) -> Iterator[str]:
 
 def _no_mate(report: TableReport) -> Iterator[str]:
     """Yield a sentence on the score that the leader can force, unless the leader generally mates."""
-    truth, best = report.mating.leading, generally_forced(report.mating)
+    truth, best = report.mating.leader_truth, generally_forced_score(report.mating)
     if truth is not None and best is not None and best.rank and truth.verdict is not Verdict.GENERAL:
         share = percent(max(truth.to_move.share, truth.waiting.share))
         text = NO_MATE.get(truth.verdict, f"mates by force in {share} of the open positions at the most")
@@ -119,9 +119,12 @@ def _no_mate(report: TableReport) -> Iterator[str]:
         yield f"{NAMES[not best.white]} {text}, but can generally force {forced}."
 
 
-def generally_forced(mating: MatingPotential) -> GScore | None:
-    """Return the best score of its own that the leader can generally force with either side to move."""
-    truth = mating.leading
+def generally_forced_score(mating: MatingPotential) -> GScore | None:
+    """Return the best score that the leader can generally hold by force, whichever side is to move.
+
+    The result is None if there is no such score.
+    """
+    truth = mating.leader_truth
     values = [] if truth is None else [truth.to_move.best, truth.waiting.best]
     own_scores = [value for value in values if value is not None and value.holder == mating.rule.leader]
     return max(own_scores, key=lambda value: value.rank) if len(own_scores) > 1 else None
@@ -141,7 +144,8 @@ def _burden(report: TableReport) -> Iterator[str]:
 
 
 def drawn_sentences(reports: Sequence[TableReport]) -> Iterator[str]:
-    """Yield a sentence on how r-mobility or whole-game mobility decides the positions drawn in chess."""
+    """Yield a sentence on how r-mobility or whole-game mobility decides the positions that are drawn in
+    chess."""
     counts = Counter[GScore]()
     for report in reports:
         for side in report.distribution.board:
@@ -201,7 +205,7 @@ def _longest_overall(reports: Sequence[TableReport]) -> Iterator[str]:
 
 
 def _rarest_overall(reports: Sequence[TableReport]) -> Iterator[str]:
-    candidates = [(rare, report.material) for report in reports if (rare := rarest(report)) is not None]
+    candidates = [(rare, report.material) for report in reports if (rare := find_rarest(report)) is not None]
     if candidates:
         rare, material = min(candidates, key=lambda pair: pair[0][:2])
         ties = tie_text(rare, reports, "a table and side to move")
@@ -304,7 +308,7 @@ def _nearest_win(reports: Sequence[TableReport]) -> Iterator[str]:
     chances = [
         (chance.share, report, waiting)
         for report in reports
-        if (truth := report.mating.leading) is not None and truth.verdict is Verdict.SOMETIMES
+        if (truth := report.mating.leader_truth) is not None and truth.verdict is Verdict.SOMETIMES
         for waiting, chance in enumerate((truth.to_move, truth.waiting))
     ]
     if chances:
@@ -320,9 +324,9 @@ def _best_forced(reports: Sequence[TableReport]) -> Iterator[str]:
     forced = [
         (best, report.material)
         for report in reports
-        if (truth := report.mating.leading) is not None
+        if (truth := report.mating.leader_truth) is not None
         and truth.verdict in (Verdict.NEVER, Verdict.NO_HELP_MATE)
-        and (best := generally_forced(report.mating)) is not None
+        and (best := generally_forced_score(report.mating)) is not None
     ]
     if forced:
         rank = min(best.rank for best, _ in forced)
@@ -349,7 +353,7 @@ def _difference_sentences(differences: Sequence[Difference]) -> Iterator[str]:
 
 
 def _holder_changes(difference: Difference) -> int:
-    """Return the number of positions whose scores by the two rules belong to different sides."""
+    """Return the number of positions whose scores under the two rules belong to different sides."""
     pairs = (pair for side in difference.sides for pair in side.pairs)
     return sum(pair.count for pair in pairs if pair.r.white is not pair.wg.white)
 
@@ -359,4 +363,4 @@ def _name_list(materials: Iterable[Material]) -> str:
     names = [material.name for material in materials]
     if len(names) > _MAX_NAMED_MATERIALS:
         names = [*names[: _MAX_NAMED_MATERIALS - 1], f"{len(names) - _MAX_NAMED_MATERIALS + 1} others"]
-    return enumerated(names)
+    return join_words(names)

@@ -23,7 +23,7 @@ from tbgen.packed.copies import temporary_copies
 from tbgen.probe.tablebase import Tablebase
 from tbgen.progress import Reporter, SilentReporter, TimedProgress
 from tbgen.report.data import SavedData, overall_documents
-from tbgen.report.difference import Difference, difference
+from tbgen.report.difference import Difference, compare_tables
 from tbgen.report.endgames import by_score, endgame
 from tbgen.report.highlights import with_highlights
 from tbgen.report.mating import mating_facts
@@ -37,8 +37,8 @@ from tbgen.report.model import (
     TableReport,
     Totals,
 )
-from tbgen.report.plan import LINES, ReportPlan, Task, plan_report
-from tbgen.report.records import lines_left_out, overall_records, records_of, with_line
+from tbgen.report.plan import LINES_STEP, ReportPlan, Task, plan_report
+from tbgen.report.records import count_omitted_lines, overall_records, records_of, with_line
 from tbgen.report.scan import CountArray, TableCounts, count_images, count_source
 from tbgen.report.source import TableSource, open_source
 from tbgen.store.format import Directories
@@ -47,30 +47,30 @@ if TYPE_CHECKING:
     from tbgen.report.site import Site
 
 
-def table_report(scanned: TableCounts) -> TableReport:
+def table_report(scan: TableCounts) -> TableReport:
     """Return the report of a table, without lines, from its counts."""
-    info = scanned.info
+    info = scan.info
     report = TableReport(
-        material=scanned.material,
+        material=scan.material,
         variant=info.variant,
         digest=info.digest,
         tbgen_version=info.tbgen_version,
         bytes=info.bytes,
         form=info.form,
         max_depth=info.max_depth,
-        distribution=distribution(scanned),
-        records=tuple(records_of(scanned)),
-        accrued=accrued_view(scanned) if scanned.has_accrued else None,
-        endgame=endgame(scanned),
-        mating=mating_facts(scanned),
-        black_king=Sides(*(tuple(map(by_score, squares)) for squares in scanned.king_on_board())),
+        distribution=distribution(scan),
+        records=tuple(records_of(scan)),
+        accrued=accrued_view(scan) if scan.has_accrued else None,
+        endgame=endgame(scan),
+        mating=mating_facts(scan),
+        black_king=Sides(*(tuple(map(by_score, squares)) for squares in scan.king_on_board())),
     )
     return with_highlights(report)
 
 
-def distribution(scanned: TableCounts) -> Distribution:
+def distribution(scan: TableCounts) -> Distribution:
     """Return the numbers of positions by value and depth."""
-    arrays = scanned.on_board().sum(axis=1), scanned.counts[0].sum(axis=1), scanned.en_passant
+    arrays = scan.on_board().sum(axis=1), scan.counts[0].sum(axis=1), scan.en_passant
     board, canonical, _ = arrays
     values = [Sides(*(by_score(side.sum(axis=1)) for side in sides)) for sides in arrays]
     totals = zip(board.sum(axis=(1, 2)).tolist(), canonical.sum(axis=(1, 2)).tolist(), strict=True)
@@ -85,9 +85,9 @@ def _depths_by_score(by_code: CountArray) -> Depths:
     }
 
 
-def accrued_view(scanned: TableCounts) -> AccruedView:
+def accrued_view(scan: TableCounts) -> AccruedView:
     """Return the counts of states by accrued score."""
-    return AccruedView(_by_side(count_images(scanned.layout, scanned.states)), _by_side(scanned.states[0]))
+    return AccruedView(_by_side(count_images(scan.layout, scan.states)), _by_side(scan.states[0]))
 
 
 def _by_side(states: NDArray[np.int64]) -> Sides[Sides[AccruedCounts]]:
@@ -126,26 +126,26 @@ def read_material(
     with ExitStack() as stack:
 
         @cache
-        def source(variant: Variant) -> TableSource:
+        def source_of(variant: Variant) -> TableSource:
             opening = open_source(plan.places, material, variant, threads=threads, progress=clock.progress)
             return stack.enter_context(opening)
 
-        for task in plan.tables(material):
+        for task in plan.tasks_of(material):
             clock.begin(material, task.cost.steps, str(task.variant))
             if plan.saved:
                 tables.append(data.table(material, task.variant))
             else:
-                scanned = count_source(
-                    source(task.variant), threads=threads, layers=plan.layers, progress=clock.progress
+                scan = count_source(
+                    source_of(task.variant), threads=threads, layers=plan.layers, progress=clock.progress
                 )
-                tables.append(table_report(scanned))
-        if material in plan.compared:
-            clock.begin(material, plan.compared[material].steps, "both")
+                tables.append(table_report(scan))
+        if material in plan.comparisons:
+            clock.begin(material, plan.comparisons[material].steps, "both")
             if plan.saved:
                 comparison = data.difference(material)
             else:
-                r, wg = map(source, Variant)
-                comparison = difference(r, wg, clock.progress)
+                r, wg = map(source_of, Variant)
+                comparison = compare_tables(r, wg, clock.progress)
     if not plan.saved:
         tables = [with_lines(plan.places, table, clock, depths) for table in tables]
     return tables, comparison
@@ -163,13 +163,13 @@ def with_lines(
     """
     records = list(report.records)
     for computes_depths in (False, True) if depths else (False,):
-        if computes_depths and not lines_left_out(records):
+        if computes_depths and not count_omitted_lines(records):
             break
         # Opened anew for each table, because closing removes the copies of tables made for layers.
         with Tablebase(*places, rules=report.variant, depths=computes_depths) as tables:
             clock.begin(report.material, {}, str(report.variant))
             for number, record in enumerate(records):
-                clock.progress(LINES, number, len(records))
+                clock.progress(LINES_STEP, number, len(records))
                 records[number] = record if record.line else with_line(record, tables)
     return structs.replace(report, records=tuple(records))
 
@@ -183,26 +183,26 @@ class Report:
     differences: tuple[Difference, ...]
     """Comparisons of the materials with tables for both variants, in build order."""
     pages: tuple[Path, ...] = ()
-    """The written pages."""
+    """Paths of the written pages."""
 
     @cached_property
     def by_variant(self) -> dict[Variant, list[TableReport]]:
-        """Reports of tables by variant, without variants that have none."""
+        """Maps each variant that has tables to the reports of these tables."""
         tables = {variant: [each for each in self.tables if each.variant is variant] for variant in Variant}
         return {variant: reports for variant, reports in tables.items() if reports}
 
     @cached_property
     def records(self) -> dict[Variant, list[OverallRecord]]:
-        """The longest way to each score among all tables of a variant, by variant."""
+        """For each variant, the longest way to each score among all its tables."""
         return {
             variant: overall_records(record for table in tables for record in table.records)
             for variant, tables in self.by_variant.items()
         }
 
     @property
-    def lines_left_out(self) -> int:
+    def omitted_line_count(self) -> int:
         """Number of records without a line, because best play needs missing tables or depths."""
-        return sum(lines_left_out(table.records) for table in self.tables)
+        return sum(count_omitted_lines(table.records) for table in self.tables)
 
 
 def read_report(
@@ -219,17 +219,18 @@ def read_report(
 ) -> Report:
     """Read tables and return a report about them. No optional dependency is needed.
 
-    :param directory: the directory of the tables; or several directories, where a table is read from the
-        first that has it; None for the default directory.
-    :param materials: names of materials. Without names and ``men``, the report covers all existing tables.
+    :param directory: the directory of the tables, or several directories: each table is read from the first
+        that has it. None stands for the default directory.
+    :param materials: names of materials. If neither names nor ``men`` are given, the report covers all
+        existing tables.
     :param men: maximum number of men; adds all existing tables of 2 to ``men`` men.
     :param rules: ``r`` or ``wg``; None for both.
     :param saved: whether the directory has data saved by :func:`save_report` instead of tables.
     :param layers: whether to solve packed tables again, layer by layer, to count their accrued scores. This
-        takes as long as their build, and twice as much memory.
+        takes as long as building them, and twice as much memory.
     :param depths: whether to compute, score by score, the depths that lines need and that tables do not
-        store. Each score may take minutes and some GiB of memory. By default, such lines are left out.
-    :param threads: number of threads that count; each needs some 50 MiB.
+        store. Each score may take minutes and several GiB of memory. By default, such lines are left out.
+    :param threads: number of threads that count; each needs about 50 MiB.
     :param reporter: receives the progress of the report.
 
     :raises UsageError: if a name, the number of men or the rules are invalid.
@@ -272,7 +273,7 @@ def write_report(
     from tbgen import __version__
     from tbgen.report.site import Site
 
-    site = Site(Path(out), __version__, compares=bool(plan.compared), explorer=explorer, address=address)
+    site = Site(Path(out), __version__, compares=bool(plan.comparisons), explorer=explorer, address=address)
     return _make_report(plan, site, depths, threads, reporter)
 
 
@@ -304,8 +305,8 @@ def save_report(
     remaining = tuple(task for task in full_plan.tasks if not _is_saved(data, task))
     new, compared = {task.material for task in remaining}, data.differences()
     # The tables of a material are compared again if one of them is read again.
-    stale = {key: cost for key, cost in full_plan.compared.items() if key in new or key not in compared}
-    plan = replace(full_plan, tasks=remaining, compared=stale)
+    stale = {key: cost for key, cost in full_plan.comparisons.items() if key in new or key not in compared}
+    plan = replace(full_plan, tasks=remaining, comparisons=stale)
     clock = TimedProgress(reporter or SilentReporter(), plan.seconds, full_plan.materials)
     count = len(remaining)
     with temporary_copies(plan.places[0]):

@@ -40,20 +40,20 @@ from tbgen.report.model import (
     Verdict,
     ratio,
 )
-from tbgen.report.scan import ANY, LIKE_BISHOPS, CountArray, TableCounts, count_source
+from tbgen.report.scan import ANY, SAME_COLOUR_BISHOPS, CountArray, TableCounts, count_source
 from tbgen.report.source import open_source
 from tbgen.report.wording import NO_MATE, counted_pawns, meaning, percent
 from tbgen.store.format import Directories, directories_of
 from tbgen.text import plies, share
 
 MIN_MATING_LEAD: Final = 3.5
-"""Minimum lead in pieces, in pawns, with which the rule expects mate; more than the value of a minor
+"""Minimum lead in pieces, measured in pawns, at which the rule expects mate. It exceeds the value of a minor
 piece."""
 
 _BONUS: Final = 1 / 8
 """Additional value of a pair of like men bound to a colour, as a share of the value of one of them."""
 _MAX_PIECES: Final = 2
-"""Maximum number of pieces with which a leader without pawns may fail to mate by the rule."""
+"""Number of pieces up to which, according to the rule, a leader without pawns may be unable to mate."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class MatingMarks:
     """Properties of men that the rule uses besides their values.
 
     :ivar mating: men that can mate alone although their values are small.
-    :ivar no_pair: men of which two cannot mate.
+    :ivar no_pair: men two of which cannot mate together.
     :ivar tough: men that can draw alone against any single man.
     """
 
@@ -82,11 +82,11 @@ cannot mate. A commoner draws against a queen."""
 def mating_rule(
     material: Material, values: Mapping[str, float] = PIECE_VALUES, marks: MatingMarks = MULLER
 ) -> MatingRule:
-    """Return the verdict of the rule of thumb, which needs no tables.
+    """Return what the rule of thumb says about a material. No tables are needed.
 
-    :param values: values of men in pawns, by name. A described man that is absent has its value from
-        ``men.toml`` (:mod:`tbgen.board.named`), else from :func:`tbgen.board.material.worth_of`.
-    :param marks: properties of men for the rule.
+    :param values: values of men in pawns, by name. A described man that is absent takes its value
+        from ``men.toml`` (:mod:`tbgen.board.named`), or else from :func:`tbgen.board.material.worth_of`.
+    :param marks: the properties of men that the rule uses.
 
     >>> mating_rule(Material.parse("KRvKB")).divisor, mating_rule(Material.parse("K[WD]vK")).divisor
     (8, 1)
@@ -102,23 +102,26 @@ def mating_rule(
 
 
 def _divisor(leader: Men, defender: Men, values: Mapping[str, float], marks: MatingMarks) -> tuple[int, str]:
-    """Return the divisor of a side's lead, and the reason."""
-    pieces, defenders = _without(leader, "P"), _without(defender, "P")
+    """Return the divisor of the leader's lead, and the reason for it."""
+    pieces, defender_pieces = _without(leader, "P"), _without(defender, "P")
     if "P" not in leader:
-        if reason := _why_no_mate(pieces, defenders, values, marks):
+        if reason := _why_no_mate(pieces, defender_pieces, values, marks):
             return 8, reason
-        if defenders:
+        if defender_pieces:
             return 2, "the leader has no pawns, and the defender has a piece"
         return 1, "enough against a bare king, or king and pawns"
-    if leader.count("P") == 1 and pieces and defenders and len(defenders) <= _MAX_PIECES:
-        cheapest = min(range(len(defenders)), key=lambda man: value_of(defenders[man], values))
-        if _why_no_mate(pieces, defenders[:cheapest] + defenders[cheapest + 1 :], values, marks):
+    if leader.count("P") == 1 and pieces and defender_pieces and len(defender_pieces) <= _MAX_PIECES:
+        cheapest = min(range(len(defender_pieces)), key=lambda man: value_of(defender_pieces[man], values))
+        if _why_no_mate(pieces, defender_pieces[:cheapest] + defender_pieces[cheapest + 1 :], values, marks):
             return 4, "the defender can give his least valuable piece for the last pawn"
     return 1, "pawns may promote"
 
 
 def _why_no_mate(pieces: Men, defenders: Men, values: Mapping[str, float], marks: MatingMarks) -> str | None:
-    """Return why pieces cannot mate without pawns, None if they can by the rule."""
+    """Return why ``pieces`` cannot mate without pawns; None if, according to the rule, they can.
+
+    :param defenders: the pieces of the other side.
+    """
     if len(pieces) > _MAX_PIECES or len(defenders) >= _MAX_PIECES:
         return None
     if len(pieces) == 1:
@@ -141,7 +144,7 @@ def _total_value(men: Men, values: Mapping[str, float]) -> float:
 
 
 def value_of(man: str, values: Mapping[str, float]) -> float:
-    """Return the value of a man in pawns: from a mapping, else from ``men.toml``, else an estimate."""
+    """Return the value of a man in pawns: from ``values``, else from ``men.toml``, else an estimate."""
     if man in values:
         return values[man]
     named = named_value(man) if len(man) > 1 else None
@@ -171,8 +174,8 @@ def _name_of(man: str) -> str:
 GENERAL_SHARE: Final = 0.75
 """A win is general if it is forced in at least this share of the open positions, with either side to move.
 
-The exact threshold does not matter: for up to four men of chess without pawns, no share lies between 0.29 and
-0.94. For open positions see :class:`tbgen.report.model.MatingChance`."""
+The exact threshold does not matter: for materials of up to four men of chess without pawns, no share lies
+between 0.29 and 0.94. :class:`tbgen.report.model.MatingChance` explains open positions."""
 
 
 def mating_potential(
@@ -183,14 +186,14 @@ def mating_potential(
     values: Mapping[str, float] = PIECE_VALUES,
     marks: MatingMarks | Literal["tables"] = MULLER,
 ) -> MatingPotential:
-    """Return the rule of thumb and the facts about a material.
+    """Return the mating potential of a material: the rule of thumb, and the facts.
 
     The sides are those of the canonical name: ``KvKQ`` is read as ``KQvK``, in which White mates.
 
-    :param directory: the directory of the tables; or several directories, where a table is read from the
-        first that has it; None for the default directory.
+    :param directory: the directory of the tables, or several directories: each table is read from the first
+        that has it. None stands for the default directory.
     :param values: values of men in pawns, by name; see :func:`mating_rule`.
-    :param marks: properties of men for the rule; ``tables`` for :func:`marks_of_tables`.
+    :param marks: the properties of men that the rule uses; ``tables`` to use :func:`marks_of_tables`.
 
     :raises UsageError: if the name or the marks are invalid.
     :raises MissingTableError: if a table does not exist.
@@ -212,13 +215,13 @@ def marks_of_tables(
     rules: Variant | str = "r",
     values: Mapping[str, float] = PIECE_VALUES,
 ) -> MatingMarks:
-    """Determine from tables the marks of the men of a material that are worth less than ``MIN_MATING_LEAD``.
+    """Determine, from tables, the marks of those men of a material whose value is below ``MIN_MATING_LEAD``.
 
     - A man is marked as ``mating`` if it generally wins alone.
-    - A man of which a side has two is marked as ``no_pair`` if two do not generally win. Two men bound to a
-      colour are on different colours.
-    - A man that is its side's only piece, against other pieces, is marked as ``tough`` if a queen does not
-      generally win against it.
+    - A man of which a side has two is marked as ``no_pair`` if two do not generally win. If the two are bound
+      to a colour, only positions with them on different colours count.
+    - A man is marked as ``tough`` if it is its side's only piece, the other side has a piece, and a queen
+      does not generally win against it.
 
     The parameters and errors are those of :func:`mating_potential`.
     """
@@ -246,64 +249,66 @@ def count_table(material: Material, directory: Directories, rules: Variant | str
         return count_source(source)
 
 
-def truth_parts(scanned: TableCounts) -> tuple[Sides[MatingTruth], Sides[MatingTruth] | None]:
+def truth_parts(scan: TableCounts) -> tuple[Sides[MatingTruth], Sides[MatingTruth] | None]:
     """Return the facts about the mates of both sides, in two parts.
 
     The second part is about the positions in which a side has two or more colour-bound men, all on one
-    colour; None if there are no such positions. The first part is about all other positions.
+    colour; it is None if there are no such positions. The first part is about all other positions.
     """
-    by_class, has_pawns = scanned.on_board(), ["P" in side for side in scanned.material.sides]
+    by_class, has_pawns = scan.on_board(), ["P" in side for side in scan.material.sides]
     unlike, like = (
         Sides(*(_truth(counts, attacker, has_pawns[attacker]) for attacker in (0, 1)))
-        for counts in (by_class[:, :LIKE_BISHOPS], by_class[:, LIKE_BISHOPS:])
+        for counts in (by_class[:, :SAME_COLOUR_BISHOPS], by_class[:, SAME_COLOUR_BISHOPS:])
     )
-    return unlike, like if by_class[:, LIKE_BISHOPS:].any() else None
+    return unlike, like if by_class[:, SAME_COLOUR_BISHOPS:].any() else None
 
 
 def mating_facts(
-    scanned: TableCounts, values: Mapping[str, float] = PIECE_VALUES, marks: MatingMarks = MULLER
+    scan: TableCounts, values: Mapping[str, float] = PIECE_VALUES, marks: MatingMarks = MULLER
 ) -> MatingPotential:
     """Return the rule of thumb and the facts about the material of a table."""
-    return with_verdict(scanned.material, *truth_parts(scanned), mating_rule(scanned.material, values, marks))
+    return with_rule(scan.material, *truth_parts(scan), mating_rule(scan.material, values, marks))
 
 
-def with_verdict(
+def with_rule(
     material: Material,
     truth: Sides[MatingTruth],
-    like_bishops: Sides[MatingTruth] | None,
+    one_colour: Sides[MatingTruth] | None,
     rule: MatingRule | None = None,
 ) -> MatingPotential:
-    """Return the facts, compared with a rule of thumb.
+    """Return the mating potential of a material: the facts, compared with the rule of thumb.
 
-    :param rule: the verdict of the rule; None for that of :func:`mating_rule`.
+    :param one_colour: facts about the positions in which a side has two or more colour-bound men, all on one
+        colour; None if there are no such positions. ``truth`` has the facts about all other positions.
+    :param rule: what the rule says; None to apply :func:`mating_rule`.
     """
     rule, agrees = rule or mating_rule(material), None
     if rule.leader is not None and rule.wins is not None:
         agrees = rule.wins == (truth[rule.leader].verdict is Verdict.GENERAL)
-    potential = MatingPotential(rule, truth, like_bishops, agrees, "")
+    potential = MatingPotential(rule, truth, one_colour, agrees, "")
     return replace(potential, sentence=_sentence(material, potential))
 
 
 def mating_entry(
-    scanned: TableCounts, values: Mapping[str, float] = PIECE_VALUES, marks: MatingMarks = MULLER
+    scan: TableCounts, values: Mapping[str, float] = PIECE_VALUES, marks: MatingMarks = MULLER
 ) -> MatingEntry:
     """Return the entry of a table in a report on mating potential."""
-    mates = Sides(*(_longest_mate(scanned, GScore(0, white).code) for white in (True, False)))
-    modes = Sides(*(typical_of(scanned, side).mode for side in (0, 1)))
-    facts = mating_facts(scanned, values, marks)
-    return MatingEntry(scanned.material, scanned.info.variant, facts, mates, modes)
+    mates = Sides(*(_longest_mate(scan, GScore(0, white).code) for white in (True, False)))
+    modes = Sides(*(typical_of(scan, side).mode for side in (0, 1)))
+    facts = mating_facts(scan, values, marks)
+    return MatingEntry(scan.material, scan.info.variant, facts, mates, modes)
 
 
-def _longest_mate(scanned: TableCounts, mate: int) -> int | None:
-    depths = [scanned.longest[ANY, side, mate][0] for side in (0, 1) if (ANY, side, mate) in scanned.longest]
+def _longest_mate(scan: TableCounts, code: int) -> int | None:
+    depths = [scan.deepest[ANY, side, code][0] for side in (0, 1) if (ANY, side, code) in scan.deepest]
     return max(depths, default=None)
 
 
 def _truth(counts: CountArray, attacker: int, has_pawns: bool) -> MatingTruth:
-    """Return the facts about the mates of a side.
+    """Return the facts about the attacker's mates.
 
-    :param counts: shape (2 sides, 2 for captures, codes, depths).
-    :param has_pawns: whether the side has pawns.
+    :param counts: numbers of positions, shape (2 sides, 2: without and with captures, codes, depths).
+    :param has_pawns: whether the attacker has pawns.
     """
     mate = GScore(0, attacker == 0).code
     chances = [_chance(counts[side, 0], side, attacker) for side in (attacker, 1 - attacker)]
@@ -317,13 +322,13 @@ def _truth(counts: CountArray, attacker: int, has_pawns: bool) -> MatingTruth:
 
 
 def _chance(counts: CountArray, side: int, attacker: int) -> MatingChance:
-    """Return the scores that an attacker can force with one side to move.
+    """Return the scores that the attacker can force with the given side to move.
 
-    :param counts: positions without captures, shape (codes, depths).
+    :param counts: numbers of positions without captures, shape (codes, depths).
     """
     numbers = without_finished(counts)
     numbers[GScore(0, side == 0).code, 1] = 0
-    codes = np.arange(256)[:: 1 if attacker == 0 else -1]  # the best for the attacker first
+    codes = np.arange(256)[:: 1 if attacker == 0 else -1]  # best for the attacker first
     by_code = numbers.sum(axis=1)[codes]
     total, forced = int(by_code.sum()), int(by_code[0])
     best_index = np.argmax(np.cumsum(by_code) >= GENERAL_SHARE * total)
@@ -374,7 +379,8 @@ MATING_HEAD: Final = (
 )
 """Titles of the columns of :func:`mating_rows`."""
 ONE_COLOUR: Final = "one colour"
-"""Replaces the material in the row about positions with all colour-bound men of a side on one colour."""
+"""Text in place of the material, in rows about positions with all colour-bound men of a side on one
+colour."""
 
 
 def mating_rows(entry: MatingEntry) -> Iterator[tuple[str, ...]]:
@@ -400,9 +406,11 @@ def _shares(truth: MatingTruth) -> Iterator[str]:
 
 
 def _longest_and_typical(entry: MatingEntry, attacker: str) -> tuple[str, str]:
-    """Return as texts the plies of the longest forced mate, and the typical value with the defender to move.
+    """Return, as texts, the plies of the longest forced mate, and the typical value with the defender to
+    move.
 
-    A dash stands for a length without forced mates, and for the typical value if the win is general.
+    The first text is a dash if there are no forced mates. The second one is a dash if the win is general, or
+    if there is no typical value.
     """
     verdict = entry.potential.truth[attacker].verdict
     longest, typical = entry.longest[attacker], entry.typical[1 if attacker == "white" else 0]

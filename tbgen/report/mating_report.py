@@ -1,4 +1,4 @@
-"""A report on mating potential: the rule of thumb and the facts, for any men, as a list of materials."""
+"""A report on the mating potential of any men: a list of materials with the rule of thumb and the facts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ _MAN_PATTERN: Final = re.compile(rf"\[[^][]*\]|[{_PIECES}]", re.IGNORECASE | re.
 def mating_materials(men: Iterable[str]) -> list[Material]:
     """Return the materials that show the mating potential of men, in build order.
 
-    They are each man alone, two of a kind, each man against each piece of chess, and each against each other.
+    They are each man alone, two men of each kind, each man against each piece of chess, and every two of the
+    men against each other.
 
     >>> [material.name for material in mating_materials(["[WF]"])]
     ['K[WF]vK', 'K[WF][WF]vK', 'KQvK[WF]', 'KRvK[WF]', 'KBvK[WF]', 'KNvK[WF]']
@@ -47,10 +48,10 @@ def mating_materials(men: Iterable[str]) -> list[Material]:
     return sorted(materials)
 
 
-def _material_named(word: str) -> Material:
+def _parse_material(word: str) -> Material:
     """Return the material that a word names.
 
-    :raises UsageError: if the word names no material.
+    :raises UsageError: if the word does not name a material.
     """
     if "v" not in word.lower():
         raise UsageError(
@@ -71,17 +72,17 @@ def read_mating(
 ) -> MatingReport:
     """Return a report on mating potential from the existing tables.
 
-    :param directory: the directory of the tables; or several directories, where a table is read from the
-        first that has it; None for the default directory.
+    :param directory: the directory of the tables, or several directories: each table is read from the first
+        that has it. None stands for the default directory.
     :param words: men such as ``[WF]`` or ``N``, which stand for the materials of :func:`mating_materials`,
         and names of further materials.
-    :param marks: properties of men for the rule of thumb.
+    :param marks: the properties of men that the rule of thumb uses.
     :param threads: number of threads to count with; each needs about 50 MiB.
     :param reporter: receives the progress of the report.
 
     :raises UsageError: if a word is neither a man nor a material.
     :raises MissingTableError: if a named material has no table.
-    :raises NothingToReportError: if no table of the men exists.
+    :raises NothingToReportError: if none of the tables exists.
     :raises DamagedTableError: if a table cannot be used.
     """
     first, *others = places = directories_of(directory)
@@ -90,7 +91,7 @@ def read_mating(
     if not words:
         raise UsageError("no man is named: name men such as [WF] or N")
     men = [word for word in words if _MAN_PATTERN.fullmatch(word)]
-    named_materials = {_material_named(word) for word in words if word not in men}
+    named_materials = {_parse_material(word) for word in words if word not in men}
     existing = set(tables_in(first, variant, *others))
     for material in sorted(named_materials - existing):
         raise MissingTableError(material.name, first, variant, others)
@@ -107,6 +108,6 @@ def read_mating(
     for material, seconds in costs.items():
         clock.begin(material, {"counted": seconds})
         with open_source(places, material, variant, threads=threads, progress=clock.progress) as source:
-            scanned = count_source(source, threads=threads, progress=clock.progress)
-        entries.append(mating_entry(scanned, marks=marks))
+            scan = count_source(source, threads=threads, progress=clock.progress)
+        entries.append(mating_entry(scan, marks=marks))
     return MatingReport(tuple(entries), missing)

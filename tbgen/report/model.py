@@ -25,10 +25,10 @@ T = TypeVar("T")
 
 
 class ReportPart(Document, rename={"variant": "rules"}):
-    """Base of the parts of a report. In documents, scores and materials become text, also as keys."""
+    """Base of the parts of a report. In documents, scores and materials are texts, even as keys."""
 
     def plain(self, *names: str) -> dict[str, Any]:
-        """Return the part, or some fields of it, as dicts, lists, texts and numbers."""
+        """Return the part, or only the named fields, as dicts, lists, texts and numbers."""
         fields = zip(self.__struct_encode_fields__, self.__struct_fields__, strict=True)
         return {name: _plain(getattr(self, field)) for name, field in fields if not names or name in names}
 
@@ -36,18 +36,17 @@ class ReportPart(Document, rename={"variant": "rules"}):
     def read(cls, document: Any) -> Self:
         """Return a part from the result of :meth:`plain`; fields with a default may be missing.
 
-        :raises KeyError: if another field is missing.
-        :raises ValidationError: if a value has another type than its field.
-        :raises AttributeError, TypeError: if a container has another type than its field.
+        :raises KeyError: if a field without a default is missing.
+        :raises ValidationError: if the type of a value differs from the type of its field.
+        :raises AttributeError, TypeError: if the type of a container differs from the type of its field.
         :raises UsageError: if a score or material is invalid.
         """
-        part: Self = _reader(cls)(document)
+        part: Self = _make_reader(cls)(document)
         return part
 
 
 class Sides(ReportPart, Generic[T]):
-    """A pair of like values, White's and Black's: one for each side to move, or for each holder of a
-    score."""
+    """Two values of the same type, White's and Black's. A side is to move, or holds a score."""
 
     white: T
     black: T
@@ -56,7 +55,7 @@ class Sides(ReportPart, Generic[T]):
         return iter((self.white, self.black))
 
     def __getitem__(self, side: int | str) -> T:
-        """Return the value of White (0) or Black (1), or of a side by its name."""
+        """Return the value of White (0) or Black (1), or of the side with this name."""
         side_value: T = getattr(self, side if isinstance(side, str) else SIDES[side])
         return side_value
 
@@ -80,11 +79,11 @@ def _plain(value: Any) -> Any:
 
 
 @cache
-def _reader(hint: Any) -> Callable[[Any], Any]:
-    """Return the function that restores values of a type from the results of :func:`_plain`."""
+def _make_reader(hint: Any) -> Callable[[Any], Any]:
+    """Return a function that restores values of a type from the results of :func:`_plain`."""
     origin = get_origin(hint) or hint
     if origin in (Union, UnionType, tuple, Mapping):
-        first, second = map(_reader, get_args(hint))
+        first, second = map(_make_reader, get_args(hint))
         if origin in (Union, UnionType):
             return lambda plain: None if plain is None else first(plain)
         if origin is tuple:
@@ -92,7 +91,7 @@ def _reader(hint: Any) -> Callable[[Any], Any]:
         return lambda plain: {first(key): second(value) for key, value in plain.items()}
     if isinstance(origin, type) and issubclass(origin, ReportPart):
         fields = msgspec.structs.fields(hint)
-        readers = [(field, _reader(field.type)) for field in fields]
+        readers = [(field, _make_reader(field.type)) for field in fields]
         return lambda plain: origin(
             **{
                 field.name: read(plain[field.encode_name])
@@ -105,16 +104,18 @@ def _reader(hint: Any) -> Callable[[Any], Any]:
 
 
 Counts = Mapping[GScore, int]
-"""Number of positions by value, best for White first; values that do not occur are left out."""
+"""Maps each value that occurs to its number of positions, best for White first."""
 
 Depths = Mapping[GScore, Mapping[int, int]]
-"""Number of positions by value and depth in plies, best value first and depths ascending."""
+"""Maps each value, best for White first, to its depths in plies, ascending, with their numbers of
+positions."""
 
 
 class Totals(ReportPart):
-    """Number of legal positions with a side to move, without positions with an en passant right."""
+    """Numbers of legal positions with one side to move, except those with an en passant right."""
 
     board: int
+    """Number on the board."""
     canonical: int
     """Number up to symmetry."""
 
@@ -133,7 +134,7 @@ class Distribution(ReportPart):
     """Numbers on the board, without en passant positions."""
 
     def share(self, side: int, value: GScore) -> float:
-        """Return the share of the positions on the board that have a value, 0 to 1."""
+        """Return the share of the positions on the board that have the given value, from 0 to 1."""
         return ratio(self.board[side].get(value, 0), self.positions[side].board)
 
     def outcomes(self, side: int) -> Outcomes:
@@ -143,7 +144,7 @@ class Distribution(ReportPart):
 
 
 class Outcomes(NamedTuple):
-    """Number of positions on the board by their result in chess, from White's point of view."""
+    """Numbers of positions on the board by their result in chess, from White's point of view."""
 
     won: int
     """Positions in which White mates."""
@@ -160,11 +161,11 @@ class LinePoint(ReportPart):
     accrued: GScore
     """The accrued score after the move."""
     depth: int
-    """Plies until the value is reached, after the move."""
+    """Number of plies from the position after the move until the value is reached."""
 
 
 class Record(ReportPart):
-    """The position of a material with the greatest depth to a value.
+    """The position of a material that has the greatest depth for a value.
 
     En passant positions are included. Of several positions with this depth, the example is the first in the
     following order: White to move before Black to move, no en passant right before an en passant right, and
@@ -184,35 +185,35 @@ class Record(ReportPart):
     line: tuple[LinePoint, ...] = ()
     """Best play from the example, with ``depth`` plies; empty if best play has not been looked up."""
     pgn: str = ""
-    """The line as one PGN game; empty without a line."""
+    """The line as one PGN game; empty if there is no line."""
     verified: bool = False
     """Whether the arbiter, which replays lines by the rules, reached the value in exactly ``depth`` plies."""
 
 
 class OverallRecord(ReportPart):
-    """The longest way to a score over all materials, for holders of either colour."""
+    """The longest way to a score among all materials, whichever side holds the score."""
 
     g: GScore
     """The score as if White held it."""
     depth: int
     ties: int
-    """Number of positions with this depth over all materials, up to symmetry and exchange of colours."""
+    """Number of positions with this depth in all materials, up to symmetry and exchange of colours."""
     holders: tuple[Record, ...]
     """One record for each material and holder with this depth, in build order."""
 
 
 class AccruedCounts(ReportPart):
-    """Number of states (P, A) by the comparison of V(P, A) with A.
+    """Numbers of states (P, A), classified by comparing V(P, A) with A.
 
-    The states are those that can occur in a game, without positions with an en passant right and without the
-    fresh state, A = g(P). Either side may hold A, and ``2 <= rank(A) <= rank(g(P))``.
+    The states are those that can occur in a game, except states of positions with an en passant right and
+    fresh states, in which A = g(P). Either side may hold A, and ``2 <= rank(A) <= rank(g(P))``.
 
     - If rank(A) > rank(W(P)), then V(P, A) is W(P) (fact F1 of docs/theory.md): A is improved or lost.
     - Otherwise V lies between A and W (fact F2). Then either V is A, and A survives; or V is another score of
-      at least the same rank, and A has been wiped out by a reset.
+      at least the same rank, and A is wiped out by a reset.
 
     The numbers are computed from fresh values, position ranks, and the runs of the table. A packed table has
-    no runs: its layers are solved again.
+    no runs; its layers are solved again.
     """
 
     states: int
@@ -230,13 +231,14 @@ class AccruedCounts(ReportPart):
     lost_by_reset: int
     """States in which the other side holds V and rank(V) >= rank(A), which needs a reset."""
     wiped_out: int
-    """Sum of ``worsened`` and ``lost_by_reset``: A is replaced by a score of no smaller rank."""
+    """Sum of ``worsened`` and ``lost_by_reset``: A is replaced by a score of the same or a
+    greater rank."""
     fresh: int
     """States with V = W(P), including those with A = W(P)."""
 
 
 class AccruedView(ReportPart):
-    """Counts of the states of a table by accrued score A, by side to move and then by holder of A."""
+    """The counts of a table's states, for each side to move and each holder of the accrued score."""
 
     board: Sides[Sides[AccruedCounts]]
     """Counts on the board."""
@@ -259,7 +261,7 @@ class Typical(ReportPart):
     quiet: Counts
     """Number of quiet positions by value."""
     mode: GScore | None
-    """The most frequent value of quiet positions; of equally frequent values, the better one for White. None
+    """The most frequent value of quiet positions; of equally frequent values, the best for White. None
     if no position is quiet."""
     median: GScore | None
     """The best value for White such that at least half of the quiet positions have this value or a better
@@ -274,7 +276,7 @@ class Typical(ReportPart):
         return sum(self.quiet.values())
 
     def share(self, value: GScore) -> float:
-        """Return the share of the quiet positions that have a value, 0 to 1."""
+        """Return the share of the quiet positions that have the given value, from 0 to 1."""
         return ratio(self.quiet.get(value, 0), self.total)
 
 
@@ -286,7 +288,7 @@ class UnusualValue(ReportPart):
     count: int
     """Number of quiet positions on the board."""
     share: float
-    """Share of all quiet positions with that side to move, 0 to 1."""
+    """Share of the quiet positions with this side to move that have the value, from 0 to 1."""
     fen: str
     """The quiet position with this value and the greatest depth; of several, the one with the smallest
     slot."""
@@ -295,7 +297,7 @@ class UnusualValue(ReportPart):
 
 
 class WikiExample(ReportPart):
-    """A position with which the wiki of the rules shows the result of an endgame, compared with the table."""
+    """An example of the result of an endgame in the wiki of the rules, compared with the table."""
 
     fen: str
     to_move: SideName
@@ -306,19 +308,20 @@ class WikiExample(ReportPart):
     source: str
     """Address of the wiki's page."""
     share: float
-    """Share of the quiet positions with that side to move that have the value, 0 to 1."""
+    """Share of the quiet positions with this side to move that have the value, from 0 to 1."""
     typical: bool
-    """Whether the value is the most frequent one of these positions."""
+    """Whether the value is the most frequent one among these positions."""
 
 
 class Endgame(ReportPart):
     """The results of an endgame."""
 
     sentence: str
-    """A summary in plain English, made from the numbers."""
+    """A summary in plain English, derived from the counts."""
     white: Typical
-    """With White to move."""
+    """The values with White to move."""
     black: Typical
+    """The values with Black to move."""
     unusual: tuple[UnusualValue, ...]
     """Values whose share of the quiet positions is below :data:`tbgen.report.endgames.UNUSUAL_SHARE`, White
     to move first, best value first."""
@@ -351,13 +354,15 @@ class MatingChance(ReportPart):
     """
 
     open: int
+    """Number of open positions."""
     forced: int
     """Number of open positions in which the attacker mates by force."""
     share: float
-    """Share of the open positions in which the attacker mates by force, 0 to 1."""
+    """Share of the open positions in which the attacker mates by force, from 0 to 1."""
     best: GScore | None
     """The best score that can generally be forced: in at least :data:`~tbgen.report.mating.GENERAL_SHARE` of
-    the open positions, the value is at least as good for the attacker. None without open positions."""
+    the open positions, the value is at least as good for the attacker. None if there are no open
+    positions."""
 
 
 class MatingTruth(ReportPart):
@@ -373,38 +378,39 @@ class MatingTruth(ReportPart):
 
 
 class MatingRule(ReportPart):
-    """The verdict of the rule of thumb on the side that is ahead."""
+    """The answer of the rule of thumb for the side that is ahead."""
 
     leader: SideName | None
     """The side that is ahead, None if neither is."""
     advantage: float
-    """The lead in pawns, including the values of pawns."""
+    """The lead in material, including pawns, measured in pawns."""
     divisor: int
     """The number by which an engine divides its score: 1, 2, 4 or 8."""
     wins: bool | None
-    """Whether the rule expects a general win: the divisor is 1 or 2. None if the rule says nothing about
-    mate, because neither side is ahead, or because the leader has pawns and the divisor is 1."""
+    """Whether the rule expects a general win, which it does if the divisor is 1 or 2. None if the rule says
+    nothing about mate, because neither side is ahead, or because the leader has pawns and the divisor is
+    1."""
     reason: str
 
 
 class MatingPotential(ReportPart):
     """The mating potential of a material: the rule of thumb, and the facts.
 
-    *Bishops* stand here for all men bound to a colour.
+    Here, *bishops* are all men bound to a colour.
     """
 
     rule: MatingRule
     truth: Sides[MatingTruth]
-    """Facts by attacker, without the positions of ``like_bishops``."""
+    """Facts about the mates of each side, without the positions of ``like_bishops``."""
     like_bishops: Sides[MatingTruth] | None
-    """Facts by attacker about the positions in which a side has two or more bishops, all on one colour; None
-    if no side has two."""
+    """Facts about the mates of each side in the positions in which a side has two or more bishops, all on one
+    colour; None if no side has two."""
     agrees: bool | None
     """Whether the rule is right about a general win of the leader; None if the rule says nothing about it."""
     sentence: str
 
     @property
-    def leading(self) -> MatingTruth | None:
+    def leader_truth(self) -> MatingTruth | None:
         """The facts about the leader; None if neither side is ahead."""
         return None if self.rule.leader is None else self.truth[self.rule.leader]
 
@@ -416,9 +422,9 @@ class MatingEntry(ReportPart):
     variant: Variant
     potential: MatingPotential
     longest: Sides[int | None]
-    """Plies of the longest way to mate from any position, by attacker; None without mates."""
+    """Plies of the longest way to mate from any position, by attacker; None if there are no mates."""
     typical: Sides[GScore | None]
-    """The most frequent value of quiet positions, by side to move; None without quiet positions."""
+    """The most frequent value of quiet positions, by side to move; None if no position is quiet."""
 
 
 class MatingReport(ReportPart):
@@ -427,7 +433,7 @@ class MatingReport(ReportPart):
     entries: tuple[MatingEntry, ...]
     """Entries in build order."""
     missing: tuple[Material, ...]
-    """The materials of the same men that have no table, in build order."""
+    """The requested materials that have no table, in build order."""
 
 
 class TableReport(ReportPart, kw_only=True):
@@ -454,7 +460,7 @@ class TableReport(ReportPart, kw_only=True):
     endgame: Endgame
     mating: MatingPotential
     black_king: Sides[tuple[Counts, ...]]
-    """For each side to move, 64 counts on the board, by the square of Black's king (a1 = 0)."""
+    """For each side to move, the counts on the board for each of the 64 squares of Black's king (a1 = 0)."""
 
 
 def ratio(part: int, total: int) -> float:

@@ -18,9 +18,9 @@ from tbgen.report.data import SavedData
 from tbgen.store.format import Directories, directories_of, find_table, tables_in
 from tbgen.store.table_file import StoredFile
 
-UNPACKING: Final = "unpacking"
-LINES: Final = "lines"
-"""Names of two steps of a report, as progress messages show them."""
+UNPACKING_STEP: Final = "unpacking"
+LINES_STEP: Final = "lines"
+"""Names of two steps of a report, as shown in progress messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Task:
     material: Material
     variant: Variant
     cost: Cost
-    """Time and memory; no memory for saved data."""
+    """Time and memory; the memory is 0 for saved data."""
     digest: str = ""
     """Digest of the table; empty for saved data."""
     layers: bool = False
@@ -51,11 +51,11 @@ def _reading_task(places: Sequence[Path], material: Material, variant: Variant, 
     layers = layers and info.has_layers
     steps, memory = ["counted"], fresh_bytes(info.size) + memory_of("runs", info.runs)
     if info.packed:
-        steps, memory = [UNPACKING, *steps], memory_of(UNPACKING, info.size)
+        steps, memory = [UNPACKING_STEP, *steps], memory_of(UNPACKING_STEP, info.size)
     if layers:
         steps.append("accrued scores")
         memory = max(memory, fresh_bytes(info.size) + layers_memory(layout_of(material)))
-    seconds = {name: seconds_of(name, info.size) for name in steps} | {LINES: RATES.seconds.lines}
+    seconds = {name: seconds_of(name, info.size) for name in steps} | {LINES_STEP: RATES.seconds.lines}
     return Task(material, variant, Cost(seconds, memory), info.digest, layers)
 
 
@@ -68,8 +68,8 @@ class ReportPlan:
     tasks: tuple[Task, ...]
     """One task for each table, in build order, variant by variant. A report itself proceeds material by
     material."""
-    compared: Mapping[Material, Cost]
-    """Costs of comparing the tables of both variants, by material in build order."""
+    comparisons: Mapping[Material, Cost]
+    """Maps each material, in build order, to the cost of comparing its tables for both variants."""
     saved: bool
     """Whether the directory has saved data instead of tables."""
     layers: bool = False
@@ -78,14 +78,14 @@ class ReportPlan:
     @property
     def seconds(self) -> float:
         """Estimated time of the report."""
-        return sum(cost.seconds for cost in (*(task.cost for task in self.tasks), *self.compared.values()))
+        return sum(cost.seconds for cost in (*(task.cost for task in self.tasks), *self.comparisons.values()))
 
     @property
     def memory(self) -> int:
         """Estimated memory in bytes; all tables of one material are in memory at the same time."""
         peak = 0
         for material in self.materials:
-            tables = [task.cost.memory for task in self.tables(material) if task.cost.memory]
+            tables = [task.cost.memory for task in self.tasks_of(material) if task.cost.memory]
             others = max(len(tables) - 1, 0) * fresh_bytes(layout_of(material).size)
             peak = max(peak, max(tables, default=0) + others)
         return peak and BASE_MEMORY + peak
@@ -93,9 +93,9 @@ class ReportPlan:
     @property
     def materials(self) -> list[Material]:
         """All materials, in build order."""
-        return sorted({*(task.material for task in self.tasks), *self.compared})
+        return sorted({*(task.material for task in self.tasks), *self.comparisons})
 
-    def tables(self, material: Material) -> list[Task]:
+    def tasks_of(self, material: Material) -> list[Task]:
         """Return the tasks for the tables of a material."""
         return [task for task in self.tasks if task.material == material]
 
@@ -111,10 +111,10 @@ def plan_report(
 ) -> ReportPlan:
     """Return the plan of a report.
 
-    :param directory: the directory of the tables; or several directories, where a table is read from the
-        first that has it; None for the default directory.
-    :param materials: names of materials. Without names and ``men``, the plan has all existing tables of
-        chess.
+    :param directory: the directory of the tables, or several directories: each table is read from the first
+        that has it. None stands for the default directory.
+    :param materials: names of materials. If neither names nor ``men`` are given, the plan has all existing
+        tables of chess.
     :param men: maximum number of men; adds all existing tables of 2 to ``men`` men.
     :param rules: ``r`` or ``wg``; None for both.
     :param saved: whether the directory has data saved by :func:`tbgen.report.save_report` instead of tables.
@@ -122,7 +122,7 @@ def plan_report(
     :raises UsageError: if a name, the number of men or the rules are invalid.
     :raises MissingTableError: if a named table is missing.
     :raises DamagedTableError: if a file is not a table.
-    :raises NothingToReportError: if no table exists, or no saved data of a named one.
+    :raises NothingToReportError: if there are no tables, or no saved data of a named table.
     """
     first, *others = places = directories_of(directory)
     where = " and ".join(map(str, places))

@@ -44,14 +44,14 @@ VALUE_GROUPS: Final = {
 """Six groups of values, best for White first, each with the dashes, marker and colour of its line. One line
 for each value would be unreadable."""
 _FILLS: Final[tuple[dict[str, Any], ...]] = ({"color": FIRST_FILL}, {"color": SECOND_FILL, "hatch": "////"})
-"""Style of the bars of White's scores, and of Black's."""
+"""Styles of the bars, for White's scores and for Black's."""
 _LABEL_RATIO: Final = 1.3
 """Height of a label's lower edge relative to the height of its bar; the axis is logarithmic."""
-_HEAT_MAP_VALUES: Final = 2
-"""Number of values that have a heat map, the most frequent first."""
+_HEAT_MAP_COUNT: Final = 2
+"""Number of values that have a heat map: the most frequent ones."""
 
 
-def plots(title: str, report: TableReport) -> Iterator[tuple[str, bytes]]:
+def draw_plots(title: str, report: TableReport) -> Iterator[tuple[str, bytes]]:
     """Draw all plots of a table, and yield the suffix and the content of each SVG and PNG file."""
     drawings: tuple[tuple[str, str, Callable[[Figure, Any], None], Any], ...] = (
         ("values", "positions by value", draw_values, report.distribution),
@@ -128,7 +128,7 @@ def draw_depths(drawing: Figure, depths: Sides[Depths]) -> None:
 
 
 def by_group(depths: Depths) -> tuple[Mapping[int, int], ...]:
-    """Return numbers of positions by depth, depths ascending, for each of :data:`VALUE_GROUPS`.
+    """Return, for each of :data:`VALUE_GROUPS`, the numbers of positions by depth, depths ascending.
 
     >>> from tbgen.board.score import GScore
     >>> by_group({GScore(0, True): {1: 5}, GScore(4, False): {3: 1, 5: 2}, GScore(6, False): {1: 1, 3: 7}})
@@ -143,7 +143,7 @@ def by_group(depths: Depths) -> tuple[Mapping[int, int], ...]:
 
 def draw_king(drawing: Figure, squares: Sides[tuple[Counts, ...]]) -> None:
     """Draw White's mean points, and the shares of the most frequent values, by the square of Black's king."""
-    axes = drawing.subplots(2, 1 + _HEAT_MAP_VALUES, squeeze=False)
+    axes = drawing.subplots(2, 1 + _HEAT_MAP_COUNT, squeeze=False)
     drawing.subplots_adjust(left=0.06, right=0.99, top=0.87, bottom=0.05, hspace=0.3, wspace=0.14)
     for panels, name, of_side in zip(axes, TO_MOVE, squares, strict=True):
         _draw_board(panels[0], [_mean_points(counts) for counts in of_side], "White's points, mean")
@@ -160,7 +160,7 @@ def _most_common(squares: Sequence[Counts]) -> list[GScore]:
     sums = Counter[GScore]()
     for counts in squares:
         sums.update(counts)
-    return sorted(sums, key=lambda value: (-sums[value], value.code))[:_HEAT_MAP_VALUES]
+    return sorted(sums, key=lambda value: (-sums[value], value.code))[:_HEAT_MAP_COUNT]
 
 
 def _mean_points(counts: Counts) -> float | None:

@@ -25,29 +25,29 @@ from tbgen.report.scan import ANY, EN_PASSANT, CountArray, TableCounts
 _logger: Final = logging.getLogger(__name__)
 
 
-def records_of(scanned: TableCounts) -> list[Record]:
+def records_of(scan: TableCounts) -> list[Record]:
     """Return the record of every value of a table, best value for White first, without lines."""
-    counts = scanned.counts[0].sum(axis=(0, 1)) + scanned.en_passant.sum(axis=0)
-    return [_record(scanned, code, counts[code]) for code in np.flatnonzero(counts.any(axis=1)).tolist()]
+    counts = scan.counts[0].sum(axis=(0, 1)) + scan.en_passant.sum(axis=0)
+    return [_record(scan, code, counts[code]) for code in np.flatnonzero(counts.any(axis=1)).tolist()]
 
 
-def _record(scanned: TableCounts, code: int, by_depth: CountArray) -> Record:
+def _record(scan: TableCounts, code: int, by_depth: CountArray) -> Record:
     depth = int(np.flatnonzero(by_depth)[-1])
     board = None
     for side in (1, 0):  # later assignments take precedence
-        longest, place = scanned.longest.get((EN_PASSANT, side, code), (-1, 0))
+        longest, place = scan.deepest.get((EN_PASSANT, side, code), (-1, 0))
         if longest == depth:
-            row, slot_in_phase = divmod(-place, scanned.layout.phase_size)
-            board = en_passant_board(scanned.layout, *scanned.en_passant_rows[row], slot_in_phase)
-        longest, place = scanned.longest.get((ANY, side, code), (-1, 0))
+            row, slot_in_phase = divmod(-place, scan.layout.phase_size)
+            board = en_passant_board(scan.layout, *scan.en_passant_rows[row], slot_in_phase)
+        longest, place = scan.deepest.get((ANY, side, code), (-1, 0))
         if longest == depth:
-            board = board_of(scanned.layout, Side(side), Slot(-place))
+            board = board_of(scan.layout, Side(side), Slot(-place))
     assert board is not None
     value, ties, to_move = GScore.from_code(code), int(by_depth[depth]), chess.COLOR_NAMES[board.turn]
-    return Record(scanned.material, scanned.info.variant, value, depth, ties, board.fen(), to_move)
+    return Record(scan.material, scan.info.variant, value, depth, ties, board.fen(), to_move)
 
 
-def lines_left_out(records: Iterable[Record]) -> int:
+def count_omitted_lines(records: Iterable[Record]) -> int:
     """Return the number of records that need a line but have none."""
     return sum(1 for record in records if record.depth and not record.line)
 
@@ -115,7 +115,7 @@ def _pgn(record: Record, line: Sequence[LinePoint]) -> str:
 
 
 def overall_records(records: Iterable[Record]) -> list[OverallRecord]:
-    """Return the longest way to each score among the records of many tables for the same rules.
+    """Return the longest way to each score among the records of many tables under the same rules.
 
     Scores are in the order G0.0, G0.5, G1.0, ...; the holder may be either side. For materials whose sides
     have the same men, only White's scores count, so that a position and its image with exchanged colours

@@ -1,8 +1,8 @@
-"""One pass over a table that makes all counts of its report.
+"""One pass over a table that counts everything its report needs.
 
-A *state* is a position with an accrued score. Runs are the stored values of states by accrued score; layers
-are the states with one accrued score. States are counted from the runs of a table, or from its layers if it
-has no runs. A *code* is the byte that stands for a score.
+A *state* is a position with an accrued score. A *layer* consists of the states with one accrued score. A
+*run* is a stored value that a position has for a range of accrued scores. States are counted from the runs of
+a table, or from its layers if it has no runs. A *code* is the byte that stands for a score.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from tbgen.report.blocks import (
     bishops_on_one_colour,
     block_at,
     blocks_of,
+    find_symmetric_slots,
     mobility,
-    symmetric_slots,
 )
 from tbgen.report.source import ScanRuns, TableSource
 
@@ -37,28 +37,28 @@ if TYPE_CHECKING:
 
 
 STATES, STORED, IMPROVED, WORSENED, LOST, LOST_BY_RESET, FRESH_STATES = range(7)
-"""Columns of numbers of states, for the fields of :class:`~tbgen.report.model.AccruedCounts`. ``survives``
-has no column, because it is the remainder."""
+"""Indices of the columns of state counts, one for each field of
+:class:`~tbgen.report.model.AccruedCounts` that is not computed from other fields."""
 
 ACCRUED_COLUMN_COUNT: Final = 7
 _MIN_ACCRUED_RANK: Final = 2
 """Minimum rank of an accrued score in a game that continues; ranks 0 and 1 are mate and stalemate."""
 Tally = list[tuple[int, NDArray[np.int64] | None, NDArray[np.integer]]]
-"""Numbers of states, as tuples of column, slots and numbers; see :func:`tally`."""
+"""State counts, as tuples of a column, slots, and the count of each slot; see :func:`tally`."""
 
 
 def tally(
     holder: int, side: int, value: NDArray[np.uint8], rank: NDArray[np.uint8], runs: ScanRuns | None
 ) -> Tally:
-    """Count by column the states of consecutive slots whose accrued score A has a given holder.
+    """For consecutive slots, count the states whose accrued score A has the given holder, column by column.
 
     :param holder: 0 if White holds A, else 1.
     :param side: 0 with White to move, else 1.
     :param value: code of the fresh value W of each slot, ``NONE`` for slots without a position.
     :param rank: position rank of each slot.
-    :param runs: runs of these slots for the holder and side; None if all accrued scores survive.
-    :return: tuples of column, slots and the number of states of each slot. Slots are relative to the first
-        one, and may occur several times; None stands for all slots.
+    :param runs: runs of these slots for the holder and side; None to count no resets.
+    :return: tuples of a column, slots, and the number of states of each slot. Slots are offsets from
+        the first of the given slots, and may be repeated; None stands for all slots.
     """
     fresh_rank = np.minimum(value, 255 - value).astype(np.int16)
     # The side that has moved holds g(P). The fresh state, with A = g(P), is not counted.
@@ -77,20 +77,20 @@ def tally(
         (FRESH_STATES, None, above_fresh + survives_as_fresh),
     ]
     if runs is not None and runs.rank.size:
-        counts += _tally_runs(holder, value, max_stored, runs)
+        counts += _run_tally(holder, value, max_stored, runs)
     return counts
 
 
-def _tally_runs(holder: int, value: NDArray[np.uint8], top: NDArray[np.int16], runs: ScanRuns) -> Tally:
+def _run_tally(holder: int, value: NDArray[np.uint8], max_stored: NDArray[np.int16], runs: ScanRuns) -> Tally:
     end = np.append(runs.rank[1:] - 1, 0)
-    end[runs.last] = top[runs.slot[runs.last]]
+    end[runs.is_last] = max_stored[runs.slot[runs.is_last]]
     has_value = runs.value != NONE
     slot, start, end, code = runs.slot[has_value], runs.rank[has_value], end[has_value], runs.value[has_value]
     code = np.where(code == FRESH, value[slot], code)
     rank = np.minimum(code, 255 - code).astype(np.int16)
     states = np.maximum(end - start + 1, 0)
     same_holder = (code < NONE) == (holder == 0)
-    # V lies between A and W (fact F2) and rank(W) >= rank(A), so rank(V) >= rank(A).
+    # V lies between A and W (fact F2 of docs/theory.md) and rank(W) >= rank(A), so rank(V) >= rank(A).
     survives = np.where(same_holder & (rank >= start) & (rank <= end), 1, 0)
     changed = states - survives
     return [
@@ -103,29 +103,29 @@ def _tally_runs(holder: int, value: NDArray[np.uint8], top: NDArray[np.int16], r
 CountArray = NDArray[np.int64]
 
 CAPTURES: Final = 1
-"""Class bit of positions in which the side to move has a legal capture."""
-LIKE_BISHOPS: Final = 2
-"""Class bit of positions in which a side has two or more men bound to a colour, all on the same colour."""
+"""Bit of a class number, set if the side to move has a legal capture."""
+SAME_COLOUR_BISHOPS: Final = 2
+"""Bit of a class number, set if a side has two or more men bound to a colour, all on the same colour."""
 CLASS_COUNT: Final = 4
-"""Number of classes, whose bits are ``CAPTURES`` and ``LIKE_BISHOPS``."""
+"""Number of classes of positions. The bits of a class number are ``CAPTURES`` and ``SAME_COLOUR_BISHOPS``."""
 
 ANY, QUIET, EN_PASSANT = range(3)
-"""Kinds of positions among which the deepest are noted: all positions without an en passant right, positions
-without an en passant right and without a legal capture, and positions with an en passant right."""
+"""Groups of positions, in each of which the deepest are noted. They are all positions without an en passant
+right, those of them without a legal capture, and all positions with an en passant right."""
 
-Longest = dict[tuple[int, ...], tuple[int, int]]
-"""Depth and negative place of the deepest position, by kind, side and code. The maximum of such pairs is the
-deepest position, and of several the first in the table."""
+Deepest = dict[tuple[int, ...], tuple[int, int]]
+"""Maps a group, side and code to the deepest position: its depth, and its place, negated. The maximum of such
+pairs belongs to the deepest position or, if several are equally deep, to the first of them in the table."""
 
 
 class TableCounts:
     """The counts of one table, initially 0, to which threads may add concurrently.
 
-    Except for en passant positions, counts have a first axis of length 2. Index 0 is for all positions up to
-    symmetry, index 1 for the positions that a symmetry of the board maps onto themselves.
+    Arrays of counts have a first axis of length 2, except the array of en passant positions. Index 0 counts
+    all positions up to symmetry, index 1 only those that a symmetry of the board maps onto themselves.
 
-    :param layers: whether the accrued scores of packed tables are counted. The accrued scores of tables with
-        runs, and of the variant without layers, are always counted.
+    :param layers: whether accrued scores are counted if the table is packed. They are always counted if the
+        table has runs, or if its variant has no layers.
     """
 
     def __init__(self, source: TableSource, layers: bool) -> None:
@@ -133,22 +133,21 @@ class TableCounts:
         self.depth_count = self.info.max_depth + 1
         """Number of possible depths: the greatest depth plus 1."""
         self.counts: CountArray = np.zeros((2, 2, CLASS_COUNT, 256, self.depth_count), np.int64)
-        """Positions, shape (2, 2 sides, classes, 256 codes, depths)."""
+        """Numbers of positions, shape (2, 2 sides, classes, 256 codes, depths)."""
         self.en_passant: CountArray = np.zeros((2, 256, self.depth_count), np.int64)
-        """En passant positions up to symmetry, shape (2 sides, 256 codes, depths)."""
+        """Numbers of en passant positions up to symmetry, shape (2 sides, 256 codes, depths)."""
         self.king: CountArray = np.zeros((2, 2, 64, 256), np.int64)
-        """Positions by the square of Black's king, shape (2, 2 sides, 64, 256 codes)."""
+        """Numbers of positions by the square of Black's king, shape (2, 2 sides, 64, 256 codes)."""
         self.states: CountArray = np.zeros((2, 2, 2, ACCRUED_COLUMN_COUNT), np.int64)
-        """States, shape (2, 2 sides, 2 holders, columns)."""
+        """Numbers of states, shape (2, 2 sides, 2 holders, columns)."""
         stored = not self.info.variant.layered or self.info.stores_runs
         self.has_accrued = stored or (layers and self.info.has_layers)
         """Whether accrued scores are counted."""
         self.en_passant_rows = [(phase, square) for phase, square in source.table.ep_config.tolist()]
         """Pawn placement and target square of each row of en passant positions."""
-        self.longest: Longest = {}
-        """Depth and negative place of the deepest position, by kind, side and code. The place is the slot.
-        For positions with an en passant right, the place is the row times the phase size, plus the slot
-        within the phase."""
+        self.deepest: Deepest = {}
+        """The deepest position of each group, side and code. The place of a position is its slot or, if it
+        has an en passant right, its row times the phase size plus its slot within the phase."""
         self._lock = Lock()
 
     @property
@@ -157,12 +156,13 @@ class TableCounts:
         return self.layout.material
 
     def on_board(self) -> CountArray:
-        """Return ``counts`` on the board, without the first axis."""
+        """Return ``counts`` without the first axis, with symmetric images of a position counted
+        separately."""
         return count_images(self.layout, self.counts)
 
     def king_on_board(self) -> CountArray:
-        """Return ``king`` on the board; each image of a position counts on the king's square in that
-        image."""
+        """Return ``king`` without the first axis. Symmetric images of a position are counted separately, each
+        under the square of the king in that image."""
         twice: CountArray = 2 * self.king[0] - self.king[1]
         total = np.zeros_like(twice)
         for image in IMAGE[:2] if self.layout.pawns else IMAGE:
@@ -170,47 +170,47 @@ class TableCounts:
         return total // 2
 
     def add(
-        self, sums: CountArray, keys: NDArray[Any], symmetric: NDArray[np.bool_], depths: int = 1
+        self, sums: CountArray, keys: NDArray[Any], symmetric: NDArray[np.bool_], depth_count: int = 1
     ) -> None:
-        """Count keys in one of the arrays, for all positions and for symmetric ones.
+        """Count keys in one of the arrays, for all positions and for the ``symmetric`` ones.
 
-        A key is an index into an entry of the array, flattened; the lowest byte of ``key // depths`` is
-        a code.
+        A key is an index into the flattened array ``sums[0]`` or ``sums[1]``. The lowest byte of
+        ``key // depth_count`` is a code.
         """
         for numbers, counted_keys in zip(sums, (keys, keys[symmetric]), strict=True):
-            present, counts = _count_keys(counted_keys, depths)
+            unique, counts = _count_keys(counted_keys, depth_count)
             with self._lock:
-                numbers.reshape(-1)[present] += counts
+                numbers.reshape(-1)[unique] += counts
 
     def add_states(self, side: int, holder: int, states: Tally, symmetric: NDArray[np.bool_]) -> None:
-        """Add numbers of states, for all positions and for symmetric ones."""
+        """Add state counts, for all positions and for the ``symmetric`` ones."""
         for column, slots, counts in states:
             symmetric_counts = counts[symmetric if slots is None else symmetric[slots]]
             sums = counts.sum(dtype=np.int64), symmetric_counts.sum(dtype=np.int64)
             with self._lock:
                 self.states[:, side, holder, column] += sums
 
-    def note(self, kind: int, side: int, keys: NDArray[Any], start: int) -> None:
-        """Note the deepest of consecutive positions by code.
+    def note(self, group: int, side: int, keys: NDArray[Any], start: int) -> None:
+        """For each code, note the deepest of some consecutive positions.
 
-        :param keys: for each position the code times the number of depths, plus the depth.
+        :param keys: for each position, its code times the number of depths, plus its depth.
         :param start: place of the first position.
         """
-        present, _ = _count_keys(keys, self.depth_count)
+        unique, _ = _count_keys(keys, self.depth_count)
         with self._lock:
-            note_longest(self.longest, (kind, side), keys, present, self.depth_count, start)
+            note_deepest(self.deepest, (group, side), keys, unique, self.depth_count, start)
 
 
 def _count_keys(keys: NDArray[Any], depth_count: int) -> tuple[CountArray, CountArray]:
-    """Return the distinct keys, except those with the code NONE, and their numbers."""
+    """Return the distinct keys, except those with the code NONE, and how often each occurs."""
     counts = np.bincount(keys)
-    present = np.flatnonzero(counts)
-    present = present[present // depth_count & 255 != NONE]
-    return present, counts[present]
+    unique = np.flatnonzero(counts)
+    unique = unique[unique // depth_count & 255 != NONE]
+    return unique, counts[unique]
 
 
 def count_images(layout: Layout, counts: CountArray) -> CountArray:
-    """Return the numbers of positions on the board.
+    """Return the numbers of positions when symmetric images are counted separately.
 
     :param counts: numbers up to symmetry. Index 0 of the first axis is for all positions, index 1 for the
         positions that a symmetry of the board maps onto themselves.
@@ -220,20 +220,21 @@ def count_images(layout: Layout, counts: CountArray) -> CountArray:
     return board
 
 
-def note_longest(
-    longest: Longest, kind: tuple[int, ...], keys: NDArray[Any], present: CountArray, depths: int, start: int
+def note_deepest(
+    notes: Deepest, group: Sequence[int], keys: NDArray[Any], unique: CountArray, depth_count: int, start: int
 ) -> None:
-    """Note in ``longest`` the deepest of consecutive positions by kind and code.
+    """For each code, note the deepest of some consecutive positions in ``notes``, under the group and the
+    code.
 
-    :param keys: for each position the code times the number of depths, plus the depth.
-    :param present: the distinct keys to consider, ascending.
+    :param keys: for each position, its code times ``depth_count``, plus its depth.
+    :param unique: the distinct keys to consider, ascending.
     :param start: place of the first position.
     """
-    deepest = {key // depths: key for key in present.tolist()}  # the last key of each code
-    for code, key in deepest.items():
-        depth, best = key % depths, longest.get((*kind, code), (-1, 0))
+    last_keys = {key // depth_count: key for key in unique.tolist()}  # the deepest key of each code
+    for code, key in last_keys.items():
+        depth, best = key % depth_count, notes.get((*group, code), (-1, 0))
         if best < (depth, -start):
-            longest[*kind, code] = max(best, (depth, -start - int(np.argmax(keys == key))))
+            notes[*group, code] = max(best, (depth, -start - int(np.argmax(keys == key))))
 
 
 def count_source(
@@ -241,57 +242,59 @@ def count_source(
 ) -> TableCounts:
     """Read a table once and return its counts.
 
-    The result does not depend on the number of threads; each thread needs some 50 MiB.
+    The result does not depend on the number of threads; each thread needs about 50 MiB.
 
     :param layers: whether to solve the layers of a packed table to count accrued scores. This takes as long
-        as its build, and twice as much memory.
+        as building the table, and twice as much memory.
     """
     counts, blocks, size = TableCounts(source, layers), blocks_of(source.layout), source.layout.size
-    fixed = symmetric_slots(source.layout)
+    symmetric_slots = find_symmetric_slots(source.layout)
     ranks = np.zeros((2, size), np.uint8) if layers and source.info.has_layers else None
 
     def scan(block: tuple[int, int]) -> int:
-        _scan_block(source, block_at(source.layout, *block), fixed, counts, ranks)
+        _scan_block(source, block_at(source.layout, *block), symmetric_slots, counts, ranks)
         return sum(block)
 
     with ThreadPoolExecutor(threads) as pool:
         try:
-            for done in pool.map(scan, blocks):
-                progress("counted", done, size)
+            for slot_count in pool.map(scan, blocks):
+                progress("counted", slot_count, size)
         finally:
             pool.shutdown(cancel_futures=True)
     _scan_en_passant(source, counts)
     if ranks is not None:
-        count_layers(source, ranks, fixed, counts, threads, progress)
+        count_layers(source, ranks, symmetric_slots, counts, threads, progress)
     return counts
 
 
 def _scan_block(
     source: TableSource,
     block: ScanBlock,
-    fixed: NDArray[np.int64],
+    symmetric_slots: NDArray[np.int64],
     counts: TableCounts,
     ranks: NDArray[np.uint8] | None,
 ) -> None:
-    """Count the positions of a block, and store their position ranks in ``ranks``, unless ``ranks`` is
-    None."""
+    """Count the positions of a block. Unless ``ranks`` is None, store their position ranks there.
+
+    :param symmetric_slots: slots of positions that a symmetry of the board maps onto themselves, ascending.
+    """
     depths = counts.depth_count
-    in_block = slice(*np.searchsorted(fixed, [block.start, block.start + block.size]))
+    in_block = slice(*np.searchsorted(symmetric_slots, [block.start, block.start + block.size]))
     symmetric = np.zeros(block.size, np.bool_)
-    symmetric[fixed[in_block] - block.start] = True
-    like_bishops = bishops_on_one_colour(block.men)
+    symmetric[symmetric_slots[in_block] - block.start] = True
+    same_colour = bishops_on_one_colour(block.men)
     kings = np.broadcast_to(block.men[1].squares.astype(np.uint16) << 8, block.shape).reshape(-1)
     for side in (0, 1):
-        value, depth = source.fresh(side, block.start, block.size)
+        value, depth = source.fresh_results(side, block.start, block.size)
         if not (value != NONE).any():
             continue
         moves = mobility(block, side == 0)
-        kind = moves.has_capture.astype(np.uint32)
-        if like_bishops is not None:
-            kind = kind + like_bishops.astype(np.uint32) * np.uint32(LIKE_BISHOPS)
+        classes = moves.has_capture.astype(np.uint32)
+        if same_colour is not None:
+            classes = classes + same_colour.astype(np.uint32) * np.uint32(SAME_COLOUR_BISHOPS)
         keys, captures = value * np.uint32(depths) + depth, moves.has_capture.reshape(-1)
         counts.add(
-            counts.counts[:, side], kind.reshape(-1) * np.uint32(depths << 8) + keys, symmetric, depths
+            counts.counts[:, side], classes.reshape(-1) * np.uint32(depths << 8) + keys, symmetric, depths
         )
         counts.add(counts.king[:, side], kings | value, symmetric)
         counts.note(ANY, side, keys, block.start)
@@ -310,13 +313,13 @@ def _scan_en_passant(source: TableSource, counts: TableCounts) -> None:
     for row, (_, square) in enumerate(counts.en_passant_rows):
         side = int(square < 32)
         keys = table.ep_value[row].astype(np.int64) * counts.depth_count + table.ep_depth[row]
-        present, numbers = _count_keys(keys, counts.depth_count)
-        counts.en_passant[side].reshape(-1)[present] += numbers
+        unique, numbers = _count_keys(keys, counts.depth_count)
+        counts.en_passant[side].reshape(-1)[unique] += numbers
         counts.note(EN_PASSANT, side, keys, row * source.info.phase_size)
 
 
 _WORDS_PER_TASK: Final = 1 << 13
-"""Number of words that one task of a thread covers; a word has 64 slots."""
+"""Number of words that a thread processes in one task; a word has 64 slots."""
 
 _LAYER_COLUMNS: Final = WORSENED, LOST_BY_RESET, FRESH_STATES
 """Columns that need the layers, because position scores and fresh values do not determine them."""
@@ -325,21 +328,21 @@ _LAYER_COLUMNS: Final = WORSENED, LOST_BY_RESET, FRESH_STATES
 def count_layers(
     source: TableSource,
     ranks: NDArray[np.uint8],
-    fixed: NDArray[np.int64],
+    symmetric_slots: NDArray[np.int64],
     counts: TableCounts,
     threads: int,
     progress: Progress,
 ) -> None:
-    """Solve all layers of a table, and add to ``counts`` the numbers of states that need layers.
+    """Solve all layers of a table, and add to ``counts`` the state counts that depend on layers.
 
     :param ranks: position ranks, shape (2, size).
-    :param fixed: slots of positions that a symmetry of the board maps onto themselves, ascending.
+    :param symmetric_slots: slots of positions that a symmetry of the board maps onto themselves, ascending.
     """
     from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER
 
     size, top = source.layout.size, int(ranks.max())
     symmetric = np.zeros(size, np.bool_)
-    symmetric[fixed] = True
+    symmetric[symmetric_slots] = True
     with source.layers(threads) as layers, ThreadPoolExecutor(threads) as pool:
         windows = layers.windows
         for number, window in enumerate(windows):
@@ -347,20 +350,20 @@ def count_layers(
             for rank, pair in enumerate(layers.layers(window), start=FIRST_LAYER):
                 for (holder, layer), side in product(enumerate(pair), (0, 1)):
                     fresh = source.table.value[side, slots]
-                    facts = [each.reshape(-1, 64) for each in (fresh, ranks[side, slots], symmetric[slots])]
-                    count = partial(_count_words, layer, facts, (holder, rank), side)
+                    by_slot = [each.reshape(-1, 64) for each in (fresh, ranks[side, slots], symmetric[slots])]
+                    count = partial(_count_words, layer, by_slot, (holder, rank), side)
                     for numbers in pool.map(count, range(0, layer.present.shape[1], _WORDS_PER_TASK)):
                         counts.states[:, side, holder, _LAYER_COLUMNS] += numbers
                 progress("accrued scores", number * top + min(rank, top), top * len(windows))
 
 
 def _count_words(
-    layer: Layer, facts: Sequence[NDArray[Any]], accrued: tuple[int, int], side: int, start: int
+    layer: Layer, by_slot: Sequence[NDArray[Any]], accrued: tuple[int, int], side: int, start: int
 ) -> CountArray:
-    """Count the states whose accrued score is reset, in some words of a layer with one side to move.
+    """In some words of a layer, with one side to move, count the states whose accrued score is reset.
 
-    :param facts: three arrays about the layer's slots, shape (words, 64): codes of W(P), position ranks, and
-        whether a symmetry of the board maps the position onto itself.
+    :param by_slot: three arrays about the layer's slots, shape (words, 64): codes of W(P), position ranks,
+        and whether a symmetry of the board maps the position onto itself.
     :param accrued: holder (0 if White) and rank of the accrued score A.
     :param start: the first word.
     """
@@ -369,7 +372,7 @@ def _count_words(
     words = start + np.flatnonzero(layer.present[side, start : start + _WORDS_PER_TASK])
     bits = np.unpackbits(layer.present[side, words].view(np.uint8), bitorder="little")
     code = layer.value[side].reshape(-1, 64)[words]
-    fresh, ranks, symmetric = (each[words] for each in facts)
+    fresh, ranks, symmetric = (each[words] for each in by_slot)
     # The side that has moved holds g(P). The fresh state, with A = g(P), is not counted.
     states = bits.view(np.bool_).reshape(-1, 64) & (code != (rank if holder == 0 else 255 - rank))
     if holder != side:

@@ -30,8 +30,8 @@ from tbgen.report.highlights import (
 )
 from tbgen.report.mating import GENERAL_SHARE, MIN_MATING_LEAD, mating_rule
 from tbgen.report.model import SIDES, Distribution, OverallRecord, Record, TableReport
-from tbgen.report.plots import VALUE_GROUPS, by_group, plots
-from tbgen.report.wording import FILTERS, NAMES, TO_MOVE, against, anchor, meaning, stem
+from tbgen.report.plots import VALUE_GROUPS, by_group, draw_plots
+from tbgen.report.wording import FILTERS, NAMES, TO_MOVE, anchor, material_title, meaning, stem
 from tbgen.system.files import make_directory, remove_leftovers, write_file
 from tbgen.text import counted, plies
 
@@ -47,7 +47,7 @@ class Fact(NamedTuple):
     address: str
     """Relative address of the details about the fact."""
 
-    def picture(self) -> bytes:
+    def draw_picture(self) -> bytes:
         """Return the fact as a PNG picture for sharing."""
         board = chess.Board(self.fen)
         return card(
@@ -55,11 +55,11 @@ class Fact(NamedTuple):
         )
 
 
-def strangest(reports: Sequence[TableReport]) -> Record | None:
+def find_strangest(reports: Sequence[TableReport]) -> Record | None:
     """Return the record with the strangest line, None if there are no lines.
 
-    The strangest line is the longest by which the side with less material gets a score other than mate.
-    Without such a line, it is the longest line of all.
+    The strangest line is the longest one in which the side with less material gets a score other than mate.
+    If there is no such line, it is the longest line of all.
     """
     lines = [record for report in reports for record in report.records if record.line]
 
@@ -70,7 +70,7 @@ def strangest(reports: Sequence[TableReport]) -> Record | None:
     return max(lines, key=strangeness, default=None)
 
 
-def front_facts(reports: Sequence[TableReport], records: Sequence[OverallRecord]) -> list[Fact]:
+def opening_facts(reports: Sequence[TableReport], records: Sequence[OverallRecord]) -> list[Fact]:
     """Return at most three facts about tables of the same variant."""
     groups = (_longest_fact(records, mates=True), _longest_fact(records, mates=False), _rarest_fact(reports))
     return [fact for facts in groups for fact in facts]
@@ -118,21 +118,22 @@ PAGES: Final = {
     "mating": ("Mating potential", "the rule of thumb and the facts"),
     "differences": ("Where the rules differ", "r-mobility and whole-game mobility"),
 }
-"""Pages about all tables, by file name: the text of links to the page, and its subtitle. Only sites with
-tables for both variants have the last page."""
+"""Maps the file name of each page about all tables to the text of links to the page, and its subtitle. Only
+sites with tables for both variants have the last page."""
 
-TABLES: Final = "tables"
+TABLES_FOLDER: Final = "tables"
 """Folder of the pages about single tables, within the site."""
 
 _REMEDY: Final = "choose another directory with --out"
 
 _SHOWN_RANKS: Final = {0: "mate", 1: "G0.5", 2: "G1.0", 3: "G1.5"}
-"""Ranks whose greatest depths the list of all materials shows, with the titles of their columns."""
+"""Ranks with a column for the greatest depth in the list of all materials, and the titles of these
+columns."""
 
 T = TypeVar("T")
 
 Groups = Mapping[Variant, Sequence[TableReport]]
-"""Reports by variant, in build order."""
+"""Maps each variant to its reports, in build order."""
 
 
 class Site:
@@ -158,9 +159,9 @@ class Site:
     ) -> None:
         self._directory, self._explorer = directory, explorer
         self._picture = ""
-        """Name of the picture that previews of the pages about all tables show; empty for none."""
+        """Name of the picture that previews of the pages about all tables show; empty if there is none."""
         self.written: list[Path] = []
-        """The written pages."""
+        """Paths of the written pages."""
         links = [(name, label) for name, (label, _) in PAGES.items()]
         self._environment = environment("tbgen.report")
         self._environment.filters |= {each.__name__: each for each in (diagram, *FILTERS)}
@@ -177,7 +178,7 @@ class Site:
             "min_mating_lead": MIN_MATING_LEAD,
             "general_share": GENERAL_SHARE,
         }
-        for folder in (directory, directory / TABLES):
+        for folder in (directory, directory / TABLES_FOLDER):
             make_directory(folder, remedy=_REMEDY)
             remove_leftovers(folder)
 
@@ -187,14 +188,14 @@ class Site:
         self._write("scheme.js", scheme_script().encode())
         self._write("boards.js", files("tbgen.report").joinpath("boards.js").read_bytes())
 
-    def write_table(self, report: TableReport, other: Variant | None = None) -> None:
+    def write_table(self, report: TableReport, other_variant: Variant | None = None) -> None:
         """Write the page, the plots, the lines and the data of one table.
 
-        :param other: the other variant, if the site also has the table for it.
+        :param other_variant: the other variant, if the site also has the table for it.
         """
-        name = f"{TABLES}/{stem(report)}"
-        for ending, plot in plots(f"{report.material} by {report.variant.label}", report):
-            self._write(f"{name}.{ending}", plot)
+        name = f"{TABLES_FOLDER}/{stem(report)}"
+        for suffix, plot in draw_plots(f"{report.material} by {report.variant.label}", report):
+            self._write(f"{name}.{suffix}", plot)
         links = self._write_data(name, data.table_files(report))
         games = "\n".join(record.pgn.rstrip("\n") + "\n" for record in report.records if record.pgn)
         if games:
@@ -202,16 +203,16 @@ class Site:
             links.append((f"{Path(name).name}.pgn", "lines as PGN"))
         fact = table_fact(report)
         if fact:
-            self._write(f"{name}.png", fact.picture())
+            self._write(f"{name}.png", fact.draw_picture())
         numbers = report.distribution
         self._write_page(
             name,
             template="material",
-            title=f"{report.material}: {against(report.material)}, by {report.variant.label}",
+            title=f"{report.material}: {material_title(report.material)}, by {report.variant.label}",
             description=(*report.highlights, report.endgame.sentence)[0],
             picture=f"{name}.png" if fact else "",
             report=report,
-            other=other,
+            other=other_variant,
             files=links,
             has_pgn=bool(games),
             values=sorted({value for side in (*numbers.board, *numbers.en_passant) for value in side})[::-1],
@@ -224,27 +225,27 @@ class Site:
         """Write the pages about all tables. The first page begins with a line and facts about the first
         variant.
 
-        :param records: the results of :func:`tbgen.report.records.overall_records` by variant.
+        :param records: the results of :func:`tbgen.report.records.overall_records` for each variant.
         """
         variant, reports = next(iter(groups.items()))
-        facts = front_facts(reports, records[variant])
+        facts = opening_facts(reports, records[variant])
         for number, fact in enumerate(facts, 1):
-            self._write(f"fact-{number}.png", fact.picture())
+            self._write(f"fact-{number}.png", fact.draw_picture())
         self._picture = "fact-1.png" if facts else ""
-        opening = {"hero": strangest(reports), "facts": facts}
+        opening = {"hero": find_strangest(reports), "facts": facts}
         pawnless = {
             variant: [report for report in reports if not report.material.pawns]
             for variant, reports in groups.items()
         }
         all_reports, pawnless_only = (list(chain.from_iterable(each.values())) for each in (groups, pawnless))
-        self._write_overview("index", groups, index_highlights, data.overview_files(all_reports), **opening)
-        self._write_overview("records", records, record_highlights, data.record_files(all_reports, records))
+        self._write_topic("index", groups, index_highlights, data.overview_files(all_reports), **opening)
+        self._write_topic("records", records, record_highlights, data.record_files(all_reports, records))
         endgames = data.part_files("endgame", "endgames", all_reports)
         mating = data.part_files("mating", "mating", pawnless_only)
-        self._write_overview("endgames", groups, endgame_highlights, endgames)
-        self._write_overview("mating", pawnless, mating_highlights, mating)
+        self._write_topic("endgames", groups, endgame_highlights, endgames)
+        self._write_topic("mating", pawnless, mating_highlights, mating)
 
-    def _write_overview(
+    def _write_topic(
         self,
         name: str,
         groups: Mapping[Variant, Sequence[T]],
@@ -293,22 +294,22 @@ class Site:
         :param stem: the common stem of the names.
         :param files: contents by suffix.
         """
-        for ending, content in files.items():
-            self._write(f"{stem}.{ending}", content.encode())
+        for suffix, content in files.items():
+            self._write(f"{stem}.{suffix}", content.encode())
         name = Path(stem).name
-        return [(f"{name}.{ending}", _label(ending)) for ending in files]
+        return [(f"{name}.{suffix}", _label(suffix)) for suffix in files]
 
     def _write(self, name: str, content: bytes) -> None:
         write_file(self._directory / name, content, remedy=_REMEDY)
 
 
-def _relative_address(top: str, place: str) -> str:
-    """Return the address that a page uses for a place.
+def _relative_address(top: str, target: str) -> str:
+    """Return the address by which a page links to a target.
 
     :param top: path from the page to the first page.
-    :param place: an address, or a path from the first page.
+    :param target: an address, or a path from the first page.
     """
-    return place if place.startswith("/") or ":" in place else top + place
+    return target if target.startswith("/") or ":" in target else top + target
 
 
 def _depth_rows(distribution: Distribution) -> Iterator[tuple[int, list[list[int]]]]:
@@ -318,11 +319,11 @@ def _depth_rows(distribution: Distribution) -> Iterator[tuple[int, list[list[int
         yield depth, [[group.get(depth, 0) for group in groups] for groups in sides]
 
 
-def _label(ending: str) -> str:
+def _label(suffix: str) -> str:
     """Return the text of a link to a file of data.
 
     >>> _label("json"), _label("records.csv")
     ('JSON', 'records as CSV')
     """
-    content, _, form = ending.rpartition(".")
+    content, _, form = suffix.rpartition(".")
     return f"{content} as {form.upper()}" if content else form.upper()

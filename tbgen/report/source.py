@@ -45,14 +45,14 @@ class ScanRuns(NamedTuple):
     """The slot of each run, relative to the first requested slot."""
     rank: NDArray[np.int16]
     """The first rank of A in each run."""
-    last: NDArray[np.bool_]
+    is_last: NDArray[np.bool_]
     """Whether each run is the last one of its slot."""
     value: NDArray[np.uint8]
     """The stored value of each run: a code, ``NONE`` or ``FRESH``."""
 
 
 class TableSource:
-    """A table in memory, of which threads can read parts.
+    """A table in memory, parts of which threads can read.
 
     :param info: the description in the table's file.
     :param sources: the sub-tables of a packed table, from which its layers are solved.
@@ -67,13 +67,13 @@ class TableSource:
         self._ends = np.flatnonzero(np.append(True, table.run_rank >= LAST_RUN))
         """0, followed by the index after the last run of each slot with runs."""
 
-    def fresh(self, side: int, start: int, size: int) -> FreshResults:
+    def fresh_results(self, side: int, start: int, size: int) -> FreshResults:
         """Return fresh values and depths of consecutive slots."""
         part = slice(start, start + size)
         return self.table.value[side, part], self.table.depth[side, part]
 
     def runs(self, holder: int, side: int, start: int, size: int) -> ScanRuns | None:
-        """Return the runs of consecutive slots, None if the table has none.
+        """Return the runs of consecutive slots; None if the table stores no runs.
 
         :param start: the first slot, a multiple of 64.
         :param size: the number of slots, a multiple of 64.

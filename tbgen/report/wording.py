@@ -13,12 +13,13 @@ from tbgen.report.model import Record, Sides, TableReport, Verdict
 from tbgen.text import number, share
 
 NAMES: Final = ("White", "Black")
+"""Names of the sides."""
 
 NO_MATE: Final[Mapping[Verdict, str]] = {
     Verdict.NO_HELP_MATE: "cannot mate even with help",
     Verdict.NEVER: "never mates by force",
 }
-"""Words for a side that does not mate."""
+"""Maps a verdict to words for a side that does not mate by force."""
 
 
 def meaning(value: GScore) -> str:
@@ -33,7 +34,7 @@ def meaning(value: GScore) -> str:
 
 
 def counted_pawns(advantage: float) -> str:
-    """Return a lead in pawns, in words.
+    """Return, in words, a lead measured in pawns.
 
     >>> counted_pawns(1.0), counted_pawns(3.25)
     ('1 pawn', '3.25 pawns')
@@ -51,34 +52,35 @@ def percent(part: float) -> str:
     return text.replace("<", "less than ").replace(">", "more than ")
 
 
-def enumerated(words: Sequence[str]) -> str:
+def join_words(words: Sequence[str]) -> str:
     """Return words as a list in a sentence.
 
-    >>> enumerated(["KvK"]), enumerated(["KvK", "KBvK", "KNvK"]), enumerated([])
+    >>> join_words(["KvK"]), join_words(["KvK", "KBvK", "KNvK"]), join_words([])
     ('KvK', 'KvK, KBvK and KNvK', '')
     """
     return " and ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)
 
 
 TO_MOVE: Final = Sides("White to move", "Black to move")
+"""Words for each side to move."""
 
-_MEN: Final = {"K": "king", "Q": "queen", "R": "rook", "B": "bishop", "N": "knight", "P": "pawn"}
-_NUMBERS: Final = ("", "", "two ", "three ", "four ")
+_MAN_WORDS: Final = {"K": "king", "Q": "queen", "R": "rook", "B": "bishop", "N": "knight", "P": "pawn"}
+_NUMBER_WORDS: Final = ("", "", "two ", "three ", "four ")
 
 
-def spelled(material: Material) -> str:
+def in_words(material: Material) -> str:
     """Return a material in words.
 
-    >>> spelled(Material.parse("KNNvKP"))
+    >>> in_words(Material.parse("KNNvKP"))
     'White has king and two knights, Black has king and pawn'
     """
     return f"White has {_men_in_words(material.white)}, Black has {_men_in_words(material.black)}"
 
 
-def against(material: Material) -> str:
+def material_title(material: Material) -> str:
     """Return a material as a title.
 
-    >>> against(Material.parse("KRvKB")), against(Material.parse("KBvK"))
+    >>> material_title(Material.parse("KRvKB")), material_title(Material.parse("KBvK"))
     ('king and rook against king and bishop', 'king and bishop against the bare king')
     """
     return f"{_men_in_words(material.white)} against {_men_in_words(material.black)}"
@@ -88,7 +90,7 @@ def _men_in_words(men: str) -> str:
     if men == "K":
         return "the bare king"
     kinds = [
-        f"{_NUMBERS[men.count(man)]}{_MEN[man]}{'s' if men.count(man) > 1 else ''}"
+        f"{_NUMBER_WORDS[men.count(man)]}{_MAN_WORDS[man]}{'s' if men.count(man) > 1 else ''}"
         for man in dict.fromkeys(men)
     ]
     return f"{', '.join(kinds[:-1])} and {kinds[-1]}"
@@ -100,7 +102,7 @@ def stem(entry: TableReport | Record) -> str:
 
 
 def anchor(record: Record) -> str:
-    """Return the name of a record within a page."""
+    """Return the name by which links within a page refer to a record."""
     return f"record-{record.material}-{record.variant}-{record.value}"
 
 
@@ -113,7 +115,7 @@ def movetext(record: Record) -> Markup:
     return Markup(" ".join(parts))
 
 
-def steps(record: Record) -> str:
+def line_steps(record: Record) -> str:
     """Return a record's line for ``boards.js``: each move in UCI notation and in SAN, with the accrued
     score."""
     return " ".join(
@@ -123,7 +125,7 @@ def steps(record: Record) -> str:
 
 
 def _labels(record: Record) -> Iterator[str]:
-    """Yield the label of each move of a record's line: the move number, or an empty text."""
+    """Yield the label of each move of a record's line: the move number, or an empty string."""
     fields = record.fen.split()
     move, white = int(fields[5]), fields[1] == "w"
     for ply in range(len(record.line)):
@@ -131,14 +133,14 @@ def _labels(record: Record) -> Iterator[str]:
         move, white = move + (not white), not white
 
 
-def longest(report: TableReport, rank: int | None = None) -> str:
-    """Return as text the greatest depth of a table's records, with either holder; a dash without records.
+def longest_text(report: TableReport, rank: int | None = None) -> str:
+    """Return, as a text, the greatest depth of a table's records; a dash if there are no records.
 
-    :param rank: the rank of the values; None for all records.
+    :param rank: rank of the records to consider, whichever side holds the value; None for all records.
     """
     depths = [record.depth for record in report.records if rank is None or record.value.rank == rank]
     return number(max(depths)) if depths else "–"
 
 
-FILTERS: Final = (spelled, against, stem, anchor, movetext, steps, longest)
+FILTERS: Final = (in_words, material_title, stem, anchor, movetext, line_steps, longest_text)
 """Functions that templates use as filters."""

@@ -43,13 +43,13 @@ from tbgen.web.settings import DOCUMENT_PATH, REPLY_PATH, SOLVE_PATH, Settings
 from tbgen.web.solving import PositionSolver
 from tbgen.web.stock import Stock
 
-_NO_REPORT: Final = "this server shows no report: tbgen serve --report DIR does"
+_NO_REPORT_SENTENCE: Final = "this server shows no report: tbgen serve --report DIR does"
 _NOT_OFFERED_SENTENCES: Final = {
     "/live": "this server shows no event: tbgen serve --live EVENT.pgn does",
-    "/report": _NO_REPORT,
-    "/report/{name:path}": _NO_REPORT,
+    "/report": _NO_REPORT_SENTENCE,
+    "/report/{name:path}": _NO_REPORT_SENTENCE,
 }
-"""Refusals at the addresses of pages that the operator has not enabled, by path."""
+"""Maps the path of each optional page to the refusal if the operator has not enabled the page."""
 _CODES_WITH_PAGE: Final = ("not_found", "not_offered")
 """Codes of refusals that are shown to browsers as a page."""
 _SWITCH_SECONDS: Final = 0.001
@@ -73,9 +73,9 @@ class _Service:
         self._stocks: Final = {
             variant: Stock(open_tablebase(*settings.directories, rules=variant)) for variant in Variant
         }
-        self._quick = WorkerPool("quick", settings.quick_threads, settings.waiting)
-        self._slow = WorkerPool("slow", settings.slow_threads, settings.waiting)
-        self._queue = Queue(settings.slow_threads, settings.waiting)
+        self._quick = WorkerPool("quick", settings.quick_threads, settings.max_waiting)
+        self._slow = WorkerPool("slow", settings.slow_threads, settings.max_waiting)
+        self._queue = Queue(settings.slow_threads, settings.max_waiting)
         self._compiler = WorkerPool("compiler", 1, 0, compiles=True)
         self._tasks: set[asyncio.Task[None]] = set()
         self._limiter = Limiter(settings.limit, settings.burst)
@@ -86,7 +86,7 @@ class _Service:
         setting_of_part = {"report": "report", "solve": "solve", "live": "live", "engine": "move_seconds"}
         parts = [name for name, field in setting_of_part.items() if getattr(settings, field) is not None]
         self._pages: dict[str, Handler] = {
-            **Page(self._introduction, parts).endpoints(),
+            **Page(self._introduce, parts).endpoints(),
             "/picture.png": self._picture_handler(picture, "image/png"),
             "/line.gif": self._picture_handler(moving_picture, "image/gif"),
         }
@@ -94,7 +94,7 @@ class _Service:
             self._pages |= report_endpoints(settings.report, self._slow)
         self._live: LivePage | None = None
         if settings.live is not None:
-            self._live = LivePage(settings.live, self._limiter, until_over=settings.until_over)
+            self._live = LivePage(settings.live, self._limiter, ends_with_event=settings.ends_with_event)
             self._pages |= self._live.endpoints()
 
     def app(self) -> ASGIApp:
@@ -163,14 +163,15 @@ class _Service:
 
         return handler
 
-    async def _run_preview(self, make: Callable[..., Result], request: Request, pool: WorkerPool) -> Result:
-        """Call a preview function with the query of a request, charge the client, and return the result."""
+    async def _run_preview(self, render: Callable[..., Result], request: Request, pool: WorkerPool) -> Result:
+        """Render a preview for the query of a request, charge the client, and return the result."""
         with self._limiter.charged(client_of(request)) as bill:
             query = dict(request.query_params)
-            return await pool.run(partial(make, *self._stocks.values(), query=query), bill)
+            return await pool.run(partial(render, *self._stocks.values(), query=query), bill)
 
-    async def _introduction(self, request: Request) -> tuple[str, Caption]:
-        """Return tags for the head of the page, and its first text; both are empty for an invalid query."""
+    async def _introduce(self, request: Request) -> tuple[str, Caption]:
+        """Return tags for the head of the page, and its first text; both are empty if the query is
+        invalid."""
         try:
             text = await self._run_preview(caption, request, self._quick)
         except (TbgenError, Refusal, KernelsMissingError):
@@ -196,7 +197,7 @@ class _Service:
         )
 
     def _compile(self) -> None:
-        """Start to compile the kernels that the tables need, unless they are being compiled."""
+        """Start compiling the kernels that the tables need, unless they are already being compiled."""
         if not self._compiler.pending:
             self._start_task(self._compile_all())
 
@@ -206,7 +207,7 @@ class _Service:
                 await self._compiler.run(stock.prepare, Bill())
 
     async def _answer_monitor(self, _: Request) -> Response:
-        text = self._monitor.text((self._quick, self._slow))
+        text = self._monitor.metrics_text((self._quick, self._slow))
         return Response(text, headers={"Cache-Control": NO_STORE}, media_type=METRICS_TYPE)
 
     async def _answer_openapi(self, request: Request) -> Response:

@@ -8,10 +8,11 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from tbgen.system.processes import raise_file_limit
 
 MAX_ACCEPTED_AT_ONCE: Final = 128
-"""Maximum number of connections accepted in one pass of the event loop, before surplus ones are closed."""
+"""Maximum number of connections accepted in one pass of the event loop, before surplus connections are
+closed."""
 _MAX_CONNECTIONS: Final = 2048
 _HEAD_SECONDS: Final = 10.0
-"""Maximum time for the head of a request to arrive, on a new connection too."""
+"""Maximum time for the head of a request to arrive, counted from the connection or from the last answer."""
 
 
 def max_connections() -> int:
@@ -27,7 +28,7 @@ class Connection(H11Protocol):
     """uvicorn's protocol in pure Python, with a time limit for the head of a request.
 
     If there are too many connections, the one that has been idle for longest is closed. Idle connections
-    therefore shut nobody out, whether they come from one client or through a proxy.
+    therefore cannot shut anybody out, whether they come from one client or through a proxy.
     """
 
     _timer: TimerHandle

@@ -38,7 +38,7 @@ class Level(StrEnum):
 class PuzzleDocument(PositionMovesDocument, kw_only=True):
     """A position in which only the first of the moves keeps the value.
 
-    ``tempting`` has the wrong moves that look as good, in UCI notation.
+    ``tempting`` has the wrong moves that look just as good, in UCI notation.
     """
 
     level: Level
@@ -52,7 +52,7 @@ class MainlineDocument(PositionDocument):
 
 
 class StateDocument(Document, kw_only=True):
-    """A position of any number of men with its accrued score.
+    """A position with any number of men, and its accrued score.
 
     Value, depth, points and category are null if unavailable.
     """
@@ -76,7 +76,7 @@ class LegalMoveDocument(StateDocument, kw_only=True):
 
 
 class LegalMovesDocument(StateDocument, kw_only=True):
-    """A position of any number of men with its legal moves.
+    """A position with any number of men, and its legal moves.
 
     ``refusal`` says why tables do not determine the value of the position; null if they do.
     """
@@ -100,7 +100,7 @@ class AccruedScoreDocument(Document):
 
 
 class AccruedScoresDocument(Document):
-    """The values of a position for all its accrued scores, best for White first."""
+    """The values of a position for all possible accrued scores, best for White first."""
 
     fen: str
     material: str
@@ -162,9 +162,9 @@ SideText: TypeAlias = Annotated[SideName, Meta(description="The side to move")]
 
 SCHEMAS: Final = "#/components/schemas/"
 """Prefix of references to document schemas in OpenAPI."""
-_BATCH_ANSWERS: Final = (PositionMovesDocument, PositionDocument, BatchRefusalDocument)
+_BATCH_TYPES: Final = (PositionMovesDocument, PositionDocument, BatchRefusalDocument)
 _BatchAnswer: TypeAlias = Annotated[
-    Any, Meta(extra_json_schema={"anyOf": [{"$ref": SCHEMAS + item.__name__} for item in _BATCH_ANSWERS]})
+    Any, Meta(extra_json_schema={"anyOf": [{"$ref": SCHEMAS + item.__name__} for item in _BATCH_TYPES]})
 ]
 
 

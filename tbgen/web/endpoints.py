@@ -21,10 +21,10 @@ from tbgen.web import lookups
 from tbgen.web.documents import SCHEMAS, BatchRefusalDocument, BatchRequest, ReplyDocument
 from tbgen.web.envelope import METRICS_TYPE
 from tbgen.web.exchange import (
-    EVENT_STREAM,
-    JSON,
+    EVENT_STREAM_TYPE,
+    JSON_TYPE,
     NO_STORE,
-    PGN,
+    PGN_TYPE,
     REVALIDATE,
     STORE_ONE_HOUR,
     Parameter,
@@ -55,11 +55,12 @@ class Endpoint:
     variants: tuple[Variant, ...] = tuple(Variant)
     """The variants whose tables the function needs."""
     body: Body | None = None
-    """The body of the request; None for a GET request."""
+    """The body of a POST request; None for a GET request."""
     quick: bool = False
-    """Whether the answer takes little time, so that it must not wait for slow answers."""
+    """Whether the answer takes little time, so that it need not wait for slow answers."""
     queued: bool = False
-    """Whether requests wait in a queue with few places for each client, because the answers take long."""
+    """Whether requests wait in a queue with few places for each client, because the answers
+    take a long time."""
     caching: str = STORE_ONE_HOUR
     """Value of the header ``Cache-Control``."""
     may_lack: bool = True
@@ -84,13 +85,13 @@ class Endpoint:
     def parameters(self) -> list[Parameter]:
         """The parameters of requests; those that may be None are optional."""
         return [
-            Parameter(name, *_type_of(parameter.annotation), in_path=f"{{{name}}}" in self.path)
+            Parameter(name, *_type_and_required(parameter.annotation), in_path=f"{{{name}}}" in self.path)
             for name, parameter in self._signature.parameters.items()
             if name not in ("stock", "stocks", "body")
         ]
 
 
-def _type_of(hint: Any) -> tuple[Any, bool]:
+def _type_and_required(hint: Any) -> tuple[Any, bool]:
     """Return the type of a parameter, and whether it is required."""
     possible = get_args(hint)
     return (possible[0], False) if NoneType in possible else (hint, True)
@@ -101,9 +102,9 @@ _VIEW_TEXTS: Final = {
     View.STALEMATE_WINS: "chess in which stalemate wins",
     View.LASKER: "chess in which stalemating gets 3/4 of the point",
 }
-_BATCH: Final = Body("application/json", BatchRequest)
-_PGN: Final = Body(PGN, str)
-_PGN_OF_GAMES: Final = Body(PGN, str, MAX_GAMES_BYTES)
+_BATCH_BODY: Final = Body("application/json", BatchRequest)
+_PGN_BODY: Final = Body(PGN_TYPE, str)
+_GAMES_BODY: Final = Body(PGN_TYPE, str, MAX_GAMES_BYTES)
 _VARIANT_ENDPOINTS: Final = (
     Endpoint("/{}", "A position in {}", lookups.position, quick=True),
     Endpoint("/{}/moves", "The legal moves of any position in {}", legal_moves, quick=True, may_lack=False),
@@ -115,9 +116,9 @@ _VARIANT_ENDPOINTS: Final = (
     ),
     Endpoint("/{}/challenge", "A random position to play in {}", challenge, caching=NO_STORE),
     Endpoint("/{}/stats/{{material}}", "Counts of a table for {}", lookups.statistics, caching=REVALIDATE),
-    Endpoint("/{}/batch", "Many positions in {}", lookups.batch, body=_BATCH, caching=NO_STORE),
-    Endpoint("/{}/game", "A game, refereed by {}", game, body=_PGN, caching=NO_STORE),
-    Endpoint("/{}/games", "Results of many games by {}", games, body=_PGN_OF_GAMES, caching=NO_STORE),
+    Endpoint("/{}/batch", "Many positions in {}", lookups.batch, body=_BATCH_BODY, caching=NO_STORE),
+    Endpoint("/{}/game", "A game, refereed by {}", game, body=_PGN_BODY, caching=NO_STORE),
+    Endpoint("/{}/games", "Results of many games by {}", games, body=_GAMES_BODY, caching=NO_STORE),
 )
 """The endpoints that every variant has; ``{}`` stands for the variant."""
 
@@ -157,7 +158,7 @@ def _response(text: str, media_type: str, schema: _Schema) -> _Schema:
     return {"description": text, "content": {media_type: {"schema": schema}}}
 
 
-_REFUSALS: Final = {
+_REFUSAL_TEXTS: Final = {
     400: "The request is invalid",
     404: "The tables lack the answer (the message says how to build a missing one), or it is not offered",
     408: "The body did not arrive in time",
@@ -168,29 +169,29 @@ _REFUSALS: Final = {
 }
 _COMMON_STATUSES: Final = (429, 500, 503)
 _RESPONSES: Final = {
-    status: _response(text, JSON, _ref(RefusalDocument)) for status, text in _REFUSALS.items()
+    status: _response(text, JSON_TYPE, _ref(RefusalDocument)) for status, text in _REFUSAL_TEXTS.items()
 } | {304: {"description": "The answer with the sent ETag is still valid"}}
-"""The responses other than the answer, by status."""
-_TEXT: Final[_Schema] = {"type": "string"}
+"""Maps the status of each response other than the answer to its description."""
+_TEXT_SCHEMA: Final[_Schema] = {"type": "string"}
 
 
 def openapi(version: str) -> dict[str, Any]:
-    """Return the document for a version of tbgen."""
+    """Return the OpenAPI document of the API, for the given version of tbgen."""
     paths = {each.path: {each.method.lower(): _endpoint_schema(each)} for each in ENDPOINTS}
     solution = _operation(
         "The value of a position of any number of men, or an interval that narrows",
-        _response(_EVENTS_TEXT, EVENT_STREAM, _TEXT),
+        _response(_EVENTS_TEXT, EVENT_STREAM_TYPE, _TEXT_SCHEMA),
         (400, 404, *_COMMON_STATUSES),
         parameters=_parameters(STATE_PARAMETERS),
     )
     reply = _operation(
         "A move in a game of r-mobility, of any number of men",
-        _response("The answer", JSON, _ref(ReplyDocument)),
+        _response("The answer", JSON_TYPE, _ref(ReplyDocument)),
         (400, 404, 408, 413, *_COMMON_STATUSES),
-        requestBody=_body(_PGN),
+        requestBody=_body(_PGN_BODY),
     )
-    metrics = _response("Figures", METRICS_TYPE, _TEXT)
-    document = _response("OpenAPI", JSON, {"type": "object"})
+    metrics = _response("Figures", METRICS_TYPE, _TEXT_SCHEMA)
+    document = _response("OpenAPI", JSON_TYPE, {"type": "object"})
     paths |= {
         SOLVE_PATH: {"get": solution},
         REPLY_PATH: {"post": reply},
@@ -225,7 +226,7 @@ def _endpoint_schema(endpoint: Endpoint) -> _Schema:
     if details:
         statuses.append(400)
     return _operation(
-        endpoint.summary, _response("The answer", JSON, _ref(endpoint.answer)), statuses, **details
+        endpoint.summary, _response("The answer", JSON_TYPE, _ref(endpoint.answer)), statuses, **details
     )
 
 

@@ -42,7 +42,7 @@ class Monitor:
         self._buckets[bisect_left(_BUCKET_SECONDS, seconds)] += 1
         self._seconds += seconds
 
-    def text(self, pools: Iterable[WorkerPool]) -> str:
+    def metrics_text(self, pools: Iterable[WorkerPool]) -> str:
         """Return all metrics, labelled with the process, because several processes may share one address."""
         return "".join(f"{line}\n" for line in self._lines(pools))
 

@@ -49,7 +49,7 @@ class Refusal(HTTPException):
 
 
 def refusal_of(error: Exception) -> Refusal:
-    """Return the refusal that tells a client about an error.
+    """Return the refusal that informs a client of an error.
 
     Details that concern only the operator are logged here. The server that runs the application logs
     unexpected errors.
@@ -90,15 +90,15 @@ _PAGE: Final = (
     '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>Nothing here - tbgen</title>\n'
     '<p>{}</p>\n<p><a href="/">To the explorer</a></p>\n</html>\n'
 )
-JSON: Final = "application/json"
-PGN: Final = "application/x-chess-pgn"
+JSON_TYPE: Final = "application/json"
+PGN_TYPE: Final = "application/x-chess-pgn"
 _MEDIA_TYPES: Final = {
     "css": "text/css",
     "csv": "text/csv",
     "html": "text/html",
     "js": "text/javascript",
-    "json": JSON,
-    "pgn": PGN,
+    "json": JSON_TYPE,
+    "pgn": PGN_TYPE,
     "png": "image/png",
     "svg": "image/svg+xml",
 }
@@ -107,7 +107,7 @@ _MEDIA_TYPES: Final = {
 Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
 """A coroutine function that answers a request."""
 Endpoints: TypeAlias = Mapping[str, Handler]
-"""Handlers by path."""
+"""Maps each path to its handler."""
 
 
 class Parameter(NamedTuple):
@@ -160,7 +160,7 @@ def answer(request: Request, document: Document | dict[str, Any], caching: str) 
 
     :param caching: the value of ``Cache-Control``.
     """
-    return answer_content(request, msgspec.json.encode(document), JSON, {"Cache-Control": caching})
+    return answer_content(request, msgspec.json.encode(document), JSON_TYPE, {"Cache-Control": caching})
 
 
 def answer_content(request: Request, content: bytes, media_type: str, headers: dict[str, str]) -> Response:
@@ -194,21 +194,21 @@ def refusal_answer(refusal: Refusal, as_page: bool = False) -> Response:
     headers = {"Cache-Control": NO_STORE, **(refusal.headers or {})}
     if as_page:
         return Response(_PAGE.format(html.escape(refusal.detail)), refusal.status_code, headers, "text/html")
-    content = json.dumps(refusal.document.plain(), separators=(",", ":"))  # ASCII, whatever it quotes
-    return Response(content, refusal.status_code, headers, JSON)
+    content = json.dumps(refusal.document.plain(), separators=(",", ":"))  # only ASCII, whatever is quoted
+    return Response(content, refusal.status_code, headers, JSON_TYPE)
 
 
-EVENT_STREAM: Final = "text/event-stream"
+EVENT_STREAM_TYPE: Final = "text/event-stream"
 _SILENT_SECONDS: Final = 10.0
 """Time without an event after which a comment is sent, so that proxies keep the connection open."""
 _SEND_SECONDS: Final = 60.0
 """Time after which a client that reads no data is disconnected."""
 
 
-def event(name: str, document: dict[str, Any]) -> str:
+def event_text(name: str, document: dict[str, Any]) -> str:
     """Return a server-sent event with a document.
 
-    >>> event("over", {"how": "finished"})
+    >>> event_text("over", {"how": "finished"})
     'event: over\\ndata: {"how":"finished"}\\n\\n'
     """
     return f"event: {name}\ndata: {msgspec.json.encode(document).decode()}\n\n"
@@ -217,13 +217,13 @@ def event(name: str, document: dict[str, Any]) -> str:
 class EventStream(StreamingResponse):
     """An answer that sends events as they occur.
 
-    :param context: the context that yields the events. It is always exited, even if the connection breaks. An
-        exception raised on entering it is answered as in other endpoints.
+    :param context: the context that yields the events. The context is always exited, even if the connection
+        breaks. An exception raised on entering the context is answered as in other endpoints.
     """
 
     def __init__(self, context: AbstractAsyncContextManager[AsyncIterator[str]]) -> None:
         headers = {"Cache-Control": NO_STORE, "X-Accel-Buffering": "no"}
-        super().__init__((), headers=headers, media_type=EVENT_STREAM)
+        super().__init__((), headers=headers, media_type=EVENT_STREAM_TYPE)
         self._context = context
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -42,7 +42,7 @@ from tbgen.web.stock import Stock
 
 
 class GameState(NamedTuple):
-    """A position of a game, the move that led to it, and its value where tables hold it."""
+    """A position of a game, the move that led to it, and its value if tables hold it."""
 
     uci: str
     """The move in UCI notation; empty for the first position."""
@@ -56,8 +56,8 @@ class GameState(NamedTuple):
     """The halfmove clock."""
     value: GScore | None = None
     depth: int | None = None
-    missing: str | None = None
-    """The material whose missing table is needed for the value; None if no table is missing."""
+    missing_table: str | None = None
+    """The material of a missing table that is needed for the value; None if no table is missing."""
 
     @classmethod
     def of(cls, arbiter: Arbiter, uci: str = "", san: str = "", zeroing: bool = False) -> "GameState":
@@ -66,7 +66,8 @@ class GameState(NamedTuple):
         return cls(uci, san, zeroing, *current)
 
     def with_result(self, result: ProbeResult | TbgenError) -> "GameState":
-        """Return the state with the value and depth of a probe, or with the material of a missing table.
+        """Return the state with the value and depth that a probe found, or with the material of a missing
+        table.
 
         :raises TbgenError: if a table cannot be used.
         """
@@ -74,7 +75,7 @@ class GameState(NamedTuple):
             case MissingLayerError():
                 return self
             case MissingTableError():
-                return self._replace(missing=result.material)
+                return self._replace(missing_table=result.material)
         probed = require_answer(result)
         return self._replace(value=probed.value, depth=probed.depth)
 
@@ -97,7 +98,7 @@ def fits_tables(board: chess.Board) -> bool:
 
 
 def with_values(tables: Tablebase, states: Sequence[GameState]) -> list[GameState]:
-    """Return states of games with their values where tables hold them.
+    """Return states of games, with their values if tables hold them.
 
     :raises TbgenError: if a table cannot be used.
     """
@@ -107,7 +108,7 @@ def with_values(tables: Tablebase, states: Sequence[GameState]) -> list[GameStat
 
 
 def legal_moves(stock: Stock, fen: FenText, accrued: AccruedText | None) -> LegalMovesDocument:
-    """Return a position of any number of men with all its legal moves, each with its value if available.
+    """Return a position with any number of men, and all its legal moves, each with its value if available.
 
     :raises UsageError: if the position is invalid, or has described men.
     :raises TbgenError: if a table cannot be used.
@@ -121,7 +122,7 @@ def legal_moves(stock: Stock, fen: FenText, accrued: AccruedText | None) -> Lega
     ]
 
     def sort_key(state: GameState) -> tuple[Any, ...]:
-        """Return a key that sorts the best value for the mover first, and moves without a value last."""
+        """Return a key that puts the best value for the mover first, and moves without a value last."""
         value = state.value
         return (True, state.san) if value is None else (False, -value if board.turn else value, state.san)
 
@@ -157,21 +158,21 @@ def _successors(arbiter: Arbiter) -> Iterator[GameState]:
         arbiter.pop()
 
 
-def _with_best_value(state: GameState, after: Sequence[GameState]) -> GameState:
+def _with_best_value(state: GameState, successors: Sequence[GameState]) -> GameState:
     """Return a state with the value of its best move, if the values of all moves are available.
 
-    If the value is better for the mover than the accrued score, the mover reaches it as soon as possible; if
-    it is worse, as late as possible.
+    If the value is better for the mover than the accrued score, the mover reaches it as soon as possible. If
+    the value is worse, the mover reaches it as late as possible.
 
-    :param after: the states that the moves lead to.
+    :param successors: the states that the moves lead to.
     """
-    values = [each.value for each in after if each.value is not None]
-    if not after or len(values) < len(after):
+    values = [each.value for each in successors if each.value is not None]
+    if not successors or len(values) < len(successors):
         return state
     best = max(values) if state.board.turn else min(values)
     if best == state.accrued:
         return state._replace(value=best, depth=0)
-    depths = [each.depth for each in after if each.value == best]
+    depths = [each.depth for each in successors if each.value == best]
     plies = [depth for depth in depths if depth is not None]
     if len(plies) < len(depths):
         return state._replace(value=best)
@@ -182,17 +183,17 @@ def _with_best_value(state: GameState, after: Sequence[GameState]) -> GameState:
 def game(stock: Stock, body: bytes) -> GameDocument:
     """Return the outcome of the game in a PGN text, and the states of the game and of its variations.
 
-    States have their values where tables hold them.
+    States have their values if tables hold them.
 
     :raises Refusal: if the game is too long.
     :raises TbgenError: if the text does not have exactly one sound game, or a table cannot be used.
     """
-    played, (moves, cut_count, comments, nags) = _game_with_variations(body)
-    settings = GameOptions(stock.variant).settings(played.tags)
-    arbiter = Arbiter.of(played.start, settings)
-    main = [VariationMove(number, move) for number, move in enumerate(played.moves)]
+    pgn_game, (moves, cut_count, comments, nags) = _game_with_variations(body)
+    settings = GameOptions(stock.variant).settings(pgn_game.tags)
+    arbiter = Arbiter.of(pgn_game.start, settings)
+    main = [VariationMove(number, move) for number, move in enumerate(pgn_game.moves)]
     states = with_values(stock.tables, _states(arbiter, [*main, *moves]))
-    outcome = _outcome(stock, arbiter, played)
+    outcome = _outcome(stock, arbiter, pgn_game)
     plies = [0]
     for after, _ in (*main, *moves):
         plies.append(plies[after] + 1)
@@ -219,12 +220,12 @@ def game(stock: Stock, body: bytes) -> GameDocument:
         ],
         cut_variations=cut_count,
         outcome=outcome,
-        missing_tables=sorted({state.missing for state in states if state.missing}),
+        missing_tables=sorted({state.missing_table for state in states if state.missing_table}),
     )
 
 
-def only_game(pgn: bytes) -> Game:
-    """Return the game of a PGN text that has exactly one.
+def single_game(pgn: bytes) -> Game:
+    """Return the game of a PGN text that has exactly one game.
 
     :raises Refusal: if the game is too long.
     :raises UsageError: if the text does not have exactly one game, or the game is broken.
@@ -241,7 +242,7 @@ def _game_with_variations(pgn: bytes) -> tuple[Game, Variations]:
     if read.error is not None:
         raise UsageError(
             read.error.message_without_place
-        )  # without a line number, since the text need not come from a file
+        )  # no line number, because the text need not come from a file
     variations = read_variations(raw_games[0], read)
     if (plies := len(read.moves) + len(variations.moves)) > MAX_PLIES:
         with_them = " with its variations" if variations.moves else ""
@@ -277,10 +278,10 @@ def _states(arbiter: Arbiter, moves: Sequence[VariationMove]) -> list[GameState]
     return [states[number] for number in range(len(moves) + 1)]
 
 
-def _outcome(stock: Stock, arbiter: Arbiter, played: Game) -> OutcomeDocument:
+def _outcome(stock: Stock, arbiter: Arbiter, pgn_game: Game) -> OutcomeDocument:
     """Return the outcome of a game whose moves the arbiter has already made."""
     tables = stock.tables if fits_tables(arbiter.board) else None
-    outcome = adjudicate(arbiter, tables, played.ending, recorded=played.result, doubts=played.doubts)
+    outcome = adjudicate(arbiter, tables, pgn_game.ending, recorded=pgn_game.result, doubts=pgn_game.doubts)
     return OutcomeDocument(
         value=str(outcome.value),
         holder=outcome.value.holder,
@@ -293,7 +294,7 @@ def _outcome(stock: Stock, arbiter: Arbiter, played: Game) -> OutcomeDocument:
 
 
 def games(stock: Stock, body: bytes) -> GamesDocument:
-    """Return the games of a PGN text with their outcomes; a broken game has its error instead.
+    """Return the games of a PGN text with their outcomes; a broken game has an error instead of an outcome.
 
     :raises Refusal: if the text has too many games or plies.
     :raises UsageError: if the text has no game.
@@ -306,33 +307,33 @@ def games(stock: Stock, body: bytes) -> GamesDocument:
         raise Refusal(413, "too_large", f"the PGN has more than {MAX_GAMES} games: send it in parts")
     listed_games, ply_count = list[ListedGameDocument](), 0
     for raw in raw_games:
-        played = read_game(raw)
-        ply_count += len(played.moves)
+        pgn_game = read_game(raw)
+        ply_count += len(pgn_game.moves)
         if ply_count > MAX_PLIES_OF_GAMES:
             sentence = f"the games have more than {MAX_PLIES_OF_GAMES} plies: send them in parts"
             raise Refusal(413, "too_large", sentence)
-        listed_games.append(_listed(stock, raw, played))
+        listed_games.append(_listed_game(stock, raw, pgn_game))
     return GamesDocument(rules=stock.variant, games=listed_games)
 
 
-def _listed(stock: Stock, raw: RawGame, played: Game) -> ListedGameDocument:
+def _listed_game(stock: Stock, raw: RawGame, pgn_game: Game) -> ListedGameDocument:
     """Return a game's entry in the list."""
     outcome = error = None
     try:
-        if played.error is not None:
-            raise played.error
-        arbiter = Arbiter.of(played.start, GameOptions(stock.variant).settings(played.tags))
-        for move in played.moves:
+        if pgn_game.error is not None:
+            raise pgn_game.error
+        arbiter = Arbiter.of(pgn_game.start, GameOptions(stock.variant).settings(pgn_game.tags))
+        for move in pgn_game.moves:
             arbiter.push(move)
-        outcome = _outcome(stock, arbiter, played)
+        outcome = _outcome(stock, arbiter, pgn_game)
     except UsageError as wrong:
         error = str(wrong)
     return ListedGameDocument(
-        number=played.number,
-        tags=played.tags,
-        comment=played.comment,
-        result=played.result,
-        plies=len(played.moves),
+        number=pgn_game.number,
+        tags=pgn_game.tags,
+        comment=pgn_game.comment,
+        result=pgn_game.result,
+        plies=len(pgn_game.moves),
         outcome=outcome,
         error=error,
         pgn=raw.data.decode("utf-8", "replace"),

@@ -16,10 +16,11 @@ from tbgen.compiler.cache import without_compiling
 from tbgen.web.exchange import Refusal
 
 _MAX_CLIENTS: Final = 1 << 16
-"""Maximum number of accounts; beyond it, the account that has been unused for longest is dropped."""
+"""Maximum number of accounts; if there are more, the account that has been unused for
+longest is dropped."""
 _MAX_CONCURRENT_REQUESTS: Final = 32
 """Maximum number of unanswered requests of one client, which are charged only after their answers."""
-_UNKNOWN: Final = "unknown"
+_UNKNOWN_CLIENT: Final = "unknown"
 
 
 class Bill:
@@ -30,7 +31,7 @@ class Bill:
 
     @contextmanager
     def timed(self, clock: Callable[[], float] = perf_counter) -> Iterator[None]:
-        """Add the time spent in the block."""
+        """Add the time that the block takes."""
         began = clock()
         try:
             yield
@@ -45,7 +46,7 @@ class Limiter:
     is subtracted after the answer. The limits thus depend on the cost of requests rather than their number,
     and a reader who steps through a line never reaches them.
 
-    :param limit: seconds per second; 0 for no limits at all.
+    :param limit: seconds per second; 0 if there are no limits.
     :param burst: balance of a full account, in seconds.
     :param clock: returns the time in seconds.
     """
@@ -53,15 +54,16 @@ class Limiter:
     def __init__(self, limit: float, burst: float, clock: Callable[[], float] = monotonic) -> None:
         self._limit, self._burst, self._clock = limit, burst, clock
         self._accounts: OrderedDict[str, tuple[float, float]] = OrderedDict()
-        """Balance of each client and the time when it was determined; absent clients have full accounts."""
+        """Maps each client to its balance and the time when the balance was determined. Absent clients have
+        full accounts."""
         self._open_requests: Counter[str] = Counter()
 
     @contextmanager
     def charged(self, client: str, *, lasting: bool = False) -> Iterator[Bill]:
-        """Admit a request of a client, and charge the bill after the block.
+        """Admit a request of a client, and charge the client after the block.
 
-        :param lasting: whether the answer lasts as long as the client likes. Such a request does not count as
-            a concurrent one; the caller limits the number of such requests.
+        :param lasting: whether the answer lasts as long as the client likes. Such a request is not
+            counted as an unanswered one; the caller limits the number of such requests.
         :raises Refusal: if the client's account is empty, or the client has too many concurrent requests.
         """
         bill = Bill()
@@ -112,7 +114,7 @@ def name_of_client(host: str | None) -> str:
     try:
         address = ip_address(host or "")
     except ValueError:
-        return _UNKNOWN
+        return _UNKNOWN_CLIENT
     if isinstance(address, IPv6Address):
         return str(IPv6Address(int(address) >> 64 << 64))
     return str(address)
@@ -125,12 +127,12 @@ MAX_WAITING_PER_CLIENT: Final = 3
 class Queue:
     """A first-come, first-served queue of requests. A client that disconnects loses its place.
 
-    :param turns: number of requests that may have their turn at the same time.
+    :param max_turns: maximum number of requests that have their turn at the same time.
     :param max_waiting: maximum number of waiting requests.
     """
 
-    def __init__(self, turns: int, max_waiting: int) -> None:
-        self._free_turns = asyncio.Semaphore(turns)
+    def __init__(self, max_turns: int, max_waiting: int) -> None:
+        self._free_turns = asyncio.Semaphore(max_turns)
         self._max_waiting = max_waiting
         self._waiting: Counter[str] = Counter()
 
@@ -188,16 +190,16 @@ class WorkerPool:
     """A thread pool with a bounded queue, used from one event loop.
 
     :param threads: number of threads.
-    :param waiting: maximum number of waiting calls.
+    :param max_waiting: maximum number of waiting calls.
     :param compiles: whether missing kernels are compiled in these threads. Otherwise a call that needs a
         missing kernel raises a :class:`KernelsMissingError`.
     """
 
-    def __init__(self, name: str, threads: int, waiting: int, *, compiles: bool = False) -> None:
+    def __init__(self, name: str, threads: int, max_waiting: int, *, compiles: bool = False) -> None:
         self.name = name
         self._context = nullcontext if compiles else without_compiling
         self._executor = ThreadPoolExecutor(threads, f"tbgen-{name}")
-        self._max_pending = threads + waiting
+        self._max_pending = threads + max_waiting
         self.pending = 0
         """Number of running and waiting calls."""
 
@@ -221,5 +223,5 @@ class WorkerPool:
             self.pending -= 1
 
     def close(self) -> None:
-        """Drop the waiting calls, without waiting for running ones."""
+        """Drop the waiting calls. Do not wait until the running calls have ended."""
         self._executor.shutdown(wait=False, cancel_futures=True)

@@ -19,19 +19,20 @@ from starlette.responses import RedirectResponse, Response
 
 from tbgen.games.live_file import EventEnd, Termination
 from tbgen.games.standings.record import explorer_link
-from tbgen.web.exchange import NO_STORE, PGN, Endpoints, EventStream, Refusal, answer, event
+from tbgen.web.exchange import NO_STORE, PGN_TYPE, Endpoints, EventStream, Refusal, answer, event_text
 from tbgen.web.limits import Limiter, client_of
 from tbgen.web.live_state import EventFiles, LiveState, game_document
 
 Result = TypeVar("Result")
 
 _logger = logging.getLogger(__name__)
-_PGN: Final = ".pgn"
-_JSON: Final = ".json"
+_PGN_SUFFIX: Final = ".pgn"
+_JSON_SUFFIX: Final = ".json"
 _MAX_DIGITS: Final = 9
 _MAX_SPECTATORS: Final = 200
 _MAX_CHANGES: Final = 400
-"""Maximum number of changes kept for slow spectators; beyond it, they are sent the complete state."""
+"""Maximum number of changes kept for slow spectators; a spectator who has missed more is sent the complete
+state."""
 _POLL_SECONDS: Final = 0.1
 """Interval between two readings of the live file."""
 _MIN_RANKING_SECONDS: Final = 1.0
@@ -45,7 +46,7 @@ class SpectatorSeat:
     """A spectator's connection to the live page, and the client that it belongs to."""
 
     client: str
-    lost: bool = False
+    is_lost: bool = False
     """Whether the seat has been given to another spectator."""
 
 
@@ -62,7 +63,7 @@ class Audience:
 
     @contextmanager
     def seat(self, client: str) -> Iterator[SpectatorSeat]:
-        """Give a spectator a seat for the block.
+        """Give a spectator a seat for the duration of the block.
 
         If all seats are taken, the spectator gets the oldest seat of the client with the most seats. A client
         may thus have many seats, but cannot shut out others.
@@ -76,7 +77,7 @@ class Audience:
                 sentence = f"there are {_MAX_SPECTATORS} spectators already: try again later"
                 raise Refusal(503, "busy", sentence, {"Retry-After": "30"})
             oldest = next(seat for seat in self._seats if seat.client == crowded_client)
-            oldest.lost = True
+            oldest.is_lost = True
             self._seats.remove(oldest)
             self._wake()
         seat = SpectatorSeat(client)
@@ -84,7 +85,7 @@ class Audience:
         try:
             yield seat
         finally:
-            if not seat.lost:
+            if not seat.is_lost:
                 self._seats.remove(seat)
 
     def send(self, text: str | None) -> None:
@@ -107,7 +108,7 @@ class Audience:
         :param state_event: returns the event with the complete state.
         """
         seen_count = -1
-        while not (seat.lost or (self._closed and seen_count == self._change_count)):
+        while not (seat.is_lost or (self._closed and seen_count == self._change_count)):
             if seen_count == self._change_count:
                 await self._changed.wait()
                 continue
@@ -124,11 +125,11 @@ class LivePage:
 
     :param pgn: the PGN file.
     :param limiter: limits the processor time of each client.
-    :param until_over: whether the server ends with the event.
+    :param ends_with_event: whether the server ends with the event.
     """
 
-    def __init__(self, pgn: Path, limiter: Limiter, *, until_over: bool) -> None:
-        self._files, self._limiter, self._until_over = EventFiles(pgn), limiter, until_over
+    def __init__(self, pgn: Path, limiter: Limiter, *, ends_with_event: bool) -> None:
+        self._files, self._limiter, self._ends_with_event = EventFiles(pgn), limiter, ends_with_event
         self._state = LiveState()
         self._ranking = asyncio.Lock()
         self._failure = ""
@@ -145,12 +146,13 @@ class LivePage:
         }
 
     async def follow(self) -> None:
-        """Follow the files until the server ends. With ``until_over``, end the server after the event."""
+        """Follow the files until the server ends. With ``ends_with_event``, end the server after the
+        event."""
         if current_thread() is main_thread():
             self._close_at_signals()
         ranking = asyncio.create_task(self._keep_ranking())
         try:
-            while not (await self._try(self._read_files(), False) and self._until_over):
+            while not (await self._try(self._read_files(), False) and self._ends_with_event):
                 await asyncio.sleep(_POLL_SECONDS)
         finally:
             ranking.cancel()
@@ -158,54 +160,53 @@ class LivePage:
         self.audience.close()
         signal.raise_signal(signal.SIGINT)
 
-    async def _try(self, work: Coroutine[Any, Any, Result], otherwise: Result) -> Result:
-        """Return the result of ``work``, or ``otherwise`` if it fails; a repeated error is logged once."""
+    async def _try(self, work: Coroutine[Any, Any, Result], default: Result) -> Result:
+        """Return the result of ``work``, or ``default`` if it fails; a repeated error is logged once."""
         try:
             return await work
         except Exception as error:
             if repr(error) != self._failure:
                 self._failure = repr(error)
                 _logger.error("the live page skips a part of its files: %s", self._failure)
-            return otherwise
+            return default
 
     async def _read_files(self) -> bool:
         """Read the new parts of the files, and return whether the live file says that the event is over."""
-        abandoned = self._files.abandoned  # first: a runner writes its last line before it ends
+        abandoned = self._files.is_abandoned  # read first: a runner writes its last line before it ends
         restarted, new_lines = await asyncio.to_thread(self._files.read)
         if restarted:
             self._state = LiveState()
         changes = [self._state.apply(line, games) for line, games in new_lines]
-        if abandoned and not (restarted or new_lines or self._state.over):
+        if abandoned and not (restarted or new_lines or self._state.termination):
             changes.append(self._state.apply(EventEnd(Termination.GONE), ()))
-        if self._state.over:
-            await self._rank()  # spectators leave after the end has been sent
+        if self._state.termination:
+            await self._update_standings()  # spectators leave after the end has been sent
         if restarted:
             self.audience.send(None)
         else:
             for change in changes:
-                self.audience.send(event(*change))
-        return self._state.over not in (None, Termination.UNTOLD)
+                self.audience.send(event_text(*change))
+        return self._state.termination not in (None, Termination.UNTOLD)
 
     async def _keep_ranking(self) -> None:
         while True:
             began = perf_counter()
-            await self._rank()
+            await self._update_standings()
             await asyncio.sleep(max(_MIN_RANKING_SECONDS, _REST_FACTOR * (perf_counter() - began)))
 
-    async def _rank(self) -> None:
+    async def _update_standings(self) -> None:
         """Compute the standings if games have been finished since the last computation."""
         async with self._ranking:
             state = self._state
-            games, state.unranked = state.unranked, []
+            games, state.unranked_games = state.unranked_games, []
             if not games:
                 return
-            change = await self._try(asyncio.to_thread(state.rank, games), None)
+            change = await self._try(asyncio.to_thread(state.update_standings, games), None)
             if change is not None and state is self._state:
-                self.audience.send(event(*change))
+                self.audience.send(event_text(*change))
 
     def _close_at_signals(self) -> None:
-        """Disconnect spectators when the server gets a signal to end; otherwise the server would wait for
-        them."""
+        """Disconnect spectators when a signal tells the server to end, because it would wait for them."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             handler = signal.getsignal(number)
@@ -231,7 +232,7 @@ class LivePage:
 
             def state_event() -> str:
                 with bill.timed():
-                    return event("state", self._state.document())
+                    return event_text("state", self._state.document())
 
             yield self.audience.events(seat, state_event)
 
@@ -241,23 +242,23 @@ class LivePage:
             if text is not None and not (text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS):
                 raise Refusal(400, "bad_input", "before must be the number of a game, such as 51")
             before = None if text is None else int(text)
-            return answer(request, self._state.finished(before), NO_STORE)
+            return answer(request, self._state.finished_games(before), NO_STORE)
 
     async def _answer_game(self, request: Request) -> Response:
         """Answer with a finished game as PGN or as a document, or redirect to the explorer with the game."""
         with self._limiter.charged(client_of(request)) as bill, bill.timed():
             name, start = request.path_params["name"], self._state.start
-            place = self._state.places.get(name.removesuffix(_PGN).removesuffix(_JSON))
-            text = b"" if place is None else await asyncio.to_thread(self._files.text, place)
+            span = self._state.spans.get(name.removesuffix(_PGN_SUFFIX).removesuffix(_JSON_SUFFIX))
+            text = b"" if span is None else await asyncio.to_thread(self._files.text, span)
             if not text or start is None:
                 sentence = "there is no such finished game; /live/games lists the finished games"
                 raise Refusal(404, "no_game", sentence)
-            if name.endswith(_JSON):
+            if name.endswith(_JSON_SUFFIX):
                 return answer(
                     request, await asyncio.to_thread(game_document, text, self._files.options), NO_STORE
                 )
             headers = {"Cache-Control": NO_STORE}
-            if name.endswith(_PGN):
-                return Response(text.strip() + b"\n", headers=headers, media_type=PGN)
+            if name.endswith(_PGN_SUFFIX):
+                return Response(text.strip() + b"\n", headers=headers, media_type=PGN_TYPE)
             link = await asyncio.to_thread(explorer_link, text, start.rules)
             return RedirectResponse(f"../../{link}", 303, headers)

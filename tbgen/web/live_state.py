@@ -59,11 +59,12 @@ reading."""
 
 
 class ListedGame(NamedTuple):
-    """A finished game of the PGN file, its row in the list of games, and its place in the file."""
+    """A finished game of the PGN file, its row in the list of games, and the span of its bytes in the
+    file."""
 
     game: GameRecord
     row: dict[str, Any]
-    place: slice
+    span: slice
 
 
 class EventFiles:
@@ -76,7 +77,7 @@ class EventFiles:
         self._pgn = pgn
         self.live = LiveFile(live_path(pgn))
         self.options = GameOptions(Variant.R_MOBILITY)
-        """The options by which the games are scored."""
+        """The options with which the games are scored."""
         self._size = self._games = 0
         """Bytes of the PGN file read so far, and number of finished games in them."""
         self._begun = False
@@ -101,43 +102,43 @@ class EventFiles:
                 has_changed, new_lines = self._read_without_live_file()
                 return restarted or has_changed, new_lines
             self._begun = restarted = True
-        return restarted, [(line, list(self._finished(line))) for line in lines]
+        return restarted, [(line, list(self._finished_games(line))) for line in lines]
 
     @property
-    def abandoned(self) -> bool:
+    def is_abandoned(self) -> bool:
         """Whether the live file has an event that no runner is continuing."""
         return self._begun and self.live.abandoned
 
-    def text(self, place: slice) -> bytes:
-        """Return the bytes in a slice of the PGN file, as far as they exist; empty if the file is
+    def text(self, span: slice) -> bytes:
+        """Return the bytes in a span of the PGN file, as far as they exist; empty if the file is
         unreadable."""
         try:
             with self._pgn.open("rb") as file:
-                end = min(place.stop, file.seek(0, os.SEEK_END))
-                return file.read(end - file.seek(min(place.start, end)))
+                end = min(span.stop, file.seek(0, os.SEEK_END))
+                return file.read(end - file.seek(min(span.start, end)))
         except OSError:
             return b""
 
-    def _finished(self, line: LiveLine) -> Iterator[ListedGame]:
+    def _finished_games(self, line: LiveLine) -> Iterator[ListedGame]:
         if isinstance(line, EventStart):
             self._size = self._games = 0
             self.options = line.options
         elif not isinstance(line, GameEnd):
             return
-        for raw, place in self._raw_games(self._size, line.size):
-            self._size = place.stop
+        for raw, span in self._raw_games(self._size, line.size):
+            self._size = span.stop
             raw.number = self._games + 1
             game = finished_game(raw, self._pgn.name, self.options)
             if game is not None:
                 self._games += 1
-                yield ListedGame(game, _row(raw, game), place)
+                yield ListedGame(game, _row(raw, game), span)
 
     def _raw_games(self, start: int, end: int) -> Iterator[tuple[RawGame, slice]]:
-        """Yield the games in a part of the PGN file, each with its slice of the file."""
+        """Yield the games in a part of the PGN file, each with its span of the file."""
         for raw in split_games(BytesIO(self.text(slice(start, end)))):
-            place = slice(start, start + len(raw.data))
-            start = place.stop
-            yield raw, place
+            span = slice(start, start + len(raw.data))
+            start = span.stop
+            yield raw, span
 
     def _read_without_live_file(self) -> tuple[bool, Sequence[tuple[LiveLine, Sequence[ListedGame]]]]:
         """Return lines about the last event of a PGN file without a live file, if the file has changed.
@@ -156,7 +157,7 @@ class EventFiles:
         games: list[ListedGame] = []
         first_tags: Mapping[str, str] = {}
         keys: set[Key | None] = set()
-        for raw, place in self._raw_games(0, size):
+        for raw, span in self._raw_games(0, size):
             tags = raw.values
             key = Key.parse(tags.get("Round", ""))
             continues = bool(games) and key not in keys and tags.get("Event") == first_tags.get("Event")
@@ -166,25 +167,25 @@ class EventFiles:
                 if game is not None:
                     if not continues:
                         games, first_tags, keys, self.options = [], tags, set(), options
-                    games.append(ListedGame(game, _row(raw, game), place))
+                    games.append(ListedGame(game, _row(raw, game), span))
                     keys.add(key)
                     break
         if not games:
-            games, first_tags = self._other_games(size)
+            games, first_tags = self._games_of_other_program(size)
         self._rest_until = perf_counter() + _REST_FACTOR * (perf_counter() - began)
         if not games:
             return False, ()
-        return True, [(_derived_start(first_tags, games), games), (EventEnd(Termination.UNTOLD), ())]
+        return True, [(_derive_start(first_tags, games), games), (EventEnd(Termination.UNTOLD), ())]
 
-    def _other_games(self, size: int) -> tuple[list[ListedGame], Mapping[str, str]]:
-        """Return the finished games of a PGN file of another program, and the tags of the last one.
+    def _games_of_other_program(self, size: int) -> tuple[list[ListedGame], Mapping[str, str]]:
+        """Return the finished games of a PGN file that another program has written, and the last game's tags.
 
         The games are refereed without tables, and each game counts as a round.
         """
         self.options = GameOptions(Variant.R_MOBILITY)
         games: list[ListedGame] = []
         last_tags: Mapping[str, str] = {}
-        for raw, place in self._raw_games(0, size):
+        for raw, span in self._raw_games(0, size):
             raw.number = len(games) + 1
             try:
                 game = read_game(raw)
@@ -195,7 +196,7 @@ class EventFiles:
             record = GameRecord.of(self._pgn.name, TaggedGame(raw, outcome, None))
             if record is not None and outcome.recorded in RESULTS:
                 record = dataclasses.replace(record, round=str(Key(raw.number, 1, 1)))
-                games.append(ListedGame(record, _row(raw, record), place))
+                games.append(ListedGame(record, _row(raw, record), span))
                 last_tags = raw.values
         return games, last_tags
 
@@ -214,8 +215,8 @@ class _GameInPlay:
         """The current position as a FEN."""
         return self.moves[-1].fen if self.moves else self.start.start.fen
 
-    def expected(self, line: str) -> str:
-        """Return in SAN the line that an engine expects from the current position, up to the first illegal
+    def line_in_san(self, line: str) -> str:
+        """Return, in SAN, the line that an engine expects from the current position, up to the first illegal
         move."""
         sans: list[str] = []
         with suppress(ValueError):
@@ -241,13 +242,14 @@ class LiveState:
 
     def __init__(self) -> None:
         self.start: EventStart | None = None
-        self.over: Termination | None = None
-        self.places: dict[str, slice] = {}
-        """The slice of the PGN file of each finished game, by its key."""
-        self.unranked: list[GameRecord] = []
+        self.termination: Termination | None = None
+        """How the event has ended; None while it lasts."""
+        self.spans: dict[str, slice] = {}
+        """Maps the key of each finished game to its span of the PGN file."""
+        self.unranked_games: list[GameRecord] = []
         """Finished games that are not in the standings yet."""
         self._playing: dict[str, _GameInPlay] = {}
-        """Games in play by their keys."""
+        """Maps the key of each game in play to the game."""
         self._finished: list[dict[str, Any]] = []
         self._encounters: Encounters | None = None
         self._standings: dict[str, Any] | None = None
@@ -255,12 +257,12 @@ class LiveState:
     def apply(self, line: LiveLine, games: Sequence[ListedGame]) -> Change:
         """Apply a line of the live file to the state, and return the change that spectators are sent.
 
-        :param games: the games finished since the line before.
+        :param games: the games finished since the previous line.
         """
         rows = [each.row for each in games]
         self._finished += rows
-        self.places |= {each.row["key"]: each.place for each in games}
-        self.unranked += [each.game for each in games]
+        self.spans |= {each.row["key"]: each.span for each in games}
+        self.unranked_games += [each.game for each in games]
         match line:
             case EventStart():
                 self.start = line
@@ -269,19 +271,19 @@ class LiveState:
                 self._playing[line.key] = _GameInPlay(line)
                 return "started", self._playing[line.key].document()
             case GameMove() if game := self._playing.get(line.key):
-                line = replace(line, ply=replace(line.ply, line=game.expected(line.ply.line)))
+                line = replace(line, ply=replace(line.ply, line=game.line_in_san(line.ply.line)))
                 game.moves.append(line)
                 game.thought = None
             case GameThought() if game := self._playing.get(line.key):
-                game.thought = line = replace(line, line=game.expected(line.line))
+                game.thought = line = replace(line, line=game.line_in_san(line.line))
             case GameEnd():
                 self._playing.pop(line.key, None)
                 return "finished", asdict(line) | {"total": len(self._finished), "games": rows}
             case EventEnd():
-                self.over = line.how
+                self.termination = line.how
         return str(line.__struct_config__.tag), asdict(line)
 
-    def rank(self, games: Iterable[GameRecord]) -> Change | None:
+    def update_standings(self, games: Iterable[GameRecord]) -> Change | None:
         """Add games to the standings, and return the new standings; this may take seconds."""
         if self.start is None or self._encounters is None:
             return None
@@ -293,10 +295,10 @@ class LiveState:
         self._standings = {
             "games": 0 if standings is None else len(standings.games),
             "scoring": scheme,
-            "score": score and _score(score),
+            "score": score and _score_fields(score),
             "leaders": [each.name for each in players if each.place == 1],
             "lead": "" if standings is None else lead_of(standings),
-            "tables": [] if standings is None else list(_tables(standings)),
+            "tables": [] if standings is None else list(_table_documents(standings)),
         }
         return "standings", self._standings
 
@@ -306,26 +308,27 @@ class LiveState:
             "event": self.start,
             "playing": [game.document() for game in self._playing.values()],
             "standings": self._standings,
-            "finished": self.finished(),
-            "over": self.over,
+            "finished": self.finished_games(),
+            "over": self.termination,
         }
 
-    def finished(self, before: int | None = None) -> dict[str, Any]:
-        """Return finished games, the last ones first.
+    def finished_games(self, before: int | None = None) -> dict[str, Any]:
+        """Return some of the finished games as a document, the last ones first.
 
-        :param before: the number of a game; only games before it are returned. None for the last games.
+        :param before: the number of a game; the games before it are returned. None stands for the last
+            games.
         """
         end = len(self._finished) if before is None else min(max(before - 1, 0), len(self._finished))
         return {"total": len(self._finished), "games": self._finished[max(0, end - _MAX_LISTED) : end][::-1]}
 
 
-def _score(score: MatchScore) -> dict[str, Any]:
+def _score_fields(score: MatchScore) -> dict[str, Any]:
     test = score.test and _fields(score.test, "llr", "lower", "upper", "verdict")
     points = {"points": float(score.points), "test": test}
     return _fields(score, "player", "opponent", "games", "elo") | points
 
 
-def _tables(standings: Standings) -> Iterator[dict[str, Any]]:
+def _table_documents(standings: Standings) -> Iterator[dict[str, Any]]:
     keys = {"standings"}
     if 2 < len(standings.players) <= _MAX_CROSSTABLE_PLAYERS:
         keys.add("crosstable")
@@ -340,7 +343,7 @@ def _fields(source: object, *names: str) -> dict[str, Any]:
     return {name: getattr(source, name) for name in names}
 
 
-def _derived_start(tags: Mapping[str, str], games: Sequence[ListedGame]) -> EventStart:
+def _derive_start(tags: Mapping[str, str], games: Sequence[ListedGame]) -> EventStart:
     """Derive the start of an event from its finished games.
 
     :param tags: the tags of the first game.
@@ -365,7 +368,7 @@ def _derived_start(tags: Mapping[str, str], games: Sequence[ListedGame]) -> Even
         cutoff=None,
         komi=None,
         test=None,
-        size=games[-1].place.stop,
+        size=games[-1].span.stop,
     )
 
 
@@ -390,7 +393,7 @@ def game_document(text: bytes, options: GameOptions) -> dict[str, Any]:
     """Return a finished game as a document.
 
     :param text: one sound game as PGN.
-    :param options: the options by which the game is scored.
+    :param options: the options with which the game is scored.
     """
     raw = next(split_games(BytesIO(text)))
     game = read_game(raw)

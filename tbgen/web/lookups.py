@@ -55,21 +55,21 @@ from tbgen.web.stock import Stock
 
 Answer = TypeVar("Answer")
 
-_CASTLING_REFUSAL: Final = (
+_CASTLING_SENTENCE: Final = (
     "no table holds positions with castling rights: write - for them if they do not matter, or have the "
     "position solved, by /r/solve if the server offers it, else by tbgen probe"
 )
 
 
 class Question(NamedTuple):
-    """A position and an accrued score whose values a client requests."""
+    """A position with an accrued score, about which a client asks."""
 
     board: AnyBoard
     accrued: GScore | None
     """The accrued score; None for the position score."""
     variant: Variant
     note: str | None = None
-    """A remark about a part of the FEN that was ignored."""
+    """A remark about a part of the FEN that is ignored; None if there is none."""
 
     @property
     def state(self) -> tuple[AnyBoard, GScore | None]:
@@ -100,7 +100,7 @@ def _question_for_tables(fen: str, accrued: str | None, variant: Variant) -> Que
     question = question_of(fen, accrued, variant)
     if question.board.castling_rights:
         validate(question.board)
-        raise Refusal(404, "castling_rights", _CASTLING_REFUSAL)
+        raise Refusal(404, "castling_rights", _CASTLING_SENTENCE)
     return question
 
 
@@ -111,7 +111,7 @@ def position(stock: Stock, fen: FenText, accrued: AccruedText | None) -> Positio
     """
     question = _question_for_tables(fen, accrued, stock.variant)
     fields = _position_fields(question, stock.tables.probe(*question.state))
-    return PositionMovesDocument(**fields, moves=_moves(question, stock.tables.moves(*question.state)))
+    return PositionMovesDocument(**fields, moves=_move_list(question, stock.tables.moves(*question.state)))
 
 
 def refusal(stock: Stock, fen: str, accrued: str | None) -> RefusalDocument | None:
@@ -154,7 +154,7 @@ def accrued_scores(stock: Stock, fen: FenText) -> AccruedScoresDocument:
 
 
 def _possible_scores(board: AnyBoard, position_score: GScore, variant: Variant) -> list[GScore]:
-    """Return the accrued scores that are possible at a position, best for White first.
+    """Return the accrued scores that are possible in a position, best for White first.
 
     The list is empty if only the position score is possible: the game is over, or the accrued score has just
     been reset (docs/theory.md, sections 2 and 6).
@@ -216,7 +216,7 @@ def statistics(stock: Stock, material: MaterialText) -> CountedTableDocument:
 
     :raises TbgenError: if the table is missing, or cannot be used.
     """
-    document = stock.require(Material.parse(material), counted=True).document()
+    document = stock.usable_entry(Material.parse(material), with_counts=True).document()
     assert isinstance(document, CountedTableDocument)
     return document
 
@@ -228,7 +228,7 @@ def tables(*stocks: Stock) -> TablesDocument:
 
 
 def batch(stock: Stock, body: bytes) -> BatchDocument:
-    """Return for each position of a batch its answer, or the reason why it has none.
+    """Return, for each position of a batch, the answer or the reason why there is none.
 
     :raises Refusal: if the body is not a batch, or has too many positions.
     """
@@ -256,7 +256,7 @@ def _batch_answer(
     fields = _position_fields(question, require_answer(result))
     if moves is None:
         return PositionDocument(**fields)
-    return PositionMovesDocument(**fields, moves=_moves(question, require_answer(moves)))
+    return PositionMovesDocument(**fields, moves=_move_list(question, require_answer(moves)))
 
 
 def _result_or_refusal(find: Callable[..., Answer], *arguments: object) -> Answer | Refusal:
@@ -268,8 +268,9 @@ def _result_or_refusal(find: Callable[..., Answer], *arguments: object) -> Answe
 
 
 def require_answer(answer: Answer | TbgenError) -> Answer:
-    """Return an entry of a batch of answers and errors, if it is an answer.
+    """Return ``answer``, unless it is an error.
 
+    :param answer: an entry of a list of answers and errors.
     :raises TbgenError: if the entry is an error.
     """
     if isinstance(answer, TbgenError):
@@ -306,7 +307,7 @@ def _position_fields(question: Question, result: ProbeResult) -> dict[str, Any]:
     }
 
 
-def _moves(question: Question, moves: Iterable[RankedMove]) -> list[MoveDocument]:
+def _move_list(question: Question, moves: Iterable[RankedMove]) -> list[MoveDocument]:
     return [
         MoveDocument(
             **move_fields(move),
@@ -323,9 +324,10 @@ def _points(value: GScore) -> PointsDocument:
     return points_document(EXPONENTIAL, value)
 
 
-def _view_fields(entry: ViewResult | ViewMove, white: bool) -> dict[str, Any]:
-    """Return the value of a position in a view, with its category for the side to move."""
-    return {**view_fields(entry), "category": ViewCategory.of(entry.points, white)}
+def _view_fields(entry: ViewResult | ViewMove, white_to_move: bool) -> dict[str, Any]:
+    """Return the value of a position in a view, with its category for the side to move, White if
+    ``white_to_move``."""
+    return {**view_fields(entry), "category": ViewCategory.of(entry.points, white_to_move)}
 
 
 def end_fields(position_score: GScore) -> dict[str, Any]:

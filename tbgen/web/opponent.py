@@ -22,17 +22,17 @@ from tbgen.match.engine_process import Engine, EngineFault, EngineSettings
 from tbgen.system.processes import Guard
 from tbgen.web.documents import ReplyDocument
 from tbgen.web.exchange import NO_STORE, Refusal, answer, body_of
-from tbgen.web.games import only_game
+from tbgen.web.games import single_game
 from tbgen.web.limits import Limiter, Queue, WorkerPool, client_of
 from tbgen.web.settings import Settings
 
 _MARGIN_SECONDS: Final = 10.0
 """Additional time allowed for a move, because the machine may be busy."""
 _IDLE_SECONDS: Final = 300.0
-"""Time without requests after which the engine is ended."""
+"""Time without requests after which the engine is terminated."""
 _MAX_WAITING: Final = 7
 """Maximum number of waiting requests."""
-_TBGEN_ENGINE: Final = (sys.executable, "-P", "-m", "tbgen", "engine")
+_TBGEN_COMMAND: Final = (sys.executable, "-P", "-m", "tbgen", "engine")
 """The command of tbgen's own engine; ``-P`` prevents imports from the working directory."""
 
 _logger = logging.getLogger(__name__)
@@ -69,48 +69,48 @@ class Opponent:
             raise Refusal(404, "not_offered", "this server plays only where a table holds the position")
         client = client_of(request)
         with self._limiter.charged(client) as bill:
-            played = await self._pool.run(partial(_unfinished_game, await body_of(request)), bill)
+            pgn_game = await self._pool.run(partial(_unfinished_game, await body_of(request)), bill)
             async with self._queue.turn(request), self._engine_lock:
                 with bill.timed():
-                    move = await self._move(played, self._control, client)
-        document = ReplyDocument(uci=move.uci(), san=played.board.san(move))
+                    move = await self._make_move(pgn_game, self._control, client)
+        document = ReplyDocument(uci=move.uci(), san=pgn_game.board.san(move))
         return answer(request, document, NO_STORE)
 
     async def close(self) -> None:
         """End the engine."""
         if self._idle_task is not None:
             self._idle_task.cancel()
-        await self._end()
+        await self._end_engine()
         if self._guard is not None:
             self._guard.close()
             self._guard = None
 
-    async def _move(self, played: Game, control: TimeControl, client: str) -> chess.Move:
+    async def _make_move(self, pgn_game: Game, control: TimeControl, client: str) -> chess.Move:
         """Return the engine's move.
 
         :raises Refusal: if the engine fails; the next move is then made by a new process.
         """
         if self._idle_task is not None:
             self._idle_task.cancel()
-        accrued = "" if played.start.accrued is None else str(played.start.accrued)
-        game = client, played.board.root().fen(), accrued
+        accrued = "" if pgn_game.start.accrued is None else str(pgn_game.start.accrued)
+        game = client, pgn_game.board.root().fen(), accrued
         if game != self._game:  # otherwise keep the object: an engine recognises its game by identity
             self._game = game
         clocks = dict.fromkeys(chess.COLORS, Clock(control))
         try:
-            engine = await self._ready()
-            reply = await engine.move(played.board, clocks, self._game, accrued)
+            engine = await self._ensure_engine()
+            reply = await engine.move(pgn_game.board, clocks, self._game, accrued)
         except (EngineFault, UsageError) as error:
             _logger.error("the opponent's engine has failed: %s", error)
-            await self._end()
+            await self._end_engine()
             raise Refusal(500, "failed", "no move was made: the engine has failed; try again") from None
         self._idle_task = asyncio.create_task(self._end_when_idle())
         return reply.move
 
-    async def _ready(self) -> Engine:
-        """Return the engine; start it if it is not running."""
+    async def _ensure_engine(self) -> Engine:
+        """Return the engine, which is started if it is not running."""
         if self._engine is None or not self._engine.usable:
-            await self._end()
+            await self._end_engine()
             self._guard = self._guard or Guard()
             self._engine = await Engine.launch(self._engine_settings, self._guard, (), None)
         return self._engine
@@ -119,9 +119,9 @@ class Opponent:
         """End the engine after :data:`_IDLE_SECONDS`, unless cancelled by the next move."""
         await asyncio.sleep(_IDLE_SECONDS)
         async with self._engine_lock:
-            await self._end()
+            await self._end_engine()
 
-    async def _end(self) -> None:
+    async def _end_engine(self) -> None:
         if self._engine is not None:
             engine, self._engine = self._engine, None
             with suppress(EngineFault):
@@ -134,7 +134,7 @@ def _engine_settings(settings: Settings) -> EngineSettings:
     if settings.engine:
         return EngineSettings("the engine", settings.engine)
     arguments = ("--dir", *map(str, settings.directories)) if settings.directories else ()
-    return EngineSettings("tbgen engine", (*_TBGEN_ENGINE, *arguments), options={"Wait": "false"})
+    return EngineSettings("tbgen engine", (*_TBGEN_COMMAND, *arguments), options={"Wait": "false"})
 
 
 def _unfinished_game(body: bytes) -> Game:
@@ -143,7 +143,7 @@ def _unfinished_game(body: bytes) -> Game:
     :raises UsageError: if the text is not a game, or the game is over.
     :raises Refusal: if the game is too long.
     """
-    played = only_game(body)
-    if not any(played.board.legal_moves):
+    pgn_game = single_game(body)
+    if not any(pgn_game.board.legal_moves):
         raise UsageError("the game is over: there is no move to make")
-    return played
+    return pgn_game

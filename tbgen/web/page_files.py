@@ -18,11 +18,11 @@ from tbgen.html.diagrams import picture_of_man
 from tbgen.html.style import men_svg, scheme_script, style_sheet
 from tbgen.web.exchange import Endpoints, Handler, answer_file
 
-if TYPE_CHECKING:  # a site without a server has no pictures
+if TYPE_CHECKING:  # a site without a server is written without the library for pictures
     from tbgen.html.cards import Caption
 
-_SCRIPT: Final = re.compile(rb'<script type="module" src="page/([^"]+)"></script>\n')
-_IMPORT: Final = re.compile(rb'\b(?:from|import) ?\(?"(\.[^"]+)"')
+_SCRIPT_PATTERN: Final = re.compile(rb'<script type="module" src="page/([^"]+)"></script>\n')
+_IMPORT_PATTERN: Final = re.compile(rb'\b(?:from|import) ?\(?"(\.[^"]+)"')
 
 
 def with_preload_links(page: bytes, files: Mapping[str, bytes]) -> bytes:
@@ -38,14 +38,14 @@ def with_preload_links(page: bytes, files: Mapping[str, bytes]) -> bytes:
     >>> re.findall(rb'href="([^"]+)"', page)
     [b'page/b/c.js', b'page/d.js']
     """
-    script = _SCRIPT.search(page)
+    script = _SCRIPT_PATTERN.search(page)
     if script is None:
         return page
     entry_module = script[1].decode()
     names = [entry_module]
     for name in names:  # the list grows in the loop
         names += dict.fromkeys(
-            each for each in _imported(name, files[name]) if each in files and each not in names
+            each for each in _imported_names(name, files[name]) if each in files and each not in names
         )
     links = "".join(
         f'<link rel="modulepreload" href="page/{name}" fetchpriority="low">\n' for name in names[1:]
@@ -53,9 +53,9 @@ def with_preload_links(page: bytes, files: Mapping[str, bytes]) -> bytes:
     return page[: script.start()] + links.encode() + page[script.start() :]
 
 
-def _imported(name: str, content: bytes) -> Iterator[str]:
+def _imported_names(name: str, content: bytes) -> Iterator[str]:
     """Yield the names of the modules that a module imports."""
-    for match in _IMPORT.finditer(content):
+    for match in _IMPORT_PATTERN.finditer(content):
         yield normpath(join(dirname(name), match[1].decode()))
 
 
@@ -63,12 +63,13 @@ POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'"
 )
-"""Content security policy of the page: its own files and the API, but no inline scripts or styles."""
+"""Content security policy of the page. It allows the page's own files and the API, but no inline scripts or
+styles."""
 _POLICY_WITHOUT_FRAMES: Final = f"{POLICY}; frame-ancestors 'none'"
 _POLICY_IN_FRAMES: Final = f"{POLICY}; frame-ancestors *"
 """Policy of the page that other sites may embed in a frame."""
 
-_INDEX: Final = "index.html"
+_INDEX_FILE: Final = "index.html"
 _STATIC_FOLDER: Final = "static/"
 """The folder of the scripts that answer in place of a server."""
 _PAGE_STYLE: Final = "explorer.css"
@@ -79,23 +80,23 @@ file."""
 class Page:
     """The page and its files.
 
-    :param introduction: returns, for a request of the explorer, the tags for its head and the text about the
-        position. Other sites use the tags to preview a link.
-    :param offers: the optional parts that the server offers, of ``report``, ``solve``, ``live`` and
-        ``engine``. The page hides the others.
+    :param introduce: returns, for a request for the explorer's page, the tags for its head and the text about
+        the position. Other sites use the tags to preview a link.
+    :param parts: those of the optional parts ``report``, ``solve``, ``live`` and ``engine`` that the server
+        offers. The page hides the others.
     :raises UsageError: if the file of named men is invalid.
     """
 
     def __init__(
         self,
-        introduction: Callable[[Request], Coroutine[Any, Any, tuple[str, "Caption"]]],
-        offers: Iterable[str] = (),
+        introduce: Callable[[Request], Coroutine[Any, Any, tuple[str, "Caption"]]],
+        parts: Iterable[str] = (),
     ) -> None:
-        self._introduction = introduction
+        self._introduce = introduce
         named_men()  # an invalid file of men is reported now rather than when a picture is requested
-        offered = sorted(offers)
+        offered = sorted(parts)
         self.files = page_files(offered)
-        """The contents of the files by their names."""
+        """Maps the name of each file to its content."""
         self._live = "live" in offered
 
     def endpoints(self) -> Endpoints:
@@ -108,13 +109,13 @@ class Page:
 
     async def _answer_index(self, request: Request) -> Response:
         """Answer with the explorer's page, which already contains the text about its position."""
-        tags, caption = await self._introduction(request)
-        content = self.files[_INDEX].replace(b"</head>", f"{tags}</head>".encode(), 1)
+        tags, caption = await self._introduce(request)
+        content = self.files[_INDEX_FILE].replace(b"</head>", f"{tags}</head>".encode(), 1)
         for name, text in (("value", caption.headline), ("sentence", caption.sentence)):
             before, _, rest = content.partition(f'<p id="{name}">'.encode())
             escaped, end = html.escape(text).encode(), rest.index(b"<")
             content = b"".join([before, f'<p id="{name}">'.encode(), escaped, rest[end:]])
-        return _answer(request, _INDEX, content, _POLICY_WITHOUT_FRAMES, _compress)
+        return _answer(request, _INDEX_FILE, content, _POLICY_WITHOUT_FRAMES, _compress)
 
     def _file_handler(self, fixed_name: str | None, policy: str = _POLICY_WITHOUT_FRAMES) -> Handler:
         """Return a handler that answers with a fixed file, or with the file named by the path."""
@@ -123,23 +124,23 @@ class Page:
             name = fixed_name or request.path_params["name"]
             if name not in self.files:
                 raise HTTPException(404)
-            return _answer(request, name, self.files[name], policy, _compressed)
+            return _answer(request, name, self.files[name], policy, _compress_cached)
 
         return handler
 
 
-def page_files(offers: Sequence[str]) -> dict[str, bytes]:
-    """Return the contents of all files of the page by their names.
+def page_files(parts: Sequence[str]) -> dict[str, bytes]:
+    """Return the contents of all files of the page, by file name.
 
-    :param offers: the optional parts that the pages show; ``static`` stands for a site without a server.
+    :param parts: the optional parts that the pages show; ``static`` stands for a site without a server.
     """
     folder = Path(__file__).with_name("page")
     files = {
         path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
     }
-    if "static" not in offers:
+    if "static" not in parts:
         files = {name: data for name, data in files.items() if not name.startswith(_STATIC_FOLDER)}
-    attributes = "".join(f' data-{offer}=""' for offer in offers)
+    attributes = "".join(f' data-{part}=""' for part in parts)
     for name in files:
         if name.endswith(".html"):
             page = files[name].replace(b"<html", f"<html{attributes}".encode(), 1)
@@ -152,7 +153,7 @@ def page_files(offers: Sequence[str]) -> dict[str, bytes]:
 def _answer(
     request: Request, name: str, content: bytes, policy: str, compress: Callable[[bytes], bytes]
 ) -> Response:
-    """Answer with a file, compressed if the client accepts that."""
+    """Answer with a file, compressed if the client accepts compressed files."""
     headers = {"Vary": "Accept-Encoding"}
     if _accepts_gzip(request.headers.get("accept-encoding", "")):
         content, headers["Content-Encoding"] = compress(content), "gzip"
@@ -169,7 +170,7 @@ async def _answer_man(request: Request) -> Response:
     )
 
 
-def _accepts_gzip(accepted: str) -> bool:
+def _accepts_gzip(header: str) -> bool:
     """Return whether a header ``Accept-Encoding`` [1] accepts gzip, with a weight other than zero.
 
     [1] RFC 9110, section 12.5.3.
@@ -177,7 +178,7 @@ def _accepts_gzip(accepted: str) -> bool:
     >>> [_accepts_gzip(text) for text in ("br, gzip", "GZIP;q=0.5", "gzip; q=0.0, br", "identity", "")]
     [True, True, False, False, False]
     """
-    for coding in accepted.lower().split(","):
+    for coding in header.lower().split(","):
         name, _, weight = (part.strip() for part in coding.partition(";"))
         if name == "gzip":
             return not re.fullmatch(r"q\s*=\s*0(\.0*)?", weight)
@@ -188,5 +189,5 @@ def _compress(content: bytes) -> bytes:
     return gzip.compress(content, mtime=0)
 
 
-_compressed = cache(_compress)
+_compress_cached = cache(_compress)
 """Cached compression, for the files of the page, which are few."""

@@ -39,7 +39,7 @@ _NUMBER_WORDS: Final = (
     *("seven", "eight", "nine", "ten", "eleven", "twelve"),
 )
 _LEAD_WORDS: Final = ((0.25, "clearly"), (0.06, "by a little"), (0.0, "by very little"))
-"""Words for a lead in points, each with the smallest lead that it describes."""
+"""Pairs of a minimum lead in points and the words for such a lead, the greatest minimum first."""
 
 
 def sentence(turn: chess.Color, score: GScore, accrued: GScore, value: GScore, depth: int | None) -> str:
@@ -72,7 +72,7 @@ def _side_name(white: bool) -> str:
 
 
 def _lead_words(value: GScore) -> str:
-    """Return in words by how much the holder of a value wins, in TCEC's points."""
+    """Return, in words, by how many of TCEC's points the holder of a value leads."""
     white, black = EXPONENTIAL.points(value)
     return next(words for least, words in _LEAD_WORDS if abs(white - black) >= least)
 
@@ -94,7 +94,7 @@ def unknown_sentence(accrued: GScore) -> str:
 
 
 def _moves_left(value: GScore) -> str:
-    """Return in words the number of moves that a score leaves to the opponent of its holder."""
+    """Return, in words, the number of moves that a score leaves to the opponent of its holder."""
     number = value.rank // 2
     word = _NUMBER_WORDS[number] if number < len(_NUMBER_WORDS) else str(number)
     text = f"down to {word} legal {'move' if number == 1 else 'moves'}"
@@ -103,11 +103,11 @@ def _moves_left(value: GScore) -> str:
 
 _DEFAULT_FEN: Final = "8/8/8/4KBk1/8/8/8/8_b_-_-_0_1"
 """The position that the page shows by default, as in ``state.js``."""
-_MOVE: Final = re.compile(r"(?:(\d{1,4})\.)?([^$]+)[$\d]*")
-"""A move of a line in SAN. The number of the position before it may precede it, and glyphs (NAGs) may
-follow."""
-_PREFIX: Final = re.compile(r"(/[\w.~-]+)*", re.ASCII)
-_HOST: Final = re.compile(r"[A-Za-z0-9.-]+(:\d+)?|\[[0-9A-Fa-f:]+\](:\d+)?")
+_MOVE_PATTERN: Final = re.compile(r"(?:(\d{1,4})\.)?([^$]+)[$\d]*")
+"""Matches a move of a line in SAN. The number of the position before the move may precede it, and glyphs
+(NAGs) may follow."""
+_PREFIX_PATTERN: Final = re.compile(r"(/[\w.~-]+)*", re.ASCII)
+_HOST_PATTERN: Final = re.compile(r"[A-Za-z0-9.-]+(:\d+)?|\[[0-9A-Fa-f:]+\](:\d+)?")
 
 
 class Scene(NamedTuple):
@@ -116,22 +116,22 @@ class Scene(NamedTuple):
     variant: Variant
     states: list[GameState]
     """The states of the line that contains the shown position."""
-    at: int
+    at_index: int
     """The index of the shown position in ``states``."""
     flipped: bool
     """Whether Black's side of the board is at the bottom."""
     in_view: bool
     """Whether the values are those of a view, a simpler game such as classical chess."""
 
-    def shown(self, at: int) -> ShownPosition:
-        """Return one of the positions for drawing."""
-        state = self.states[at]
+    def position_at(self, index: int) -> ShownPosition:
+        """Return the position of a state, for drawing."""
+        state = self.states[index]
         last = chess.Move.from_uci(state.uci) if state.uci else None
         return ShownPosition(state.board, last, self.flipped)
 
 
 def scene_of(query: Mapping[str, str]) -> Scene:
-    """Return the scene at an address with the parameters of ``query``, which ``state.js`` explains.
+    """Return the scene at an address. ``state.js`` explains the parameters of its query.
 
     :raises UsageError: if the position is invalid or has described men, or a move of the line is illegal.
     :raises Refusal: if the line is too long.
@@ -141,7 +141,7 @@ def scene_of(query: Mapping[str, str]) -> Scene:
     question = question_of(query.get("fen", _DEFAULT_FEN), query.get("accrued"), variant)
     board, _ = read_chess(question.board, None, variant)
     arbiter = Arbiter(board, accrued=question.accrued, rules=variant, fifty_move_rule=FiftyMoveRule.NONE)
-    sans, at = _line(query)
+    sans, at = _line_and_index(query)
     states = [GameState.of(arbiter)]
     for san in sans:
         arbiter.push_san(san)
@@ -149,12 +149,12 @@ def scene_of(query: Mapping[str, str]) -> Scene:
     return Scene(variant, states, at, query.get("side") == "black", rules in list(View))
 
 
-def _line(query: Mapping[str, str]) -> tuple[list[str], int]:
+def _line_and_index(query: Mapping[str, str]) -> tuple[list[str], int]:
     """Return the moves of the line through the position at an address, and the index of that position."""
     tokens = [token for token in query.get("line", "").split("_") if token]
     predecessors, sans = [0], [""]
     for number, token in enumerate(tokens):
-        move = _MOVE.fullmatch(token)
+        move = _MOVE_PATTERN.fullmatch(token)
         predecessors.append(min(int(move[1]), number) if move and move[1] else number)
         sans.append(move[2] if move else token)
     number_at = query.get("at", "")
@@ -181,7 +181,7 @@ def caption(*stocks: Stock, query: Mapping[str, str]) -> Caption:
 
 
 def _caption_of(stocks: Iterable[Stock], scene: Scene) -> Caption:
-    state = scene.states[scene.at]
+    state = scene.states[scene.at_index]
     turn = state.board.turn
     notes = f"{'White' if turn else 'Black'} to move. Accrued: {state.accrued}."
     if scene.in_view:
@@ -198,7 +198,7 @@ def _caption_of(stocks: Iterable[Stock], scene: Scene) -> Caption:
 
 
 def tags_of(request: Request, text: Caption) -> str:
-    """Return the tags for the head of the page, by which other sites preview a link to it."""
+    """Return the tags for the head of the page, which other sites use to preview a link to the page."""
     address, width, height = page_address(request), *CARD_SIZE
     query = f"?{request.url.query}" if request.url.query else ""
     value = f"{text.headline} in r-mobility chess. " if text.headline else ""
@@ -224,7 +224,7 @@ def page_address(request: Request) -> str:
     The address is empty if the headers of the request do not contain it.
     """
     host, prefix = request.headers.get("host", ""), request.headers.get("x-forwarded-prefix", "").rstrip("/")
-    if not (_HOST.fullmatch(host) and _PREFIX.fullmatch(prefix)):
+    if not (_HOST_PATTERN.fullmatch(host) and _PREFIX_PATTERN.fullmatch(prefix)):
         return ""
     return f"{request.url.scheme}://{host}{prefix}/"
 
@@ -236,17 +236,17 @@ def picture(*stocks: Stock, query: Mapping[str, str]) -> bytes:
     :raises TbgenError: see :func:`caption`.
     """
     scene = scene_of(query)
-    return card(scene.shown(scene.at), _caption_of(stocks, scene))
+    return card(scene.position_at(scene.at_index), _caption_of(stocks, scene))
 
 
 def moving_picture(*_: Stock, query: Mapping[str, str]) -> bytes:
-    """Return the line at an address as an animated GIF; exceptions are those of :func:`scene_of`."""
+    """Return the line at an address as an animated GIF. The exceptions are those of :func:`scene_of`."""
     scene = scene_of(query)
     frames = []
     for number, state in enumerate(scene.states):
         before = scene.states[number - 1].board
         move = f"{move_prefix(before.fullmove_number, before.turn)} {state.san}" if state.san else "Start"
-        frames.append((scene.shown(number), f"{move}   accrued {state.accrued}"))
+        frames.append((scene.position_at(number), f"{move}   accrued {state.accrued}"))
     return film(frames)
 
 
@@ -256,11 +256,12 @@ _REPORT_POLICY: Final = (
 )
 """Content security policy of the report's pages, which load scripts only from separate files."""
 
-_REPORT_FILE: Final = re.compile(
+_REPORT_FILE_PATTERN: Final = re.compile(
     r"(?:tables/)?[A-Za-z0-9_][A-Za-z0-9._-]*\.(?:html|css|js|svg|png|json|csv|pgn)", re.ASCII
 )
-_PICTURE_TAG: Final = re.compile(r'(<meta property="og:image" content=")(?!https?:)(?:\.\./)*')
-"""The tag of a preview's picture up to the path of the picture, which reports write relative to the page."""
+_PICTURE_TAG_PATTERN: Final = re.compile(r'(<meta property="og:image" content=")(?!https?:)(?:\.\./)*')
+"""Matches the tag of a preview's picture, up to the path of the picture. In a report, this path is relative
+to the page."""
 
 
 def report_endpoints(directory: Path, pool: WorkerPool) -> Endpoints:
@@ -270,13 +271,13 @@ def report_endpoints(directory: Path, pool: WorkerPool) -> Endpoints:
     """
 
     async def redirect(_: Request) -> Response:
-        """Redirect to the first page, by a relative address, which does not depend on headers of the
-        client."""
+        """Redirect to the first page. The address is relative, so that it does not depend on the client's
+        headers."""
         return RedirectResponse("report/index.html", 308)
 
     async def answer_with_file(request: Request) -> Response:
         name = request.path_params["name"] or "index.html"
-        if not _REPORT_FILE.fullmatch(name):
+        if not _REPORT_FILE_PATTERN.fullmatch(name):
             raise HTTPException(404)
         content = await pool.run(partial(_file_of_report, directory, name, page_address(request)), Bill())
         return answer_file(request, name, content, _REPORT_POLICY)
@@ -285,7 +286,7 @@ def report_endpoints(directory: Path, pool: WorkerPool) -> Endpoints:
 
 
 def _file_of_report(directory: Path, name: str, address: str) -> bytes:
-    """Return the content of a file; diagrams on a page get links to the explorer.
+    """Return the content of a report's file; diagrams on a page get links to the explorer.
 
     :param address: the address of the explorer, from :func:`page_address`.
     :raises HTTPException: if the file does not exist.
@@ -301,5 +302,5 @@ def _file_of_report(directory: Path, name: str, address: str) -> bytes:
         return content
     page = with_links(content.decode("utf-8", "replace"), "../" * (name.count("/") + 1))
     if address:
-        page = _PICTURE_TAG.sub(lambda found: f"{found[1]}{address}report/", page)
+        page = _PICTURE_TAG_PATTERN.sub(lambda found: f"{found[1]}{address}report/", page)
     return page.encode()

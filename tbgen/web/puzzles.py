@@ -1,7 +1,7 @@
-"""Positions to solve and to play, random or fixed for a day. All calls block.
+"""Positions to solve and to play: random ones, or those of a given day. All calls block.
 
-For a day, ``page/static/draws.js`` draws the same positions from the same chunks of the same tables. Tests
-compare both.
+For a given day, ``page/static/draws.js`` draws the same positions, from the same chunks of the same tables.
+Tests compare the two.
 """
 
 from collections.abc import Iterator, Sequence
@@ -57,7 +57,7 @@ class RandomNumbers:
         mixed ^= mixed + (mixed ^ mixed >> 7) * (61 | mixed) & _WORD_MASK
         return mixed ^ mixed >> 14
 
-    def below(self, stop: int) -> int:
+    def next_below(self, stop: int) -> int:
         """Return a number from 0 to ``stop`` - 1."""
         return self.next_uint32() * stop >> 32
 
@@ -65,42 +65,42 @@ class RandomNumbers:
         """Return items in random order."""
         shuffled_items = list(items)
         for end in range(len(shuffled_items) - 1, 0, -1):
-            index = self.below(end + 1)
+            index = self.next_below(end + 1)
             shuffled_items[end], shuffled_items[index] = shuffled_items[index], shuffled_items[end]
         return shuffled_items
 
 
 def drawn_positions(
-    numbers: RandomNumbers, stock: Stock, materials: Sequence[Material], max_rank: int, plies: range
+    numbers: RandomNumbers, stock: Stock, materials: Sequence[Material], max_rank: int, depths: range
 ) -> Iterator[list[chess.Board]]:
-    """Yield positions of plain tables whose value belongs to the side to move, each as a list of one.
+    """Yield positions of plain tables whose value belongs to the side to move, each in a list of its own.
 
     :param max_rank: the maximum rank of the value.
-    :param plies: the allowed depths.
+    :param depths: the allowed depths.
     """
     names = sorted(materials, key=str)
     for _ in range(_MAX_DRAWS if names else 0):
-        material = names[numbers.below(len(names))]
-        layout, side = layout_of(material), Side(numbers.below(2))
-        for slot in _drawn_slots(numbers, stock, material, side, max_rank, plies):
+        material = names[numbers.next_below(len(names))]
+        layout, side = layout_of(material), Side(numbers.next_below(2))
+        for slot in _drawn_slots(numbers, stock, material, side, max_rank, depths):
             board = board_of(layout, side, slot)
-            yield [board.mirror() if numbers.below(2) == 0 else board]
+            yield [board.mirror() if numbers.next_below(2) == 0 else board]
 
 
 def _drawn_slots(
-    numbers: RandomNumbers, stock: Stock, material: Material, side: Side, max_rank: int, plies: range
+    numbers: RandomNumbers, stock: Stock, material: Material, side: Side, max_rank: int, depths: range
 ) -> list[Slot]:
-    """Return slots from one chunk of a table whose positions meet the conditions of
+    """Return, from one chunk of a table, slots whose positions meet the conditions of
     :func:`drawn_positions`."""
     file = stock.tables.table_file(material)
     assert isinstance(file, TableFile)
     array, size = file.array(VALUE), layout_of(material).size
-    start = numbers.below(array.chunks_of_row) * array.step
+    start = numbers.next_below(array.chunks_of_row) * array.step
     count = min(array.step, size - start)
     value, depth = np.empty(count, np.uint8), np.empty(count, np.uint16)
     file.read_slots(side, start, value, depth)
     ranks = value if side == 0 else 255 - value
-    matches = np.flatnonzero((ranks <= max_rank) & (depth >= plies.start) & (depth < plies.stop))
+    matches = np.flatnonzero((ranks <= max_rank) & (depth >= depths.start) & (depth < depths.stop))
     return [Slot(start + int(index)) for index in numbers.shuffled(matches.tolist())[:_POSITIONS_PER_CHUNK]]
 
 
@@ -108,14 +108,14 @@ _MAX_RANK: Final = 12
 """Maximum rank of the value, G6.0; higher scores are hardly worth playing for."""
 _DEPTHS: Final = range(3, 16)
 """Allowed depths of a puzzle, in plies."""
-_TEMPTING_MOVES: Final = {Level.EASY: range(2), Level.MEDIUM: range(2, 5), Level.HARD: range(5, 1 << 8)}
-"""Allowed number of tempting wrong moves in a puzzle, by level."""
+_TEMPTING_COUNTS: Final = {Level.EASY: range(2), Level.MEDIUM: range(2, 5), Level.HARD: range(5, 1 << 8)}
+"""Maps each level to the allowed numbers of tempting wrong moves in a puzzle."""
 _CHALLENGE_DEPTHS: Final = {
     Level.EASY: range(3, 9),
     Level.MEDIUM: range(9, 21),
     Level.HARD: range(21, 1 << 10),
 }
-"""Allowed depths of a challenge in plies, by level."""
+"""Maps each level to the allowed depths of a challenge, in plies."""
 _MIN_MEN: Final = 3
 _BATCH_POSITIONS: Final = 128
 """Number of random positions in a batch. A batch has one material, so that materials are equally likely."""
@@ -132,9 +132,9 @@ def puzzle(
     :raises Refusal: if no puzzle is found, or a parameter is invalid.
     :raises TbgenError: if the table is missing, or cannot be used.
     """
-    required = _level_named(level)
+    required = _parse_level(level)
     batches = (
-        _positions_of_day(stock, required, material, _day(day))
+        _positions_of_day(stock, required, material, _parse_day(day))
         if day
         else _random_batches(stock, material, _DEPTHS)
     )
@@ -143,7 +143,7 @@ def puzzle(
             if isinstance(moves, TbgenError) or not _is_puzzle(board, moves):
                 continue
             tempting = [move.uci for move in moves[1:] if _tempts(board, move, moves[0])]
-            found_level = next(each for each, numbers in _TEMPTING_MOVES.items() if len(tempting) in numbers)
+            found_level = next(each for each, numbers in _TEMPTING_COUNTS.items() if len(tempting) in numbers)
             if required in (None, found_level):
                 fields = asdict(position(stock, board.fen(), None))
                 return PuzzleDocument(**fields, level=found_level, tempting=tempting)
@@ -156,8 +156,8 @@ def challenge(stock: Stock, level: LevelText | None, material: MaterialText | No
     :raises Refusal: if no such position is found, or a parameter is invalid.
     :raises TbgenError: if the table is missing, or cannot be used.
     """
-    plies = _CHALLENGE_DEPTHS[_level_named(level) or _random.choice(list(Level))]
-    for boards in _random_batches(stock, material, plies):
+    depths = _CHALLENGE_DEPTHS[_parse_level(level) or _random.choice(list(Level))]
+    for boards in _random_batches(stock, material, depths):
         if boards:
             return position(stock, boards[0].fen(), None)
     raise _no_position_refusal("position to play")
@@ -167,8 +167,8 @@ def _no_position_refusal(kind: str) -> Refusal:
     return Refusal(404, "no_position", f"no {kind} was found: try another level, or another material")
 
 
-def _level_named(text: str | None) -> Level | None:
-    """Return the level with a name.
+def _parse_level(text: str | None) -> Level | None:
+    """Return the level with the given name; None if the name is empty.
 
     :raises Refusal: if the name is invalid.
     """
@@ -179,7 +179,7 @@ def _level_named(text: str | None) -> Level | None:
     return Level(text)
 
 
-def _day(text: str) -> date:
+def _parse_day(text: str) -> date:
     """Return the date in a text.
 
     :raises UsageError: if the text is not a date.
@@ -193,9 +193,10 @@ def _day(text: str) -> date:
 def _positions_of_day(
     stock: Stock, level: Level | None, name: str | None, day: date
 ) -> Iterator[Sequence[chess.Board]]:
-    """Yield random positions as :func:`_random_batches` does, but the same positions for the same day.
+    """Yield batches of random positions, which are always the same for the same day.
 
-    Plain tables are preferred, because only plain tables can be read in pieces.
+    Plain tables are preferred, because only plain tables can be read in pieces. If there are no plain tables,
+    positions are drawn as by :func:`_random_batches`.
 
     :raises TbgenError: see :func:`_random_batches`.
     """
@@ -215,7 +216,7 @@ def _materials(stock: Stock, name: str | None) -> Sequence[Material]:
     :raises TbgenError: if the named table is missing, or has described men.
     """
     if name:
-        stock.require(material := Material.parse(name))
+        stock.usable_entry(material := Material.parse(name))
         if material.is_described:
             raise UsageError(f"{material} has described men: puzzles have only men of chess")
         return [material]
@@ -224,45 +225,47 @@ def _materials(stock: Stock, name: str | None) -> Sequence[Material]:
 
 
 def _random_batches(
-    stock: Stock, name: str | None, plies: range, rng: Random = _random
+    stock: Stock, name: str | None, depths: range, rng: Random = _random
 ) -> Iterator[Sequence[chess.Board]]:
     """Yield batches of random positions whose value belongs to the side to move.
 
     Colours are exchanged in half of the positions.
 
-    :param plies: the allowed depths.
+    :param depths: the allowed depths.
     :raises TbgenError: if the named table is missing, or has described men.
     """
     materials = _materials(stock, name)
     for _ in range(_MAX_BATCHES if materials else 0):
         drawn = islice(random_positions(rng.choice(materials), rng), _BATCH_POSITIONS)
-        of_chess = (board for board in drawn if isinstance(board, chess.Board))  # none has described men
+        of_chess = (board for board in drawn if isinstance(board, chess.Board))  # no board has described men
         boards = [board.mirror() if rng.random() < 0.5 else board for board in of_chess]
         results = stock.tables.probe_many(boards, FRESH)
         yield [
-            board for board, result in zip(boards, results, strict=True) if _qualifies(board, result, plies)
+            board for board, result in zip(boards, results, strict=True) if _qualifies(board, result, depths)
         ]
 
 
-def _qualifies(board: chess.Board, result: ProbeResult | TbgenError, plies: range) -> bool:
+def _qualifies(board: chess.Board, result: ProbeResult | TbgenError, depths: range) -> bool:
     """Return whether the value belongs to the side to move and has an allowed rank and depth."""
     if isinstance(result, TbgenError):  # a table that the probe needs is missing
         return False
     value = result.value
-    return value.white == board.turn and value.rank <= _MAX_RANK and result.depth in plies
+    return value.white == board.turn and value.rank <= _MAX_RANK and result.depth in depths
 
 
 def _is_puzzle(board: chess.Board, moves: Sequence[RankedMove]) -> bool:
-    """Return whether only the best move keeps the value, and is not a capture, which would be obvious.
+    """Return whether only the best move keeps the value, and this move is not a capture, which would be
+    obvious.
 
     :param moves: the moves, best first.
     """
     return len(moves) > 1 and moves[0].value != moves[1].value and not board.is_capture(moves[0].move)
 
 
-def _tempts(board: chess.Board, wrong: RankedMove, right: RankedMove) -> bool:
-    """Return whether a wrong move looks as good as the correct one.
+def _tempts(board: chess.Board, move: RankedMove, best_move: RankedMove) -> bool:
+    """Return whether a wrong move looks as good as the best move.
 
-    A capture does, and so does a move after which the position rank is at most that after the correct move.
+    It does if it is a capture, or if the position rank after it is at most the position rank after the
+    best move.
     """
-    return wrong.position_score.rank <= right.position_score.rank or board.is_capture(wrong.move)
+    return move.position_score.rank <= best_move.position_score.rank or board.is_capture(move.move)

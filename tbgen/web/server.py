@@ -1,4 +1,4 @@
-"""Serving the API by uvicorn: in one or several processes, or during an event for ``tbgen match --live``.
+"""Serving the API with uvicorn: in one or several processes, or during an event for ``tbgen match --live``.
 
 The server of an event is a separate process that reads the live file and ends with the event. It has a lower
 priority than the engines, and its failure does not affect the runner.
@@ -42,28 +42,28 @@ _UNREAD_MS: Final = 30_000
 """Time in milliseconds after which the system closes a connection whose client does not read sent data."""
 
 
-def serve(settings: Settings, host: str, port: int, workers: int, ready: Callable[[str], None]) -> None:
-    """Serve until SIGINT, SIGTERM or SIGHUP. Requests that have already arrived are still answered.
+def serve(settings: Settings, host: str, port: int, workers: int, notify: Callable[[str], None]) -> None:
+    """Serve until SIGINT, SIGTERM or SIGHUP. Requests that have arrived by then are still answered.
 
     :param port: 0 for any free port.
     :param workers: number of processes.
-    :param ready: called with the server's URL before requests are served.
+    :param notify: called with the server's URL before requests are served.
     :raises UsageError: if the address is invalid or a directory does not exist.
     :raises TbgenError: if the server cannot start.
     """
     for number in TERMINATIONS.keys() - {signal.SIGTERM}:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, lambda *_: signal.raise_signal(signal.SIGTERM))  # uvicorn handles it
-    with listening(host, port) as listener:
-        serve_at(listener, settings, workers, lambda: ready(address_of(listener)))
+    with open_listener(host, port) as listener:
+        serve_at(listener, settings, workers, lambda: notify(address_of(listener)))
 
 
 def serve_at(
-    listener: socket.socket, settings: Settings, workers: int = 1, ready: Callable[[], object] = lambda: None
+    listener: socket.socket, settings: Settings, workers: int = 1, notify: Callable[[], object] = lambda: None
 ) -> None:
     """Serve at a listening socket, as :func:`serve` does.
 
-    :param ready: called when the application has been made.
+    :param notify: called when the application has been made.
     """
     from uvicorn import Config, Server
     from uvicorn.supervisors import Multiprocess
@@ -75,7 +75,7 @@ def serve_at(
         partial(make_app, settings) if workers > 1 else make_app(settings),
         factory=workers > 1,
         workers=workers,
-        loop="asyncio",  # by default uvloop if it is installed, which no test covers
+        loop="asyncio",  # the default is uvloop if it is installed, which no test covers
         http=Connection,
         ws="none",
         backlog=MAX_ACCEPTED_AT_ONCE,
@@ -90,7 +90,7 @@ def serve_at(
     # The temporary directory for compiled kernels is made here and shared. Workers and solving processes
     # would not remove directories of their own.
     fallback_directory()
-    ready()
+    notify()
     if workers > 1:
         Multiprocess(config, sockets=[listener]).run()
     else:
@@ -99,10 +99,10 @@ def serve_at(
             Server(config).run([listener])
 
 
-def listening(host: str, port: int, options: str = "--host and --port") -> socket.socket:
+def open_listener(host: str, port: int, options: str = "--host and --port") -> socket.socket:
     """Return a listening socket.
 
-    :param options: the options that set host and port, for messages.
+    :param options: the options that set the host and the port, as messages show them.
     :raises UsageError: if the host has no address, or the port is invalid.
     :raises TbgenError: if the system refuses the address.
     """
@@ -136,7 +136,7 @@ def address_of(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-_LOCAL: Final = "127.0.0.1"
+_LOCAL_HOST: Final = "127.0.0.1"
 _LIMIT_SECONDS, _BURST_SECONDS = 0.1, 10.0
 """Processor time that a client may use: seconds per second, and seconds at once. Both are lower than the
 defaults, because engines play on the same machine."""
@@ -149,20 +149,20 @@ class LiveServer:
     :param address: ``HOST:PORT``, or a port of this machine; port 0 stands for any free port.
     :param pgn: the PGN file of the event.
     :param directory: directory of the tables for the explorer that the server also shows.
-    :param note: receives a sentence if the server ends before the event.
+    :param announce: receives a sentence if the server ends before the event.
 
     :raises UsageError: if the address does not belong to this machine.
     :raises TbgenError: if the address is in use.
     """
 
     def __init__(
-        self, address: str, pgn: Path, directory: Path | None, note: Callable[[str], object]
+        self, address: str, pgn: Path, directory: Path | None, announce: Callable[[str], object]
     ) -> None:
         host, port = _host_and_port(address)
-        self._listener = listening(host, port, "--live HOST:PORT")
+        self._listener = open_listener(host, port, "--live HOST:PORT")
         self.address = f"{address_of(self._listener)}/live"
         """The address of the page."""
-        self._pgn, self._note = pgn, note
+        self._pgn, self._announce = pgn, announce
         self._tables = [str(directory.absolute())] if directory is not None and directory.is_dir() else []
         self.process: subprocess.Popen[bytes] | None = None
         """The serving process, once the event has begun."""
@@ -187,7 +187,7 @@ class LiveServer:
             self.process = self._start()
         elif self.process is not None and self.process.poll() is not None and not self._ended:
             self._ended = True
-            self._note("the server of the live page has ended: games continue without it")
+            self._announce("the server of the live page has ended: games continue without it")
 
     def _start(self) -> subprocess.Popen[bytes]:
         # -P prevents imports from the working directory. Without TBGEN_DIR, the explorer reads only the
@@ -202,14 +202,14 @@ class LiveServer:
         )
 
 
-def main(words: Sequence[str]) -> None:
+def main(arguments: Sequence[str]) -> None:
     """Serve an event, as ``python -m tbgen.web.server PGN [DIRECTORY]``."""
-    pgn, *directories = words
+    pgn, *directories = arguments
     lower_priority(os.getpid())
     settings = Settings(
         tuple(map(Path, directories)),
         live=Path(pgn),
-        until_over=True,
+        ends_with_event=True,
         limit=_LIMIT_SECONDS,
         burst=_BURST_SECONDS,
         quick_threads=1,
@@ -225,10 +225,10 @@ def _host_and_port(text: str) -> tuple[str, int]:
     :raises UsageError: if the address is invalid.
     """
     host, _, port = text.rpartition(":")
-    host = host.removeprefix("[").removesuffix("]") or _LOCAL
+    host = host.removeprefix("[").removesuffix("]") or _LOCAL_HOST
     if not (port.isascii() and port.isdecimal()) or int(port[:6]) > 65_535:
         raise UsageError(
-            f"--live: {quote(text)} is not an address: expected HOST:PORT such as {_LOCAL}:8043, or a "
+            f"--live: {quote(text)} is not an address: expected HOST:PORT such as {_LOCAL_HOST}:8043, or a "
             "port; a file of settings goes before --live"
         )
     return host, int(port)

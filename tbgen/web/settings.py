@@ -10,9 +10,9 @@ DOCUMENT_PATH: Final = "/openapi.json"
 SOLVE_PATH: Final = "/r/solve"
 REPLY_PATH: Final = "/r/reply"
 MAX_FEN_LETTERS: Final = 200
-"""Maximum length of a FEN; the longest FEN of seven fields has some 110 characters."""
+"""Maximum length of a FEN; the longest FEN of seven fields has about 110 characters."""
 MAX_BODY_BYTES: Final = 256 << 10
-"""Maximum size of a request's body; a game of 500 plies with long comments has some 100 KiB."""
+"""Maximum size of a request's body; a game of 500 plies with long comments has about 100 KiB."""
 MAX_GAMES_BYTES: Final = 2 << 20
 """Maximum size of a PGN text with many games."""
 MAX_BATCH_POSITIONS: Final = 100
@@ -24,7 +24,7 @@ MAX_FRAMES: Final = 200
 MAX_GAMES: Final = 500
 """Maximum number of games in a PGN text."""
 MAX_PLIES_OF_GAMES: Final = 50_000
-"""Maximum number of plies in all games of a PGN text, which take some five seconds."""
+"""Maximum number of plies in all games of a PGN text; refereeing them takes about five seconds."""
 BODY_SECONDS: Final = 20.0
 """Maximum time for the body of a request to arrive."""
 
@@ -36,17 +36,17 @@ class Settings:
     directories: tuple[Path, ...] = ()
     """Directories of the tables; empty for the default one."""
     report: Path | None = None
-    """Directory of a site of ``tbgen report``, served under ``/report/``; None for no site."""
+    """Directory of a site of ``tbgen report``, served under ``/report/``; None if there is none."""
     solve: Budget | None = None
-    """Budget for solving one position beyond the tables; None for no solving."""
+    """Budget for solving one position beyond the tables; None if nothing is solved."""
     engine: tuple[str, ...] = ()
     """Command of the UCI engine that plays where no table holds the position; empty for tbgen's own
     engine."""
     move_seconds: float | None = 1.0
-    """Time of the engine for a move, in seconds; None for no engine."""
+    """Time of the engine for a move, in seconds; None if there is no engine."""
     live: Path | None = None
-    """PGN file of a running event that is shown at ``/live``; None for no event."""
-    until_over: bool = False
+    """PGN file of a running event that is shown at ``/live``; None if no event is shown."""
+    ends_with_event: bool = False
     """Whether the server ends when the event of ``live`` is over."""
     limit: float = 0.5
     """Seconds of processor time that one client may use per second in the long run; 0 for no limit."""
@@ -58,5 +58,5 @@ class Settings:
     """Number of threads for slower answers: lines, batches, games, samples, statistics."""
     eager: bool = True
     """Whether the kernels that read packed tables are compiled before the first request."""
-    waiting: int = 200
-    """Maximum number of requests that wait for quick threads, and as many for slow ones."""
+    max_waiting: int = 200
+    """Maximum number of requests that wait for quick threads; the same maximum applies to slow threads."""

@@ -1,4 +1,4 @@
-"""The page without a server: files for any host of static files. The page reads tables by range requests.
+"""The page without a server: files for any host of static files. The page reads tables with range requests.
 
 Pages and scripts are the same as with a server. The scripts of ``tbgen/web/page/static`` answer the requests
 that a server would answer. A finished event can be included: each answer that a server would give to the
@@ -49,17 +49,17 @@ class Archive:
         self._files, self._state = EventFiles(pgn), LiveState()
         for line, games in self._files.read()[1]:
             self._state.apply(line, games)
-        abandoned = self._files.abandoned
+        abandoned = self._files.is_abandoned
         self._files.live.close()
         if self._state.start is None:
             raise UsageError(
                 f"{live_path(pgn)}, the live file of an event, is missing or damaged: tbgen match writes it"
             )
-        if self._state.over is None:
+        if self._state.termination is None:
             if not abandoned:
                 raise UsageError(f"the event of {pgn} is still being played: publish it when it is over")
             self._state.apply(EventEnd(Termination.GONE), ())
-        self._state.rank(self._state.unranked)
+        self._state.update_standings(self._state.unranked_games)
         self._start = self._state.start
 
     def write(self, target: Path) -> None:
@@ -74,23 +74,23 @@ class Archive:
 
     def _answers(self) -> Iterator[tuple[str, bytes]]:
         texts = list[bytes]()
-        for key, place in self._state.places.items():
-            text = self._files.text(place)
+        for key, span in self._state.spans.items():
+            text = self._files.text(span)
             texts.append(text.strip() + b"\n")
             yield f"games/{key}.pgn", texts[-1]
             yield f"games/{key}.json", msgspec.json.encode(game_document(text, self._files.options))
-            yield f"games/{key}.html", _redirect(f"../../{explorer_link(text, self._start.rules)}")
+            yield f"games/{key}.html", _redirect_page(f"../../{explorer_link(text, self._start.rules)}")
         yield "event.pgn", b"\n".join(texts)
         document = self._state.document()
         listed = document["finished"]["games"]
         while listed and (before := listed[-1]["number"]) > 1:
-            games = self._state.finished(before)
+            games = self._state.finished_games(before)
             yield f"games-{before}.json", msgspec.json.encode(games)
             listed = games["games"]
         yield EVENT_DOCUMENT, msgspec.json.encode(document)
 
 
-def _redirect(address: str) -> bytes:
+def _redirect_page(address: str) -> bytes:
     """Return a page that redirects to another one."""
     link = html.escape(address)
     return (
@@ -99,18 +99,18 @@ def _redirect(address: str) -> bytes:
     ).encode()
 
 
-_TABLES: Final = "tables"
+_TABLES_FOLDER: Final = "tables"
 """The folder of the tables on a site."""
-_EVENT_FILES: Final = re.compile(r"live\.(html|css|js)")
-"""Files that only a site with an event has."""
-_LINK: Final = re.compile(r'\b(href|data-page)="(embed|live|play|puzzles)"')
-"""An attribute with the address of a page, without the suffix of the page's file, which servers do not
-need."""
-_HEAD: Final = '<meta charset="utf-8">'
-_BLOCKING_FILE: Final = re.compile(
+_EVENT_FILE_PATTERN: Final = re.compile(r"live\.(html|css|js)")
+"""Matches the names of files that only a site with an event has."""
+_PAGE_LINK_PATTERN: Final = re.compile(r'\b(href|data-page)="(embed|live|play|puzzles)"')
+"""Matches an attribute with the address of a page. The address lacks the suffix of the page's file, which our
+server does not need."""
+_CHARSET_TAG: Final = '<meta charset="utf-8">'
+_BLOCKING_TAG_PATTERN: Final = re.compile(
     r'<link rel="stylesheet" href="page/([^"]+)">|<script src="page/([^"]+)"></script>'
 )
-"""The tag of a file that a browser has to load before it shows anything."""
+"""Matches the tag of a file that a browser has to load before it shows anything."""
 
 
 class PiecesDocument(Document):
@@ -132,7 +132,7 @@ class PiecesDocument(Document):
 
 
 class SiteTableDocument(CountedTableDocument):
-    """A table with the data needed to read it in pieces."""
+    """A table, with the data that the page needs to read it in pieces."""
 
     free_men: str
     pawns: str
@@ -158,7 +158,7 @@ def write_site(
     :param materials: materials of the tables, to which their sub-tables are added; None for all tables of up
         to four men.
     :param event: the PGN file of a finished event that the site also shows.
-    :param done: called with every table, its number, and the number of tables.
+    :param done: called with each published table, its number, and the number of tables.
     :raises UsageError: if the target has files that do not belong to a site, a table has more than four men
         or is packed, or the event does not exist or is still being played.
     :raises NoTablesError, MissingTableError, DamagedTableError: see :func:`~tbgen.exchange.publish.publish`.
@@ -167,7 +167,7 @@ def write_site(
     _require_site(target)
     archive = None if event is None else Archive(event)
     site_tables = _site_tables(directory, tuple(variants), materials)
-    tables = target / _TABLES
+    tables = target / _TABLES_FOLDER
     rules = {variant for _, variant in site_tables}
     for variant in sorted(rules):
         names = [material for material, each in site_tables if each is variant]
@@ -189,19 +189,19 @@ def _require_site(target: Path) -> None:
     :raises UsageError: if it has other files.
     """
     try:
-        others = {path.name for path in target.iterdir()} - {_TABLES}
-    except (FileNotFoundError, NotADirectoryError):  # an error when the directory is created
+        others = {path.name for path in target.iterdir()} - {_TABLES_FOLDER}
+    except (FileNotFoundError, NotADirectoryError):  # reported when the directory is created
         return
     except OSError as error:
         raise TbgenError(f"{target} cannot be read: {error.strerror}") from None
-    if others and not (target / _TABLES / LIST_NAME).exists():
+    if others and not (target / _TABLES_FOLDER / LIST_NAME).exists():
         raise UsageError(f"{target} has other files: choose an empty directory or that of an earlier site")
 
 
 def _site_tables(
     directory: Path, variants: Sequence[Variant], materials: Iterable[Material] | None
 ) -> list[tuple[Material, Variant]]:
-    """Return the tables that a site has, by material and variant.
+    """Return the material and the variant of each table that a site has.
 
     :raises UsageError: if a named table has too many men.
     """
@@ -267,7 +267,7 @@ def _write_page(target: Path) -> None:
     has_event = (target / EVENT_FOLDER / EVENT_DOCUMENT).exists()
     files = page_files(["live", "static"] if has_event else ["static"])
     if not has_event:
-        files = {name: data for name, data in files.items() if not _EVENT_FILES.fullmatch(name)}
+        files = {name: data for name, data in files.items() if not _EVENT_FILE_PATTERN.fullmatch(name)}
     pages = sorted((name for name in files if name.endswith(".html")), key="index.html".__eq__)
     for name in [*(name for name in files if name not in pages), *pages]:
         is_page = name in pages
@@ -290,9 +290,9 @@ def _without_server(page: str, files: Mapping[str, bytes]) -> str:
         hashes[tag].append(f"'sha256-{digest}'")
         return f"<{tag}>{text.decode()}</{tag}>"
 
-    page = _BLOCKING_FILE.sub(inline, page)
+    page = _BLOCKING_TAG_PATTERN.sub(inline, page)
     policy = POLICY
     for tag, tag_hashes in hashes.items():
         policy = policy.replace(f"{tag}-src 'self'", " ".join([f"{tag}-src 'self'", *tag_hashes]))
-    head = f'{_HEAD}\n<meta http-equiv="Content-Security-Policy" content="{policy}">'
-    return _LINK.sub(r'\1="\2.html"', page).replace(_HEAD, head, 1)
+    head = f'{_CHARSET_TAG}\n<meta http-equiv="Content-Security-Policy" content="{policy}">'
+    return _PAGE_LINK_PATTERN.sub(r'\1="\2.html"', page).replace(_CHARSET_TAG, head, 1)

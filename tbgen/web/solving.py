@@ -23,14 +23,14 @@ from tbgen.errors import UsageError
 from tbgen.probe.states import read_chess
 from tbgen.system.processes import lower_priority
 from tbgen.web.endpoints import STATE_PARAMETERS
-from tbgen.web.exchange import EventStream, Refusal, event, parameters_of
+from tbgen.web.exchange import EventStream, Refusal, event_text, parameters_of
 from tbgen.web.limits import Bill, Limiter, client_of
 from tbgen.web.lookups import Question, question_of
 from tbgen.web.settings import Settings
 
 _MARGIN_SECONDS: Final = 300.0
 """Additional time allowed for a process, which may have to read large tables."""
-_COMPILING: Final = (
+_COMPILING_TEXT: Final = (
     "compiling the kernels that solve cells, once for this version of tbgen: about two minutes, which do not "
     "count as time for the position"
 )
@@ -81,7 +81,7 @@ class PositionSolver:
     ) -> AsyncIterator[str]:
         """Yield the events. The processes that compile and solve end when ``stack`` is closed."""
         if not is_compiled(KERNEL_FAMILY):
-            yield event("compiling", {"message": _COMPILING})
+            yield event_text("compiling", {"message": _COMPILING_TEXT})
             compiling = await stack.enter_async_context(_run_command(COMPILE_COMMAND, DEVNULL))
             await compiling.wait()
         stack.enter_context(bill.timed())  # compiling is not charged, because it serves all clients
@@ -114,18 +114,19 @@ def _arguments(query: Question, budget: Budget) -> list[str]:
 
 
 async def _events(process: Process, deadline: float) -> AsyncIterator[str]:
-    """Yield an event for every line of a process, and a refusal if the process fails or is too slow."""
+    """Yield an event for each line of a process's output, and a refusal if the process fails or is too
+    slow."""
     assert process.stdout is not None
     assert process.stderr is not None
     errors = asyncio.ensure_future(process.stderr.read())
     try:
         while line := await asyncio.wait_for(process.stdout.readline(), deadline - monotonic()):
             document = json.loads(line)
-            yield event("solution" if "moves" in document else "interval", document)
+            yield event_text("solution" if "moves" in document else "interval", document)
         if code := await process.wait():
-            yield event("refusal", _refusal(code, (await errors).decode(errors="replace")))
+            yield event_text("refusal", _refusal(code, (await errors).decode(errors="replace")))
     except TimeoutError:
-        yield event("refusal", {"code": "failed", "message": "the position was not solved in time"})
+        yield event_text("refusal", {"code": "failed", "message": "the position was not solved in time"})
     finally:
         errors.cancel()
 

@@ -25,7 +25,7 @@ from tbgen.store.inventory import EXPECTED_MEN, Entry, inventory
 from tbgen.web.exchange import Refusal
 
 _MAX_TRIES: Final = 1 << 14
-"""Maximum number of random positions of a packed table among which one with the required value is sought."""
+"""Maximum number of random positions of a packed table that are tried in search of the required value."""
 _BATCH_TRIES: Final = 1 << 10
 """Number of random positions of a packed table that are looked up at once."""
 
@@ -36,7 +36,10 @@ _random: Final = SystemRandom()
 
 
 class Stock:
-    """The tables for one variant. Data read from a file are cached until the file changes."""
+    """The tables of a server for one variant. What their files state, and their counts, are cached.
+
+    A file is read again when it has changed.
+    """
 
     def __init__(self, tables: Tablebase) -> None:
         self.tables: Final = tables
@@ -47,21 +50,21 @@ class Stock:
         """Compile the kernels that read packed tables before a client needs them, if any table is packed."""
         for entry in self.entries():
             if entry.info is not None and entry.info.packed:
-                ensure_compiled()  # before a table is opened: other threads would wait for it
-                with suppress(TbgenError):  # raised again by a client's request
+                ensure_compiled()  # first: compiling while a table is being opened would block other threads
+                with suppress(TbgenError):  # raised again at a client's request
                     self.tables.probe(next(random_positions(entry.material, _random)), FRESH)
                 return
 
     def entries(self) -> list[Entry]:
         """Return the entry of every table, without counts."""
-        return [self._entry(material, counted=False) for material in self.tables.materials]
+        return [self._entry(material, with_counts=False) for material in self.tables.materials]
 
-    def require(self, material: Material, *, counted: bool = False) -> Entry:
-        """Return the entry of a table, with counts of its values if ``counted``.
+    def usable_entry(self, material: Material, *, with_counts: bool = False) -> Entry:
+        """Return the entry of a table, with counts of its values if ``with_counts``.
 
         :raises TbgenError: if the table is missing, or cannot be used.
         """
-        entry = self._entry(material, counted=counted)
+        entry = self._entry(material, with_counts=with_counts)
         if entry.error is not None:
             raise entry.error
         return entry
@@ -79,7 +82,7 @@ class Stock:
         """
         if material is None:
             return self._sample_any(value, side)
-        entry = self.require(material, counted=True)
+        entry = self.usable_entry(material, with_counts=True)
         assert entry.counts is not None
         assert entry.info is not None
         sides = SIDES if side is None else (SIDES[not side],)
@@ -116,25 +119,25 @@ class Stock:
         sentence = f"none of {_MAX_TRIES:,} random positions of {material} has that value, which is rare"
         raise Refusal(404, "no_position", sentence)
 
-    def _entry(self, material: Material, *, counted: bool) -> Entry:
+    def _entry(self, material: Material, *, with_counts: bool) -> Entry:
         for directory in self.tables.directories:
             try:
                 status = table_path(directory, material.name, self.variant).stat()
             except OSError:
                 continue
             stamp = status.st_mtime_ns, status.st_size, status.st_ino
-            with self._lock:  # so that no file is read twice at the same time
-                return _entry_of(directory, self.variant, material, counted, stamp)
+            with self._lock:  # no file is read by two threads at the same time
+                return _entry_of(directory, self.variant, material, with_counts, stamp)
         return Entry(material, error=MissingTableError(material.name, rules=self.variant))
 
 
 @lru_cache(_MAX_ENTRIES)
 def _entry_of(
-    directory: Path, variant: Variant, material: Material, counted: bool, stamp: tuple[int, ...]
+    directory: Path, variant: Variant, material: Material, with_counts: bool, stamp: tuple[int, ...]
 ) -> Entry:
     """Return the entry of a table.
 
-    :param stamp: modification time, size and inode of the file; with another stamp, the file is read again.
+    :param stamp: modification time, size and inode of the file. If they change, the file is read again.
     """
-    (entry,) = inventory(directory, variant, [material], counts=counted)
+    (entry,) = inventory(directory, variant, [material], counts=with_counts)
     return entry

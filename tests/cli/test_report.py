@@ -28,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("default_directory")
 @pytest.fixture(autouse=True)
 def _no_plots(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace the plots, which the tests in ``tests/report`` draw."""
-    monkeypatch.setattr("tbgen.report.site.plots", lambda *_: [])
+    monkeypatch.setattr("tbgen.report.site.draw_plots", lambda *_: [])
 
 
 def files(directory: Path) -> dict[str, bytes]:

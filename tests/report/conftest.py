@@ -18,7 +18,7 @@ SITE = ("KvK", "KRvK", "KPvK")
 @pytest.fixture(scope="package", autouse=True)
 def _plots_are_blank() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tbgen.report.site.plots", blank_plots)
+        patch.setattr("tbgen.report.site.draw_plots", blank_plots)
         yield
 
 
@@ -37,7 +37,7 @@ def shown(reports: dict[str, TableReport]) -> list[TableReport]:
 @pytest.fixture(scope="session")
 def site(shown: list[TableReport], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, written by one process of the tests; only KRvK has real plots."""
-    from tbgen.report.plots import plots
+    from tbgen.report.plots import draw_plots
 
     base = tmp_path_factory.getbasetemp()
     target = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "report" / "site"
@@ -46,8 +46,8 @@ def site(shown: list[TableReport], tmp_path_factory: pytest.TempPathFactory) -> 
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (target / "index.html").exists():
             patch.setattr(
-                "tbgen.report.site.plots",
-                lambda title, report: (plots if report is shown[1] else blank_plots)(title, report),
+                "tbgen.report.site.draw_plots",
+                lambda title, report: (draw_plots if report is shown[1] else blank_plots)(title, report),
             )
             write_site(target, shown)
     return target

@@ -196,7 +196,7 @@ def test_threads_and_progress(three_men: Path) -> None:
     with open_source((three_men,), Material.parse("KPvK"), Variant.R_MOBILITY) as source:
         one = count_source(source, threads=1, progress=lambda *step: seen.append(step))
     three = count_table(three_men, "KPvK", threads=3)
-    assert one.longest == three.longest
+    assert one.deepest == three.deepest
     for name in ("counts", "king", "states"):
         assert np.array_equal(getattr(one, name), getattr(three, name)), name
     assert seen == sorted(seen)

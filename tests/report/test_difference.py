@@ -16,7 +16,7 @@ from tbgen.board.material import Material
 from tbgen.board.score import NONE, GScore
 from tbgen.board.variant import Variant
 from tbgen.errors import TbgenError
-from tbgen.report.difference import MAX_EXAMPLES, Difference, difference
+from tbgen.report.difference import MAX_EXAMPLES, Difference, compare_tables
 from tbgen.report.model import SIDES
 from tbgen.report.site import Site
 from tbgen.report.source import open_source
@@ -55,7 +55,7 @@ def compared(first: Path, second: Path) -> Difference:
         open_source((first,), KINGS, Variant.R_MOBILITY) as r,
         open_source((second,), KINGS, Variant.R_MOBILITY) as wg,
     ):
-        return difference(r, wg)
+        return compare_tables(r, wg)
 
 
 def test_a_table_does_not_differ_from_itself(three_men: Path) -> None:

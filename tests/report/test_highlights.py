@@ -14,9 +14,9 @@ from tbgen.report.difference import Difference, DifferenceSide, ValuePair
 from tbgen.report.highlights import (
     difference_highlights,
     endgame_highlights,
+    find_rarest,
     index_highlights,
     mating_highlights,
-    rarest,
     record_highlights,
     table_highlights,
 )
@@ -101,9 +101,9 @@ def test_the_rarest_value_of_equals_is_the_first(reports: dict[str, TableReport]
     report = reports["KNvK"]
     values = {GScore(4, True): 3, GScore(4, False): 3, GScore(7, True): 9}
     made_up = replace(report.distribution, board=Sides(values, {GScore(0, True): 3}))
-    assert rarest(replace(report, distribution=made_up)) == (3, 0, GScore(4, True))
+    assert find_rarest(replace(report, distribution=made_up)) == (3, 0, GScore(4, True))
     nothing = replace(report.distribution, board=Sides[Counts]({}, {}))
-    assert rarest(replace(report, distribution=nothing)) is None
+    assert find_rarest(replace(report, distribution=nothing)) is None
 
 
 def test_all_tables_together(reports: dict[str, TableReport]) -> None:

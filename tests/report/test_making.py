@@ -37,7 +37,7 @@ def test_what_there_is_to_report_on(directory: Path, tmp_path: Path, monkeypatch
     assert names(materials=["KvKN", Material.parse("KvK")], rules="r") == ["KvK.r", "KNvK.r"]
     assert names(materials=["KNvK"], men=2, rules=Variant.R_MOBILITY) == ["KvK.r", "KNvK.r"]
     plan = plan_report(directory)
-    assert [material.name for material in plan.compared] == ["KvK"]
+    assert [material.name for material in plan.comparisons] == ["KvK"]
     shutil.copy(directory / "KNvK.r.h5", tmp_path)
     assert plan_report([tmp_path, directory]).tasks == plan.tasks
     with pytest.raises(UsageError, match="'KXvK' is not a material name"):
@@ -70,7 +70,7 @@ def test_a_site_says_what_the_report_says(directory: Path, tmp_path: Path) -> No
     links = [re.findall(r"The same material <a href=\"(.*?)\">by ([\w-]+ ?\w*)<", page) for page in others]
     assert links == [[("KvK.wg.html", "whole-game mobility")], [("KvK.r.html", "r-mobility")], []]
     assert set(told.begun) == {*("KvK 1/3", "KBvK 2/3", "KNvK 3/3")}
-    assert report.lines_left_out == 0
+    assert report.omitted_line_count == 0
     document = json.loads(json.dumps(report_document(report)))
     assert [table["material"] for table in document["tables"]] == ["KvK", "KBvK", "KNvK", "KvK"]
     assert json.loads((tmp_path / "site/tables/KBvK.r.json").read_text()) == document["tables"][1]

@@ -19,8 +19,8 @@ from tbgen.report.blocks import (
     bishops_on_one_colour,
     block_at,
     blocks_of,
+    find_symmetric_slots,
     mobility,
-    symmetric_slots,
 )
 from tbgen.store.format import table_path
 from tbgen.store.table_file import TableFile
@@ -106,9 +106,9 @@ def test_blocks_cover_the_table() -> None:
 def test_symmetric_slots(name: str) -> None:
     """The slots whose position is its own image in the long diagonal are found by trying all."""
     layout = layout_of(Material.parse(name))
-    slots = set(symmetric_slots(layout).tolist())
-    picks = range(layout.size) if layout.free_count < 4 else random.Random(1).sample(range(layout.size), 5000)
-    for slot in (*picks, *slots):
+    slots = set(find_symmetric_slots(layout).tolist())
+    candidates = range(layout.size) if layout.free_count < 4 else random.Random(1).sample(range(layout.size), 5000)
+    for slot in (*candidates, *slots):
         free, _ = layout.squares(Slot(slot))
         if layout.slot(free) == slot and len(set(free)) == len(free):
             board = board_at(layout, 0, slot)

@@ -13,7 +13,7 @@ from tbgen.errors import TbgenError
 from tbgen.index.layout import layout_of
 from tbgen.packed.copies import COPIES
 from tbgen.report import plan_report, read_report, save_report
-from tbgen.report.records import lines_left_out
+from tbgen.report.records import count_omitted_lines
 from tbgen.store.format import table_path
 from tests.support.exhaustive import exhaustive
 from tests.support.narrator import Narrator
@@ -106,7 +106,7 @@ def test_lines_that_need_layers(tables: Path, packed: PackedTables, tmp_path: Pa
     directory = with_sub_tables("KNvK", tables, packed, tmp_path / "packed")
     assert save_report(directory, ["KNvK"], tmp_path / "data", rules="r") == 1
     short = read_report(tmp_path / "data", saved=True)
-    assert short.lines_left_out == 1
+    assert short.omitted_line_count == 1
     assert not list(directory.glob("*.layer.h5"))
     for saved in (1, 0):
         told = Narrator()
@@ -114,7 +114,7 @@ def test_lines_that_need_layers(tables: Path, packed: PackedTables, tmp_path: Pa
         assert save_report(directory, ["KNvK"], tmp_path / "data", **options) == saved  # type: ignore[arg-type]
         assert "r, lines 0%" in told.steps
     full = read_report(tmp_path / "data", saved=True)
-    assert full.lines_left_out == 0
+    assert full.omitted_line_count == 0
     assert len(list(directory.glob("*.layer.h5"))) == 1
     (before,), (after,) = (report.tables for report in (short, full))
     for one, other in zip(before.records, after.records, strict=True):
@@ -139,5 +139,5 @@ def test_a_layer_that_cannot_be_made(
     monkeypatch.setattr("tbgen.probe.depths.Layers.get", refuse)
     directory = with_sub_tables("KNvK", tables, packed, tmp_path / "packed")
     (table,) = read_report(directory, ["KNvK"], rules="r", depths=True).tables
-    assert lines_left_out(table.records) == 1
+    assert count_omitted_lines(table.records) == 1
     assert "the line of KNvK to G5.5 is left out: the layer does not fit into memory" in caplog.text

@@ -48,7 +48,7 @@ def test_saved_data_say_all_that_the_tables_say(directory: Path, saved: Path, tm
 
 def test_saved_data_are_read_and_nothing_else_takes_time(saved: Path) -> None:
     plan = plan_report(saved, saved=True)
-    costs = [*(task.cost for task in plan.tasks), *plan.compared.values()]
+    costs = [*(task.cost for task in plan.tasks), *plan.comparisons.values()]
     assert {step for cost in costs for step in cost.steps} == {"data"}
     assert len(costs) == 7, "five tables and two comparisons"
 

@@ -20,7 +20,7 @@ from tbgen.board.score import GScore
 from tbgen.errors import TbgenError
 from tbgen.report.data import CSV
 from tbgen.report.model import LinePoint, TableReport
-from tbgen.report.plots import plots
+from tbgen.report.plots import draw_plots
 from tbgen.report.records import overall_records
 from tbgen.report.site import Site
 from tbgen.text import part_of, plies, share
@@ -238,7 +238,7 @@ def test_plots_and_diagrams(site: Path, shown: list[TableReport]) -> None:
         assert any("KRvK" in "".join(part.itertext()) for part in ElementTree.fromstring(svg).iter())
         assert "prefers-color-scheme" in svg
         assert not re.search(r"20\d\d-\d\d-\d\d", svg)
-    again = next(iter(plots("KRvK by r-mobility", rook)))
+    again = next(iter(draw_plots("KRvK by r-mobility", rook)))
     assert again == ("values.svg", (site / "tables/KRvK.r.values.svg").read_bytes())
     boards = [board for board in page_of(site, rook).iter(SVG) if board.get("class") == "board"]
     assert len(boards) >= sum(record.depth > 0 for record in rook.records)

@@ -13,7 +13,7 @@ from uvicorn import Config, Server
 
 from tbgen.web.app import make_app
 from tbgen.web.connections import Connection, max_connections
-from tbgen.web.server import address_of, listening
+from tbgen.web.server import address_of, open_listener
 from tbgen.web.settings import Settings
 from tests.support.processes import started, wait_for
 
@@ -48,7 +48,7 @@ def served(*directories: Path, **settings: Any) -> Iterator[str]:
         limit_concurrency=max_connections(),
     )
     server = Server(config)
-    with listening("127.0.0.1", 0) as listener:
+    with open_listener("127.0.0.1", 0) as listener:
         thread = Thread(target=server.run, args=([listener],))
         thread.start()
         try:

@@ -222,7 +222,7 @@ def test_an_event_is_followed_through_all_its_runs(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(EventFiles, "read", look)
     monkeypatch.setattr("tbgen.web.live.signal.raise_signal", lambda _: ended.set())
     stands_still(tmp_path / "other.pgn")
-    with served(tmp_path, live=pgn, until_over=True) as address:
+    with served(tmp_path, live=pgn, ends_with_event=True) as address:
         assert document(address)["event"] is None
         (tmp_path / "other.pgn").rename(pgn)
         assert awaited(address, lambda found: found["over"] == "untold")["finished"]["total"] == 2
@@ -300,9 +300,9 @@ def test_a_full_house_has_room_for_another_household(monkeypatch: pytest.MonkeyP
                 await anext(losing)
             with pytest.raises(Refusal), audience.seat("guest"):
                 pass
-            assert [seat.lost for seat in (first, second, third, guest)] == [True, False, False, False]
+            assert [seat.is_lost for seat in (first, second, third, guest)] == [True, False, False, False]
         with ExitStack() as seats:
-            assert [seats.enter_context(audience.seat("crowd")).lost for _ in range(3)] == [False] * 3
+            assert [seats.enter_context(audience.seat("crowd")).is_lost for _ in range(3)] == [False] * 3
 
     asyncio.run(look_on())
 

@@ -66,7 +66,7 @@ def test_games_come_up_to_where_the_file_is_whole(pgn: Path) -> None:
     assert not fresh
     told = [[each.row[name] for name in ("number", "key", "reason", "plies")] for each in (first, second)]
     assert told == [[1, "1.1.1", "End by 3-fold repetition", 8], [2, "2.1.1", "Black mates", 4]]
-    assert files.text(first.place) + files.text(second.place) == pgn.read_bytes()[:whole]
+    assert files.text(first.span) + files.text(second.span) == pgn.read_bytes()[:whole]
     live_path(pgn).unlink()
     assert files.read() == (False, [])
     live_path(pgn).write_bytes(line_of(replace(START, size=whole)))
@@ -112,7 +112,7 @@ def test_a_pgn_file_that_is_taken_away_has_no_more_games(pgn: Path) -> None:
     with live_path(pgn).open("ab") as file:
         file.write(line_of(line(10_000, 2)))
     assert [games for _, games in files.read()[1]] == [[]]
-    assert files.text(first.place) == b""
+    assert files.text(first.span) == b""
     files.live.close()
 
 
@@ -124,7 +124,7 @@ def test_games_without_a_live_file_are_told(pgn: Path, monkeypatch: pytest.Monke
     assert (fresh, files.read()) == (True, (False, ()))
     for line, games in lines:
         state.apply(line, games)
-    state.rank(state.unranked)
+    state.update_standings(state.unranked_games)
     found = state.document()
     assert (found["over"], found["finished"]["total"]) == ("untold", 2)
     assert state.start is not None
@@ -146,11 +146,11 @@ def test_a_live_file_that_tells_no_event_is_as_good_as_none(pgn: Path) -> None:
     fresh, ((start, games), over) = files.read()
     assert (fresh, len(games), over) == (True, 2, (EventEnd(Termination.UNTOLD), ()))
     assert isinstance(start, EventStart)
-    assert not files.abandoned
+    assert not files.is_abandoned
     with live_path(pgn).open("ab") as file:
         file.write(line_of(line(10, 1)) + line_of(START))
     assert files.read() == (True, [(START, [])])
-    assert files.abandoned
+    assert files.is_abandoned
     files.live.close()
 
 
@@ -165,13 +165,13 @@ def test_of_several_events_in_a_file_the_last_one_is_told(games: bytes, pgn: Pat
         files, state = EventFiles(pgn), LiveState()
         for line, listed in files.read()[1]:
             state.apply(line, listed)
-        state.rank(state.unranked)
+        state.update_standings(state.unranked_games)
         found = state.document()
-        assert [game["key"] for game in found["finished"]["games"]] == list(state.places) == keys
+        assert [game["key"] for game in found["finished"]["games"]] == list(state.spans) == keys
         assert found["finished"]["total"] == found["standings"]["games"] == found["event"].finished == 1
         assert found["event"].name == name
         assert [game["number"] for game in found["finished"]["games"]] == [1]
-        assert files.text(state.places[keys[0]]) == text[-len(files.text(state.places[keys[0]])) :]
+        assert files.text(state.spans[keys[0]]) == text[-len(files.text(state.spans[keys[0]])) :]
 
 
 def test_games_of_others_are_shown(tmp_path: Path) -> None:
@@ -182,14 +182,14 @@ def test_games_of_others_are_shown(tmp_path: Path) -> None:
     pgn.write_text("".join(tags.format("BC"[at % 2], at) + text for at, text in enumerate(games)))
     (start, listed), _ = files.read()[1]
     state.apply(start, listed)
-    state.rank(state.unranked)
+    state.update_standings(state.unranked_games)
     found = state.document()
     assert (found["event"].name, found["event"].rounds, found["standings"]["games"]) == ("Club", 2, 2)
     assert [(row["key"], row["value"], row["basis"]) for row in reversed(found["finished"]["games"])] == [
         ("1.1.1", "-G0.0", "mate"),
         ("2.1.1", "G20.5", "played"),
     ]
-    assert files.text(state.places["2.1.1"]).endswith(b"1. d4 1/2-1/2\n\n")
+    assert files.text(state.spans["2.1.1"]).endswith(b"1. d4 1/2-1/2\n\n")
 
 
 def test_a_file_without_finished_games_has_no_event(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,7 +226,7 @@ def test_who_is_first_in_the_standings(games: bytes, tmp_path: Path) -> None:
     _, ((start, listed),) = files.read()
     state.apply(start, listed)
     for count, leaders in enumerate([[], ["B"], ["A", "B"]]):
-        change = state.rank(state.unranked[count - 1 : count])
+        change = state.update_standings(state.unranked_games[count - 1 : count])
         assert change is not None
         assert sorted(change[1]["leaders"]) == leaders
     files.live.close()

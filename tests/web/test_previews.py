@@ -129,7 +129,7 @@ def test_the_line_of_an_address() -> None:
         ("line=Kh5&at=x", "Kh5", 1),
     ):
         scene = previews.scene_of({"fen": KBK, **dict(part.split("=") for part in query.split("&") if part)})
-        assert (" ".join(str(state.san) for state in scene.states[1:]), scene.at) == (sans, at), query
+        assert (" ".join(str(state.san) for state in scene.states[1:]), scene.at_index) == (sans, at), query
 
 
 def test_only_the_page_for_frames_may_be_in_one(api: TestClient) -> None:

@@ -221,7 +221,7 @@ def test_turns_are_fair() -> None:
 
 def test_work_that_waits_is_bounded() -> None:
     async def main() -> None:
-        pool, end = WorkerPool("some", threads=1, waiting=1), Event()
+        pool, end = WorkerPool("some", threads=1, max_waiting=1), Event()
         under_way = [asyncio.create_task(pool.run(end.wait, Bill())) for _ in range(2)]
         await asyncio.sleep(0)
         with pytest.raises(Refusal) as refusal:

@@ -15,7 +15,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from tbgen.web.server import address_of, listening
+from tbgen.web.server import address_of, open_listener
 from tests.support.commands import failure
 from tests.support.exhaustive import exhaustive
 from tests.support.paths import ROOT
@@ -164,17 +164,17 @@ def test_a_port_that_is_taken(three_men: Path, capsys: pytest.CaptureFixture[str
 
 def test_answers_do_not_wait_for_acknowledgements() -> None:
     """asyncio switches Nagle's algorithm off for sockets that name their protocol, and no others."""
-    with listening("127.0.0.1", 0) as listener:
+    with open_listener("127.0.0.1", 0) as listener:
         assert listener.proto == socket.IPPROTO_TCP
         assert address_of(listener) == f"http://127.0.0.1:{listener.getsockname()[1]}"
-    with listening("::1", 0) as listener:
+    with open_listener("::1", 0) as listener:
         assert address_of(listener) == f"http://[::1]:{listener.getsockname()[1]}"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such option")
 def test_who_takes_nothing_does_not_keep_his_connection() -> None:
     with (
-        listening("127.0.0.1", 0) as listener,
+        open_listener("127.0.0.1", 0) as listener,
         socket.create_connection(listener.getsockname()),
         listener.accept()[0] as accepted,
     ):
