@@ -107,7 +107,8 @@ def test_symmetric_slots(name: str) -> None:
     """The slots whose position is its own image in the long diagonal are found by trying all."""
     layout = layout_of(Material.parse(name))
     slots = set(find_symmetric_slots(layout).tolist())
-    candidates = range(layout.size) if layout.free_count < 4 else random.Random(1).sample(range(layout.size), 5000)
+    all_slots = range(layout.size)
+    candidates = all_slots if layout.free_count < 4 else random.Random(1).sample(all_slots, 5_000)
     for slot in (*candidates, *slots):
         free, _ = layout.squares(Slot(slot))
         if layout.slot(free) == slot and len(set(free)) == len(free):
