@@ -282,7 +282,7 @@ def prove_lookahead_block(
     """
     cell, side = route.destination, side_after(route)
     bound, men = knowledge.bound(route, end), _men_of(cell)
-    routes = [each for each in proof_routes(cell) if each.route.side == side and not each.route.quiet]
+    routes = [each for each in proof_routes(cell) if each.route.side == side and not each.route.is_quiet]
     value, depth = np.full((2, cell.size), NONE, np.uint8), np.zeros((2, cell.size), np.uint16)
     value[side], depth[side] = block
     rank = np.full_like(value, NO_RANK)

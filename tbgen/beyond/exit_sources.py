@@ -18,7 +18,7 @@ from tbgen.board.score import NONE, Code
 from tbgen.cells.bounds import LOWER, UPPER, WORST, Block, side_after
 from tbgen.cells.cell import Cell, CellPosition
 from tbgen.cells.routes import Route
-from tbgen.cells.window import FAR, Interval
+from tbgen.cells.window import FAR_DEPTH, Interval
 from tbgen.index.layout import Side
 from tbgen.probe.syzygy import Syzygy, Winner
 from tbgen.store.cache import LruCache
@@ -55,8 +55,8 @@ class ExitSource(ABC):
     A source has bounds of a cell if it has them for any symmetric image of the cell. ``block`` and
     ``fresh_bounds`` return the same bounds, for fresh states. ``universal_bounds`` holds for every accrued
     score, so its bounds are never closer than those of ``fresh_bounds``. An unknown depth is stored as the
-    weakest claim. In the lower game this is ``FAR`` for White's scores and 0 for Black's; in the upper game
-    it is the reverse. ``tests/support/exit_contract.py`` checks these rules.
+    weakest claim. In the lower game this is ``FAR_DEPTH`` for White's scores and 0 for Black's; in the upper
+    game it is the reverse. ``tests/support/exit_contract.py`` checks these rules.
     """
 
     proved: bool = False
@@ -104,7 +104,7 @@ White gets at least -G0.5 against it, and at most G0.5 with it."""
 @lru_cache(maxsize=1 << 12)
 def bound_of(cell: Cell, end: int) -> Code:
     """Return a lower or upper bound of all positions of a cell: the worst bound, unless a king is bare."""
-    white, black = cell.sides()
+    white, black = cell.side_letters()
     return _BARE_KING_BOUNDS[end] if (black if end == LOWER else white) == "K" else WORST[end]
 
 
@@ -129,9 +129,9 @@ _BOUNDS_BY_WINNER: Final = (
     Interval(NONE, NONE),
 )
 """Bounds of a position, by its winner or :data:`_NO_POSITION`."""
-_DEPTHS_BY_WINNER: Final = {Winner.WHITE: (FAR, 0), Winner.BLACK: (0, FAR)}
+_DEPTHS_BY_WINNER: Final = {Winner.WHITE: (FAR_DEPTH, 0), Winner.BLACK: (0, FAR_DEPTH)}
 """Depths in plies in the lower and the upper game, by the winner. The files have no depths, so these are the
-weakest claims: a win by White has ``FAR`` in the lower game and 0 in the upper game, a win by Black the
+weakest claims: a win by White has ``FAR_DEPTH`` in the lower game and 0 in the upper game, a win by Black the
 reverse."""
 
 
@@ -165,7 +165,7 @@ class SyzygyExits(ExitSource):
         return None if winner is Winner.UNKNOWN else _BOUNDS_BY_WINNER[winner]
 
     def _has_cell(self, cell: Cell) -> bool:
-        white, black = cell.sides()
+        white, black = cell.side_letters()
         return cell.size <= _MAX_BLOCK_SLOTS and self._files.has_material(f"{white}v{black}")
 
     def block(self, route: Route, end: int) -> Block:
@@ -175,7 +175,7 @@ class SyzygyExits(ExitSource):
 
         :raises DamagedTableError: if a file cannot be used.
         """
-        key = route.destination, side_after(route), route.passed
+        key = route.destination, side_after(route), route.ep_square
         winners = self._winners.get_or_make(key, partial(self._find_winners, *key))
         value = np.array([bounds[end] for bounds in _BOUNDS_BY_WINNER], np.uint8)
         depth = np.zeros(len(_BOUNDS_BY_WINNER), np.uint16)

@@ -154,10 +154,10 @@ class Gaps:
         for step in position.moves():
             scores[step.move], answer = self._state_after(step, accrued)
             moves.append((step, answer))
-        if all(scores[step.move] == carried_score(step, accrued) for step, _ in moves if step.inside):
+        if all(scores[step.move] == carried_score(step, accrued) for step, _ in moves if step.is_inside):
             bounds = bounds.within(best_of([answer.value for _, answer in moves], position.board))
         for step, _ in followed_moves(moves, bounds, position.board, self._window):
-            if step.inside or (step.zeroing and step.after.cell in self._search.known.cells):
+            if step.is_inside or (step.zeroing and step.after.cell in self._search.known.cells):
                 self._add_state(deviations, step.after, scores[step.move])
             else:
                 self._record_gap(position, step)
@@ -171,7 +171,7 @@ class Gaps:
         score = step.after.position_score
         if step.zeroing:
             return score, Answer(self._search.known.fresh_bounds(step.after))
-        if not step.inside:
+        if not step.is_inside:
             return accrued, Answer(WORST)
         with suppress(UnmadeLayerError):
             return carried_score(step, accrued), self._search.state(step.after, carried_score(step, accrued))

@@ -21,8 +21,8 @@ from tbgen.cells.file import (
     SUFFIX,
     CellFileError,
     PackedBounds,
-    bytes_of,
     check_directory,
+    encode_cell,
     file_name,
     is_file_name,
     name_of,
@@ -137,7 +137,7 @@ class KeptCells:
         path = self.path(cell)
         try:
             with atomic_write(path, remedy=_REMEDY) as temporary, write_errors(path, remedy=_REMEDY):
-                temporary.write_bytes(bytes_of(name_of(cell), bounds))
+                temporary.write_bytes(encode_cell(name_of(cell), bounds))
         except TbgenError as error:
             self.writing_failed = True
             self._note(f"{error}; solving continues without keeping further cells")

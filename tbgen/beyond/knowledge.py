@@ -85,7 +85,7 @@ class ExitBounds:
     def block(self, route: Route, end: int) -> Block | None:
         """Return the best lower or upper bounds of the positions after a route; None if unavailable."""
         block = self.stored_block(route, end)
-        if route.quiet or end != end_of(side_after(route)):
+        if route.is_quiet or end != end_of(side_after(route)):
             return block
         if any(source.final and source.knows(route) for source in self._sources):
             return block
@@ -98,7 +98,7 @@ class ExitBounds:
         The bounds are at least as good as the result of :meth:`bound`.
         """
         block = None
-        for source in () if route.quiet else self._sources:
+        for source in () if route.is_quiet else self._sources:
             if source.knows(route):
                 bounds = source.block(route, end)
                 block = block if bounds is None else better_bounds(block, part_of(bounds, route), end)
@@ -111,7 +111,7 @@ class ExitBounds:
 
     def bound(self, route: Route, end: int) -> Code:
         """Return a lower or upper bound that holds for all positions that a route leads to."""
-        return WORST[end] if route.quiet else bound_of(route.destination, end)
+        return WORST[end] if route.is_quiet else bound_of(route.destination, end)
 
     def has_table_of(self, cell: Cell) -> bool:
         """Return whether tables contain a cell's positions, so that the cell need not be solved."""
@@ -119,7 +119,7 @@ class ExitBounds:
 
     def same_ends(self, route: Route) -> bool:
         """Return whether the blocks of both ends are equal and contain the value of every position."""
-        return not route.quiet and any(source.same_ends(route) for source in self._sources)
+        return not route.is_quiet and any(source.same_ends(route) for source in self._sources)
 
     def _lookahead_block(self, route: Route, end: int) -> Block | None:
         """Return the bounds that follow from the captures and pawn moves in each position after a route.
@@ -128,7 +128,7 @@ class ExitBounds:
         """
         cell, side = route.destination, side_after(route)
         frame = frame_of_cell(cell)
-        zeroing = (after for after in routes_of(frame) if after.side == side and not after.quiet)
+        zeroing = (after for after in routes_of(frame) if after.side == side and not after.is_quiet)
         routes = [after for after in zeroing if self._is_bounded(after, end)]
         if not routes:
             return None
@@ -388,7 +388,7 @@ class States:
         """
         if step.zeroing:
             return Answer(self._known.fresh_bounds(step.after))
-        if not step.inside:
+        if not step.is_inside:
             return Answer(WORST)
         return self.answer(step.after, carried_score(step, accrued))
 
@@ -429,7 +429,7 @@ def resolved_play(states: States, known: ExitBounds, start: CellPosition) -> fro
         if len(reached) > _MAX_RESOLVED_POSITIONS or states.answer(here, here.position_score).depth is None:
             return frozenset()
         for step in here.moves():
-            if step.inside:
+            if step.is_inside:
                 if (key := step.after.key) not in reached:
                     reached.add(key)
                     queue.append(step.after)

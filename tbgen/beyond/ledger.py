@@ -99,7 +99,7 @@ class Ledger:
         :param accrued: the accrued score; None if it is the position score.
         """
         if accrued is not None and interval != self._last_tried and self._use_windows:
-            if (close := interval.close_window(accrued)) != interval:
+            if (close := interval.narrowest_window(accrued)) != interval:
                 yield close
             self._last_tried = interval
         yield interval

@@ -142,13 +142,13 @@ class LineMaker:
             best_move = self._best_move(positions[end], accrued, end)
             move, claims = best_move.step.move, self._bounds_by_end(positions, accrued)
             steps = {each: self._step(position, move) for each, position in positions.items()}
-            inside = {each: step.after for each, step in steps.items() if step.inside}
+            inside = {each: step.after for each, step in steps.items() if step.is_inside}
             bounds_after = self._bounds_by_end(inside, best_move.accrued)
             if any(_is_worse(bounds_after[each], claims[each], each) for each in bounds_after):
                 return  # the bounds after the moves do not imply the bound
             accrued = best_move.accrued
             yield PlanMove(move, board.san(move), GScore.from_code(accrued))
-            if not all(step.inside or step.zeroing for step in steps.values()):
+            if not all(step.is_inside or step.zeroing for step in steps.values()):
                 return
             positions = {each: step.after for each, step in steps.items()}
 
@@ -186,7 +186,7 @@ class LineMaker:
         choices = []
         for step in position.moves():
             score = step.after.position_score if step.zeroing else carried_score(step, accrued)
-            has_goal = step.inside or step.zeroing
+            has_goal = step.is_inside or step.zeroing
             goal = self._goal(step.after, score, end) if has_goal else _LineGoal(WORST[end], 0)
             choices.append(_LineMove(step, score, goal))
         white = position.board.turn
@@ -284,7 +284,7 @@ def _hold(search: Search, end: int, bound: Code) -> Hold:
                 distances[changer] = depths[end]
             squares.setdefault(changer, {})[blocker] = None
         for step in position.moves():
-            if not step.inside:
+            if not step.is_inside:
                 continue
             accrued_after = carried_score(step, score)
             key = _key(step.after, accrued_after)

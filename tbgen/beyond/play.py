@@ -25,7 +25,7 @@ from tbgen.beyond.knowledge import States, best_of, carried_score
 from tbgen.board.score import Code
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST
 from tbgen.cells.cell import Cell, CellPosition, PositionKey, Step
-from tbgen.cells.window import FAR, Interval
+from tbgen.cells.window import FAR_DEPTH, Interval
 from tbgen.index.layout import MIRROR_RANKS
 
 State: TypeAlias = tuple[CellPosition, Code]
@@ -133,7 +133,7 @@ class PlayFollower:
         # A bound may be better than the bounds of all moves if solutions in several windows are combined.
         bounds = bounds.within(best_of([then.value for _, then in moves], here.board))
         for i, (step, then) in enumerate(followed_moves(moves, bounds, here.board, window, wide=self._wide)):
-            if step.inside:
+            if step.is_inside:
                 score = carried_score(step, accrued)
                 self._add_state(_plies_to_exit(then, score), deviations + i, step.after, score)
             elif step.zeroing:
@@ -176,7 +176,7 @@ def _plies_to_exit(answer: Answer, accrued: Code) -> int:
     if answer.depths is None:  # the bounds come from the next moves
         return 1
     ends = zip(answer.value, answer.depths, strict=True)
-    return min((depth for code, depth in ends if code != accrued), default=FAR)
+    return min((depth for code, depth in ends if code != accrued), default=FAR_DEPTH)
 
 
 def followed_moves(

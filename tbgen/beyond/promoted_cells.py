@@ -59,7 +59,7 @@ from tbgen.cells.cell import (
 from tbgen.cells.games import solve_values
 from tbgen.cells.packing import legal_slots
 from tbgen.cells.routes import Route, routes_of
-from tbgen.cells.window import ALL_SCORES, FAR, Interval
+from tbgen.cells.window import ALL_SCORES, FAR_DEPTH, Interval
 from tbgen.cells.wins import Wins, after_step, solve_wins, without_man, without_pawn
 from tbgen.index.layout import BLACK_TO_MOVE, IMAGE, MIRROR_FILES, MIRROR_RANKS, SIDES, WHITE_TO_MOVE, Side
 from tbgen.retro.kernels.words import Codes, Words
@@ -116,8 +116,8 @@ class WonCells(ExitSource):
             block = known.block(Route(SIDES[1 - side], 0, after, promoted), LOWER)
             return None if block is None else _packed(block.value == _MATE[WHITE_TO_MOVE])
 
-        wins = solve_wins(cell, won_after, levels=levels, threads=threads)
-        self._wins[cell] = replace(wins, level=wins.level[:0])
+        wins = solve_wins(cell, won_after, with_rounds=levels, threads=threads)
+        self._wins[cell] = replace(wins, rounds=wins.rounds[:0])
         return wins
 
     def knows(self, route: Route) -> bool:
@@ -137,7 +137,7 @@ class WonCells(ExitSource):
         index = wins.cell.mobile.index(man_of(WHITE_TO_MOVE, QUEEN))
         won = _with_man_on(wins, index, IMAGE[symmetry][route.promoted])
         stored = Block(
-            np.where(won, np.uint8(0), np.uint8(NONE)), np.where(won, np.uint16(FAR), np.uint16(0))
+            np.where(won, np.uint8(0), np.uint8(NONE)), np.where(won, np.uint16(FAR_DEPTH), np.uint16(0))
         )
         others = [(man.colour, man.kind) for number, man in enumerate(wins.cell.mobile) if number != index]
         return gather_block(replace(route.destination, frozen=()), others, symmetry, stored)
@@ -348,13 +348,13 @@ class PromotedCells:
                 return known.block(route, end)
             whole, side = solved_wholes.get(route.destination), side_after(route)
             # After a double step that may be captured en passant, only one end is bounded.
-            if whole is None or (route.passed is not None and end != end_of(side)):
+            if whole is None or (route.ep_square is not None and end != end_of(side)):
                 return None
             return Block(whole.values(end, side), np.zeros(0, np.uint16))
 
         def same_ends(route: Route) -> bool:
             whole = solved_wholes.get(route.destination)
-            return known.same_ends(route) or (whole is not None and whole.exact and route.passed is None)
+            return known.same_ends(route) or (whole is not None and whole.exact and route.ep_square is None)
 
         return SomeKnowledge(block, known.bound, same_ends)
 
@@ -383,7 +383,7 @@ def _bounds_of_home(
         bounds = gather_block(replace(home, frozen=()), men, symmetry, stored).value
         value[end, side] = np.where(legal[side], bounds, np.uint8(NONE))
         # Unknown depths claim as little as possible: FAR for scores of the side that the end bounds, else 0.
-        depth[end, side, (bounds < NONE) if end == LOWER else (bounds > NONE)] = FAR
+        depth[end, side, (bounds < NONE) if end == LOWER else (bounds > NONE)] = FAR_DEPTH
     ends = tuple(sorted(1 - end if swapped else end for end in codes_by_end))
     return Bounds(home, value, depth, ends, window.swapped if swapped else window)
 

@@ -62,7 +62,7 @@ def prove_wins(wins: Wins, known: ExitBounds, rng: random.Random) -> int:
         if wins.has(BLACK_TO_MOVE, slot):
             board = wins.cell.board_of(BLACK_TO_MOVE, slot)
             assert board is not None
-            _prove_win(wins, known, board, int(wins.level[slot]))
+            _prove_win(wins, known, board, int(wins.rounds[slot]))
             proved += 1
             if proved == MAX_PROVED_WINS:
                 break
@@ -94,7 +94,7 @@ def _nears_mate(wins: Wins, known: ExitBounds, board: chess.Board, level: int) -
                 return True
         else:
             slot = wins.cell.slot(wins.cell.squares_of(after))
-            if wins.has(BLACK_TO_MOVE, slot) and wins.level[slot] < level:
+            if wins.has(BLACK_TO_MOVE, slot) and wins.rounds[slot] < level:
                 return True
     return False
 
@@ -276,7 +276,7 @@ class _ProvedExits:
     def block(self, route: Route, end: int) -> Block | None:
         """Return the lower or upper bounds of the positions after a route, and prove them before."""
         route = route.unrestricted
-        key = route.side, route.destination, route.promoted, route.quiet, route.passed, end
+        key = route.side, route.destination, route.promoted, route.is_quiet, route.ep_square, end
         if key not in self._blocks:
             copied, block = self._copy(route, end), self._known.block(route, end)
             lookahead = None if block is None else _not_copied(copied, block, self.bound(route, end))
@@ -318,7 +318,7 @@ class _ProvedExits:
         mobile = board.occupied & ~cell.standing_mask
         if home != cell and route.promoted is not None:
             mobile |= 1 << route.promoted
-        board.ep_square = route.passed
+        board.ep_square = route.ep_square
         position = CellPosition(board, mobile)
         bounds = self._known.fresh_bounds(position)
         if not _confirms(bounds, end, claimed):

@@ -215,7 +215,7 @@ class SolvedCells(ExitSource):
 
     def same_ends(self, route: Route) -> bool:
         """Return whether the lower and upper bounds of a route's home are equal, so that they are values."""
-        return route.passed is None and self.has_values(home_of_route(route).canonical()[0])
+        return route.ep_square is None and self.has_values(home_of_route(route).canonical()[0])
 
     def has_values(self, cell: Cell) -> bool:
         """Return whether a canonical cell is solved, and its lower and upper bounds are equal."""
@@ -225,7 +225,7 @@ class SolvedCells(ExitSource):
     def block(self, route: Route, end: int) -> Block | None:
         """Return the lower or upper bounds of the positions that a route leads to; None if unavailable."""
         side = side_after(route)
-        if route.passed is not None and end != end_of(side):
+        if route.ep_square is not None and end != end_of(side):
             # The home is solved without the en passant capture. This capture is one more move for the side to
             # move, and so improves the position score for it: the solution is a bound at one end only.
             return None
@@ -279,7 +279,7 @@ def combine(earlier: Bounds, later: Bounds) -> Bounds:
                 codes, old_codes = value[chunk], earlier.value[end, side, chunk]
                 is_worse = is_worse_than(codes, old_codes)
                 if later.window != ALL_SCORES:  # a bound at the limit of a window has no depth
-                    is_worse |= (codes == old_codes) & later.window.without_depth(codes, end)
+                    is_worse |= (codes == old_codes) & later.window.lacks_depth(codes, end)
                 np.copyto(codes, old_codes, where=is_worse)
                 np.copyto(depth[chunk], earlier.depth[end, side, chunk], where=is_worse)
     return replace(later, ends=tuple(sorted({*earlier.ends, *later.ends})))

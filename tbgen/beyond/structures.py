@@ -117,7 +117,7 @@ def _homes_ahead(cell: Cell, side: Side) -> tuple[tuple[Cell, Side], ...]:
     """
     homes: dict[Cell, Side] = {}
     for route in routes_of(lineup_of_cell(cell)):
-        if not route.quiet and route.promoted is None and (route.side == side or not route.by_pawn):
+        if not route.is_quiet and route.promoted is None and (route.side == side or not route.by_pawn):
             home, symmetry = home_of_route(route).canonical()
             homes[home] = SIDES[1 - side] if symmetry & MIRROR_RANKS else side
     return tuple(homes.items())
@@ -129,7 +129,7 @@ def homes_below(cell: Cell, *, promotions: bool = False) -> tuple[Cell, ...]:
 
     :param promotions: whether to include the homes of promotions.
     """
-    zeroing = (route for route in routes_of(lineup_of_cell(cell)) if not route.quiet)
+    zeroing = (route for route in routes_of(lineup_of_cell(cell)) if not route.is_quiet)
     homes = {home_of_route(route).canonical()[0] for route in zeroing if promotions or route.promoted is None}
     return tuple(sorted(homes, key=lambda home: (home.size, home)))
 
@@ -148,7 +148,7 @@ def colours_below(root: Cell, cell: Cell) -> frozenset[bool]:
 
 def _may_lead_to(root: Cell, cell: Cell) -> bool:
     captures = root.men - cell.men
-    for root_men, cell_men in zip(root.sides(), cell.sides(), strict=True):
+    for root_men, cell_men in zip(root.side_letters(), cell.side_letters(), strict=True):
         if (Counter(cell_men) - Counter(root_men)).total() > root_men.count("P") - cell_men.count("P"):
             return False  # a side has more new men than pawns that may have promoted
 

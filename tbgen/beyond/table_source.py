@@ -165,7 +165,7 @@ class Tables(ExitSource):
         men = [(Side(colour), kind) for colour, kind in zip(layout.colours, layout.kinds, strict=True)]
         stored = self.phase(material, phase, side)
         block = gather_block(route.part, men, symmetry, stored, not layout.pawns)
-        config = [phase, -1 if route.passed is None else IMAGE[symmetry][route.passed]]
+        config = [phase, -1 if route.ep_square is None else IMAGE[symmetry][route.ep_square]]
         configs = en_passant_configs(layout).tolist()
         if config in configs:
             stored = self.en_passant(material, configs.index(config))
@@ -253,7 +253,7 @@ class Tables(ExitSource):
         if not self.can_look_up(route.part):
             return False
         is_opened = route.promoted is not None and home_of_route(route).canonical()[0] in self._opened_cells
-        return is_opened or route.landed is not None
+        return is_opened or route.landing is not None
 
     def _can_look_up(self, material: Material) -> bool:
         """Return whether positions can be looked up: the table is packed and all its sub-tables exist."""

@@ -1,8 +1,8 @@
 """The two games of a cell, which turn bounds of its exits into bounds of all its positions.
 
-In the *lower game* every exit has the lower bound of its interval as its value, in the *upper game* the upper
-bound. Each game is solved like a phase of a table. The true value of every position lies between its values
-in the two games; docs/solve_reference.md explains why.
+In the *lower game*, the value of every exit is the lower bound of its interval; in the *upper game*, it is
+the upper bound. Each game is solved like a phase of a table. The true value of every position lies between
+its values in the two games; docs/solve_reference.md explains why.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,7 +21,7 @@ from tbgen.board.kinds import KINDS, PROMOTIONS, reach
 from tbgen.board.score import MAX_CODED_RANK, NONE, Code, GScore
 from tbgen.cells.cell import PAWN, Cell, Man, man_of
 from tbgen.cells.frames import ARRAY_MEMORY, WORKSPACES, CellFrame, pools_of, shared_map
-from tbgen.cells.kernels.values import best_block, gather
+from tbgen.cells.kernels.values import fill_with_exits, gather
 from tbgen.cells.routes import Route
 from tbgen.cells.window import ALL_SCORES, Interval
 from tbgen.errors import UsageError
@@ -38,19 +38,20 @@ from tbgen.retro.workspace import slot_numbers
 _Number = TypeVar("_Number", bound=np.generic)
 
 LOWER, UPPER = range(2)
-"""Indices of the lower and the upper bound, as White sees them, and of the two games."""
+"""Numbers of the two *ends*: the lower bound, which is worse for White, and the upper bound. Each end has its
+own game: the lower game or the upper game."""
 ENDS: Final = (LOWER, UPPER)
 NO_RANK: Final = 255
-"""Rank of slots without a position."""
+"""Stands for the rank of a slot without a position."""
 WORST: Final = ALL_SCORES
-"""Bounds that always hold: at least -G0.0 and at most G0.0."""
+"""The bounds that always hold: at least -G0.0 and at most G0.0."""
 
 
 class NoCodeError(UsageError):
     """A cell has positions whose scores or depths cannot be stored."""
 
     def __init__(self, cell: Cell) -> None:
-        white, black = cell.sides()
+        white, black = cell.side_letters()
         super().__init__(
             f"positions such as those of {white}v{black} have scores beyond G63.0 or depths beyond "
             f"{MAX_DEPTH} plies, which cannot be stored: let fewer men be mobile"
@@ -58,9 +59,9 @@ class NoCodeError(UsageError):
 
 
 MAX_COUNTED_MOVES: Final = 126
-"""Largest number of moves that a rank of eight bits can represent."""
+"""Maximum number of moves whose rank fits into eight bits."""
 _PAWN_MOVES, _PROMOTING_MOVES = 4, 3 * len(PROMOTIONS)
-"""Maximum number of moves of a pawn, and of a pawn on its last rank before promotion."""
+"""Maximum number of moves of a pawn, and of a pawn that is about to promote."""
 
 
 class Block(NamedTuple):
@@ -68,9 +69,9 @@ class Block(NamedTuple):
 
     value: Codes
     """uint8 (64 ** men,): codes, ``NONE`` where there is no position or no bound is available. ``men`` is the
-    number of mobile men after the move, without a man that has landed (see :mod:`tbgen.cells.routes`)."""
+    number of mobile men after the move; a man that has landed (:mod:`tbgen.cells.routes`) is not counted."""
     depth: Plies
-    """uint16, plies; the shape of ``value``, or (0,) where depths are not needed."""
+    """uint16, in plies: the shape is that of ``value``, or (0,) if depths are not needed."""
 
     @property
     def nbytes(self) -> int:
@@ -79,25 +80,25 @@ class Block(NamedTuple):
 
 
 class Knowledge(Protocol):
-    """Source of bounds for the positions outside a cell."""
+    """A source of bounds for the positions outside a cell."""
 
     def block(self, route: Route, end: int) -> Block | None:
         """Return the lower or upper bounds of the positions that a route leads to; None if unavailable.
 
-        The block may cover the whole destination of a route whose man has landed.
+        If a man has landed, the block may also cover the whole destination.
         """
 
     def bound(self, route: Route, end: int) -> Code:
         """Return a lower or upper bound that holds for all positions that a route leads to."""
 
     def same_ends(self, route: Route) -> bool:
-        """Return whether the blocks of both ends are proved to be equal and to contain the values of all
-        positions."""
+        """Return whether the blocks of both ends are proved to be equal, so that they contain the exact
+        values of all positions."""
 
 
 @dataclass(frozen=True)
 class SomeKnowledge:
-    """Knowledge whose answers come from functions. By default, no bound is better than ``WORST``."""
+    """Knowledge that calls the given functions. By default, no bound is better than ``WORST``."""
 
     block: Callable[[Route, int], Block | None] = lambda route, end: None
     bound: Callable[[Route, int], Code] = lambda route, end: WORST[end]
@@ -106,13 +107,14 @@ class SomeKnowledge:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Bounds of all positions of a cell in fresh states, where the accrued score is the position score.
+    """The bounds of all positions of a cell in fresh states, or with one accrued score.
 
     Values are codes, ``NONE`` where there is no position. Depths are in plies. Both arrays have the shape
     (2 ends, 2 sides to move, slots).
 
     :ivar ends: the ends that have been solved. At an end that has not been solved, the bounds are ``WORST``.
-    :ivar window: the window in which the games were solved. No better bounds within it follow from the exits.
+    :ivar window: the window in which the games were solved. Within the window, the bounds are the best that
+        follow from the exits.
     """
 
     cell: Cell
@@ -123,25 +125,25 @@ class Bounds:
 
     @property
     def is_shared(self) -> bool:
-        """Whether both ends share their arrays, because one game was solved for both."""
+        """Whether both ends share their arrays, because a single game was solved."""
         return self.value.strides[0] == 0
 
     @cached_property
     def same_ends(self) -> bool:
-        """Whether lower and upper bounds are equal, depths included."""
+        """Whether all lower and upper bounds are equal, including their depths."""
         return self.is_shared or all(np.array_equal(*ends) for ends in (self.value, self.depth))
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays. Arrays that both ends share count once."""
+        """Bytes of the arrays. Arrays that both ends share are counted once."""
         ends = 1 if self.is_shared else len(ENDS)
         return int(self.value[0].nbytes + self.depth[0].nbytes) * ends
 
 
 class BoundsGame:
-    """The lower or the upper game of a cell, or the single game that is both.
+    """The lower or the upper game of a cell.
 
-    :param pool: the values of the exits in this game; see :func:`pools_of_ends`.
+    :param pool: the values of the exits in this game, from :func:`pools_of_ends`.
     :param resets: whether captures and pawn moves reset the accrued score, as in r-mobility.
     """
 
@@ -149,22 +151,22 @@ class BoundsGame:
         self._frame, self._pool, self._resets = frame, pool, resets
         last = frame.squares[-1]
         self._frame_slots = (1, 0) if last < 0 else (64, last)
-        """Number of frame slots for each slot of the cell, and the index of the frame slot that is used."""
+        """Number of slots of the frame for each slot of the cell, and index of the slot in use among them."""
 
     def solve(
-        self, stopped: Event | None = None, into: Block | None = None, crew: Crew | None = None
+        self, stopped: Event | None = None, out: Block | None = None, crew: Crew | None = None
     ) -> Block:
-        """Return fresh values and depths, shape (2, slots of the cell) each.
+        """Return the fresh values and depths, shape (2, slots of the cell) each.
 
-        :param stopped: another thread sets this event to cancel the work.
-        :param into: the block to write to; None allocates one.
-        :param crew: the threads that share the work; they may work on other games at the same time.
+        :param stopped: event that another thread sets to cancel the work.
+        :param out: the block to write to and return; if None, a new one.
+        :param crew: the threads that share the work; they may work on another game at the same time.
         :raises CancelledError: if ``stopped`` has been set.
         :raises NoCodeError: if the cell has scores beyond G63.0 or depths beyond ``MAX_DEPTH``.
         """
         if any(max_moves(self._frame.cell, side) > MAX_COUNTED_MOVES for side in SIDES):
             raise NoCodeError(self._frame.cell)
-        buffer = self._buffer_for(into)
+        buffer = self._buffer_for(out)
         buffer.value[:], buffer.depth[:] = NONE, 0
         with self._counted_workspace(crew) as workspace:
             ranks = 0
@@ -175,24 +177,25 @@ class BoundsGame:
             deepest = max(attacker.scratch.max_depth[0] for attacker in workspace.attackers)
             if ranks > MAX_CODED_RANK + 1 or deepest > MAX_DEPTH:
                 raise NoCodeError(self._frame.cell)
-        return self._cell_block(buffer, into)
+        return self._cell_block(buffer, out)
 
     def best_exits(self, side: Side, bound: Code = NONE) -> Block:
-        """Return the exits of all positions with a side to move: values, and depths including the exit move.
+        """Return the exits of all positions with ``side`` to move. Their depths include the exit move.
 
-        :param bound: the value, with depth 0, to return for positions without an exit or with a worse exit.
+        :param bound: value of positions without an exit, or with an exit that is worse for the side; their
+            depth is 0. If it is ``NONE``, no exit counts as worse.
         """
         with self._workspace() as workspace:
             phase, exits, words = workspace.phase, workspace.exits, workspace.frame.words
             legal_words(workspace.frame, phase.legal, 0, words)
             side_exits(workspace, self._pool, side, False, phase.legal[side], 0, words)
-            buffer = self._buffer_for(None, sides=1)
-            best_block(exits, side * 64 * words, side, bound, buffer.value[0], buffer.depth[0])
+            buffer = self._buffer_for(None, side_count=1)
+            fill_with_exits(exits, side * 64 * words, side, bound, buffer.value[0], buffer.depth[0])
         value, depth = self._cell_block(buffer)
         return Block(value[0], depth[0])
 
     def ranks(self) -> NDArray[np.uint8]:
-        """Return the position ranks, shape (2, slots of the cell); ``NO_RANK`` where there is no position."""
+        """Return the position ranks, shape (2, slots of the cell), ``NO_RANK`` where there is no position."""
         with self._counted_workspace() as workspace:
             slices = workspace.phase.slices
             rank = np.zeros((2, self._frame.size), np.uint8)
@@ -202,38 +205,38 @@ class BoundsGame:
         return self._cell_slots(rank).copy()
 
     def set_block(self, route: Route, block: Block) -> None:
-        """Replace the block of a route in the pool. The route must already have a block there."""
+        """Replace the block of a route in the pool, which must already have a block for this route."""
         begin = int(self._pool.routes.begin[self._pool.routes.block[route.number]])
         self._pool.value[begin : begin + len(block.value)] = block.value
         self._pool.depth[begin : begin + len(block.value)] = block.depth
 
     def layer(
-        self, fresh: Block, accrued: GScore, *, decided: bool = True, into: Block | None = None
+        self, fresh: Block, accrued: GScore, *, is_complete: bool = True, out: Block | None = None
     ) -> Block:
-        """Return values and depths with an accrued score, shape (2, slots of the cell) each.
+        """Return the values and depths with the given accrued score, shape (2, slots of the cell) each.
 
-        The value is ``NONE`` where the accrued score does not matter and the fresh value applies.
+        The value is ``NONE`` where the accrued score does not matter, so that the fresh value applies.
 
         :param fresh: the result of :meth:`solve` for this game.
-        :param decided: whether ``fresh`` has the values of all positions. If False, it only needs those of
-            positions whose position rank is smaller than the accrued rank; the result is ``NONE`` for them.
-        :param into: the block to write to; None allocates one.
+        :param is_complete: whether ``fresh`` has the values of all positions. If not, it needs only those
+            with a position rank less than the rank of the accrued score; the result is ``NONE`` for these.
+        :param out: the block to write to and return; if None, a new one.
         """
-        buffer, fresh_buffer = self._buffer_for(into), self._frame_block(fresh)
+        buffer, fresh_buffer = self._buffer_for(out), self._frame_block(fresh)
         buffer.value[:], buffer.depth[:] = NONE, 0
         holder = SIDES[not accrued.white]
         with self._counted_workspace() as workspace:
             workspace.phase.canonical[:] = ~np.uint64(0)
-            arguments = workspace, holder, accrued.rank, decided, self._sides_of(fresh_buffer)
+            arguments = workspace, holder, accrued.rank, is_complete, self._sides_of(fresh_buffer)
             solve_layer(*arguments, buffer.value, buffer.depth)
-        return self._cell_block(buffer, into)
+        return self._cell_block(buffer, out)
 
     def _workspace(self) -> AbstractContextManager[Workspace]:
-        return WORKSPACES.lent(self._frame.frame, self._resets)
+        return WORKSPACES.lend(self._frame.frame, self._resets)
 
     @contextmanager
     def _counted_workspace(self, crew: Crew | None = None) -> Iterator[Workspace]:
-        """Lend a workspace that contains the numbers of moves and the exits of all positions."""
+        """Lend a workspace that contains the number of moves and the exit of each position."""
         with self._workspace() as workspace:
             parts, run = (4 * crew.width, crew.threads.map) if crew else (1, map)
             find_moves(workspace, self._pool, False, parts, run)
@@ -245,34 +248,34 @@ class BoundsGame:
         return WidePhaseSolver(*arguments, crew) if crew else PhaseSolver(*arguments)
 
     def _sides_of(self, block: Block) -> SweepResults:
-        """Return values and depths of both sides to move in the form that kernels read."""
+        """Return the values and depths of a block in the form that kernels read."""
         starts = np.array([0, self._frame.size], np.int64)
         return SweepResults(block.value.reshape(-1), block.depth.reshape(-1), starts)
 
-    def _buffer_for(self, into: Block | None, sides: int = 2) -> Block:
+    def _buffer_for(self, out: Block | None, side_count: int = 2) -> Block:
         """Return a buffer for values and depths, shape (sides, slots of the frame) each.
 
-        The buffer is ``into`` itself if frame and cell have the same slots.
+        If the frame and the cell have the same slots, the buffer is ``out`` itself, unless it is None.
         """
-        if into is not None and self._frame_slots[0] == 1:
-            return into
-        return empty_block((sides, self._frame.size))
+        if out is not None and self._frame_slots[0] == 1:
+            return out
+        return empty_block((side_count, self._frame.size))
 
     def _cell_slots(self, array: NDArray[_Number]) -> NDArray[_Number]:
-        """Return a view of the cell's slots in an array whose last axis has the slots of the frame."""
+        """Return a view of the cell's slots of an array; its last axis is the frame's slots."""
         count, last = self._frame_slots
         return array.reshape(*array.shape[:-1], -1, count)[..., last]
 
-    def _cell_block(self, buffer: Block, into: Block | None = None) -> Block:
-        """Return values and depths of the cell's slots from a buffer of the frame, in ``into`` if passed."""
+    def _cell_block(self, buffer: Block, out: Block | None = None) -> Block:
+        """Return the values and depths of the cell's slots from a buffer; fill ``out`` if it is given."""
         if self._frame_slots[0] == 1:
             return buffer
-        into = into or empty_block((len(buffer.value), self._frame.cell.size))
-        into.value[:], into.depth[:] = self._cell_slots(buffer.value), self._cell_slots(buffer.depth)
-        return into
+        out = out or empty_block((len(buffer.value), self._frame.cell.size))
+        out.value[:], out.depth[:] = self._cell_slots(buffer.value), self._cell_slots(buffer.depth)
+        return out
 
     def _frame_block(self, block: Block) -> Block:
-        """Return values and depths of the cell's slots as arrays over the frame's slots."""
+        """Expand a block from the cell's slots to the frame's slots."""
         if self._frame_slots[0] == 1:
             return Block(np.require(block.value, None, ["C", "W"]), np.require(block.depth, None, ["C", "W"]))
         shape = 2, self._frame.size
@@ -289,10 +292,10 @@ def pools_of_ends(
     threads: int = 1,
     window: Interval = ALL_SCORES,
 ) -> list[Pool]:
-    """Return the values of a cell's exits, one pool for each end.
+    """Return the values of a cell's exits: one pool for each end in ``ends``.
 
-    :param threads: number of threads that look the values up.
-    :param window: the scores between which exits are distinguished.
+    :param threads: number of threads that look up the values.
+    :param window: the scores beyond which exits are not distinguished.
     """
 
     def bounds_at(route: Route, end: int) -> Block | Code:
@@ -314,11 +317,11 @@ def pools_of_ends(
 
 
 def part_of(block: Block, route: Route) -> Block:
-    """Return the part of a block that a route leads to. The block may cover the route's whole destination."""
+    """Return the positions that a route leads to, from a block that may cover the whole destination."""
     cell = route.destination
-    if route.landed is None or len(block.value) < cell.size:
+    if route.landing is None or len(block.value) < cell.size:
         return block
-    place, square = route.landed
+    place, square = route.landing
     shape = (64,) * len(cell.mobile)
     value, depth = block.value.reshape(shape).take(square, place).reshape(-1), block.depth
     return Block(value, depth.reshape(shape).take(square, place).reshape(-1) if len(depth) else depth)
@@ -330,7 +333,7 @@ def empty_block(shape: tuple[int, ...]) -> Block:
 
 
 def _bits(words: Words) -> NDArray[np.bool_]:
-    """Return the bits of words as booleans: shape (2, words) becomes (2, 64 * words)."""
+    """Return the bits of words as booleans; the shape (2, words) becomes (2, 64 * words)."""
     return np.unpackbits(words.view(np.uint8), axis=-1, bitorder="little").view(bool)
 
 
@@ -340,7 +343,7 @@ def side_after(route: Route) -> Side:
 
 
 def max_moves(cell: Cell, side: Side) -> int:
-    """Return an upper bound on the number of legal moves of a side in any position of a cell."""
+    """Return an upper bound on the number of legal moves that a side has in any position of a cell."""
     men = [man for man in cell.all_men if man.colour == side and man.kind != PAWN]
     pawns, rank7 = cell.pawns[side], chess.BB_RANK_2 if side else chess.BB_RANK_7
     moves = sum(max(map(int.bit_count, reach(KINDS[man.kind]))) for man in men)
@@ -358,14 +361,15 @@ def gather_block(
 ) -> Block:
     """Return the block of a cell's positions, filled from the stored values of a table or another cell.
 
-    Each of the stored men is mobile or frozen in the cell, and the cell has no other frozen man of the same
-    colour and kind.
+    Each stored man is mobile or frozen in the cell. If it is frozen, the cell has no other frozen man of the
+    same colour and kind.
 
     :param men: colour and kind of the men whose squares form the stored slots.
     :param symmetry: the symmetry that maps the cell's positions to the stored ones.
-    :param pawnless: whether the stored slots are those of a table without pawns, which has more symmetries.
+    :param pawnless: whether the stored values are those of a table without pawns, which uses more symmetries.
     :param worst_and_other: the code of the worst bound, and the stored bounds at the other end. The depth
-        becomes 0 where the stored bound is the worst and the bound at the other end is better.
+        becomes 0 where the stored bound is the worst one and the bound at the other end is better. With None,
+        all depths are copied.
     """
     worst, other = worst_and_other or (NONE, stored.value)
     shifts, squares = np.array(list(places_of(cell, men, bool(symmetry & MIRROR_RANKS))), np.int64).T.copy()
@@ -375,13 +379,13 @@ def gather_block(
 
 
 def places_of(cell: Cell, men: Iterable[tuple[int, int]], swapped: bool) -> Iterator[tuple[int, int]]:
-    """Yield where to find the square of each of some men in a cell.
+    """Yield a pair of numbers for each man, which says where to find the man's square in a cell.
 
-    A mobile man yields the right shift, in bits, that moves its square to the lowest bits of a slot, and 0. A
-    frozen man yields -1 and its square.
+    For a mobile man, the pair is the right shift in bits that moves its square to the lowest bits of a slot,
+    and 0. For a frozen man, the pair is -1 and its square.
 
     :param men: colour and kind of each man.
-    :param swapped: whether the men have the other colour in the cell.
+    :param swapped: whether the men have the opposite colour in the cell.
     """
     last_place = len(cell.mobile) - 1
     remaining: list[tuple[Man, int, int]] = [

@@ -3,10 +3,10 @@
 Pawns and *frozen* men (kings or pieces) stand still in a cell: their moves lead to other cells. The *slot* of
 a position consists of the squares of the mobile men, six bits each, in the order of ``Cell.mobile``.
 
-Kernels number the men of a cell in the order of its ``Lineup``. The kings come first, mobile or not, then
-mobile pieces, then frozen pieces. The last man is the bit man (see docs/glossary.md): the last mobile piece
-if one exists, else a frozen piece, else Black's king. Therefore the slot of a position in the cell's frame is
-its slot in the cell, followed by the square of the bit man if the bit man is frozen.
+Kernels number the men of a cell in the order of its ``Lineup``: kings, mobile pieces, frozen pieces. However,
+the last man is the bit man (see docs/glossary.md). The bit man is the last mobile piece or, if no piece is
+mobile, a frozen piece or, if there are no pieces, Black's king. Therefore the slot of a position in the
+cell's frame is its slot in the cell, followed by the square of the bit man if the bit man is frozen.
 """
 
 import functools
@@ -26,9 +26,9 @@ from tbgen.index.layout import BLACK_TO_MOVE, IMAGE, MIRROR_FILES, MIRROR_RANKS,
 from tbgen.index.position import PIECE_TYPES
 
 MAX_MOBILE: Final = 4
-"""Largest number of mobile men of a cell: 64 ** 4 slots for each side to move."""
+"""Maximum number of mobile men of a cell, which then has 64 ** 4 slots for each side to move."""
 PAWN: Final = len(PIECE_ORDER)
-"""Kind number of pawns, the next after those of ``PIECE_ORDER``."""
+"""Kind number of pawns. It follows the kind numbers of ``PIECE_ORDER``."""
 _LETTERS: Final = PIECE_ORDER + "P"
 SYMMETRIES: Final = (0, MIRROR_FILES, MIRROR_RANKS, MIRROR_FILES | MIRROR_RANKS)
 """The symmetries of cells. A symmetry that mirrors the ranks also swaps the colours."""
@@ -52,13 +52,13 @@ class Frozen(NamedTuple):
 
 
 def man_of(colour: Side, kind: int) -> Man:
-    """Return the man of a colour and kind."""
+    """Return the man of the given colour and kind."""
     return Man(kind != KING, colour, kind)
 
 
 @dataclass(frozen=True, order=True)
 class Cell:
-    """A cell: its mobile men, and its pawns and frozen men with their squares."""
+    """A cell, given by its mobile men, and by its pawns and frozen men with their squares."""
 
     mobile: tuple[Man, ...]
     """Sorted: kings, then White's pieces, then Black's."""
@@ -73,12 +73,12 @@ class Cell:
 
     @cached_property
     def _hash(self) -> int:
-        """The hash, cached because dictionaries need it often and computing it is slow."""
+        """The hash. It is cached, because dictionaries need it often and computing it is slow."""
         return hash((self.mobile, self.frozen, self.pawns))
 
     @classmethod
     def of_men(cls, mobile: Iterable[Man], standing: Mapping[int, Man]) -> Self:
-        """Return the cell with some mobile men, and with pawns and frozen men by square."""
+        """Return the cell with the given mobile men. ``standing`` maps squares to pawns and frozen men."""
         frozen, pawns = [], [0, 0]
         for square, man in standing.items():
             if man.kind == PAWN:
@@ -106,7 +106,7 @@ class Cell:
 
     @property
     def pawns(self) -> tuple[int, int]:
-        """Squares of White's and of Black's pawns, as bitboards."""
+        """Squares of White's pawns and of Black's pawns, as bitboards."""
         return self.white_pawns, self.black_pawns
 
     @property
@@ -116,7 +116,7 @@ class Cell:
 
     @cached_property
     def standing(self) -> dict[int, Man]:
-        """Frozen men and pawns by square."""
+        """The frozen men and pawns, by square."""
         pawns = {
             square: man_of(side, PAWN) for side in SIDES for square in chess.scan_forward(self.pawns[side])
         }
@@ -129,7 +129,7 @@ class Cell:
 
     @property
     def all_men(self) -> list[Man]:
-        """The mobile men in their order, then those of :attr:`standing`."""
+        """The mobile men in their order, then the men of :attr:`standing`."""
         return [*self.mobile, *self.standing.values()]
 
     @property
@@ -138,7 +138,7 @@ class Cell:
         pawns = chess.popcount(self.white_pawns | self.black_pawns)
         return len(self.mobile) + len(self.frozen) + pawns
 
-    def sides(self) -> tuple[str, str]:
+    def side_letters(self) -> tuple[str, str]:
         """Return the letters of White's and Black's men."""
         white, black = (
             "".join(_LETTERS[man.kind] for man in self.all_men if man.colour == side) for side in SIDES
@@ -148,19 +148,19 @@ class Cell:
     def material(self) -> tuple[Material, bool]:
         """Return the material, and whether its canonical form swaps the colours.
 
-        :raises UsageError: if the cell has more men than a table.
+        :raises UsageError: if the cell has more men than any table.
         """
-        return Material.of_sides(*self.sides())
+        return Material.of_sides(*self.side_letters())
 
     def slot(self, squares: Sequence[int]) -> int:
-        """Return the slot with the mobile men on some squares, in the order of ``mobile``."""
+        """Return the slot with the mobile men on the given squares, which are in the order of ``mobile``."""
         slot = 0
         for square in squares:
             slot = slot << 6 | square
         return slot
 
     def board_of(self, side: Side, slot: int) -> chess.Board | None:
-        """Return the position of a slot; None if two men share a square."""
+        """Return the position of a slot with the given side to move; None if two men share a square."""
         board = chess.Board(None)
         board.set_piece_map({square: piece_of(man) for square, man in self.standing.items()})
         for man in reversed(self.mobile):
@@ -195,11 +195,11 @@ class Cell:
         return min((self.image(symmetry), symmetry) for symmetry in SYMMETRIES)
 
     def without_frozen(self, other: Self) -> Self:
-        """Return the cell without the frozen men that another cell has on the same squares."""
+        """Return the cell without the frozen men that the other cell also has, on the same squares."""
         return replace(self, frozen=tuple(frozen for frozen in self.frozen if frozen not in other.frozen))
 
     def freed(self, squares: Iterable[int]) -> Self:
-        """Return the cell in which the frozen men on some squares are also mobile."""
+        """Return the cell in which the frozen men on the given squares are mobile too."""
         standing = self.standing.copy()
         freed = [standing.pop(square) for square in squares]
         return self.of_men((*self.mobile, *freed), standing)
@@ -224,7 +224,7 @@ _MEN: Final = {
     colour: {kind: man_of(SIDES[not colour], number) for number, kind in enumerate(PIECE_TYPES)}
     for colour in chess.COLORS
 }
-"""Men by colour and piece type of python-chess."""
+"""Maps each colour and piece type of python-chess to the man."""
 
 
 def _man_of_piece(piece: chess.Piece) -> Man:
@@ -246,14 +246,14 @@ class Castling(NamedTuple):
 
 @dataclass(frozen=True)
 class Lineup:
-    """A cell with its kings and pieces in the order that kernels use. Its routes depend only on this."""
+    """A cell with its kings and pieces in the order that kernels use. It determines the cell's routes."""
 
     cell: Cell
     men: tuple[Man, ...]
     squares: tuple[int, ...]
-    """Square of each man, ``MOBILE`` for mobile men."""
+    """The square of each man; ``MOBILE`` for mobile men."""
     castlings: tuple[Castling, ...] = ()
-    """Castling moves of frozen kings and rooks."""
+    """Castling moves that frozen kings and rooks may make."""
 
 
 def lineup_of_cell(cell: Cell, castlings: tuple[Castling, ...] = ()) -> Lineup:
@@ -268,12 +268,12 @@ def lineup_of_cell(cell: Cell, castlings: tuple[Castling, ...] = ()) -> Lineup:
 
 
 PositionKey: TypeAlias = tuple[Cell, Side, int]
-"""Key of a position: its cell, side to move and slot."""
+"""Identifies a position: its cell, the side to move and the slot."""
 
 
 @dataclass(frozen=True)
 class CellPosition:
-    """A legal position in which some men are mobile; the mobile men determine its cell."""
+    """A legal position with a choice of mobile men, which determines its cell."""
 
     board: chess.Board
     mobile: chess.Bitboard
@@ -310,7 +310,7 @@ class CellPosition:
         return self.rank < 2
 
     def image(self, symmetry: int) -> Self:
-        """Return the image under a symmetry of ``SYMMETRIES``."""
+        """Return the image of the position under a symmetry of ``SYMMETRIES``."""
         if not symmetry:
             return self
         board, mobile = self.board, self.mobile
@@ -321,7 +321,7 @@ class CellPosition:
         return type(self)(board, mobile)
 
     def moves(self) -> Iterator["Step"]:
-        """Yield the legal moves. A promoted man becomes mobile unless ``MAX_MOBILE`` men already are."""
+        """Yield the legal moves. A promoted man becomes mobile, unless ``MAX_MOBILE`` men already are."""
         for move in self.board.legal_moves:
             after = self.board.copy(stack=False)
             after.push(move)
@@ -343,5 +343,5 @@ class Step:
     move: chess.Move
     after: CellPosition
     zeroing: bool
-    inside: bool
+    is_inside: bool
     """Whether the move stays in the cell."""

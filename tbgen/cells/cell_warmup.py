@@ -20,21 +20,21 @@ from tbgen.compiler.cache import compiling
 from tbgen.index.layout import WHITE_TO_MOVE
 from tbgen.retro.ranks import Crew, Stages
 
-FAMILY: Final = __name__
-"""Name of these kernels in the compiler cache."""
+KERNEL_FAMILY: Final = __name__
+"""Name of the kernels that solve cells in the compiler cache."""
 
 _KQK: Final = (chess.A1, chess.B1, chess.H8)
-"""Squares of the men of KQvK in a position whose cell is solved."""
+"""Squares of the men in the position of KQvK whose cell is solved."""
 
 _logger = logging.getLogger(__name__)
 
 
-def compile_kernels(note: Callable[[str], object] = _logger.warning) -> None:
-    """Compile the kernels that are not in the cache yet, by solving a small cell.
+def compile_kernels(announce: Callable[[str], object] = _logger.warning) -> None:
+    """Compile the kernels that are not in the cache yet, by solving small cells.
 
-    :param note: called with a message before any compilation.
+    :param announce: called with a message before kernels are compiled.
     """
-    with compiling(FAMILY, "that solve cells", "about two minutes", note) as needed:
+    with compiling(KERNEL_FAMILY, "that solve cells", "about two minutes", announce) as needed:
         if needed:
             cell = Cell.of_board(chess.Board("7k/8/8/p7/P7/8/8/K7 w - - 0 1"), [chess.A1, chess.H8])
             games = Games(cell, SomeKnowledge())

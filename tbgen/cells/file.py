@@ -28,9 +28,10 @@ _FILE_NAME: Final = re.compile(rf"K[QRBNP]*vK[QRBNP]*\.[0-9a-f]{{{_HASH_DIGITS}}
 class PackedSide(msgspec.Struct, frozen=True):
     """The bounds of all positions of a cell with one side to move.
 
-    :ivar states: uint64 (states,), little-endian: the states as words, most frequent first. See
-        ``number_states`` of :mod:`tbgen.cells.kernels.values`.
-    :ivar planes: the state numbers of all slots. Each plane has one byte of every number and is compressed
+    :ivar states: uint64 (entries,), little-endian: the distinct entries that occur, most frequent first. An
+        entry packs the values and depths of both bounds (``number_entries`` of
+        :mod:`tbgen.cells.kernels.values`).
+    :ivar planes: the entry numbers of all slots. Each plane has one byte of every number and is compressed
         with zlib; the plane of the least significant bytes comes first.
     """
 
@@ -46,9 +47,9 @@ class PackedSide(msgspec.Struct, frozen=True):
 class PackedBounds(msgspec.Struct, frozen=True, omit_defaults=True):
     """The packed bounds of a cell.
 
-    :ivar sides: the bounds by side to move.
+    :ivar sides: the bounds of the positions with White to move, and of those with Black to move.
     :ivar window: codes of the two scores of the window in which the cell was solved. Bounds within the window
-        are the best that the exits allow; bounds beyond it may be improvable.
+        are the best that the exits allow. Bounds beyond it could perhaps be improved.
     """
 
     sides: tuple[PackedSide, PackedSide]
@@ -61,7 +62,7 @@ class PackedBounds(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class CellFileError(ValueError):
-    """A file cannot be used as a cell's file. The message is a clause about it, such as "it is damaged"."""
+    """A file is not a usable cell file. The message is a clause about the file, such as "it is damaged"."""
 
 
 class _CellFile(msgspec.Struct, frozen=True):
@@ -72,11 +73,11 @@ class _CellFile(msgspec.Struct, frozen=True):
 def read_cell(path: Path, name: str) -> PackedBounds:
     """Read the file of a cell and check its digest.
 
-    :param name: the cell's name, by :func:`name_of`.
+    :param name: the cell's name, as :func:`name_of` returns it.
     :raises CellFileError: if the file is damaged, or belongs to another cell or version.
     :raises OSError: if the file cannot be read.
     """
-    content = _content_of(path.read_bytes())
+    content = _decode_cell(path.read_bytes())
     if content.cell != name:
         raise CellFileError(f"it contains the cell {content.cell}")
     return content.bounds
@@ -85,26 +86,25 @@ def read_cell(path: Path, name: str) -> PackedBounds:
 def check_cell(path: Path) -> str:
     """Read the file of a cell, check it, and return the digest of its content.
 
-    :raises CellFileError: if the file is damaged, belongs to another version, or has the file name of another
-        cell.
+    :raises CellFileError: if the file is damaged, belongs to another version, or is named after another cell.
     :raises OSError: if the file cannot be read.
     """
     data = path.read_bytes()
-    name = _content_of(data).cell
-    with suppress(ValueError):  # the name has a letter that is no man
+    name = _decode_cell(data).cell
+    with suppress(ValueError):  # a letter of the name does not stand for a man
         if file_name(name) == path.name.split(SUFFIX)[0] + SUFFIX:
-            return _parts_of(data)[0].hex()
+            return _split_digest(data)[0].hex()
     raise CellFileError(f"it contains the cell {printable(name)}")
 
 
 def stated_digest(path: Path) -> str:
     """Return the digest that is stored in the file of a cell, without reading the content.
 
-    :raises CellFileError: if the file is not that of a cell, or belongs to another version.
+    :raises CellFileError: if the file is not a cell's file, or belongs to another version.
     :raises OSError: if the file cannot be read.
     """
     with path.open("rb") as file:
-        return _parts_of(file.read(len(_FORMAT + _VERSION) + 1 + _DIGEST_BYTES))[0].hex()
+        return _split_digest(file.read(len(_FORMAT + _VERSION) + 1 + _DIGEST_BYTES))[0].hex()
 
 
 def name_of(cell: Cell) -> str:
@@ -120,19 +120,19 @@ def name_of(cell: Cell) -> str:
 
 
 def file_name(name: str) -> str:
-    """Return the file name of the cell with a name.
+    """Return the name of the file for the cell with the given name.
 
     >>> file_name("KkR 8/p7/8/8/8/8/8/8")
     'KRvKP.a3c7660b01f6458b2faf3997.cell'
     """
-    white, black = ("".join(sorted(filter(case, name), key=_order)) for case in (str.isupper, str.islower))
+    white, black = ("".join(sorted(filter(case, name), key=_sort_key)) for case in (str.isupper, str.islower))
     return f"{white}v{black.upper()}.{hashlib.sha256(name.encode()).hexdigest()[:_HASH_DIGITS]}{SUFFIX}"
 
 
 def check_directory(directory: Path) -> None:
-    """Check that the path of a directory of cells is a directory or does not exist yet.
+    """Check that a path can be used as a directory of cells.
 
-    :raises UsageError: if it is something else.
+    :raises UsageError: if the path exists, but is not a directory.
     """
     if directory.exists() and not directory.is_dir():
         raise UsageError(f"{directory} is not a directory: choose another for cells")
@@ -143,18 +143,18 @@ def is_file_name(name: str) -> bool:
     return _FILE_NAME.fullmatch(name) is not None
 
 
-def _order(letter: str) -> int:
+def _sort_key(letter: str) -> int:
     return "KQRBNP".index(letter.upper())
 
 
-def bytes_of(name: str, bounds: PackedBounds) -> bytes:
-    """Return the file of a cell with a name, as bytes."""
+def encode_cell(name: str, bounds: PackedBounds) -> bytes:
+    """Return the content of the file for the cell with the given name."""
     body = msgspec.msgpack.encode(_CellFile(name, bounds))
     return _FORMAT + _VERSION + b"\n" + hashlib.sha256(body).digest() + body
 
 
-def _parts_of(data: bytes) -> tuple[bytes, bytes]:
-    """Return the digest that is stored in a file, and the content to compare it with."""
+def _split_digest(data: bytes) -> tuple[bytes, bytes]:
+    """Return the digest that is stored in a file, and the encoded cell, whose digest it should be."""
     head, _, rest = data.partition(b"\n")
     if not head.startswith(_FORMAT):
         raise CellFileError("it is not the file of a cell, or is damaged")
@@ -163,8 +163,8 @@ def _parts_of(data: bytes) -> tuple[bytes, bytes]:
     return rest[:_DIGEST_BYTES], rest[_DIGEST_BYTES:]
 
 
-def _content_of(data: bytes) -> _CellFile:
-    digest, body = _parts_of(data)
+def _decode_cell(data: bytes) -> _CellFile:
+    digest, body = _split_digest(data)
     if hashlib.sha256(body).digest() != digest:
         raise CellFileError("it is damaged")
     try:

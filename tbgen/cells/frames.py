@@ -1,8 +1,8 @@
 """The arrays with which kernels solve cells: frames, pools of exit values, workspaces and reused memory.
 
 The memory of large arrays is reused, because cells that are solved one after another need arrays of similar
-sizes. The first use of new memory takes seconds per GiB, because the system clears every page. Reused memory
-takes a tenth of a second per GiB.
+sizes. Using new memory costs seconds per GiB, because the system clears every page. Using memory again costs
+a tenth of a second per GiB.
 """
 
 import weakref
@@ -33,7 +33,7 @@ from tbgen.retro.workspace import workspace_of, zeros
 
 @dataclass(frozen=True, kw_only=True)
 class CellFrame(Lineup):
-    """The lineup of a cell, with the frame in which kernels solve it (see docs/glossary.md)."""
+    """The lineup of a cell, and the frame (see docs/glossary.md) with which kernels solve the cell."""
 
     frame: Frame
 
@@ -44,7 +44,7 @@ class CellFrame(Lineup):
 
 
 def frame_of_cell(cell: Cell, castlings: tuple[Castling, ...] = ()) -> CellFrame:
-    """Return the frame of a cell with the castling moves that its frozen kings and rooks may make."""
+    """Return the frame of a cell. ``castlings`` are the castling moves of its frozen kings and rooks."""
     lineup = lineup_of_cell(cell, castlings)
     men, squares = lineup.men, lineup.squares
     scalars = len(men) - 1
@@ -81,15 +81,15 @@ def frame_of_cell(cell: Cell, castlings: tuple[Castling, ...] = ()) -> CellFrame
 
 
 _MIN_REUSED_BYTES: Final = 4 << 20
-"""Minimum size of an array whose memory is reused here; the allocator reuses smaller blocks itself."""
+"""Minimum size of an array whose memory is reused here. The allocator itself reuses smaller blocks."""
 _MAX_IDLE_BYTES: Final = 1 << 30
-"""Maximum amount of memory that is kept for later arrays."""
+"""Default of the maximum amount of memory that is kept for later arrays."""
 _EXCESS_DIVISOR: Final = 4
-"""Reused memory may be larger than its array by at most the array's size divided by this number."""
+"""Reused memory may be larger than the array by at most the array's size divided by this number."""
 
 
 class ReusedMemory:
-    """Keeps the memory of large arrays that are no longer used, for later arrays. Thread-safe.
+    """Keeps the memory of large arrays that are no longer used, so that later arrays reuse it. Thread-safe.
 
     :param max_idle_bytes: maximum number of bytes that are kept.
     """
@@ -98,19 +98,19 @@ class ReusedMemory:
         self._max_idle_bytes = max_idle_bytes
         self._lock = Lock()
         self._idle: list[NDArray[np.uint8]] = []
-        """Memory for later arrays, the least recently used first."""
+        """Memory for later arrays, least recently used first."""
         self._freed: deque[NDArray[np.uint8]] = deque()
-        """Memory of deleted arrays. An array may be deleted at any time, even while the lock is held."""
+        """Memory of deleted arrays. An array may be deleted while the lock is held, so this uses no lock."""
 
     @property
     def idle_bytes(self) -> int:
         """Number of bytes that are kept for later arrays."""
         with self._lock:
-            self._collect()
+            self._keep_freed()
             return sum(map(len, self._idle))
 
     def empty(self, shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-        """Return an array of this shape with undefined elements.
+        """Return an array of the given shape and type, with undefined elements.
 
         :raises MemoryError: if too little memory is available.
         """
@@ -133,17 +133,17 @@ class ReusedMemory:
             self._idle.clear()
 
     def _pop_fitting(self, size: int) -> NDArray[np.uint8] | None:
-        """Remove and return the smallest kept memory that fits ``size`` bytes; None if none does."""
+        """Remove and return the smallest kept memory that fits ``size`` bytes; return None if none fits."""
         with self._lock:
-            self._collect()
+            self._keep_freed()
             max_size = size + size // _EXCESS_DIVISOR
             best_size = min((n for n in map(len, self._idle) if size <= n <= max_size), default=None)
             if best_size is None:
                 return None
             return self._idle.pop(next(i for i, each in enumerate(self._idle) if len(each) == best_size))
 
-    def _collect(self) -> None:
-        """Keep the memory of deleted arrays, and drop the least recently used memory beyond the maximum."""
+    def _keep_freed(self) -> None:
+        """Keep the memory of deleted arrays. Drop the least recently used memory until the maximum is met."""
         while self._freed:
             self._idle.append(self._freed.popleft())
         while sum(map(len, self._idle)) > self._max_idle_bytes:
@@ -154,7 +154,7 @@ ARRAY_MEMORY: Final = ReusedMemory()
 """Memory of the large arrays of cells."""
 
 _WorkspaceKey: TypeAlias = tuple[int, bool]
-"""Number of words, and whether captures and pawn moves reset the accrued score."""
+"""The number of words, and whether captures and pawn moves reset the accrued score."""
 
 
 class WorkspaceCache:
@@ -165,8 +165,8 @@ class WorkspaceCache:
         self._idle: dict[_WorkspaceKey, list[Workspace]] = {}
 
     @contextmanager
-    def lent(self, frame: Frame, resets: bool) -> Iterator[Workspace]:
-        """Lend a workspace for a frame, with undefined content.
+    def lend(self, frame: Frame, resets: bool) -> Iterator[Workspace]:
+        """Lend a workspace with undefined content for the given frame.
 
         :raises MemoryError: if too little memory is available.
         """
@@ -176,18 +176,18 @@ class WorkspaceCache:
             workspace = idle.pop() if idle else None
         workspace = _with_frame(workspace, frame) if workspace else workspace_for_cell(frame, resets)
         yield workspace
-        # After an error, this is not reached: the workspace may be inconsistent, so it is dropped.
+        # An error skips this line. The workspace may then be inconsistent, so it is not reused.
         with self._lock:
             self._idle.setdefault(key, []).append(workspace)
 
     def release(self) -> None:
-        """Drop the workspaces that are not lent."""
+        """Drop all workspaces that are not lent at the moment."""
         with self._lock:
             self._idle.clear()
 
 
 WORKSPACES: Final = WorkspaceCache()
-"""Workspaces of this process."""
+"""The workspaces of this process."""
 
 
 def workspace_for_cell(frame: Frame, resets: bool = True) -> Workspace:
@@ -196,21 +196,21 @@ def workspace_for_cell(frame: Frame, resets: bool = True) -> Workspace:
 
 
 def _with_frame(workspace: Workspace, frame: Frame) -> Workspace:
-    """Return a workspace with the same arrays for another frame with the same number of words."""
+    """Return a workspace with the same arrays for another frame, which has the same number of words."""
     white, black = (replace(attacker, frame=frame) for attacker in workspace.attackers)
     return replace(workspace, frame=frame, attackers=(white, black))
 
 
 MIN_THREADED_SLOTS: Final = 64**3
-"""Minimum number of slots of a cell for which threads are started; smaller cells are solved in less time than
+"""Minimum number of slots of a cell for which threads are started. A smaller cell is solved in less time than
 threads take to start."""
 
 
 @contextmanager
 def shared_map(threads: int, slots: int) -> Iterator[Map]:
-    """Yield a ``map`` that spreads its calls over threads.
+    """Yield a function like ``map`` that distributes its calls over threads.
 
-    It is the built-in ``map`` for one thread, or for fewer than :data:`MIN_THREADED_SLOTS` slots.
+    With one thread, or fewer than :data:`MIN_THREADED_SLOTS` slots, it is the built-in ``map``.
     """
     if threads == 1 or slots < MIN_THREADED_SLOTS:
         yield map
@@ -225,7 +225,7 @@ _NO_TARGETS: Final = Targets(
     _EMPTY, _EMPTY, _EMPTY, np.zeros((0, 2), np.int64), _EMPTY, np.zeros(0, np.int32),
     np.zeros((0, 16), np.int32), 0,
 )  # fmt: skip
-"""Empty targets for the pools of cells, which use routes instead."""
+"""Empty targets for the pools of cells, which store exits by route instead."""
 
 
 _Block: TypeAlias = tuple[Codes, Plies]
@@ -235,15 +235,15 @@ that holds for all of them. The depths of all blocks are empty if depths are not
 
 
 def pools_of(
-    lineup: Lineup, bounds: Mapping[int, Sequence[RouteBounds]], unknown: Sequence[Code], run: Map
+    lineup: Lineup, bounds: Mapping[int, Sequence[RouteBounds]], unknown: Sequence[Code], map_calls: Map
 ) -> list[Pool]:
     """Return a pool of exit values for each end: one for lower bounds, one for upper bounds.
 
     The pools share their arrays, which store equal blocks once.
 
-    :param bounds: the bounds at each end, by route number.
-    :param unknown: at each end, the code for positions that have ``NONE`` in a block.
-    :param run: a function like ``map``, which may spread the copying over threads.
+    :param bounds: maps each route number to the bounds at each end.
+    :param unknown: for each end, the code of positions that have ``NONE`` in a block.
+    :param map_calls: a function like ``map``, which may distribute the copying over threads.
     """
     block_number, ends = np.zeros(ROUTES, np.int16), range(len(unknown))
     block_number[list(bounds)] = np.arange(1, len(bounds) + 1)
@@ -271,7 +271,7 @@ def pools_of(
         value[first : first + len(values)] = values
         depth[first : first + len(depths)] = depths
 
-    list(run(copy, copies))
+    list(map_calls(copy, copies))
     squares = np.array(lineup.squares, np.int64)
     pawns = np.array(lineup.cell.pawns, np.uint64)
     return [

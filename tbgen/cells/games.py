@@ -34,20 +34,20 @@ from tbgen.retro.ranks import MAX_PARTS, Crew, Stages, ValuesSolver, find_moves,
 _Number = TypeVar("_Number", bound=np.generic)
 
 _MIN_SHARED_SLOTS: Final = 64**4
-"""Minimum number of slots for which all threads work on every game; in smaller cells each has one thread."""
+"""Minimum number of slots for which all threads work on every game, rather than one thread on each game."""
 
 
 class Games:
     """The lower and the upper game of a cell, or one of the two.
 
-    If the values of all exits are available, one game serves both ends. In large cells all threads work on
-    every game; in small cells each thread works on one game.
+    If the values of all exits are available, both games are the same, and only one is solved. In large cells,
+    all threads work on every game; in small cells, each thread works on one game.
 
     :param knowledge: source of the exits' bounds, which only the constructor reads.
-    :param ends: the ends to solve, ``LOWER`` or ``UPPER``. At an end that is not solved, the bounds are
+    :param ends: the games to solve: ``LOWER``, ``UPPER`` or both. If a game is not solved, its bounds are
         ``WORST``.
-    :param window: the scores between which positions are distinguished. A game that serves both ends
-        distinguishes all scores.
+    :param window: the scores beyond which positions are not distinguished. If one game serves both ends, all
+        scores are distinguished.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Games:
         frame = frame_of_cell(cell)
         routes = list(routes_of(frame))
         self._single_game = len(ends) > 1 and all(map(knowledge.same_ends, routes))
-        if self._single_game:  # with all scores, cells that use these values may also need only one game
+        if self._single_game:  # with exact values, one game may also do for cells above this one
             ends, window = ends[:1], ALL_SCORES
         pools = pools_of_ends(frame, routes, knowledge, ends, threads, window)
         games = [BoundsGame(frame, pool) for pool in pools]
@@ -92,14 +92,14 @@ class Games:
             self._nbytes += earlier.nbytes
 
     def solve(self) -> Bounds:
-        """Return bounds of the cell's positions in fresh states.
+        """Return the bounds of the cell's positions in fresh states.
 
         :raises NoCodeError: if the cell has scores beyond G63.0 or depths that cannot be stored.
         """
         stopped = Event()
         with Crew(self._threads, Stages()) if self._threads_share_games else nullcontext() as crew:
             bounds = self._bounds(
-                lambda end, into: self._games[end].solve(stopped, into, crew), self._single_game, stopped.set
+                lambda end, out: self._games[end].solve(stopped, out, crew), self._single_game, stopped.set
             )
         for end in set(ENDS) - self.ends:
             bounds.value[end] = WORST[end]
@@ -107,19 +107,19 @@ class Games:
         return bounds
 
     def accrued_bounds(self, bounds: Bounds, accrued: GScore) -> Bounds:
-        """Return bounds of the cell's positions with an accrued score.
+        """Return the bounds of the cell's positions with the given accrued score.
 
-        The value is ``NONE`` where the accrued score does not matter and the fresh bound applies.
+        The value is ``NONE`` where the accrued score does not matter, so that the fresh bound applies.
 
-        :param bounds: the fresh bounds, from which these are computed.
+        :param bounds: the fresh bounds of the cell.
         """
 
-        def layer(end: int, into: Block) -> Block:
+        def solve_layer(end: int, out: Block) -> Block:
             fresh = Block(bounds.value[end], bounds.depth[end])
-            return self._games[end].layer(fresh, accrued, into=into)
+            return self._games[end].layer(fresh, accrued, out=out)
 
-        # The fresh bounds differ if they were found before the exits became exact.
-        layers = self._bounds(layer, self._single_game and bounds.same_ends)
+        # The fresh bounds of both ends differ if they were found before all exits had exact values.
+        layers = self._bounds(solve_layer, self._single_game and bounds.same_ends)
         for end in set(ENDS) - self.ends:
             layers.value[end] = NONE
         return layers
@@ -127,9 +127,9 @@ class Games:
     def _bounds(
         self, solve_end: Callable[[int, Block], Block], single: bool, stop: Callable[[], None] = lambda: None
     ) -> Bounds:
-        """Return bounds at the ends of these games; values at other ends are undefined.
+        """Return the bounds at the ends that these games solve; values at another end are undefined.
 
-        :param solve_end: writes values and depths of the game at an end into a block.
+        :param solve_end: writes the values and depths of the game at the given end into the given block.
         :param single: whether the game at the lower end serves both ends.
         :param stop: called on an error or interruption, before waiting for the other threads.
         """
@@ -156,7 +156,7 @@ class Games:
 
 
 def _doubled(array: NDArray[_Number]) -> NDArray[_Number]:
-    """Return a view in which the only element of the first axis appears twice."""
+    """Return a view of an array in which the only element of its first axis appears twice."""
     return as_strided(array, (2, *array.shape[1:]), (0, *array.strides[1:]))
 
 
@@ -168,18 +168,19 @@ def solve_values(
     knowledge: Knowledge,
     end: int,
     threads: int = 1,
-    after_rank: Callable[[], object] = lambda: None,
+    on_rank: Callable[[], object] = lambda: None,
     window: Interval = ALL_SCORES,
 ) -> NDArray[np.uint8]:
-    """Return fresh values of all positions in one game of a cell without frozen men: codes, uint8 (2, slots),
-    ``NONE`` where there is no position.
+    """Return the fresh values of all positions in one game of a cell without frozen men: codes, uint8
+    (2, slots), ``NONE`` where there is no position.
 
-    The values are those of :meth:`tbgen.cells.bounds.BoundsGame.solve`. The computation needs only 12
-    bytes of memory for each slot.
+    :meth:`tbgen.cells.bounds.BoundsGame.solve` computes the same values and also depths. This function needs
+    only 12 bytes of memory for each slot.
 
-    :param knowledge: the source of the exits' bounds, whose depths are not used.
-    :param after_rank: called after each rank; an exception that it raises ends the work.
-    :param window: the scores between which positions are distinguished.
+    :param knowledge: source of the exits' bounds. Their depths are not used.
+    :param end: the game to solve, ``LOWER`` or ``UPPER``.
+    :param on_rank: called after each rank has been solved; an exception that it raises ends the work.
+    :param window: the scores beyond which positions are not distinguished.
     :raises NoCodeError: if the cell has scores beyond G63.0.
     :raises MemoryError: if too little memory is available.
     """
@@ -199,7 +200,7 @@ def solve_values(
         ranks = 0
         for _ in ValuesSolver(workspace, pool, crew).ranks():
             ranks += 1
-            after_rank()
+            on_rank()
     if ranks > MAX_CODED_RANK + 1:
         raise NoCodeError(cell)
     values: NDArray[np.uint8] = workspace.exits.value.reshape(2, cell.size)

@@ -1,14 +1,15 @@
 """Packed bounds of solved cells, as they are stored on disk and in memory.
 
-A *state* here consists of the values and depths of both ends. The positions of a cell with one side to move
-share few states, so each position is stored as the number of its state; frequent states have small numbers.
-The numbers are compressed in an order in which neighbours are similar. In this order, the squares of the men
-of the side not to move are the most significant digits of a slot. The squares of the mover's king and of the
-mover's pieces follow. Which slots are positions is not stored, because the cell determines this.
+An *entry* consists of the values and depths of a position's lower and upper bound. The positions of a cell
+with one side to move share few entries, so each position is stored as the number of its entry. Frequent
+entries have small numbers. The numbers are compressed in an order in which neighbours are similar. In this
+order, the most significant digits of a slot are the squares of the men of the side not to move. Then come the
+squares of the mover's king and of the mover's pieces. Which slots are positions is not stored, because the
+cell determines this.
 
-If the bound at one end is ``WORST`` and the bound at the other end is better, the depth of the worst bound is
-not stored. That depth only says how far away unsolved cells are. It is read as 0, which a proof accepts
-because the worst bound with depth 0 claims nothing.
+If one bound is ``WORST`` and the other bound is better, the depth of the worst bound is not stored. That
+depth only says how far away unsolved cells are. It is read as 0. A proof accepts this, because the worst
+bound with depth 0 claims nothing.
 """
 
 from typing import Any, Final
@@ -22,15 +23,15 @@ from tbgen.cells.bounds import ENDS, WORST, Bounds
 from tbgen.cells.cell import Cell
 from tbgen.cells.file import PackedBounds, PackedSide
 from tbgen.cells.frames import frame_of_cell, shared_map
-from tbgen.cells.kernels.values import Flags, Numbers, number_states, renumber, spread_states
+from tbgen.cells.kernels.values import Flags, Numbers, number_entries, renumber, unpack_entries
 from tbgen.cells.window import ALL_SCORES, Interval
 from tbgen.index.layout import SIDES, Side
 from tbgen.retro.kernels.frame import legal_words
 
 _ZLIB_LEVEL: Final = 6
-"""Level of zlib: lower levels cost more space than they save time, higher levels gain nothing."""
-_INITIAL_STATE_CAPACITY: Final = 1 << 16
-"""Initial capacity for states. A cell usually has a few thousand; most of the largest have about 40,000."""
+"""Compression level of zlib. Lower levels cost more space than they save time; higher levels gain nothing."""
+_INITIAL_ENTRY_CAPACITY: Final = 1 << 16
+"""Initial capacity for entries. A cell usually has a few thousand, and a very large cell about 40,000."""
 
 
 def pack(bounds: Bounds) -> PackedBounds:
@@ -41,10 +42,10 @@ def pack(bounds: Bounds) -> PackedBounds:
 
 
 def unpack(packed: PackedBounds, cell: Cell) -> Bounds:
-    """Unpack the bounds of a cell. Depths that are not stored are 0.
+    """Unpack the bounds of a cell. Depths that are not stored become 0.
 
-    In the result, ``ends`` contains every end with a bound better than ``WORST``, or both ends if all lower
-    and upper bounds are equal.
+    ``ends`` of the result contains each end at which a bound is better than ``WORST``; if all lower and upper
+    bounds are equal, it contains both ends.
 
     :raises ValueError: if the packed bounds do not belong to this cell.
     """
@@ -52,63 +53,63 @@ def unpack(packed: PackedBounds, cell: Cell) -> Bounds:
     depth = np.empty(value.shape, np.uint16)
     legal = legal_slots(cell)
 
-    def spread(side: Side) -> bool:
-        states, number = _read_states(packed.sides[side], cell, side)
+    def unpack_side(side: Side) -> bool:
+        entries, number = _read_entries(packed.sides[side], cell, side)
         side_value, side_depth = (tuple(array[end, side] for end in ENDS) for array in (value, depth))
-        return spread_states(number, states, legal[side], side_value, side_depth)
+        return unpack_entries(number, entries, legal[side], side_value, side_depth)
 
     with shared_map(len(SIDES), cell.size) as shared:
-        if not all(shared(spread, SIDES)):
-            raise ValueError(f"a state of {cell} is missing")
+        if not all(shared(unpack_side, SIDES)):
+            raise ValueError(f"an entry of {cell} is missing")
     return Bounds(cell, value, depth, _solved_ends(packed), Interval(*map(Code, packed.window)))
 
 
 def is_complete(packed: PackedBounds) -> bool:
-    """Return whether packed bounds cover both ends and distinguish all scores."""
+    """Return whether packed bounds were solved at both ends, with all scores distinguished."""
     return _solved_ends(packed) == ENDS and packed.window == ALL_SCORES
 
 
 def _solved_ends(packed: PackedBounds) -> tuple[int, ...]:
-    """Return the ends with a bound better than ``WORST``; both ends if lower and upper bounds are equal."""
-    states = np.frombuffer(b"".join(side.states for side in packed.sides), "<u8")
-    codes = states >> np.uint64(48) & np.uint64(255), states >> np.uint64(32) & np.uint64(255)
+    """Return the ends at which a bound is better than ``WORST``; both ends if all bounds are exact."""
+    entries = np.frombuffer(b"".join(side.states for side in packed.sides), "<u8")
+    codes = entries >> np.uint64(48) & np.uint64(255), entries >> np.uint64(32) & np.uint64(255)
     if (codes[0] == codes[1]).all():
         return ENDS
     return tuple(end for end in ENDS if (codes[end] != WORST[end]).any())
 
 
 def _pack_side(bounds: Bounds, side: Side) -> PackedSide:
-    number, keys, counts = _find_states(bounds, side)
+    number, entries, counts = _find_entries(bounds, side)
     order = np.argsort(-counts, kind="stable")
-    rank = np.empty(max(len(keys), 1), np.uint32)
-    rank[order] = np.arange(len(keys))
-    number = _reordered(number, _digit_order(bounds.cell, side))
+    rank = np.empty(max(len(entries), 1), np.uint32)
+    rank[order] = np.arange(len(entries))
+    number = _reorder(number, _digit_order(bounds.cell, side))
     renumber(number, rank)
-    byte_count = -(-max(len(keys) - 1, 1).bit_length() // 8)
+    byte_count = -(-max(len(entries) - 1, 1).bit_length() // 8)
     planes = number.astype("<u4", copy=False).view(np.uint8).reshape(-1, 4).T[:byte_count]
     return PackedSide(
-        keys[order].astype("<u8").tobytes(),
+        entries[order].astype("<u8").tobytes(),
         tuple(zlib_ng.compress(np.ascontiguousarray(plane), _ZLIB_LEVEL) for plane in planes),
     )
 
 
-def _find_states(bounds: Bounds, side: Side) -> tuple[Numbers, NDArray[np.uint64], NDArray[np.int64]]:
-    """Return the state number of each slot, and by number the states as words and their frequencies."""
-    number, capacity = np.empty(bounds.cell.size, np.uint32), _INITIAL_STATE_CAPACITY
+def _find_entries(bounds: Bounds, side: Side) -> tuple[Numbers, NDArray[np.uint64], NDArray[np.int64]]:
+    """Return the entry number of each slot, and the distinct entries and their frequencies by number."""
+    number, capacity = np.empty(bounds.cell.size, np.uint32), _INITIAL_ENTRY_CAPACITY
     value, depth = (tuple(array[end, side] for end in ENDS) for array in (bounds.value, bounds.depth))
     worst = int(WORST[0]), int(WORST[1])
     while True:
-        keys, counts = np.zeros(capacity, np.uint64), np.zeros(capacity, np.int64)
+        entries, counts = np.zeros(capacity, np.uint64), np.zeros(capacity, np.int64)
         hash_table = np.full(2 * capacity, -1, np.int64)
-        state_count = number_states(value, depth, worst, hash_table, keys, counts, number)
-        if state_count >= 0:
-            return number, keys[:state_count], counts[:state_count]
+        entry_count = number_entries(value, depth, worst, hash_table, entries, counts, number)
+        if entry_count >= 0:
+            return number, entries[:entry_count], counts[:entry_count]
         capacity *= 8
 
 
-def _read_states(packed: PackedSide, cell: Cell, side: Side) -> tuple[NDArray[np.uint64], Numbers]:
-    """Return the states as words, and the state number of each slot."""
-    states = np.frombuffer(packed.states, "<u8").astype(np.uint64)
+def _read_entries(packed: PackedSide, cell: Cell, side: Side) -> tuple[NDArray[np.uint64], Numbers]:
+    """Return the distinct entries, and the entry number of each slot."""
+    entries = np.frombuffer(packed.states, "<u8").astype(np.uint64)
     number = np.zeros(cell.size, np.uint32)
     for place, plane in enumerate(packed.planes):
         try:
@@ -117,26 +118,26 @@ def _read_states(packed: PackedSide, cell: Cell, side: Side) -> tuple[NDArray[np
             raise ValueError(str(error)) from None
         number |= data.astype(np.uint32) << np.uint32(8 * place)
     order = _digit_order(cell, side)
-    return states, _reordered(number, [order.index(man) for man in range(len(order))])
+    return entries, _reorder(number, [order.index(man) for man in range(len(order))])
 
 
-def _reordered(array: NDArray[Any], order: list[int]) -> NDArray[Any]:
-    """Return an array (slots,) after reordering the squares that form its slots.
+def _reorder(array: NDArray[Any], order: list[int]) -> NDArray[Any]:
+    """Return an array, shape (slots,), after reordering the squares that form its slots.
 
-    :param order: index of each square in the old slot, by its place in the new slot, most significant first.
+    :param order: for each square of the new slot, the most significant first, its index in the old slot.
     """
     return np.ascontiguousarray(array.reshape([64] * len(order)).transpose(order)).reshape(-1)
 
 
 def _digit_order(cell: Cell, mover: Side) -> list[int]:
-    """Return the indices of the mobile men in the order of compression, most significant first."""
+    """Return the indices of the mobile men in the order of a packed slot, most significant first."""
     men = list(enumerate(cell.mobile))
     others = [place for place, man in reversed(men) if man.colour != mover]
     return [*others, *(place for place, man in men if man.colour == mover)]
 
 
 def legal_slots(cell: Cell) -> list[Flags]:
-    """Return, by side to move, which slots are legal positions."""
+    """Return which slots are legal positions: one array for each side to move."""
     frame = frame_of_cell(cell)
     words = frame.frame.words
     legal = np.zeros((len(SIDES), words), np.uint64)

@@ -1,9 +1,9 @@
-"""The routes out of a cell: how a move changes its pawns, its frozen men and its set of mobile men.
+"""The routes out of a cell: how a move changes the cell's pawns, frozen men and mobile men.
 
 A *route* stands for all moves that make the same change. It leads to positions of another cell, the
 *destination*. In the destination, the remaining mobile men are still mobile; promoted men and frozen men
 that have moved are frozen. A mobile man that captures a pawn or a frozen man has *landed*: it is on the same
-square in all positions that the route leads to. These positions are a small part of the destination.
+square in all positions that the route leads to. These positions are only a small part of the destination.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ _NO_MAN: Final = -1
 
 @dataclass(frozen=True)
 class Route:
-    """A change of pawns, frozen men and mobile men by a move out of a cell."""
+    """A change of a cell's pawns, frozen men and mobile men by a move out of the cell."""
 
     side: Side
     """The side that moves."""
@@ -31,30 +31,30 @@ class Route:
     """The number of the route in ``tbgen.retro.kernels.targets.Routes``."""
     destination: Cell
     promoted: int | None = None
-    """Square of the promoted man; None without a promotion."""
-    quiet: bool = False
-    """Whether the accrued score still counts, because the moves are quiet: by a frozen man, or castling."""
-    passed: int | None = None
-    """The square that a pawn passes by a double step, if an enemy pawn may capture it there; else None."""
+    """Square of the promoted man; None if the move is not a promotion."""
+    is_quiet: bool = False
+    """Whether the moves are quiet, so that the accrued score still counts: a frozen man's, or castling."""
+    ep_square: int | None = None
+    """The square of a possible en passant capture after the move; None if there is none."""
     by_pawn: bool = False
     """Whether the moves are pawn moves."""
-    castled: bool = False
-    """Whether the move is castling. Afterwards the side has no castling right, wherever its men stand."""
-    landed: tuple[int, int] | None = None
-    """The man that has landed: its index among the destination's mobile men, and its square."""
+    is_castling: bool = False
+    """Whether the move is castling. After it, the side has no castling rights, wherever its men stand."""
+    landing: tuple[int, int] | None = None
+    """The man that has landed: its index among the destination's mobile men, and its square; else None."""
 
     @property
     def unrestricted(self) -> Self:
-        """The route to all positions of the destination, with a man that has landed on any square."""
-        return self if self.landed is None else replace(self, landed=None)
+        """The route to all positions of the destination: a man that has landed may be on any square."""
+        return self if self.landing is None else replace(self, landing=None)
 
     @property
     def part(self) -> Cell:
-        """The positions that the route leads to, as a cell in which a man that has landed is frozen."""
+        """The cell of the positions that the route leads to. A man that has landed is frozen in it."""
         cell = self.destination
-        if self.landed is None:
+        if self.landing is None:
             return cell
-        place, square = self.landed
+        place, square = self.landing
         remaining = (man for index, man in enumerate(cell.mobile) if index != place)
         return Cell.of_men(remaining, cell.standing | {square: cell.mobile[place]})
 
@@ -62,7 +62,7 @@ class Route:
 def home_of_route(route: Route) -> Cell:
     """Return a route's *home*, the cell whose solution bounds the positions that the route leads to.
 
-    It is the destination, with a promoted man mobile unless ``MAX_MOBILE`` men already are.
+    It is the destination, except that a promoted man is mobile unless ``MAX_MOBILE`` men are already mobile.
     """
     cell = route.destination
     if route.promoted is not None and len(cell.mobile) < MAX_MOBILE:
@@ -73,23 +73,23 @@ def home_of_route(route: Route) -> Cell:
 def routes_of(lineup: Lineup) -> Iterator[Route]:
     """Yield all routes out of a cell, some of which may have no legal move."""
     for side in SIDES:
-        yield from _RoutesOfSide(lineup, side).all()
+        yield from _RoutesOfSide(lineup, side).routes()
 
 
 class _RoutesOfSide:
-    """The routes by moves of one side."""
+    """The routes of moves by one side."""
 
     def __init__(self, lineup: Lineup, side: Side) -> None:
         self.cell, self.side, self.castlings = lineup.cell, side, lineup.castlings
         self.standing = lineup.cell.standing
         self.index = [man for man, square in enumerate(lineup.squares) if square < 0]
-        """Index in the lineup of each mobile man."""
+        """Index of each mobile man in the lineup."""
         self.own_men = [place for place, man in enumerate(self.cell.mobile) if man.colour == side]
         """Indices of the side's mobile men."""
         self.mobile_victims = [place for place, man in enumerate(self.cell.mobile) if self._may_capture(man)]
         self.standing_victims = {square for square, man in self.standing.items() if self._may_capture(man)}
 
-    def all(self) -> Iterator[Route]:
+    def routes(self) -> Iterator[Route]:
         """Yield the routes."""
         for square, man in self.standing.items():
             if man.colour == self.side:
@@ -109,10 +109,10 @@ class _RoutesOfSide:
         return man.colour != self.side and man.kind != KING
 
     def _victims(self, square: int) -> Sequence[int]:
-        """Return the indices of the mobile men that a move to a square may capture.
+        """Return the indices of the mobile men that a move to the square may capture.
 
-        Return only ``_NO_MAN`` if the move captures a pawn or frozen man, and nothing if a man on the square
-        blocks the move.
+        If the move captures a pawn or frozen man, return only ``_NO_MAN``. If a man on the square blocks the
+        move, return nothing.
         """
         if square in self.standing:
             return (_NO_MAN,) if square in self.standing_victims else ()
@@ -142,20 +142,20 @@ class _RoutesOfSide:
         standing = self.standing.copy()
         king, rook = (standing.pop(square) for square in castling[:2])
         cell = Cell.of_men(self.cell.mobile, standing | {castling.king_to: king, castling.rook_to: rook})
-        return Route(self.side, _route_number(*castling[:2]), cell, quiet=True, castled=True)
+        return Route(self.side, _route_number(*castling[:2]), cell, is_quiet=True, is_castling=True)
 
     def _landing_route(self, square: int, place: int) -> Route:
-        """Return the route of a mobile man that captures the pawn or frozen man on a square."""
+        """Return the route of a mobile man that captures the pawn or frozen man on ``square``."""
         route = self._route(NO_SQUARE, square)
         return replace(
-            route, number=_route_number(NO_SQUARE, square, self.index[place] + 1), landed=(place, square)
+            route, number=_route_number(NO_SQUARE, square, self.index[place] + 1), landing=(place, square)
         )
 
     def _route(self, origin: int, target: int, victim: int = _NO_MAN, promotion: int = NO_PROMOTION) -> Route:
-        """Return the route of the pawn or frozen man on ``origin`` or, with NO_SQUARE, of a mobile man.
+        """Return the route of the pawn or frozen man on ``origin``; of a mobile man if it is ``NO_SQUARE``.
 
-        The move captures the pawn or frozen man on ``target``, or the mobile man ``victim``, if any. Which
-        mobile man captures a pawn or frozen man is left open.
+        The move captures the pawn or frozen man on ``target``, if any, or the mobile man with the index
+        ``victim``. If a mobile man captures a pawn or frozen man, the route does not say which mobile man.
         """
         standing = self.standing.copy()
         captured = standing.pop(target, None)
@@ -171,12 +171,12 @@ class _RoutesOfSide:
             Cell.of_men(mobile, standing),
             target if promotion else None,
             quiet,
-            self._passed_square(origin, target) if by_pawn else None,
+            self._ep_square(origin, target) if by_pawn else None,
             by_pawn,
         )
 
-    def _passed_square(self, origin: int, target: int) -> int | None:
-        """Return the square that a pawn passes by a double step, if an enemy pawn may capture it there."""
+    def _ep_square(self, origin: int, target: int) -> int | None:
+        """Return the square of a possible en passant capture after a pawn move; None if there is none."""
         passed = (origin + target) // 2
         capturers = chess.BB_PAWN_ATTACKS[not self.side][passed] & self.cell.pawns[1 - self.side]
         return passed if abs(target - origin) == 16 and capturers else None

@@ -1,9 +1,11 @@
-"""Intervals of codes, and windows, the intervals in which a cell is solved.
+"""Intervals of codes, and windows: the intervals in which cells are solved.
 
-If the value of a state is proved to lie between two scores, no scores beyond them need to be distinguished:
-exits at or below the worse score may count as mates by Black, and exits at or above the better score as mates
-by White (section 11 of docs/theory.md). Then a single move that is good enough determines the value of most
-positions, so a cell is solved faster in a narrower window (docs/solve_reference.md).
+If the value of a state is proved to lie between two scores, scores beyond them need not be distinguished.
+Exits at or below the worse score may count as mates by Black, and exits at or above the better score as mates
+by White (section 11 of docs/theory.md). In a narrower window, a cell is solved faster, because in most
+positions a single move that is good enough determines the value (docs/solve_reference.md).
+
+An *end* of an interval is the lower bound (0) or the upper bound (1).
 """
 
 from functools import lru_cache
@@ -13,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tbgen.board.score import NONE, Code
-from tbgen.cells.kernels.values import map_exits_to_window, prove_bounds
+from tbgen.cells.kernels.values import map_exits_to_window, write_bounds
 from tbgen.retro.kernels.words import Codes, Plies
 
-FAR: Final = 60_000
-"""Placeholder for an unknown depth, in plies: larger than any depth of a value."""
+FAR_DEPTH: Final = 60_000
+"""Placeholder for an unknown depth, in plies: greater than every real depth."""
 
 
 class Interval(NamedTuple):
@@ -39,11 +41,11 @@ class Interval(NamedTuple):
         return type(self)(Code(255 - self.upper), Code(255 - self.lower))
 
     def covers(self, other: "Interval") -> bool:
-        """Return whether this interval contains another one."""
+        """Return whether this interval contains the other interval."""
         return self.lower >= other.lower and self.upper <= other.upper
 
     def within(self, other: "Interval") -> Self:
-        """Return the intersection with another interval; if it is empty, ``lower`` is better than ``upper``.
+        """Return the intersection with another interval. If it is empty, ``lower`` is better than ``upper``.
 
         >>> Interval(Code(250), Code(10)).within(Interval(Code(255), Code(20)))
         Interval(lower=250, upper=20)
@@ -51,7 +53,7 @@ class Interval(NamedTuple):
         return type(self)(min(self.lower, other.lower), max(self.upper, other.upper))
 
     def hull(self, other: "Interval") -> Self:
-        """Return the smallest interval that covers this one and another.
+        """Return the smallest interval that covers this interval and the other interval.
 
         >>> Interval(Code(250), Code(10)).hull(Interval(Code(255), Code(20)))
         Interval(lower=255, upper=10)
@@ -59,7 +61,7 @@ class Interval(NamedTuple):
         return type(self)(max(self.lower, other.lower), min(self.upper, other.upper))
 
     def nearest(self, code: Code) -> Code:
-        """Return the score of the interval that is nearest to a score.
+        """Return the score in this interval that is nearest to the given score.
 
         >>> Interval(Code(245), Code(244)).nearest(Code(3)), Interval(Code(245), Code(244)).nearest(Code(250))
         (244, 245)
@@ -70,14 +72,14 @@ class Interval(NamedTuple):
         """Return the interval with both scores clamped to a window."""
         return type(self)(window.nearest(self.lower), window.nearest(self.upper))
 
-    def close_window(self, code: Code) -> Self:
-        """Return the smallest window within this one that shows whether a state has a given value.
+    def narrowest_window(self, code: Code) -> Self:
+        """Return the narrowest window within this window that shows whether a state has the given value.
 
-        Return this window itself if the value lies outside it.
+        If the value lies outside this window, return this window itself.
 
-        >>> Interval(Code(255), Code(0)).close_window(Code(245))
+        >>> Interval(Code(255), Code(0)).narrowest_window(Code(245))
         Interval(lower=246, upper=244)
-        >>> Interval(Code(245), Code(0)).close_window(Code(245))
+        >>> Interval(Code(245), Code(0)).narrowest_window(Code(245))
         Interval(lower=245, upper=244)
         """
         if not self.lower >= code >= self.upper:
@@ -89,33 +91,36 @@ class Interval(NamedTuple):
         return type(self)(Code(min(worse, self.lower)), Code(max(better, self.upper)))
 
     def map_exit(self, code: Code) -> Code:
-        """Return the value with which an exit counts in this window."""
-        return Code(int(_lookups(self).exit_code[code]))
+        """Return the code with which an exit of the given value counts in this window."""
+        return Code(int(_lookups_of(self).window_code[code]))
 
     def map_exits(self, value: Codes, depth: Plies) -> tuple[Codes, Plies]:
-        """Return the values and depths with which exits count in this window.
+        """Return the values and depths with which exits of the given values and depths count in this window.
 
-        :param depth: shape (0,) if depths are not needed.
+        :param depth: the depths; shape (0,) if depths are not needed.
         """
-        lookups = _lookups(self)
+        lookups = _lookups_of(self)
         mapped = np.empty(len(value), np.uint8), np.empty(len(depth), np.uint16)
         value, depth = np.require(value, None, ["C", "W"]), np.require(depth, None, ["C", "W"])
-        map_exits_to_window(value, depth, lookups.exit_code, lookups.exit_keeps_depth, *mapped)
+        map_exits_to_window(value, depth, lookups.window_code, lookups.exit_keeps_depth, *mapped)
         return mapped
 
     def set_bounds(self, end: int, value: Codes, depth: Plies | None = None) -> None:
-        """Replace the values of a game in this window by the bounds that they prove at one end, in place.
+        """Replace the values of a game, solved in this window, by the bounds that they prove, in place.
 
-        A value at or beyond the better score of the window proves only this score as lower bound. A value at
-        or beyond the worse score proves only this score as upper bound. The depth of these bounds is unknown.
+        In the lower game, a value at or beyond the window's better score proves only that this score is a
+        lower bound. In the upper game, a value at or beyond the worse score proves only that this score is an
+        upper bound. The depths of these bounds are unknown.
+
+        :param end: the game that was solved: 0 for the lower game, 1 for the upper game.
         """
-        lookups = _lookups(self)
+        lookups = _lookups_of(self)
         depths = np.empty(0, np.uint16) if depth is None else depth.reshape(-1)
         bound, keeps_depth = lookups.bound[end], lookups.bound_keeps_depth[end]
-        prove_bounds(value.reshape(-1), depths, bound, keeps_depth, lookups.unknown_depth[end])
+        write_bounds(value.reshape(-1), depths, bound, keeps_depth, lookups.unknown_depth[end])
 
-    def without_depth(self, value: Codes, end: int) -> NDArray[np.bool_]:
-        """Return which of the bounds that :meth:`set_bounds` has written at one end have an unknown depth."""
+    def lacks_depth(self, value: Codes, end: int) -> NDArray[np.bool_]:
+        """Return which of the bounds that :meth:`set_bounds` has written at ``end`` have an unknown depth."""
         is_unknown: NDArray[np.bool_] = value == self[1 - end]
         return is_unknown if self[1 - end] != ALL_SCORES[1 - end] else np.zeros_like(is_unknown)
 
@@ -125,29 +130,29 @@ ALL_SCORES: Final = Interval(Code(255), Code(0))
 
 
 class _Lookups(NamedTuple):
-    """Look-up tables of a window. Pairs are indexed by end, arrays by the code of a score."""
+    """Look-up tables of a window. The pairs are indexed by end, the arrays by the code of a score."""
 
-    exit_code: Codes
+    window_code: Codes
     """The value with which an exit counts in the window."""
     exit_keeps_depth: Plies
-    """1 if the exit keeps its value and therefore its depth, else 0."""
+    """1 if an exit keeps its value, and therefore its depth; else 0."""
     bound: tuple[Codes, Codes]
-    """The bound that a value of the game proves."""
+    """The bound that a value of a game proves."""
     bound_keeps_depth: tuple[Codes, Codes]
     """1 if this bound has the depth of the value, 0 if its depth is unknown."""
     unknown_depth: tuple[int, int]
-    """The depth to store for bounds of unknown depth: the one that claims least."""
+    """The depth to store for bounds of unknown depth: the depth that makes the weakest claim."""
 
 
 @lru_cache(maxsize=64)
-def _lookups(window: Interval) -> _Lookups:
+def _lookups_of(window: Interval) -> _Lookups:
     lower, upper = window
     codes = np.arange(256)
     is_worse = (codes >= lower) & (codes != NONE) & (lower < ALL_SCORES.lower)
     is_better = (codes <= upper) & (codes != NONE) & (upper > ALL_SCORES.upper)
 
     bounds = np.where(is_better, upper, codes), np.where(is_worse, lower, codes)
-    unknown_depths = FAR if upper < NONE else 0, FAR if lower > NONE else 0
+    unknown_depths = FAR_DEPTH if upper < NONE else 0, FAR_DEPTH if lower > NONE else 0
     exits = np.where(is_worse, ALL_SCORES.lower, np.where(is_better, ALL_SCORES.upper, codes))
     at_lower, at_upper, exits = (each.astype(np.uint8) for each in (*bounds, exits))
     exit_keeps_depth = (~(is_worse | is_better)).astype(np.uint16)

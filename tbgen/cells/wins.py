@@ -1,8 +1,8 @@
 """Finding the positions of a cell in which White forces mate, one bit for each position.
 
-The value of a forced mate is G0.0 whatever its depth, so play within the cell needs no accrued scores. This
-takes a hundredth of the work of finding all values. Every win that is found is proved, but not all wins are
-found (:mod:`tbgen.cells.kernels.wins`).
+The value of a forced mate is G0.0 whatever its depth, so accrued scores do not matter for play within the
+cell. This search takes a hundredth of the work of finding all values. Every win that it finds is proved, but
+it does not find all wins (:mod:`tbgen.cells.kernels.wins`).
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tbgen.board.kinds import PROMOTIONS
 from tbgen.cells.cell import PAWN, Cell, man_of
 from tbgen.cells.frames import frame_of_cell
-from tbgen.cells.kernels.wins import WinSearch, find_lost, find_won, win_by_captures
+from tbgen.cells.kernels.wins import WinSearch, find_lost, record_wins, win_by_captures
 from tbgen.compiler.jit import python_of
 from tbgen.index.layout import BLACK_TO_MOVE, WHITE_TO_MOVE, Side
 from tbgen.retro.kernels.frame import legal_words
@@ -26,11 +26,11 @@ from tbgen.retro.kernels.moves import move_buffer
 from tbgen.retro.kernels.words import Words
 
 _MIN_SHARED_SLOTS: Final = 64**4
-"""Minimum number of slots for which the work is divided; smaller cells are done before threads start."""
+"""Minimum number of slots for which the work is divided into parts for several threads."""
 _MAX_ROUNDS: Final = 256
-"""Maximum number of rounds, because a level is one byte. Wins that need more rounds are not found."""
+"""Maximum number of rounds, whose numbers fit into one byte. Wins that need more rounds are not found."""
 _MAX_MOVES: Final = 256
-"""Capacity for the quiet moves of one side; no position has more."""
+"""Capacity of buffers for the quiet moves of one side. No position has more."""
 
 
 @dataclass(frozen=True)
@@ -39,45 +39,45 @@ class Wins:
 
     cell: Cell
     won: Words
-    """uint64 (2, words): won positions, one bit per slot, by side to move."""
-    level: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8))
-    """uint8 (slots,): level of the won positions with Black to move; empty if levels are not needed.
+    """uint64 (2, words): the won positions, one bit per slot, by side to move."""
+    rounds: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8))
+    """uint8 (slots,): the round in which each won position with Black to move was found; empty if not needed.
 
-    After each of Black's moves, White can move to a won position of a smaller level, or win by a capture."""
+    After each of Black's moves, White can move to a won position of an earlier round, or win by a capture."""
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return self.won.nbytes + self.level.nbytes
+        """Size of the arrays in bytes."""
+        return self.won.nbytes + self.rounds.nbytes
 
     def has(self, side: Side, slot: int) -> bool:
-        """Return whether White wins the position of a slot."""
+        """Return whether White wins the position of a slot with ``side`` to move."""
         return bool(int(self.won[side, slot >> 6]) >> (slot & 63) & 1)
 
 
-WonAfter: TypeAlias = Callable[[Cell, Side], Words | None]
-"""Function that returns the positions with a side to move that White wins in another cell: uint64 (words,),
-one bit per slot. It returns None if no wins are available."""
+WinLookup: TypeAlias = Callable[[Cell, Side], Words | None]
+"""Function that returns which positions of another cell, with the given side to move, White wins: uint64
+(words,), one bit per slot. It returns None if nothing is known about that cell."""
 
 
-def solve_wins(cell: Cell, won_after: WonAfter, *, levels: bool = False, threads: int = 1) -> Wins:
+def solve_wins(cell: Cell, wins_of: WinLookup, *, with_rounds: bool = False, threads: int = 1) -> Wins:
     """Find positions of a cell in which White forces mate.
 
     All kings and pieces must be mobile, and White must have a piece.
 
-    :param won_after: called with the cells that captures and steps of Black's pawns lead to.
-    :param levels: whether to return levels, which a proof needs.
+    :param wins_of: called with the cells after captures, and after steps of Black's pawns.
+    :param with_rounds: whether to return the rounds, which a proof needs.
     :param threads: number of threads that share the work.
     """
     with ThreadPoolExecutor(threads) as executor:
-        return _solve_wins(cell, won_after, levels, executor)
+        return _solve_wins(cell, wins_of, with_rounds, executor)
 
 
-def _solve_wins(cell: Cell, won_after: WonAfter, levels: bool, executor: Executor) -> Wins:
+def _solve_wins(cell: Cell, wins_of: WinLookup, with_rounds: bool, executor: Executor) -> Wins:
     frame, buffer = frame_of_cell(cell).frame, python_of(move_buffer)
-    legal_after, won_after_capture = _after_captures(cell, won_after, executor)
-    pushes, legal_pushed, won_pushed = _pushes(cell, won_after, executor)
-    black_pawns, pawn_wins = _pawn_captures(cell, won_after, executor)
+    legal_after, won_after_capture = _positions_after_captures(cell, wins_of, executor)
+    pushes, legal_pushed, won_pushed = _get_pushes(cell, wins_of, executor)
+    black_pawns, pawn_wins = _captures_of_pawns(cell, wins_of, executor)
     all_ranks = _king_ranks_of_parts(cell)
     legal = _legal_positions(cell, executor)
     search = WinSearch(
@@ -95,7 +95,7 @@ def _solve_wins(cell: Cell, won_after: WonAfter, levels: bool, executor: Executo
         won_pushed,
         black_pawns,
         pawn_wins,
-        np.zeros(64 * frame.words if levels else 0, np.uint8),
+        np.zeros(64 * frame.words if with_rounds else 0, np.uint8),
         buffer(_MAX_MOVES),
         buffer(_MAX_MOVES),
     )
@@ -103,21 +103,21 @@ def _solve_wins(cell: Cell, won_after: WonAfter, levels: bool, executor: Executo
         replace(search, part=part, ranks=ranks, buffer=buffer(_MAX_MOVES), earlier_buffer=buffer(_MAX_MOVES))
         for part, ranks in enumerate(all_ranks)
     ]
-    newly_lost = np.zeros(frame.words if levels else 0, np.uint64)
+    newly_lost = np.zeros(frame.words if with_rounds else 0, np.uint64)
     list(executor.map(win_by_captures, parts))
     for round_ in range(1, _MAX_ROUNDS):
         if not sum(executor.map(find_lost, parts, repeat(round_), repeat(newly_lost))):
             break
-        if levels:
-            list(executor.map(find_won, parts, repeat(round_), repeat(newly_lost)))
+        if with_rounds:
+            list(executor.map(record_wins, parts, repeat(round_), repeat(newly_lost)))
     won = np.bitwise_xor(legal, search.unproved, out=search.unproved)
-    return Wins(cell, won, search.level)
+    return Wins(cell, won, search.rounds)
 
 
 def _king_ranks_of_parts(cell: Cell) -> NDArray[np.int64]:
-    """Return the parts of the work, int64 (parts, 2), as half-open ranges of ranks of Black's king.
+    """Return the parts of the work: half-open ranges of ranks of Black's king, int64 (parts, 2).
 
-    One thread works on a part at a time. A small cell has one part.
+    At most one thread at a time works on a part. A small cell has a single part.
     """
     edges = np.arange(0, 9, 1 if cell.size >= _MIN_SHARED_SLOTS else 8)
     return np.column_stack([edges[:-1], edges[1:]])
@@ -132,40 +132,40 @@ def _legal_positions(cell: Cell, executor: Executor) -> Words:
     return legal
 
 
-def _legal_and_won(cell: Cell, side: Side, won_after: WonAfter, executor: Executor) -> tuple[Words, Words]:
-    """Return the legal positions of another cell and those that White wins, uint64 (words,) each."""
-    legal, won = _legal_positions(cell, executor)[side], won_after(cell, side)
+def _legal_and_won(cell: Cell, side: Side, wins_of: WinLookup, executor: Executor) -> tuple[Words, Words]:
+    """Return the legal positions of another cell, and those of them that White wins: uint64 (words,) each."""
+    legal, won = _legal_positions(cell, executor)[side], wins_of(cell, side)
     return legal, np.zeros_like(legal) if won is None else won & legal
 
 
-def _after_captures(cell: Cell, won_after: WonAfter, executor: Executor) -> tuple[Words, Words]:
+def _positions_after_captures(cell: Cell, wins_of: WinLookup, executor: Executor) -> tuple[Words, Words]:
     """Return ``legal_after`` and ``won_after`` of the search."""
     both = np.zeros((2, len(cell.mobile), cell.size // 64**2), np.uint64)
     for number, man in enumerate(cell.mobile):
         if man.piece:
-            both[:, number] = _legal_and_won(without_man(cell, number), man.colour, won_after, executor)
+            both[:, number] = _legal_and_won(without_man(cell, number), man.colour, wins_of, executor)
     return both[0], both[1]
 
 
 def without_man(cell: Cell, number: int) -> Cell:
-    """Return the cell after the capture of one of the mobile men."""
+    """Return the cell after the capture of the mobile man with the given index."""
     return Cell.of_men(cell.mobile[:number] + cell.mobile[number + 1 :], cell.standing)
 
 
-def without_pawn(cell: Cell, pawn: int) -> Cell:
-    """Return the cell after the capture of a pawn."""
-    white, black = (pawns & ~(1 << pawn) for pawns in cell.pawns)
+def without_pawn(cell: Cell, square: int) -> Cell:
+    """Return the cell after the capture of the pawn on a square."""
+    white, black = (pawns & ~(1 << square) for pawns in cell.pawns)
     return replace(cell, white_pawns=white, black_pawns=black)
 
 
-def after_step(cell: Cell, pawn: int, square: int, kind: int = PAWN) -> Cell:
-    """Return the cell after a step of one of Black's pawns. A promoted man is frozen in it."""
+def after_step(cell: Cell, origin: int, target: int, kind: int = PAWN) -> Cell:
+    """Return the cell after the step of a black pawn. A promoted man is frozen in this cell."""
     men = cell.standing.copy()
-    del men[pawn]
-    return Cell.of_men(cell.mobile, men | {square: man_of(BLACK_TO_MOVE, kind)})
+    del men[origin]
+    return Cell.of_men(cell.mobile, men | {target: man_of(BLACK_TO_MOVE, kind)})
 
 
-def _pushes(cell: Cell, won_after: WonAfter, executor: Executor) -> tuple[NDArray[np.int64], Words, Words]:
+def _get_pushes(cell: Cell, wins_of: WinLookup, executor: Executor) -> tuple[NDArray[np.int64], Words, Words]:
     """Return ``pushes``, ``legal_pushed`` and ``won_pushed`` of the search."""
     pushes: list[tuple[int, int, int]] = []
     cells_after: list[Cell] = []
@@ -178,14 +178,14 @@ def _pushes(cell: Cell, won_after: WonAfter, executor: Executor) -> tuple[NDArra
                 cells_after.append(after_step(cell, pawn, target, kind))
     legal, won = both = np.zeros((2, len(cells_after), cell.size // 64), np.uint64)
     for row, cell_after in enumerate(cells_after):
-        both[:, row] = _legal_and_won(cell_after, WHITE_TO_MOVE, won_after, executor)
+        both[:, row] = _legal_and_won(cell_after, WHITE_TO_MOVE, wins_of, executor)
     return np.array(pushes, np.int64).reshape(-1, 3), legal, won
 
 
-def _pawn_captures(cell: Cell, won_after: WonAfter, executor: Executor) -> tuple[NDArray[np.int64], Words]:
+def _captures_of_pawns(cell: Cell, wins_of: WinLookup, executor: Executor) -> tuple[NDArray[np.int64], Words]:
     """Return ``black_pawns`` and ``pawn_wins`` of the search."""
     pawns = list(chess.scan_forward(cell.black_pawns))
     won = np.zeros((len(pawns), cell.size // 64), np.uint64)
     for row, pawn in enumerate(pawns):
-        won[row] = _legal_and_won(without_pawn(cell, pawn), BLACK_TO_MOVE, won_after, executor)[1]
+        won[row] = _legal_and_won(without_pawn(cell, pawn), BLACK_TO_MOVE, wins_of, executor)[1]
     return np.array(pawns, np.int64), won

@@ -1,1 +1,1 @@
-"""A UCI engine that plays r-mobility: by tables where possible, otherwise by proofs and search."""
+"""A UCI engine that plays r-mobility: from tables where possible, otherwise by proofs and search."""

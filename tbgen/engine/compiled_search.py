@@ -1,6 +1,6 @@
 """The compiled search of one state: its input, its control from Python, and its result.
 
-While the kernels search, a thread looks up the values that they request for leaves in the tables.
+While the kernels search, a thread looks up in the tables the values that the kernels request for leaves.
 """
 
 import threading
@@ -25,10 +25,10 @@ from tbgen.engine.scale import MATE, SCALE_PLIES, mate_plies
 from tbgen.engine.table_advice import EngineTables
 from tbgen.engine.workspace import (
     DRAWN_WORTH,
-    HISTORY,
+    HISTORY_LIMIT,
     MAX_UNKEYED_CLOCK,
     PLAIN_WORTH,
-    PLIES,
+    PLY_LIMIT,
     SearchWorkspace,
 )
 from tbgen.games.settings import FIFTY_MOVE_PLIES, FiftyMoveRule
@@ -38,21 +38,21 @@ _POLL_SECONDS: Final = 0.001
 _LETTERS: Final = "PNBRQKpnbrqk"
 _NO_VALUE: Final = 4 * MATE
 _ASSUMED_DEPTH: Final = 250
-"""Plies to a value whose depth the tables do not store."""
+"""Depth in plies that is assumed for a value if the tables do not store its depth."""
 
 
 class LeafValues:
-    """A thread that looks up the values that one search requests from tables, until it is closed.
+    """A thread that looks up the values that one search requests from tables, until the thread is closed.
 
     :param tables: the tables; None if the engine has none.
-    :param rule: the 50-move rule of the game. A value counts only if it is reached before the rule ends the
-        game.
+    :param rule: the 50-move rule of the game. A value is used only if play reaches it before the rule
+        ends the game.
     """
 
     def __init__(self, work: SearchWorkspace, tables: EngineTables | None, rule: FiftyMoveRule) -> None:
         self._work, self._tables = work, tables
         self.max_men = MAX_MEN if tables and tables.materials else 0
-        """Largest number of men in positions to look up; 0 without tables."""
+        """Maximum number of men in positions to look up; 0 if there are no tables."""
         self._closed = threading.Event()
         self._rule = rule
 
@@ -104,7 +104,7 @@ class LeafValues:
 def _group_by_men(
     requests: NDArray[np.uint64],
 ) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield groups of positions with the same men: letters, rows, and squares in the order of the letters."""
+    """Yield each group of positions with the same men: letters, rows, and squares in the letters' order."""
     sets = requests[:, None, columns.WHITES : columns.BLACKS + 1] & requests[:, : columns.KINGS + 1, None]
     sets = sets.transpose(0, 2, 1).reshape(len(requests), len(_LETTERS))
     occupied = sets[:, :, None] >> np.arange(64, dtype=np.uint64) & np.uint64(1)
@@ -118,7 +118,7 @@ def _group_by_men(
 def _accrued_codes(accrued: NDArray[np.int64]) -> NDArray[np.int64]:
     """Convert the accrued scores of rows to codes of tables.
 
-    A score without a code becomes NONE, because its rank is higher than that of every value in a table.
+    A score without a code becomes NONE. Its rank is greater than the rank of every value in a table.
     """
     rank = accrued >> 1
     return np.where(rank > MAX_CODED_RANK, NONE, np.where(accrued & 1, 255 - rank, rank))
@@ -131,16 +131,16 @@ def _search_values(
     worth: NDArray[np.int64],
     rule: FiftyMoveRule,
 ) -> NDArray[np.int64]:
-    """Convert values and depths of tables to values for White on the scale of the search.
+    """Convert values and depths of tables to the scale of the search, from White's point of view.
 
-    Each ply to a value makes it a little worse for the side that prefers it to the accrued score.
+    Each ply to a value makes it slightly worse for the side that prefers the value to the accrued score.
 
-    :param worth: values of scores by rank, on that scale.
+    :param worth: the value of White's score of each rank, on this scale.
     """
     is_white, accrued = codes < NONE, _accrued_codes(requests[:, columns.ACCRUED].astype(np.int64))
     rank = np.where(is_white, codes, 255 - codes).astype(np.int64)
     lead = np.where(rank == 0, MATE + SCALE_PLIES, worth[rank]) * np.where(is_white, 1, -1)
-    # Codes are in the order of scores, White's best one first.
+    # Codes have the order of scores, with White's best score first.
     plies = np.where(depths < 0, _ASSUMED_DEPTH, depths)
     value = lead + np.where(codes < accrued, -plies, np.where(codes > accrued, plies, 0))
     if rule is not FiftyMoveRule.NONE:
@@ -152,19 +152,19 @@ def _search_values(
 _TIMER_POLL_SECONDS: Final = 0.002
 """Interval at which the timer is checked."""
 PATIENCE_SECONDS: Final = 0.05
-"""Longest time to wait for tables in the first iterations."""
+"""Maximum time to wait for tables in the first iterations."""
 _MAX_REPEATED_DEPTH: Final = 2
-"""Greatest depth of iterations that are repeated after tables have answered their requests."""
+"""Greatest depth of an iteration that is repeated once tables have answered its requests."""
 _MAX_WAITING_DEPTH: Final = 4
-"""Greatest depth of iterations after which the search waits for tables in a game drawn in chess. Values after
-trades decide such games."""
+"""Greatest depth of an iteration after which the search waits for tables if the game is drawn in chess. The
+values after trades decide such games."""
 _NO_NODE_LIMIT: Final = 1 << 62
 _PROGRESS_RANKS: Final = {FiftyMoveRule.IMPROVING: 12, FiftyMoveRule.OTB: 8}
-"""Ranks below which an improvement resets the 50-move counter, by rule."""
+"""For each 50-move rule, the rank below which an improvement of the accrued score resets the counter."""
 _EXPIRED_CLOCK_CODES: Final = {FiftyMoveRule.LEGACY: 1, FiftyMoveRule.CUTERMOB_LEGACY: 2}
-"""Code in the control array for the scores that count once the 50-move counter has run out, by rule."""
+"""For each 50-move rule, the control word ``LATE_SCORES``, which is 0 for the other rules."""
 _REACHABLE_SCORE: Final = GScore("G1.5")
-"""Score that a drawn game may still reach against a side that plays only chess."""
+"""Score that the engine may still reach in a drawn game, because the other side plays only chess."""
 _POINT_COST: Final = 6 * MATE
 """Cost of giving up one point of classical chess, on the scale of the search.
 
@@ -178,15 +178,15 @@ class CompiledSearch:
 
     :param moves: the legal moves to choose from, at least one.
     :param work: workspace of the search; only one search at a time may use it.
-    :param tables: tables for the values of leaves.
+    :param tables: tables for the values of leaves; None if there are none.
     :param is_over: function that returns, given the number of searched nodes, whether to stop.
     :param lines: number of best moves to find, each with its line.
     :param max_nodes: number of nodes after which to stop; None for no limit.
-    :param candidates: cost and expected answer of each move if the game is drawn in chess and the opponent
-        plays only chess; else None.
-    :param patience: longest time in seconds to wait for tables in the first iterations.
+    :param patience: maximum time in seconds to wait for tables in the first iterations.
+    :param candidates: the cost and the expected answer of each move if the game is drawn in chess and the
+        opponent plays only chess; else None.
 
-    :ivar game: the game, which is not changed.
+    :ivar game: the game, which the search does not change.
     """
 
     def __init__(
@@ -206,8 +206,8 @@ class CompiledSearch:
         self._line_count, self._max_nodes = min(lines, len(moves)), max_nodes or _NO_NODE_LIMIT
         self._leaves = LeafValues(work, tables, game.settings.fifty_move_rule)
         self._set_up(moves)
-        self.best = RootLine((self._line([int(work.moves[0, 0])])[0],), 0, 0)
-        """The best line so far; before the first iteration, any legal move."""
+        self.best = RootLine((self._to_line([int(work.moves[0, 0])])[0],), 0, 0)
+        """The best line so far; before the first iteration, an arbitrary move."""
 
     @property
     def nodes(self) -> int:
@@ -230,19 +230,19 @@ class CompiledSearch:
     ) -> RootLine:
         """Search by iterative deepening until it is time to stop, and return the best line.
 
-        :param depth: maximum number of iterations, None for no limit.
-        :param stop_deepening: returns whether to start no further iteration.
+        :param depth: maximum number of iterations; None for no limit.
+        :param stop_deepening: function that returns whether to stop before the next iteration.
         :param report: called with each line of an iteration, best first. If the search is stopped within an
-            iteration, called with the best line.
+            iteration, the best line so far is reported.
         """
-        with self._stopped_in_time(), closing(self._leaves):
+        with self._stop_in_time(), closing(self._leaves):
             self._leaves.start()
-            for iteration in range(1, min(depth or PLIES, PLIES - 1) + 1):
+            for iteration in range(1, min(depth or PLY_LIMIT, PLY_LIMIT - 1) + 1):
                 for place in range(1, self._line_count + 1):
                     self._iterate(iteration, place, report)
                     while iteration <= _MAX_REPEATED_DEPTH and not self._is_stopped and self._await_tables():
                         self._work.control[control_index.DISCARDS] += (
-                            1  # discards results found without tables
+                            1  # makes results found without tables invalid
                         )
                         self._iterate(iteration, place, report)
                 if self._candidates is not None and iteration <= _MAX_WAITING_DEPTH and not self._is_stopped:
@@ -259,7 +259,7 @@ class CompiledSearch:
     def _set_up(self, moves: Sequence[chess.Move]) -> None:
         """Write the game and the moves to choose from into the workspace."""
         work, game, control = self._work, self.game, self._work.control
-        played = game.played_positions[-HISTORY:]
+        played = game.played_positions[-HISTORY_LIMIT:]
         for number, (key, ply) in enumerate(played):
             men, white, turn, castling, square = key[:6], key[6], key[7], key[8], key[9]
             occupied = men[0] | men[1] | men[2] | men[3] | men[4] | men[5]
@@ -298,7 +298,7 @@ class CompiledSearch:
         work.costs[: len(kept)] = [int(_POINT_COST * each.cost) for each in judged]
 
     def _iterate(self, iteration: int, place: int, report: Callable[[RootLine], None]) -> None:
-        """Find the move for a place in the order of the best moves, unless the search has been stopped."""
+        """Find the best move for ``place``, 1 for the best of all, unless the search has been stopped."""
         work = self._work
         if self._is_stopped:
             return
@@ -306,10 +306,10 @@ class CompiledSearch:
         if self.best.depth:
             work.control[control_index.MAX_NODES] = self._max_nodes
         value = search_root(work, iteration, place - 1, self._count)
-        length = int(work.length[0])
+        length = int(work.line_length[0])
         if length and not (self._is_stopped and place > 1):
             for_white = self._to_plain_scale(value if self.game.live.turn else -value)
-            best = RootLine(self._line(work.line[0, :length].tolist()), int(for_white), iteration, place)
+            best = RootLine(self._to_line(work.line[0, :length].tolist()), int(for_white), iteration, place)
             if place == 1:
                 self.best = best
             report(best)
@@ -324,7 +324,7 @@ class CompiledSearch:
         return plain if value > 0 else -plain
 
     def _await_tables(self) -> bool:
-        """Wait briefly for pending requests. Return whether there were any and all have been answered."""
+        """Wait briefly for pending requests. Return whether there were any, and all are answered now."""
         if not self._leaves.has_pending:
             return False
         deadline = time.perf_counter() + self._patience
@@ -333,11 +333,11 @@ class CompiledSearch:
         return not self._leaves.has_pending
 
     @contextmanager
-    def _stopped_in_time(self) -> Iterator[None]:
-        """Stop the search in the block from another thread, once its time is over and a best move is known.
+    def _stop_in_time(self) -> Iterator[None]:
+        """While the block runs, stop the search from another thread once its time is over and it has a move.
 
-        The kernels do not call Python to ask whether to stop, because on a busy machine every switch of
-        threads is slow.
+        The kernels do not call Python to ask whether to stop, because every switch of threads is slow on a
+        busy machine.
         """
         finished = threading.Event()
 
@@ -355,7 +355,7 @@ class CompiledSearch:
             finished.set()
             watcher.join()  # the workspace serves one search at a time
 
-    def _line(self, moves: Sequence[int]) -> tuple[chess.Move, ...]:
+    def _to_line(self, moves: Sequence[int]) -> tuple[chess.Move, ...]:
         board, line = self.game.live.copy(stack=False), []
         for each in moves:
             line.append(self._decode(board, each))
@@ -364,14 +364,14 @@ class CompiledSearch:
 
     @staticmethod
     def _decode(board: chess.Board, move: int) -> chess.Move:
-        """Convert a move of the kernels, in which a castling king moves to its rook's square."""
-        promoted = (move >> 12 & 7) + 1 if move & columns.PROMOTED else None
-        decoded = chess.Move(move & columns.FROM, move >> 6 & 63, promoted)
-        return board.parse_uci(decoded.uci()) if move & columns.CASTLES else decoded
+        """Convert a move of the kernels, in which castling moves the king to its rook's square."""
+        promoted = (move >> 12 & 7) + 1 if move & columns.PROMOTED_MASK else None
+        decoded = chess.Move(move & columns.FROM_MASK, move >> 6 & 63, promoted)
+        return board.parse_uci(decoded.uci()) if move & columns.CASTLING_MOVE else decoded
 
 
 def _encode(board: chess.Board, answer: chess.Move) -> int:
-    """Convert an answer to the form of the kernels: squares and promotion.
+    """Convert an expected answer to the form of the kernels: squares and promotion.
 
     :param board: the position before the move that is answered.
     """
@@ -379,21 +379,21 @@ def _encode(board: chess.Board, answer: chess.Move) -> int:
     return move.from_square | move.to_square << 6 | (move.promotion - 1 if move.promotion else 0) << 12
 
 
-FAMILY: Final = "tbgen.engine.kernels.search"
-"""Name of these kernels in the compiler cache: their module that imports all others."""
+KERNEL_FAMILY: Final = "tbgen.engine.kernels.search"
+"""Name of the search kernels in the compiler cache: the module that imports all others."""
 
 
-def ensure_compiled(note: Callable[[str], object]) -> None:
+def ensure_compiled(announce: Callable[[str], object]) -> None:
     """Load the kernels of the search, compiling them first if they are not in the cache.
 
-    :param note: called with a sentence before compiling.
+    :param announce: called with a sentence before kernels are compiled.
     """
-    with compiling(FAMILY, "of the engine's search", "about six seconds", note):
+    with compiling(KERNEL_FAMILY, "of the engine's search", "about six seconds", announce):
         load_kernels()
 
 
 def load_kernels() -> None:
-    """Load or compile the kernels."""
+    """Load the kernels of the search, or compile them."""
     work = SearchWorkspace.of(1)
     compile_for(begin_search, work, 0)
     compile_for(search_root, work, 1, 0, 1)

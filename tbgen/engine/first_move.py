@@ -1,7 +1,7 @@
 """An immediate move, found by a search of one ply, while the compiled search is being loaded.
 
 The value of a move comes from the tables if they contain the position after the move. Otherwise it is the
-mean of two values: of the accrued score, and of the lead in men after the opponent's best capture.
+mean of the value of the accrued score and the value of the lead in men after the opponent's best capture.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,20 +15,20 @@ from tbgen.engine.game import RootLine, SearchCounts, SearchGame
 from tbgen.engine.scale import MATE, value_after, worth
 
 Lookup: TypeAlias = Callable[[SearchGame], tuple[GScore, int | None] | None]
-"""Function that returns value and depth in plies of the current state of a game, None if unavailable."""
+"""Function that returns the value of a game's current state and its depth in plies; None if unavailable."""
 
 _CENTIPAWNS: Final = (0, *(int(100 * PIECE_VALUES[man]) for man in "PNBRQ"), 0)
-"""Values of the men in centipawns, by their numbers in python-chess."""
-_HALF_LEAD: Final = 800
-"""Lead in centipawns whose value is half of the greatest estimate."""
+"""Values of the men in centipawns, indexed by their piece types in python-chess."""
+_HALF_ESTIMATE_LEAD: Final = 800
+"""Lead in centipawns that is worth half of the greatest estimate."""
 _MAX_ESTIMATE: Final = MATE * 9 // 10
 """Limit that the value of a lead approaches, below the value of a mate."""
 
 
-def first_moves(
+def immediate_moves(
     game: SearchGame, moves: Sequence[chess.Move], look_up: Lookup, count: int = 1
 ) -> tuple[list[RootLine], SearchCounts]:
-    """Return the best moves from a state, best first, as if a search of one ply had found them.
+    """Return the best moves in a state, best first, with statistics: the result of a search of one ply.
 
     :param moves: legal moves, at least one.
     :param count: maximum number of moves to return.
@@ -41,7 +41,7 @@ def first_moves(
 
 
 def _value(game: SearchGame, move: chess.Move, look_up: Lookup, root: int, score: GScore) -> tuple[int, bool]:
-    """Return the value of a move for White, and whether it came from a table.
+    """Return the value of a move from White's point of view, and whether it came from a table.
 
     :param root: index in the game of the position before the move.
     :param score: accrued score of that position.
@@ -54,13 +54,13 @@ def _value(game: SearchGame, move: chess.Move, look_up: Lookup, root: int, score
         move_value = value_after(value, score, None if depth is None else 1 + depth)
     else:
         lead = _lead(game.live)
-        move_value = (worth(game.accrued) + _MAX_ESTIMATE * lead // (abs(lead) + _HALF_LEAD)) // 2
+        move_value = (worth(game.accrued) + _MAX_ESTIMATE * lead // (abs(lead) + _HALF_ESTIMATE_LEAD)) // 2
     game.pop()
     return move_value, not is_over and outcome is not None
 
 
 def _lead(board: chess.Board) -> int:
-    """Return White's lead in centipawns after the best capture of the side to move."""
+    """Return White's lead in centipawns after the best capture by the side to move."""
     lead = sum(
         value * (len(board.pieces(man, chess.WHITE)) - len(board.pieces(man, chess.BLACK)))
         for man, value in enumerate(_CENTIPAWNS[chess.PAWN : chess.KING], chess.PAWN)
@@ -70,7 +70,7 @@ def _lead(board: chess.Board) -> int:
 
 
 def _gain(board: chess.Board, capture: chess.Move) -> int:
-    """Return the gain of a capture in centipawns, less the capturing man if the target square is guarded."""
+    """Return the gain of a capture in centipawns, minus the capturing man if the target square is guarded."""
     gain = _CENTIPAWNS[board.piece_type_at(capture.to_square) or chess.PAWN]
     guarded = board.is_attacked_by(not board.turn, capture.to_square)
     return gain - (_CENTIPAWNS[board.piece_type_at(capture.from_square) or chess.PAWN] if guarded else 0)

@@ -26,7 +26,7 @@ class RootLine:
     """A move with the best play after it, as found by a search.
 
     :ivar line: the move and the play after it; at least the move.
-    :ivar value: value of the game for White, on the scale of :mod:`tbgen.engine.scale`.
+    :ivar value: value of the state from White's point of view, on the scale of :mod:`tbgen.engine.scale`.
     :ivar depth: depth in plies of the iteration that found the line; 0 before the first iteration.
     :ivar place: place of the move in the order of all moves, 1 for the best.
     """
@@ -41,31 +41,31 @@ class SearchCounts(NamedTuple):
     """Statistics of a search.
 
     :ivar nodes: number of states searched.
-    :ivar hits: number of states whose value came from tables.
-    :ivar deepest: greatest number of plies searched ahead.
-    :ivar permille: occupied part of the transposition table, in thousandths.
+    :ivar table_hits: number of states whose value came from tables.
+    :ivar max_ply: greatest number of plies searched ahead.
+    :ivar occupied_permille: occupied share of the transposition table, in permille.
     """
 
     nodes: int
-    hits: int
-    deepest: int = 1
-    permille: int = 0
+    table_hits: int
+    max_ply: int = 1
+    occupied_permille: int = 0
 
 
 class SearchGame(Arbiter):
-    """A game under the arbiter, with the queries that a search makes at every node."""
+    """A game that the arbiter follows, with the queries that a search makes at every node."""
 
     @property
     def live(self) -> chess.Board:
-        """The board of the game with all its moves, not a copy: callers must not change it."""
+        """The board of the game with all its moves. It is not a copy, so callers must not change it."""
         return self._board
 
     def board_for_chess(self) -> chess.Board:
         """Return the current position for an engine that obeys the 50-move rule of chess.
 
-        The halfmove clock is the counter of this game's 50-move rule, or 0 without such a rule. The history
-        contains only the moves that the clock counts. Clock and history include at least the last 40 plies,
-        or all plies since the last zeroing move if these are fewer, so that the engine sees repetitions.
+        The halfmove clock is the counter of this game's 50-move rule, or 0 if the game has no such rule. The
+        history contains only the moves that the clock counts. So that the engine sees repetitions, clock and
+        history include the last 40 plies or, if fewer, all plies since the last zeroing move.
         """
         board = self._board
         clock = 0 if self._rule is FiftyMoveRule.NONE else self.clock
@@ -86,24 +86,24 @@ class SearchGame(Arbiter):
 
     @property
     def occurrences(self) -> int:
-        """Number of times the current position has been on the board, including now."""
+        """Number of times that the current position has been on the board, including now."""
         return self._plies[-1].occurrences
 
     @property
     def played_positions(self) -> list[tuple[tuple[int, ...], PlayedPosition]]:
         """The repetition key of each position up to the current one, with its scores and clock.
 
-        A key consists of the men (six sets of squares, pawns first), White's men, the side to move, the
-        castling rights, and the square of a possible en passant capture, -1 for none.
+        A key consists of the men (six sets of squares, pawns first), the set of White's men, the side to
+        move, the castling rights, and the square of a possible en passant capture (-1 for none).
         """
         return list(zip(self._keys, self._plies, strict=True))
 
     def play(self, move: chess.Move) -> None:
-        """Make a legal move, without checking that it is legal."""
+        """Make a move, which must be legal."""
         self._push(move)
 
     def accrued_after(self, line: Sequence[chess.Move]) -> GScore:
-        """Return the accrued score after a line of legal moves, or after the move that ends the game."""
+        """Return the accrued score after a line of legal moves, or when one of these moves ends the game."""
         start = self.length
         for move in line:
             self.play(move)
@@ -114,19 +114,19 @@ class SearchGame(Arbiter):
             self.pop()
         return accrued
 
-    def repeats_since(self, first: int) -> bool:
-        """Return whether the current state has occurred before, at a given position of the game or later.
+    def repeats_since(self, first_index: int) -> bool:
+        """Return whether the current state has occurred before, at index ``first_index`` or later.
 
-        If so, the players can repeat it for ever, and the value of the game is the accrued score.
+        If so, the players can repeat the state for ever, and its value is the accrued score.
 
-        :param first: index of the earliest position of the game to compare, counted from 0.
+        :param first_index: index of the earliest position of the game to compare, from 0.
         """
         ply, key = self._plies[-1], self._keys[-1]
         if ply.occurrences == 1:
             return False
         return any(
             self._keys[number] == key and self._plies[number].accrued == ply.accrued
-            for number in range(len(self._plies) - 2, first - 1, -1)
+            for number in range(len(self._plies) - 2, first_index - 1, -1)
         )
 
 
@@ -136,18 +136,18 @@ def read_game(
     accrued: GScore | None = None,
     rule: FiftyMoveRule = FiftyMoveRule.NONE,
     chess960: bool = False,
-    note: Callable[[str], object] = str,
+    announce: Callable[[str], object] = str,
 ) -> SearchGame:
     """Return the game that a command ``position`` describes, with its moves replayed under the arbiter.
 
     :param words: the words after ``position``.
-    :param accrued: the accrued score of a FEN that does not contain one; ignored if the FEN's halfmove clock
-        is 0.
-    :param rule: the 50-move rule of the game; it also determines whether bare kings end the game.
-    :param chess960: whether to write castling as in Chess960; both notations are read.
-    :param note: called with a sentence about each part of the command that is ignored.
+    :param accrued: the accrued score to use if the FEN does not contain one; ignored if the FEN's halfmove
+        clock is 0.
+    :param rule: the 50-move rule of the game. It also determines whether bare kings end the game.
+    :param chess960: whether to write castling as in Chess960. Both notations are read.
+    :param announce: called with a sentence about each part of the command that is ignored.
 
-    :raises UsageError: if the words are not such a command, the game cannot continue from the position, or a
+    :raises UsageError: if the words are not a valid command, the game cannot continue from the position, or a
         move is illegal.
     """
     position, moves = _split(words)
@@ -158,9 +158,9 @@ def read_game(
     else:
         raise UsageError(_USAGE)
     if remove_impossible_en_passant(start.board):
-        note(Doubt.EN_PASSANT.sentence)
+        announce(Doubt.EN_PASSANT.sentence)
     if ignored := start.note(Variant.R_MOBILITY):
-        note(ignored)
+        announce(ignored)
     if start.seventh is None:
         start = replace(start, seventh=accrued)
     start.board.chess960 |= chess960
@@ -170,18 +170,18 @@ def read_game(
     return game
 
 
-def extend(game: SearchGame, before: Sequence[str], words: Sequence[str]) -> bool:
-    """Make the moves that a command ``position`` adds to the previous one.
+def extend(game: SearchGame, previous_words: Sequence[str], words: Sequence[str]) -> bool:
+    """Make the moves that a command ``position`` adds to the previous command.
 
-    Return whether the command only adds moves. If it does not, the game is unchanged.
+    Return whether the command only adds moves. If not, the game is unchanged.
 
     :param game: the game of the previous command.
-    :param before: the words after ``position`` in the previous command.
+    :param previous_words: the words after ``position`` in the previous command.
     :param words: the words after ``position`` in this command.
 
-    :raises UsageError: if a move is illegal; the moves before it have been made.
+    :raises UsageError: if a move is illegal; the moves before it have then been made.
     """
-    (old_position, made), (position, moves) = _split(before), _split(words)
+    (old_position, made), (position, moves) = _split(previous_words), _split(words)
     if position != old_position or moves[: len(made)] != made or game.length != len(made) + 1:
         return False
     for move in moves[len(made) :]:
@@ -190,7 +190,7 @@ def extend(game: SearchGame, before: Sequence[str], words: Sequence[str]) -> boo
 
 
 def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Split a command ``position`` into its position and its moves."""
+    """Split the words of a command ``position`` into the position and the moves."""
     split_at = words.index("moves") if "moves" in words else len(words)
     return list(words[:split_at]), list(words[split_at + 1 :])
 
@@ -198,7 +198,7 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
 class Candidate(NamedTuple):
     """A move to choose from in a game that is drawn in chess.
 
-    :ivar cost: points, from 0 to 1, that the move gives up by the rules of chess.
+    :ivar cost: points, from 0 to 1, that the move gives up under the rules of chess.
     :ivar answer: the opponent's expected answer; None if unknown.
     """
 
@@ -208,12 +208,12 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """Moves worth playing in a state, and bounds of its value.
+    """The moves to consider in a state, and bounds of the state's value.
 
-    :ivar moves: the moves that may be best, at least one. The first move guarantees the mover his bound:
-        ``lower`` for White, ``upper`` for Black.
-    :ivar lower: lower bound for White of the value.
-    :ivar upper: upper bound for White of the value.
+    :ivar moves: the moves that may be best, at least one. The first move guarantees its mover the bound
+        ``lower`` (White) or ``upper`` (Black).
+    :ivar lower: the bound of the value that is worse for White.
+    :ivar upper: the bound of the value that is better for White.
     :ivar depth: plies until the accrued score equals the value; None if unknown.
     :ivar line: best play as far as it has been computed.
     """
@@ -226,7 +226,7 @@ class Advice:
 
     @classmethod
     def of(cls, move: chess.Move, value: GScore, depth: int | None) -> Self:
-        """Return the advice to play one move, whose value is exact."""
+        """Return the advice to play the given move, in a state whose value is exact."""
         return cls((move,), value, value, depth, (move,))
 
     @property

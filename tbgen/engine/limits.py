@@ -13,22 +13,23 @@ _INTEGER: Final = re.compile(r"-?\d{1,15}", re.ASCII)
 _NUMBERS: Final = (*("wtime", "btime", "winc", "binc", "movestogo"), *("movetime", "depth", "nodes", "mate"))
 _KEYWORDS: Final = ("searchmoves", "ponder", "infinite", *_NUMBERS)
 _DEPTH_KEYWORDS: Final = (("depth", 1), ("mate", 2))
-"""Keywords that limit the depth, with the plies of one unit of each."""
+"""Keywords that limit the depth, each with the plies of one unit: a ply, or a move of both sides."""
 _DEFAULT_MOVES_TO_GO: Final = 30
-"""Moves to budget for without ``movestogo``."""
+"""Number of moves to budget for if the command has no ``movestogo``."""
 _MAX_CLOCK_SHARE: Final = 0.4
 """Largest share of the clock that one move may use."""
 _RESERVE_OVERHEADS: Final = 5
-"""Reserve on the clock, in overheads. On a busy machine, one move in a few hundred loses this much."""
+"""Reserve on the clock, as a multiple of the overhead. On a busy machine, one move in a few hundred loses
+this much time."""
 _MAX_OVERRUN: Final = 3
-"""Multiple of its target time that a move may use at most, to finish an iteration."""
+"""A move may use at most this multiple of its target time, to finish an iteration."""
 _LAST_START_SHARE: Final = 0.5
-"""Share of a move's target time after which no new iteration starts, because it could hardly finish.
+"""Share of a move's target time after which no new iteration starts, because it would rarely finish.
 
 A fixed time (``movetime``) is used in full, because no later move can use the rest of it.
 """
 _MAX_FIXED_LOSS: Final = 0.02
-"""Largest share of a fixed time that is deducted as overhead; other engines deduct nothing."""
+"""Largest share of a fixed time that is deducted as overhead. Other engines deduct nothing."""
 _MIN_SECONDS: Final = 0.005
 """Minimum thinking time of a move."""
 
@@ -38,7 +39,7 @@ class Go:
     """The limits of a command ``go``.
 
     :ivar moves: the moves to choose from, in UCI notation; empty for all legal moves.
-    :ivar numbers: the numbers of the command by keyword; times are in milliseconds.
+    :ivar numbers: maps each keyword to its number; times are in milliseconds.
     :ivar malformed: the keywords that lack their number.
     """
 
@@ -72,12 +73,12 @@ class Go:
 
     @property
     def depth(self) -> int | None:
-        """Number of plies to search, None for no limit; a mate in n moves takes at most 2n plies."""
+        """Maximum number of plies to search; None for no limit. A mate in n moves takes at most 2n plies."""
         limits = [plies * self.numbers[word] for word, plies in _DEPTH_KEYWORDS if word in self.numbers]
         return max(min(limits), 1) if limits else None
 
     def seconds(self, white: bool, overhead: float) -> tuple[float | None, float | None]:
-        """Return the target and the maximum thinking time of a side in seconds, None for no limit.
+        """Return the target and the maximum thinking time of a side, in seconds; None for no limit.
 
         :param overhead: seconds that each move loses between engine and clock.
         """
@@ -92,7 +93,7 @@ class Go:
         available, spendable = clock / 1000 - overhead, max(clock / 1000 - _RESERVE_OVERHEADS * overhead, 0)
         moves = min(max(self.numbers.get("movestogo", _DEFAULT_MOVES_TO_GO), 1), _DEFAULT_MOVES_TO_GO)
         maximum = max(available * (0.9 if moves == 1 else _MAX_CLOCK_SHARE), _MIN_SECONDS)
-        share = spendable / moves + min(0.8 * _usable(increment, overhead), spendable)
+        share = spendable / moves + min(0.8 * _usable_part(increment, overhead), spendable)
         target = min(max(share, _MIN_SECONDS), maximum)
         return target, min(_MAX_OVERRUN * target, maximum)
 
@@ -110,10 +111,10 @@ class Timer:
         clock = go.numbers.get("wtime" if white else "btime")
         self._clock = math.inf if clock is None or "movetime" in go.numbers else clock / 1000
         self.target, self._maximum = go.seconds(white, overhead)
-        """Seconds that the move should take, None for no limit."""
+        """Seconds that the move should take; None for no limit."""
         self._max_nodes = go.numbers.get("nodes")
         self.fixed = "movetime" in go.numbers
-        """Whether the move has a fixed time. Later moves cannot use the rest of a fixed time."""
+        """Whether the move has a fixed time, of which later moves cannot use the rest."""
         self._last_start = 1 if self.fixed else _LAST_START_SHARE
         self._pondering = go.ponder
         unlimited = self._maximum is None and self._max_nodes is None and go.depth is None
@@ -124,18 +125,18 @@ class Timer:
         self._clock_start = self._go_start = time.perf_counter()
 
     @property
-    def limited(self) -> bool:
-        """Whether thinking time is limited, so that an only move is made at once."""
+    def is_limited(self) -> bool:
+        """Whether thinking time is limited at present. If so, a forced move is made at once."""
         return self.target is not None and not self._pondering
 
     @property
     def clock_seconds(self) -> float:
-        """Seconds remaining on the clock, less the overhead of this move; infinite without a clock."""
+        """Seconds remaining on the clock, minus the overhead of this move; infinite if there is no clock."""
         return self._clock - self._overhead - self.elapsed
 
     @property
     def remaining(self) -> float:
-        """Remaining seconds of the maximum time; infinite without a time limit and while pondering."""
+        """Seconds remaining of the maximum time; infinite if there is no time limit, and while pondering."""
         if self._maximum is None or self._pondering:
             return math.inf
         return self._maximum - (time.perf_counter() - self._clock_start)
@@ -146,7 +147,7 @@ class Timer:
         return time.perf_counter() - self._go_start
 
     def stop(self) -> None:
-        """Request the move at once."""
+        """Request that the move be made at once."""
         with self._changed:
             self._pondering, self.stopped = False, True
             self._changed.notify_all()
@@ -158,24 +159,25 @@ class Timer:
             self._changed.notify_all()
 
     def is_over(self, nodes: int = 0) -> bool:
-        """Return whether the move has used up its time or its nodes, or has been stopped."""
+        """Return whether the move has used up its time or nodes, or has been stopped."""
         out_of_nodes = self._max_nodes is not None and nodes >= self._max_nodes and not self._pondering
         return out_of_nodes or self._is_past(1, self._maximum)
 
     def stop_deepening(self) -> bool:
-        """Return whether the search should start no further iteration."""
+        """Return whether it is too late for the search to start another iteration."""
         return self._is_past(self._last_start, self.target)
 
     def clocks(self) -> dict[str, Any]:
-        """Return clocks and increments in seconds, by their names in python-chess.
+        """Return the clocks and increments, in seconds, under the names that python-chess uses.
 
-        The clocks are reduced by the reserve and by the time used so far, the increments by the overhead.
+        The reserve and the time used so far are deducted from the clocks; the overhead is deducted from the
+        increments.
         """
         names = {"wtime": "white_clock", "btime": "black_clock", "winc": "white_inc", "binc": "black_inc"}
         times = {names[word]: number / 1000 for word, number in self.go.numbers.items() if word in names}
         used = _RESERVE_OVERHEADS * self._overhead + self.elapsed
         return {
-            name: max(value - used, _MIN_SECONDS) if "clock" in name else _usable(value, self._overhead)
+            name: max(value - used, _MIN_SECONDS) if "clock" in name else _usable_part(value, self._overhead)
             for name, value in times.items()
         }
 
@@ -184,24 +186,24 @@ class Timer:
         return self._is_past(1 / 2, self._maximum)
 
     def wait(self) -> None:
-        """Wait until the move may be sent.
+        """Wait until the move may be printed.
 
-        The move must wait while the engine ponders. In a search without limits, it must wait for ``stop``.
+        While the engine ponders, the move must wait. In a search without limits, it must wait for ``stop``.
         """
         with self._changed:
             self._changed.wait_for(lambda: self.stopped or not (self._pondering or self._endless))
 
     def _is_past(self, share: float, seconds: float | None) -> bool:
-        """Return whether the move has been stopped or a share of a time limit in seconds has passed."""
+        """Return whether the move has been stopped, or the given share of a time limit has passed."""
         if self._pondering or seconds is None:
             return self.stopped
         return self.stopped or time.perf_counter() - self._clock_start >= share * seconds
 
 
-def _usable(increment: float, overhead: float) -> float:
+def _usable_part(increment: float, overhead: float) -> float:
     """Return the seconds of an increment that a move may count on.
 
-    At most half the increment is assumed lost to overhead. A larger real loss shows on the clock later; the
-    reserve covers it until then.
+    At most half of the increment is assumed to be lost to overhead. A greater loss shows on the clock later;
+    until then, the reserve covers it.
     """
     return max(increment - overhead, increment / 2)

@@ -1,4 +1,4 @@
-"""Loading compiled code and the partner in the background, while the engine already plays.
+"""Loading compiled code and the partner in the background, while the engine is already playing.
 
 The partner is the engine that the options name. It is terminated when the options name another engine.
 """
@@ -21,21 +21,21 @@ T = TypeVar("T")
 def load_in_thread(name: str, work: Callable[[], T], say: Callable[[str], None]) -> Future[T]:
     """Run a function in a thread of its own, and return the future of its result.
 
-    :param name: noun phrase for what is loaded, used in messages.
-    :param work: function that loads it.
-    :param say: called with a sentence: the time taken, or the error.
+    :param name: noun phrase for the thing to load, used in messages.
+    :param work: function that does the loading.
+    :param say: called with a sentence that states the time taken or the error.
     """
     future: Future[T] = Future()
 
     def load() -> None:
-        began = time.perf_counter()
+        start_time = time.perf_counter()
         try:
             result = work()
-        except Exception as error:  # the engine plays on without it
+        except Exception as error:  # the engine plays on although loading has failed
             say(str(error) if isinstance(error, TbgenError) else f"{name} cannot be loaded: {error}")
             future.set_exception(error)
         else:
-            say(f"loading {name} took {elapsed_text(began)}")
+            say(f"loading {name} took {elapsed_text(start_time)}")
             future.set_result(result)
 
     threading.Thread(target=load, daemon=True).start()
@@ -49,11 +49,11 @@ _REPORT_SECONDS: Final = 5.0
 def wait_until_loaded(futures: Collection[Future[Any]], say: Callable[[str], object]) -> None:
     """Wait until each future has a result or an error.
 
-    :param say: called every few seconds with a sentence, because some programs give up on a silent engine.
+    :param say: called with a sentence every few seconds, because some programs give up on a silent engine.
     """
-    began = time.perf_counter()
+    start_time = time.perf_counter()
     while wait(futures, _REPORT_SECONDS).not_done:
-        say(f"still loading after {elapsed_text(began)}")
+        say(f"still loading after {elapsed_text(start_time)}")
 
 
 def is_ready(future: "Future[T] | None") -> bool:
@@ -61,39 +61,39 @@ def is_ready(future: "Future[T] | None") -> bool:
     return future is not None and future.done() and future.exception() is None
 
 
-def elapsed_text(began: float) -> str:
-    """Return the seconds since a value of ``time.perf_counter``, as text."""
-    return f"{time.perf_counter() - began:.2f} s"
+def elapsed_text(start_time: float) -> str:
+    """Return the time since a value of ``time.perf_counter``, as text in seconds."""
+    return f"{time.perf_counter() - start_time:.2f} s"
 
 
 _MAX_CLOSING_SECONDS: Final = 5.0
-"""Longest time to wait for a partner that is starting. After that, it ends when its input is closed."""
+"""Maximum time to wait for a partner that is starting. Later, it ends when its input is closed."""
 
 
-class Partnership:
-    """Owner of at most one partner, which is started and replaced as the options require. Thread-safe.
+class PartnerOwner:
+    """Owner of at most one partner, which it starts and replaces as the options require. Thread-safe.
 
-    :param note: called with a sentence: the time that a partner took to start, or why it failed.
+    :param announce: called with a sentence that states how long a partner took to start, or why it failed.
     """
 
-    def __init__(self, note: Callable[[str], None]) -> None:
-        self._note, self._lock = note, threading.Lock()
+    def __init__(self, announce: Callable[[str], None]) -> None:
+        self._announce, self._lock = announce, threading.Lock()
         self._configuration: object = None
-        """Command, hash size and options of the current partner."""
+        """Command, hash size and options of the current partner; None to start a partner anew."""
         self._future: Future[Partner] | None = None
 
-    def partner(self, command: str, hash_mebibytes: int, options: Mapping[str, str]) -> "Partner | None":
-        """Return the partner, starting it first if its command or options are new.
+    def get_partner(self, command: str, hash_mebibytes: int, options: Mapping[str, str]) -> "Partner | None":
+        """Return the partner. If its command, hash size or options are new, start it first.
 
-        Return None while the partner starts, if it has failed, or without a command.
+        Return None while the partner is starting, if it has failed, or if ``command`` is empty.
 
-        :param command: command of the partner; empty for none.
+        :param command: command line of the partner; empty for no partner.
         """
 
         def start() -> "Partner":
             from tbgen.engine.partner import Partner  # not needed without a partner
 
-            wanted = settable_options(options.items(), MANAGED_OPTIONS, self._note)
+            wanted = settable_options(options.items(), MANAGED_OPTIONS, self._announce)
             return Partner(command, hash_mebibytes, wanted)
 
         configuration = command, hash_mebibytes, tuple(options.items())
@@ -101,29 +101,29 @@ class Partnership:
             if configuration != self._configuration:
                 self._dismiss()
                 self._configuration = configuration
-                self._future = load_in_thread("the partner", start, self._note) if command else None
+                self._future = load_in_thread("the partner", start, self._announce) if command else None
             return self._running_partner()
 
     def wait(self) -> None:
-        """Wait until the partner has started or failed to start."""
+        """Wait until the partner has started or has failed to start."""
         if self._future:
-            wait_until_loaded([self._future], self._note)
+            wait_until_loaded([self._future], self._announce)
 
     def new_game(self) -> None:
-        """Tell the partner that a new game begins; allow a failed partner to be started again."""
+        """Tell the partner that a new game begins. A failed partner may be started again."""
         self.allow_restart()
         with self._lock:
             if partner := self._running_partner():
                 partner.new_game()
 
     def allow_restart(self) -> None:
-        """Have the next call of ``partner`` restart a partner that has failed."""
+        """Allow a partner that has failed to be started again, by the next request for the partner."""
         with self._lock:
             if self._future and self._future.done() and not self._running_partner():
                 self._configuration = None
 
     def close(self) -> None:
-        """Terminate the partner. If it is still starting, wait a few seconds for that."""
+        """Terminate the partner. If it is still starting, wait a few seconds for it to start."""
         with self._lock:
             future = self._dismiss()
         if future:
@@ -136,13 +136,13 @@ class Partnership:
         return None if partner.failed else partner
 
     def _dismiss(self) -> "Future[Partner] | None":
-        """Have the partner closed as soon as it has started, and return the future of its start."""
+        """Arrange for the partner to be closed as soon as it has started; return the future of its start."""
         dismissed, self._future, self._configuration = self._future, None, None
         if dismissed:
             dismissed.add_done_callback(_close)
         return dismissed
 
 
-def _close(started: "Future[Partner]") -> None:
-    if is_ready(started):
-        started.result().close()
+def _close(future: "Future[Partner]") -> None:
+    if is_ready(future):
+        future.result().close()

@@ -17,10 +17,10 @@ _INTEGER: Final = re.compile("-?[0-9]{1,9}")
 class Option(NamedTuple):
     """An option as the protocol describes it.
 
-    :ivar range: the part of the description after the default, such as bounds.
-    :ivar expected: the accepted values, in words for messages.
-    :ivar accepts: returns whether a text is accepted.
-    :ivar parse: converts an accepted text to the value.
+    :ivar range: the part of the description after the default: bounds or the possible values.
+    :ivar expected: the accepted values, described for messages.
+    :ivar accepts: function that returns whether a text is accepted.
+    :ivar parse: function that converts an accepted text to the value.
     """
 
     name: str
@@ -54,50 +54,50 @@ def _text(name: str, parse: Callable[[str], Any] = str) -> Option:
     return Option(name, "string", "", parse=parse)
 
 
-def _paths(text: str) -> list[Path]:
+def _parse_paths(text: str) -> list[Path]:
     return [Path(part) for part in text.split(os.pathsep) if part]
 
 
-def _parts(text: str) -> list[tuple[str, str, str]]:
+def _split_pairs(text: str) -> list[tuple[str, str, str]]:
     return [part.partition("=") for part in text.split("|") if part]
 
 
 def _are_pairs(text: str) -> bool:
-    return all(name.strip() and equals for name, equals, _ in _parts(text))
+    return all(name.strip() and equals for name, equals, _ in _split_pairs(text))
 
 
-def _pairs(text: str) -> dict[str, str]:
-    return {name.strip(): value.strip() for name, _, value in _parts(text)}
+def _parse_pairs(text: str) -> dict[str, str]:
+    return {name.strip(): value.strip() for name, _, value in _split_pairs(text)}
 
 
-_PAIRS: Final = "NAME=VALUE, several separated by |"
+_PAIRS_SYNTAX: Final = "NAME=VALUE, several separated by |"
 
 
 class Options:
-    """The current values of the options. The options are described in the order of these attributes.
+    """The current values of the options, which the engine lists in the order of these attributes.
 
-    :param directories: default of the option Directory; empty for the default directory of tbgen.
+    :param directories: default of the option Directory; empty for tbgen's default directory.
     :param partner: default of the option Partner.
     """
 
     hash: Annotated[int, _number("Hash", 64, 1, 65536)]
     """Size of the transposition table in mebibytes."""
-    directories: Annotated[list[Path], _text("Directory", _paths)]
+    directories: Annotated[list[Path], _text("Directory", _parse_paths)]
     """Directories of tables; empty for the default directory."""
     accrued: Annotated[GScore | None, _text("Accrued", lambda text: GScore.parse(text) if text else None)]
-    """Accrued score of FENs that do not contain one."""
+    """Accrued score to use for FENs that do not contain one; None if not set."""
     rule: Annotated[
         FiftyMoveRule, _one_of("FiftyMoveRule", FiftyMoveRule.NONE, *FiftyMoveRule, parse=FiftyMoveRule)
     ]
     """The 50-move rule."""
     solve: Annotated[str, _one_of("Solve", "off", "off", "auto", "on")]
-    """When to solve positions."""
+    """Whether to solve positions: ``off``, ``auto`` (if there is enough time) or ``on``."""
     wait: Annotated[bool, _yes_no("Wait", "true")]
     """Whether ``readyok`` waits for tables and compiled code."""
     partner: Annotated[str, _text("Partner")]
-    """Command of the partner; empty for none."""
+    """Command line of the partner; empty for no partner."""
     partner_options: Annotated[
-        dict[str, str], Option("PartnerOptions", "string", "", "", _PAIRS, _are_pairs, _pairs)
+        dict[str, str], Option("PartnerOptions", "string", "", "", _PAIRS_SYNTAX, _are_pairs, _parse_pairs)
     ]
     """Options of the partner, by name."""
     blunder_rate: Annotated[float, _number("Strength", 100, 0, 100, lambda strength: 1 - strength / 100)]
@@ -107,7 +107,7 @@ class Options:
     overhead: Annotated[float, _number("Move Overhead", 100, 0, 10_000, lambda ms: ms / 1000)]
     """Seconds that each move loses between engine and clock."""
     ponder: Annotated[bool, _yes_no("Ponder", "false")]
-    """Whether the user interface may let the engine think in its opponent's time."""
+    """Whether the user interface may let the engine think on its opponent's time."""
     chess960: Annotated[bool, _yes_no("UCI_Chess960", "false")]
     """Whether castling is written as in Chess960."""
     variant: Annotated[str, _one_of("UCI_Variant", "rmobility", "chess", "rmobility")]
@@ -121,10 +121,10 @@ class Options:
             self.set(name, default)
 
     def set(self, name: str, text: str) -> str:
-        """Set an option, and return its name in the usual spelling.
+        """Set an option, and return its name with the usual capitals.
 
-        :param name: the name, in upper or lower case.
-        :raises UsageError: if no such option exists, or it does not accept the value.
+        :param name: the name; its case does not matter.
+        :raises UsageError: if there is no option of this name, or the option does not accept the value.
         """
         usual_name = next((each for each in OPTIONS if each.lower() == name.lower()), None)
         if usual_name is None:
@@ -137,16 +137,16 @@ class Options:
         return usual_name
 
     def lines(self) -> Iterator[str]:
-        """Yield the line of the protocol that describes each option."""
+        """Yield, for each option, the line of the protocol that describes it."""
         for name, default in self._defaults.items():
             option = OPTIONS[name][1]
             yield f"option name {name} type {option.type} default {default or _EMPTY}{option.range}"
 
 
-def _options() -> Iterator[tuple[str, Option]]:
+def _find_options() -> Iterator[tuple[str, Option]]:
     for field, hint in get_type_hints(Options, include_extras=True).items():
         yield field, hint.__metadata__[0]
 
 
-OPTIONS: Final = {option.name: (field, option) for field, option in _options()}
-"""All options by name, each with the attribute of :class:`Options` that stores its value."""
+OPTIONS: Final = {option.name: (field, option) for field, option in _find_options()}
+"""Maps the name of each option to the attribute of :class:`Options` with its value, and its description."""

@@ -1,9 +1,9 @@
-"""The partner: another UCI engine, which searches by the rules of chess while tbgen plays r-mobility.
+"""The partner: another UCI engine, which searches under the rules of chess while tbgen plays r-mobility.
 
 If the partner finds that a side may win, the partner's move is made. If it finds a draw, it reports the moves
-that keep the draw, and tbgen chooses among these moves by r-mobility. tbgen chooses only if few men remain
-that could reset the accrued score, if the partner's line leads to a low score, or if the position has
-occurred before.
+that keep the draw, and tbgen chooses among these moves by r-mobility. However, tbgen chooses only in three
+cases: few men remain that could reset the accrued score, the partner's line leads to a low score, or the
+position has occurred before.
 
 Only the partner's last line for each move is read, because reading all lines would slow down its search.
 """
@@ -30,19 +30,19 @@ from tbgen.engine.limits import Timer
 from tbgen.errors import TbgenError, UsageError, quote
 from tbgen.system.processes import split_words
 
-_LINE: Final = re.compile(rb"info(?! string )(?=.* score ).* pv ")
-_INFO_CONTENT: Final = re.compile(rb"info.* (string|score|pv) ")
-_PLACE: Final = re.compile(rb" multipv (\d+)")
+_LINE_PATTERN: Final = re.compile(rb"info(?! string )(?=.* score ).* pv ")
+_CONTENT_PATTERN: Final = re.compile(rb"info.* (string|score|pv) ")
+_PLACE_PATTERN: Final = re.compile(rb" multipv (\d+)")
 _MAX_HELD_SECONDS: Final = 1.0
-"""Longest time for which lines are held back, so that later lines can replace them."""
+"""Maximum time for which lines are held back, so that later lines can replace them."""
 
 
 class LastLines(UciProtocol):
-    """The UCI protocol, which reads only the engine's last line of play for each place (``multipv``).
+    """The UCI protocol, reading only the engine's last line of play for each place (``multipv``).
 
-    The last lines are passed on to python-chess every second, and before any output that may end the search.
-    python-chess plays all moves of every line on a board. For moves of 0.1 s, this took a third of tbgen's
-    processor time.
+    python-chess plays all moves of every line on a board. When moves took 0.1 s each, this cost a third of
+    tbgen's processor time. Therefore only the last lines are passed on to python-chess, every second and
+    before any output that may end the search.
     """
 
     def connection_made(self, transport: BaseTransport) -> None:
@@ -59,20 +59,20 @@ class LastLines(UciProtocol):
             return
         *lines, self._unfinished = (self._unfinished + data).split(b"\n")
         for line in map(normalise_blanks, lines):
-            if _LINE.match(line):
-                place = _PLACE.search(line)
+            if _LINE_PATTERN.match(line):
+                place = _PLACE_PATTERN.search(line)
                 self._held_since = self._held_since if self._last_lines else time.perf_counter()
                 self._last_lines[place[1] if place else b"1"] = line
                 continue
             if not line.startswith(b"info"):
-                self._pass_on()
-            elif not _INFO_CONTENT.match(line):  # only progress, such as the move being searched
+                self._flush_lines()
+            elif not _CONTENT_PATTERN.match(line):  # only progress, such as the move being searched
                 continue
             super().pipe_data_received(fd, line + b"\n")
         if self._last_lines and time.perf_counter() > self._held_since + _MAX_HELD_SECONDS:
-            self._pass_on()
+            self._flush_lines()
 
-    def _pass_on(self) -> None:
+    def _flush_lines(self) -> None:
         for line in self._last_lines.values():
             super().pipe_data_received(1, line + b"\n")
         self._last_lines.clear()
@@ -81,47 +81,49 @@ class LastLines(UciProtocol):
 _START_SECONDS: Final = 30.0
 """Time within which the partner must start."""
 _STOP_SECONDS: Final = 5.0
-"""Time within which the partner must stop a search; half of the clock if that is less."""
-_MULTI_PV: Final = "MultiPV"
-_OVERHEAD: Final = "Move Overhead"
-"""Name of the option for the time that a move loses between engine and clock."""
+"""Time within which the partner must stop a search; half of the remaining clock time if this is less."""
+_LINES_OPTION: Final = "MultiPV"
+_OVERHEAD_OPTION: Final = "Move Overhead"
+"""Name of the option that sets the time that a move loses between engine and clock."""
 _POLL_SECONDS: Final = 0.01
 """Interval at which the timer is checked."""
 _SHOW_SECONDS: Final = 1.0
-"""Interval at which the partner's line is shown while it thinks."""
+"""Interval at which the partner's line is shown while the partner thinks."""
 _MAX_LINES: Final = 10
 """Maximum number of moves that the partner judges in a drawn game."""
 _MAX_MEN: Final = 10
-"""Greatest number of men for which the accrued score is likely to survive to the end of the game."""
+"""Greatest number of men with which the accrued score is likely to last until the end of the game."""
 _DRAW_PERMILLE: Final = 900
-"""Smallest probability of a draw, in permille, at which a game counts as drawn."""
+"""Minimum probability of a draw, in permille, at which a game counts as drawn."""
 _MAX_COST: Final = 0.08
-"""Points that a move may give up against the best move, with at most ``_MAX_MEN`` men."""
+"""Maximum number of points that a chosen move may give up compared with the best move, with at most
+``_MAX_MEN`` men."""
 _MAX_COST_MANY_MEN: Final = 0.02
-"""Points that a move may give up against the best move, with more than ``_MAX_MEN`` men."""
+"""Maximum number of points that a chosen move may give up compared with the best move, with more than
+``_MAX_MEN`` men."""
 _LOW_SCORE: Final = GScore("G2.0")
-"""Highest score for which r-mobility chooses with more than ``_MAX_MEN`` men. This gains 0.03 points."""
+"""Highest score at which r-mobility chooses with more than ``_MAX_MEN`` men. This gains 0.03 points."""
 _MAX_COST_RISE: Final = 0.004
-"""Points that a deeper search of a move may add to its cost."""
+"""Maximum number of points that a deeper search of a move may add to the move's cost."""
 _PARTNER_SHARE: Final = 0.35
-"""Share of the clock that the partner may use to find its move if it then judges several moves."""
+"""Share of the time that the partner may use to find its own move if it then judges several moves."""
 _LINES_TIME_RATIO: Final = 0.5
-"""Time in which the partner judges several moves, relative to the time that it took for its move."""
+"""Time in which the partner judges several moves, relative to the time that it took to find its own move."""
 _NODE_RATIO: Final = 3
-"""Number of nodes of the compiled search that take as long as one node of the partner."""
+"""Number of nodes that the compiled search visits in the time that one node takes the partner."""
 _SEARCH_TIME_RATIO: Final = 0.9
-"""Time in which tbgen searches among the kept moves, relative to the time that the partner took for its move.
+"""Time in which tbgen searches among the candidates, relative to the time that the partner took for its move.
 
 If the move has a fixed time, this search uses all of the remaining time.
 """
 _CHECK_TIME_RATIO: Final = 0.5
-"""Time in which the partner checks one move, relative to the time that it took for its move."""
+"""Time in which the partner checks one move, relative to the time that it took to find its own move."""
 _CHECK_OVERHEAD_SECONDS: Final = 0.005
-"""Overhead of having the partner check a move."""
+"""Overhead of a check by the partner."""
 _CHECK_DEPTH_REDUCTION: Final = 3
-"""Number of plies by which a check may be shallower than the search for the partner's move."""
+"""Number of plies by which a check may be shallower than the search that found the partner's move."""
 _CHECK_MAX_DEPTH: Final = 12
-"""Depth in plies that suffices for every check, even if the search for the partner's move was far deeper."""
+"""Depth in plies that suffices for any check, even if the search for the partner's move was far deeper."""
 _MIN_CLOCK_SECONDS: Final = 2.0
 """Time on the clock below which the partner decides alone."""
 _MIN_SECONDS: Final = 0.005
@@ -129,7 +131,7 @@ _MIN_SECONDS: Final = 0.005
 
 
 class PartnerError(TbgenError):
-    """The partner does not start, has terminated, or has no move."""
+    """The partner does not start, rejects its options, or has failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +139,10 @@ class Judgement:
     """The partner's judgement of a position.
 
     :ivar result: the partner's result for the best move.
-    :ivar candidates: the moves that keep the draw, best first; only the best move if the game is not drawn.
+    :ivar candidates: the moves that keep the draw, best first; if the game is not drawn, only the best move.
     :ivar seconds: time that the partner took to find the best move.
-    :ivar search_seconds: time limit of the search among the kept moves; infinite if nodes are limited.
-    :ivar search_nodes: node limit of the search among the kept moves; None without a limit.
+    :ivar search_seconds: time limit of the search among the candidates; infinite if its nodes are limited.
+    :ivar search_nodes: node limit of the search among the candidates; None for no limit.
     """
 
     result: InfoDict
@@ -151,11 +153,11 @@ class Judgement:
 
     @property
     def best_line(self) -> Sequence[chess.Move]:
-        """The best line."""
+        """The best move, and the play after it."""
         return self.result["pv"]
 
     def without(self, move: chess.Move) -> "Judgement":
-        """Return the judgement without one of the kept moves, with half the limits for another search."""
+        """Return the judgement without one of the candidates, with half the limits for another search."""
         remaining = {other: candidate for other, candidate in self.candidates.items() if other != move}
         nodes = None if self.search_nodes is None else max(self.search_nodes // 2, 1)
         return replace(self, candidates=remaining, search_seconds=self.search_seconds / 2, search_nodes=nodes)
@@ -166,7 +168,7 @@ class Partner:
 
     :param command: the program with its arguments, quoted as for a shell.
     :param hash_mebibytes: size of the engine's transposition table.
-    :param options: other options of the engine, without those that python-chess manages.
+    :param options: other options of the engine, except those that python-chess manages.
     :raises PartnerError: if the partner does not start, or rejects an option.
     """
 
@@ -175,23 +177,23 @@ class Partner:
         self._games = 0
         self.new_game()
         self.failed = False
-        """Whether the partner has terminated or failed, so that it must not be used any more."""
+        """Whether the partner has failed, so that it must not be used any more."""
         words = [command] if Path(command).is_file() else split_words(command)
         try:
             self._engine = chess.engine.SimpleEngine.popen(LastLines, words, timeout=_START_SECONDS)
         except (OSError, chess.engine.EngineError, TimeoutError) as error:
-            raise PartnerError(f"the partner {self._name} does not start{_because(error)}") from None
+            raise PartnerError(f"the partner {self._name} does not start{_reason_text(error)}") from None
         offered = self._engine.options
-        self._lines = min(_MAX_LINES, (offered[_MULTI_PV].max or 1) if _MULTI_PV in offered else 1)
+        self._lines = min(_MAX_LINES, (offered[_LINES_OPTION].max or 1) if _LINES_OPTION in offered else 1)
         own = {"Hash": str(hash_mebibytes), "UCI_ShowWDL": "true"}
-        if _OVERHEAD in offered:  # tbgen has already deducted its own overhead
-            own[_OVERHEAD] = str(offered[_OVERHEAD].min or 0)
+        if _OVERHEAD_OPTION in offered:  # tbgen has already deducted its own overhead
+            own[_OVERHEAD_OPTION] = str(offered[_OVERHEAD_OPTION].min or 0)
         wanted = {name: value for name, value in own.items() if name in offered}
         try:
             self._engine.configure(options_for(offered, wanted) | options_for(offered, options))
         except (UsageError, chess.engine.EngineError, TimeoutError) as error:
             self._engine.close()
-            raise PartnerError(f"the partner {self._name} rejects its options{_because(error)}") from None
+            raise PartnerError(f"the partner {self._name} rejects its options{_reason_text(error)}") from None
         self._searches = ThreadPoolExecutor(1)
 
     def new_game(self) -> None:
@@ -213,12 +215,12 @@ class Partner:
     ) -> Judgement:
         """Return the moves to choose from.
 
-        The partner first searches for its own move. If its last search in this game found a draw and
-        r-mobility is to choose (see the module's docstring), this search gets only a part of the time. A
-        second search then judges several moves.
+        The partner first searches for its own move. If its last search in this game found a draw, and
+        r-mobility is to choose (see the module's docstring), this search gets only part of the time. A second
+        search then judges several moves.
 
         :param allowed: the moves to choose from.
-        :param show: called every second with the partner's result so far, while it searches for its own move.
+        :param show: called every second with the partner's line, while the partner searches for its own move.
         :raises PartnerError: if the partner fails.
         """
         board, began = game.live, timer.elapsed
@@ -226,8 +228,8 @@ class Partner:
         by_mobility = few_men or game.occurrences > 1 or self._low
         judges_lines = self._drawn and by_mobility and timer.clock_seconds > _MIN_CLOCK_SECONDS
         lines: tuple[InfoDict, ...] = ()
-        with self._marked_as_failed():
-            first_limit = _limit(timer, _PARTNER_SHARE if judges_lines else 1)
+        with self._fail_on_error():
+            first_limit = _first_limit(timer, _PARTNER_SHARE if judges_lines else 1)
             (best,) = self._analyse(game, allowed, timer, first_limit, 1, show)
             seconds = timer.elapsed - began
             self._drawn = "score" in best and _wdl(best, board).draws >= _DRAW_PERMILLE
@@ -249,16 +251,16 @@ class Partner:
         return Judgement(best, candidates, seconds, search_seconds, nodes)
 
     def keeps_draw(self, game: SearchGame, move: chess.Move, judged: Judgement, timer: Timer) -> bool:
-        """Return whether the partner, in a search of its own, confirms that a move keeps the draw.
+        """Return whether the partner confirms, by searching this move alone, that it keeps the draw.
 
-        Return False if no time remains for this search.
+        If no time remains for this search, return False.
 
         :raises PartnerError: if the partner fails.
         """
         if timer.is_over():
             return False
         limit = _later_limit(timer, _CHECK_TIME_RATIO, judged.seconds)
-        with self._marked_as_failed():
+        with self._fail_on_error():
             (line,) = self._analyse(game, [move], timer, limit, 1)
         if "score" not in line:
             return False
@@ -267,14 +269,14 @@ class Partner:
         return deep and _cost(line, judged.result, game.live) <= judged.candidates[move].cost + _MAX_COST_RISE
 
     @contextmanager
-    def _marked_as_failed(self) -> Iterator[None]:
-        """Close the partner and mark it as failed if it fails in the block."""
+    def _fail_on_error(self) -> Iterator[None]:
+        """If the partner fails in the block, close it and mark it as failed."""
         try:
             yield
         except (chess.engine.EngineError, TimeoutError) as error:
             self.failed = True
             self._engine.close()
-            raise PartnerError(f"the partner {self._name} has failed{_because(error)}") from None
+            raise PartnerError(f"the partner {self._name} has failed{_reason_text(error)}") from None
 
     def _analyse(
         self,
@@ -287,7 +289,7 @@ class Partner:
     ) -> tuple[InfoDict, ...]:
         """Return the partner's results for the best moves, at least one.
 
-        If the time ended before the partner reported anything, the only result consists of the move alone.
+        If time ran out before the partner reported a line, the only result contains just the move.
 
         :raises EngineError: if the partner terminates or returns a move that is not allowed.
         :raises TimeoutError: if the partner does not start or stop its search in time.
@@ -297,7 +299,7 @@ class Partner:
         analyses: list[chess.engine.SimpleAnalysisResult] = []
 
         def search() -> chess.engine.BestMove:
-            """Run the search; called in another thread, because the partner may not even start the search."""
+            """Run the search; called in another thread, because the partner may never start the search."""
             analysis = self._engine.analysis(
                 game.board_for_chess(),
                 limit,
@@ -335,15 +337,15 @@ class Partner:
         return results[:line_count]
 
 
-def _because(error: Exception) -> str:
-    """Return the reason and the consequence of an error, as the end of a sentence."""
+def _reason_text(error: Exception) -> str:
+    """Return the reason for an error and its consequence, as the end of a sentence."""
     reason = (error.strerror if isinstance(error, OSError) else None) or str(error) or "it does not answer"
     if "event loop dead" in reason:  # the partner terminated between two searches
         reason = "it has ended"
     return f" ({reason}): the engine plays on alone"
 
 
-def _limit(timer: Timer, share: float) -> chess.engine.Limit:
+def _first_limit(timer: Timer, share: float) -> chess.engine.Limit:
     """Return the limits of the partner's command ``go``.
 
     :param share: share of the move's time and nodes that the partner may use.
@@ -361,9 +363,9 @@ def _limit(timer: Timer, share: float) -> chess.engine.Limit:
 
 
 def _later_limit(timer: Timer, ratio: float, seconds: float) -> chess.engine.Limit:
-    """Return the limits of the partner's second or third search of a move, within the time of the move.
+    """Return the limits of a later search by the partner for the same move, within the time of the move.
 
-    :param ratio: time of the search, relative to the first one.
+    :param ratio: time of the search, relative to the first search.
     :param seconds: time that the first search took.
     """
     nodes = _node_limit(timer, _PARTNER_SHARE * ratio)
@@ -373,7 +375,7 @@ def _later_limit(timer: Timer, ratio: float, seconds: float) -> chess.engine.Lim
 
 
 def _node_limit(timer: Timer, share: float) -> int | None:
-    """Return a share of the node limit of the move, None without a limit."""
+    """Return the given share of the move's node limit; None if there is no limit."""
     nodes = timer.go.numbers.get("nodes")
     return None if nodes is None else max(int(share * nodes), 1)
 
@@ -385,5 +387,5 @@ def _wdl(line: InfoDict, board: chess.Board) -> chess.engine.Wdl:
 
 
 def _cost(line: InfoDict, best: InfoDict, board: chess.Board) -> float:
-    """Return the expected points that a line gives up against the best one."""
+    """Return the expected points that a line gives up compared with the best line."""
     return max(_wdl(best, board).expectation() - _wdl(line, board).expectation(), 0)

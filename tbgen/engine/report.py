@@ -1,6 +1,6 @@
 """Reports on the engine's thinking, as ``info`` lines of UCI.
 
-The line with the G-score comes before the line that user interfaces read, because they show the last line.
+The line with the G-score comes first, because user interfaces show the last line.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,29 +20,29 @@ if TYPE_CHECKING:
 
 
 def of_search(
-    game: SearchGame, best: RootLine, counts: SearchCounts, seconds: float, place: int | None = None
+    game: SearchGame, root_line: RootLine, counts: SearchCounts, seconds: float, place: int | None = None
 ) -> Iterator[str]:
-    """Yield the UCI lines for a line of play after an iteration.
+    """Yield the UCI lines that report a line of play after an iteration of the search.
 
     :param place: place of the move among the best moves; None if only one move is reported.
     """
     prefix, multipv = _place_texts(place)
     rate = int(counts.nodes / seconds) if seconds else 0
-    yield f"info string {prefix}G-score {_score_in_words(best.value)}, accrued {game.accrued}"
+    yield f"info string {prefix}G-score {_score_in_words(root_line.value)}, accrued {game.accrued}"
     yield (
-        f"info depth {best.depth} seldepth {max(counts.deepest, best.depth)} {multipv}"
-        f"{_score_field(best.value, game.live.turn)} nodes {counts.nodes} nps {rate} "
-        f"hashfull {counts.permille} tbhits {counts.hits} time {int(1000 * seconds)} "
-        f"pv {_line_text(game, best.line)}"
+        f"info depth {root_line.depth} seldepth {max(counts.max_ply, root_line.depth)} {multipv}"
+        f"{_score_field(root_line.value, game.live.turn)} nodes {counts.nodes} nps {rate} "
+        f"hashfull {counts.occupied_permille} tbhits {counts.table_hits} time {int(1000 * seconds)} "
+        f"pv {_line_text(game, root_line.line)}"
     )
 
 
 def of_advice(
     game: SearchGame, advice: Advice, source: str, seconds: float, place: int | None = None
 ) -> Iterator[str]:
-    """Yield the UCI lines for advice.
+    """Yield the UCI lines that report advice.
 
-    :param source: source of the advice, in a word.
+    :param source: source of the advice, as a single word.
     :param place: place of the move among the best moves; None if only one move is reported.
     """
     white = game.live.turn
@@ -65,16 +65,16 @@ def of_advice(
     )
 
 
-def of_partner(game: SearchGame, judged: "Judgement", seconds: float) -> Iterator[str]:
-    """Yield the UCI lines for a judgement of the partner."""
-    if len(judged.candidates) > 1:
-        moves = " ".join(game.live.uci(move) for move in judged.candidates)
+def of_partner(game: SearchGame, judgement: "Judgement", seconds: float) -> Iterator[str]:
+    """Yield the UCI lines that report a judgement by the partner."""
+    if len(judgement.candidates) > 1:
+        moves = " ".join(game.live.uci(move) for move in judgement.candidates)
         yield f"info string in chess the partner sees a draw, which these moves keep: {moves}"
-    yield from of_partners_line(game, judged.result, seconds)
+    yield from of_partners_line(game, judgement.result, seconds)
 
 
 def of_partners_line(game: SearchGame, line: "InfoDict", seconds: float) -> Iterator[str]:
-    """Yield the UCI line for a line of the partner; nothing if it lacks a score or moves."""
+    """Yield the UCI line that reports a line of the partner; nothing if it lacks a score or moves."""
     if "score" not in line or "pv" not in line:
         return
     score = line["score"].pov(game.live.turn)
@@ -98,12 +98,15 @@ def _line_text(game: SearchGame, line: Sequence[chess.Move]) -> str:
 
 
 def _place_texts(place: int | None) -> tuple[str, str]:
-    """Return the place of a move in two forms: the prefix of a G-score, and the field ``multipv``."""
+    """Return the place of a move in two forms: as a prefix to the G-score, and as the field ``multipv``."""
     return ("", "") if place is None else (f"{place}. ", f"multipv {place} ")
 
 
 def _score_field(value: int, white: bool) -> str:
-    """Return the field ``score`` for a value, from the point of view of the side to move."""
+    """Return the field ``score`` for a value, from the point of view of the side to move.
+
+    :param white: whether White is to move.
+    """
     for_mover = value if white else -value
     plies = mate_plies(value)
     if plies is None:
@@ -113,7 +116,7 @@ def _score_field(value: int, white: bool) -> str:
 
 
 def _score_in_words(value: int) -> str:
-    """Return the score nearest to a value of a search, in words."""
+    """Return, in words, the score that is nearest to a value of the search."""
     score, plies = nearest_score(value), mate_plies(value)
     if plies is not None:
         return f"{score} in {plies_text(plies)}"

@@ -1,8 +1,8 @@
-"""The scale of the search: G-scores as integers, greater for scores that are better for White.
+"""The scale of the search: G-scores as integers. The better a score is for White, the greater is its integer.
 
-The value of a score of rank r is 1/(1 + r) of the value of a mate. This is the holder's lead by harmonic
-scoring (``Scheme.HARMONIC`` of :mod:`tbgen.board.scoring`), so the integers have the order of the scores.
-Integers between the values of two scores express estimates, and the number of plies to a score.
+The value of a score of rank r is 1/(1 + r) of the value of a mate. This is the holder's lead under harmonic
+scoring (``Scheme.HARMONIC`` of :mod:`tbgen.board.scoring`). Integers between the values of two scores are
+used for estimates, and to express the number of plies to a score.
 """
 
 from typing import Final
@@ -12,17 +12,17 @@ from tbgen.board.score import GScore
 MATE: Final = 10**9
 """Value of G0.0."""
 SCALE_PLIES: Final = 1000
-"""Number of plies that the scale distinguishes. The values of any two scores up to G218.0 differ by more than
-twice this number."""
+"""Maximum number of plies to a score that the scale distinguishes. The values of any two scores up to G218.0
+differ by more than twice this number."""
 MAX_POSITION_RANK: Final = 437
-"""Upper bound of the ranks of positions."""
+"""Upper bound of all position ranks."""
 _MAX_PLAYED_RANK: Final = 2 * 50 + 1
-"""Rank of G50.5, above which an estimate counts as even, because positions in real games have fewer moves."""
+"""Rank of G50.5. Estimates of greater rank count as even: positions in real games have fewer moves."""
 _MAX_CHECK_RANK: Final = 16
-"""Greatest rank for which an estimate may be reported as a score with check: a side in check very rarely has
-more than eight moves."""
+"""Greatest rank at which an estimate may be reported as the score of a position with check. A side in check
+very rarely has more than eight moves."""
 MATE_CENTIPAWNS: Final = 1000
-"""Value of a mate in centipawns for user interfaces: 1000 times the lead by harmonic scoring."""
+"""Value of a mate in the centipawns that user interfaces show."""
 
 
 def worth(score: GScore) -> int:
@@ -36,9 +36,9 @@ def worth(score: GScore) -> int:
 
 
 def value_after(score: GScore, accrued: GScore, plies: int | None) -> int:
-    """Return the value on the scale of a score that best play reaches after some plies.
+    """Return the value, on the scale, of a score that best play reaches after some plies.
 
-    The fewer the plies, the better the value for the side that prefers the score to the accrued score. So
+    The fewer the plies, the better the value is for the side that prefers the score to the accrued score. So
     this side hurries, and the other side delays.
 
     :param accrued: the accrued score before these plies.
@@ -68,7 +68,7 @@ def nearest_score(value: int) -> GScore | None:
 
 
 def centipawns(value: int) -> int:
-    """Return a value in centipawns for user interfaces. Better scores have more centipawns, before rounding.
+    """Return a value in the centipawns that user interfaces show. Rounding may make different scores equal.
 
     >>> [centipawns(worth(GScore(score))) for score in ("G0.0", "G0.5", "G3.5", "G8.5", "-G1.0")]
     [1000, 500, 125, 56, -333]
@@ -77,5 +77,5 @@ def centipawns(value: int) -> int:
 
 
 def mate_plies(value: int) -> int | None:
-    """Return the number of plies to mate by a value; None if the value is not that of a mate."""
+    """Return the number of plies to mate that a value expresses; None if it is not the value of a mate."""
     return SCALE_PLIES - (abs(value) - MATE) if abs(value) > MATE else None

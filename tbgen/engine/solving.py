@@ -1,7 +1,7 @@
-"""Proofs beyond the tables while the engine thinks, by ``tbgen solve`` in a process of its own.
+"""Proofs beyond the tables while the engine thinks. ``tbgen solve`` runs in a process of its own.
 
-Solving needs compiled code and much memory, and cannot be interrupted for seconds at a time. A process can be
-killed when the move is due, so the move is never late.
+Solving needs compiled code and a lot of memory, and may take seconds to interrupt. A process can be killed
+when the move is due, so the move is never late.
 """
 
 import json
@@ -25,15 +25,15 @@ _MIN_SECONDS: Final = 1
 
 
 class SolvingError(TbgenError):
-    """The position has not been solved."""
+    """The attempt to solve the position has failed."""
 
 
 class BackgroundProof:
     """An attempt to solve the current state of a game.
 
-    :param directories: directories of tables, of which only the first is used.
-    :param seconds: time limit; None for an hour.
-    :param command: the program, to be run with the arguments of ``tbgen solve``.
+    :param directories: directories of tables. Only the first one is used.
+    :param seconds: time limit; if None, an hour.
+    :param command: the command line that the arguments of ``tbgen solve`` are appended to.
     :raises OSError: if the process cannot be started.
     """
 
@@ -48,7 +48,7 @@ class BackgroundProof:
         time = f"{max(int(seconds), _MIN_SECONDS)}s" if seconds is not None else "60m"
         options = ["--accrued", str(game.accrued), "--json", "--line", "--time", time, "--memory", MAX_MEMORY]
         options += ["--dir", str(directories[0].absolute())]
-        fallback_directory()  # the process shares a temporary cache; its own would remain after a kill
+        fallback_directory()  # the process shares this cache, because its own would remain after a kill
         with ExitStack() as files:
             self._output = files.enter_context(tempfile.TemporaryFile())
             self._errors = files.enter_context(tempfile.TemporaryFile())
@@ -61,11 +61,11 @@ class BackgroundProof:
             self._files = files.pop_all()
 
     def done(self) -> bool:
-        """Return whether the process has terminated, with an answer or without."""
+        """Return whether the process has terminated, with or without an answer."""
         return self._process.poll() is not None
 
     def close(self) -> None:
-        """Kill the process if it still runs, and discard its output."""
+        """Kill the process if it is still running, and discard its output."""
         self._process.kill()
         self._process.wait()
         self._files.close()
@@ -82,11 +82,11 @@ class BackgroundProof:
             lines = self._errors.read().decode(errors="replace").strip().splitlines() or ["no answer"]
             raise SolvingError(f"the position is not solved: {lines[-1].removeprefix('tbgen: ')}")
         try:
-            return self._read(json.load(self._output), allowed)
+            return self._parse_advice(json.load(self._output), allowed)
         except (ValueError, KeyError, TypeError):
             raise SolvingError("the position is not solved: the answer cannot be read") from None
 
-    def _read(self, document: dict[str, Any], allowed: Sequence[chess.Move]) -> Advice:
+    def _parse_advice(self, document: dict[str, Any], allowed: Sequence[chess.Move]) -> Advice:
         lower, upper = GScore(document["lower"]), GScore(document["upper"])
         white = self._board.turn
         bounds = {}

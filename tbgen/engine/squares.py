@@ -1,9 +1,10 @@
-"""Tables by square for the compiled search: geometry, keys of positions, and values of men.
+"""Arrays indexed by square for the compiled search: geometry, keys of positions, and values of men.
 
-The geometry is computed once with python-chess. Values of men are in centipawns and are those of PeSTO [1].
+The geometry is computed with python-chess when the module is imported. The values of men are those of PeSTO
+[1], in centipawns.
 
-Squares are numbered a1 = 0 to h8 = 63; a set of squares is a uint64. Sides: White 0, Black 1. Men: pawn 0,
-knight 1, bishop 2, rook 3, queen 4, king 5.
+Squares are numbered from a1 = 0 to h8 = 63; a set of squares is a uint64. The sides are White 0 and Black 1.
+The kinds of men are pawn 0, knight 1, bishop 2, rook 3, queen 4 and king 5.
 
 [1] https://www.chessprogramming.org/PeSTO%27s_Evaluation_Function
 """
@@ -14,11 +15,11 @@ import chess
 import numpy as np
 from numpy.typing import NDArray
 
-Sets = NDArray[np.uint64]
+SquareSets = NDArray[np.uint64]
 
 
-def _square_sets(rows: list[int]) -> Sets:
-    return np.array(rows, np.uint64)
+def _square_sets(masks: list[int]) -> SquareSets:
+    return np.array(masks, np.uint64)
 
 
 KNIGHT_ATTACKS: Final = _square_sets(chess.BB_KNIGHT_ATTACKS)
@@ -26,15 +27,15 @@ KNIGHT_ATTACKS: Final = _square_sets(chess.BB_KNIGHT_ATTACKS)
 KING_ATTACKS: Final = _square_sets(chess.BB_KING_ATTACKS)
 """uint64 (64,): squares that a king attacks."""
 PAWN_ATTACKS: Final = np.stack([_square_sets(chess.BB_PAWN_ATTACKS[white]) for white in (True, False)])
-"""uint64 (2, 64): squares that a pawn attacks, by side and square."""
+"""uint64 (2, 64): squares that a pawn attacks, by its side and square."""
 BETWEEN: Final = np.array([[chess.between(a, b) for b in range(64)] for a in range(64)], np.uint64)
-"""uint64 (64, 64): squares between two squares on one line."""
+"""uint64 (64, 64): squares between two squares, 0 if these are not on one line."""
 LINE: Final = np.array([[chess.ray(a, b) for b in range(64)] for a in range(64)], np.uint64)
 """uint64 (64, 64): all squares of the line through two squares, 0 if no line contains both."""
 
 
-def _half_lines() -> Sets:
-    """Return the squares on each line through a square, those with lower and those with higher numbers."""
+def _half_lines() -> SquareSets:
+    """Return the squares on each line through each square: those with lower and those with higher numbers."""
     lines = np.zeros((4, 2, 64), np.uint64)
     for number, (files, ranks) in enumerate(((0, 1), (1, 0), (1, 1), (-1, 1))):
         for square in range(64):
@@ -49,26 +50,26 @@ def _half_lines() -> Sets:
 
 
 HALF_LINES: Final = _half_lines()
-"""uint64 (4, 2, 64): squares on the file, rank, diagonal and antidiagonal of a square, with lower and with
-higher numbers than the square."""
+"""uint64 (4, 2, 64): squares on the file, rank, diagonal and antidiagonal of a square, first those with lower
+numbers than the square, then those with higher numbers."""
 
-_random = np.random.default_rng(39)
-MAN_KEYS: Final = _random.integers(1, 1 << 64, (2, 6, 64), np.uint64, endpoint=False)
-"""uint64 (2, 6, 64): Zobrist keys of men by side, kind and square; a position's key is the XOR of them."""
-RIGHT_KEYS: Final = _random.integers(1, 1 << 64, (2, 64), np.uint64, endpoint=False)
+_generator = np.random.default_rng(39)
+MAN_KEYS: Final = _generator.integers(1, 1 << 64, (2, 6, 64), np.uint64, endpoint=False)
+"""uint64 (2, 6, 64): Zobrist keys of men by side, kind and square, combined by XOR into a position's key."""
+RIGHTS_KEYS: Final = _generator.integers(1, 1 << 64, (2, 64), np.uint64, endpoint=False)
 """uint64 (2, 64): Zobrist keys of rooks with castling rights, and of en passant squares."""
-TURN_KEY: Final = np.uint64(_random.integers(1, 1 << 64, None, np.uint64, endpoint=False))
-"""Zobrist key of Black to move."""
+TURN_KEY: Final = np.uint64(_generator.integers(1, 1 << 64, None, np.uint64, endpoint=False))
+"""Zobrist key that is included if Black is to move."""
 KING_DISTANCE: Final = np.array([[chess.square_distance(a, b) for b in range(64)] for a in range(64)])
 """int64 (64, 64): number of king moves between two squares."""
-MIDDLE_DISTANCE: Final = np.array(
+CENTRE_DISTANCE: Final = np.array(
     [(abs(2 * (square & 7) - 7) + abs(2 * (square >> 3) - 7)) // 2 for square in range(64)]
 )
-"""int64 (64,): distance of a square from the centre of the board, as the sum of files and ranks."""
+"""int64 (64,): distance of a square from the centre of the board, in files plus ranks."""
 
 _KIND_VALUES: Final = ((82, 337, 365, 477, 1025, 0), (94, 281, 297, 512, 936, 0))
-"""Values of men by phase (middlegame, endgame) and kind. The piece-square tables below (PST) add a value for
-the square, in the order a8 to h8, a7 to h1 for White."""
+"""Values of men by phase (middlegame, endgame) and kind. The piece-square tables (PST) below add a value for
+the man's square. For White's men, they list the squares from a8 to h8, then from a7 to h7, down to h1."""
 _PAWN_PST: Final = (
     """0 0 0 0 0 0 0 0 98 134 61 95 68 126 34 -11 -6 7 26 31 65 56 25 -20 -14 13 6 21 23 12 17 -23
     -27 -2 -5 12 17 6 10 -25 -26 -4 -4 -10 3 3 33 -12 -35 -1 -20 -23 -15 24 38 -22 0 0 0 0 0 0 0 0""",
@@ -112,9 +113,9 @@ _KING_PST: Final = (
     -27 -11 4 13 14 4 -5 -17 -53 -34 -21 -11 -28 -14 -24 -43""",
 )
 PHASE_WEIGHTS: Final = np.array([0, 1, 1, 2, 4, 0])
-"""int64 (6,): weight of a man of each kind in the phase of the game, from endgame to middlegame."""
+"""int64 (6,): contribution of each kind of man to the phase, from 0 (endgame) to ``TOTAL_PHASE``."""
 TOTAL_PHASE: Final = 24
-"""Total weight of the men of the initial position."""
+"""Sum of the ``PHASE_WEIGHTS`` of the men of the initial position."""
 
 
 def _man_values() -> np.ndarray[tuple[int, int, int, int], np.dtype[np.int64]]:

@@ -1,6 +1,6 @@
 """Advice from the tables: the move to play in a position that they contain, and values of leaves.
 
-Among moves that keep the accrued score, the advice prefers the move that tempts the opponent most to err.
+Among the moves that keep the accrued score, the advice prefers the move that most tempts the opponent to err.
 """
 
 import threading
@@ -33,22 +33,23 @@ from tbgen.store.table_file import StoredFile
 from tbgen.text import counted
 
 _MAX_OCCURRENCES = 3
-"""Number of occurrences of a position that ends the game."""
+"""A position that occurs this many times ends the game."""
 
 
-def most_tempting(
+def most_tempting_move(
     game: SearchGame, moves: Sequence[RankedMove], answers: Sequence[Sequence[RankedMove]]
 ) -> RankedMove:
-    """Return the move after which a random answer gives up most points.
+    """Return the move after which a random answer gives up the most points on average.
 
-    Answers that lead to mate are not counted, because anyone who knows chess avoids them. The points are
-    halved for each occurrence of the position after the move. Ties are broken in this order:
+    Answers that allow mate are not counted, because anyone who knows chess avoids them. The points are halved
+    for each occurrence of the position after the move. Ties are broken in favour of these moves, in this
+    order:
 
     - the move that keeps the accrued score or, if the value is another score, reaches the value latest;
     - the move to the position with the fewest occurrences;
     - the move that leaves the fewest answers.
 
-    :param moves: moves that keep the value, with their depths, at least one.
+    :param moves: the moves that keep the value, at least one, with their depths.
     :param answers: the answers to each of these moves.
     """
     white = game.live.turn
@@ -67,9 +68,9 @@ def most_tempting(
     return moves[max(range(len(moves)), key=key)]
 
 
-def _gain(value: GScore, kept: GScore, white: bool) -> float:
-    """Return the points that a side gains if the value changes from ``kept`` to ``value``."""
-    gain = float(EXPONENTIAL.lead(value) - EXPONENTIAL.lead(kept)) / 2
+def _gain(value: GScore, old_value: GScore, white: bool) -> float:
+    """Return the points that a side gains if the value changes from ``old_value`` to ``value``."""
+    gain = float(EXPONENTIAL.lead(value) - EXPONENTIAL.lead(old_value)) / 2
     return gain if white else -gain
 
 
@@ -77,25 +78,25 @@ _POLL_SECONDS: Final = 0.02
 """Interval at which the timer is checked."""
 _MAX_LINE_PLIES: Final = 256
 _MAX_CASTLING_MEN: Final = 4
-"""Greatest number of men in positions with castling rights to look up. With more men it takes minutes."""
+"""Maximum number of men in positions with castling rights to look up. With more men, this takes minutes."""
 _SAMPLE_SQUARES: Final = (chess.A2, chess.H7, chess.B5, chess.G4, chess.D2, chess.E7, chess.C3, chess.F6)
-"""Squares of the men in an arbitrary position of a material."""
+"""Squares to try for the men, to find an arbitrary position of a material."""
 _MIN_TEMPTING_SECONDS: Final = 0.1
-"""Minimum thinking time to look for tempting moves. Packed tables may need that long for all answers."""
+"""Minimum thinking time for which tempting moves are sought. Looking up all answers may take that long."""
 _MAX_DEPTH_SECONDS: Final = 60.0
-"""Longest time to compute depths, even without a time limit, because the computation takes memory."""
+"""Maximum time to compute depths, even without a time limit, because the computation takes memory."""
 
 
-_Warmup: TypeAlias = Callable[[Callable[[str], object]], None]
-"""Function that compiles a family of kernels if they are not in the cache, after a message."""
+_Compile: TypeAlias = Callable[[Callable[[str], object]], None]
+"""Compiles a family of kernels unless they are in the cache. The argument is called with a message first."""
 
 
 class EngineTables:
-    """The tables of some directories, for play.
+    """The tables that the engine plays from.
 
-    A table that cannot be read is reported once and then ignored. Packed tables, castling rights and leaves
-    need compiled code. This code is loaded or compiled in the background, by :meth:`load` or on first use.
-    Until it is ready, positions that need it are not looked up.
+    A table that cannot be read is reported once and then ignored. Packed tables, positions with castling
+    rights and leaves need compiled code. :meth:`load` or the first use loads or compiles this code in the
+    background. Until the code is ready, positions that need it are not looked up.
 
     :param directories: directories of tables; empty for the default directory.
     :param say: called with a sentence about each fault.
@@ -105,17 +106,17 @@ class EngineTables:
     def __init__(self, directories: Sequence[Path], say: Callable[[str], None]) -> None:
         self._base = open_tablebase(*directories)
         self.directories = self._base.directories
-        """The directories of tables."""
+        """The directories that contain the tables."""
         self.materials = frozenset(found for found in self._base.materials if not found.is_described)
-        """The materials of men of chess that have a table."""
+        """The materials that have a table, without described men."""
         self._say = say
         self._reported: set[str] = set()
         self._unreadable: set[Material] = set()
         self._packed: dict[Material, bool] = {}
-        self._kernels: dict[_Warmup, Future[None]] = {}
-        """Futures of loading compiled kernels, by the function that compiles the kernels."""
+        self._kernels: dict[_Compile, Future[None]] = {}
+        """Maps each function that compiles kernels to the future of loading them."""
         self._read_lock = threading.Lock()
-        """Lock held while a background thread reads tables."""
+        """Lock that a background thread holds while it reads tables."""
         self._is_open, self._open_lock = False, threading.Lock()
 
     def load(self, wait: bool) -> None:
@@ -123,7 +124,7 @@ class EngineTables:
 
         :param wait: whether to return only when the code is ready.
         """
-        with self._open_lock:  # the thread that looks up leaves may be opening them
+        with self._open_lock:  # the thread that looks up leaves may be opening the tables
             if not self._is_open:
                 self._open_all()
         if wait:
@@ -138,12 +139,12 @@ class EngineTables:
             self._load_kernels(packed.ensure_compiled, ((board, position_score(board)) for board in boards))
 
     def close(self) -> None:
-        """Wait until other threads have finished reading, and block further reads, which would delay exit."""
+        """Wait until other threads have finished reading. Block further reads, which would delay the exit."""
         self._read_lock.acquire()
 
     @property
     def ready(self) -> bool:
-        """Whether loading the code of :meth:`values` has succeeded or failed; starts loading the code."""
+        """Whether loading the code of :meth:`values` has succeeded or failed. Reading this starts loading."""
         self.load(wait=False)
         code = self._kernels.get(packed.ensure_compiled)
         return code is not None and code.done()
@@ -151,9 +152,9 @@ class EngineTables:
     def values(
         self, men: str, squares: NDArray[np.int64], side: NDArray[np.int64], accrued: NDArray[np.int64]
     ) -> tuple[NDArray[np.uint8], NDArray[np.int32]] | None:
-        """Return codes of values and depths in plies of many states.
+        """Return the codes of the values, and the depths in plies, of many states with the same men.
 
-        Return None if no table contains the states, or as long as the code is not loaded (:attr:`ready`). The
+        Return None if no table contains the states, or if the code is not loaded yet (:attr:`ready`). The
         parameters are those of :meth:`tbgen.Tablebase.probe_arrays`.
         """
         white = "".join(man for man in men if man.isupper())
@@ -165,7 +166,7 @@ class EngineTables:
         return None
 
     def look_up(self, game: SearchGame) -> tuple[GScore, int | None] | None:
-        """Return value and depth of the current state; None if unavailable or not ready.
+        """Return the value and the depth of the current state; None if they are unavailable or not ready.
 
         Under a 50-move rule, also return None if the rule would end the game before the value is reached.
         """
@@ -173,7 +174,7 @@ class EngineTables:
         if board.occupied.bit_count() > MAX_MEN or board.castling_rights:
             return None
         with self._reading(Material.of_board(board)[0]) as readable:
-            code = self._needed_code(game) if readable else None
+            code = self._load_needed_code(game) if readable else None
             if readable and (code is None or is_ready(code)):
                 found = self._base.probe(board, game.accrued)
                 return (found.value, found.depth) if _is_in_time(game, found.value, found.depth) else None
@@ -186,17 +187,17 @@ class EngineTables:
 
         If depths are available, the advice is a single move that keeps the value:
 
-        - the shortest way to the value, if the mover prefers the value to the accrued score;
-        - the longest way, if he prefers the accrued score;
-        - the most tempting move (:func:`most_tempting`), if both are equal.
+        - the move that reaches the value soonest, if the mover prefers the value to the accrued score;
+        - the move that reaches the value latest, if he prefers the accrued score;
+        - the most tempting move (:func:`most_tempting_move`), if the value is the accrued score.
 
-        Depths that the tables do not store are computed in at most half of the time. If that is not enough,
-        the advice consists of all moves that keep the value and lead to the positions with the fewest
-        occurrences in this game; under a 50-move rule, there is no advice then.
+        Depths that the tables do not store are computed in at most half of the time. If this is not enough,
+        the advice is all moves that keep the value and lead to the positions with the fewest occurrences in
+        this game. In this case, there is no advice under a 50-move rule.
 
         :param allowed: the moves to choose from.
-        :param tempting: whether to prefer the most tempting move also to the longest way, unless the value is
-            a mate.
+        :param tempting: whether to prefer the most tempting move even to the move that reaches the value
+            latest, unless the value is a mate.
         """
         board = game.live
         if board.occupied.bit_count() > (_MAX_CASTLING_MEN if board.castling_rights else MAX_MEN):
@@ -205,27 +206,27 @@ class EngineTables:
         if material not in self.materials:
             self._say_once(MissingTableError(material.name, self._base.directory))
             return None
-        code = self._needed_code(game)
+        code = self._load_needed_code(game)
         while code and not is_ready(code):
             if timer.is_half_over() or (code.done() and not is_ready(code)):
                 self._say("the code that reads this table is not ready: searching instead")
                 return None
             time.sleep(_POLL_SECONDS)
         try:
-            return self._advice(game, allowed, timer, tempting)
+            return self._find_advice(game, allowed, timer, tempting)
         except TbgenError as error:
             self._say_once(error)
             return None
 
-    def ranked(self, game: SearchGame, allowed: Sequence[chess.Move]) -> Sequence[Advice]:
-        """Return advice on each allowed move, best first; empty if tables do not contain all moves."""
+    def ranked_advice(self, game: SearchGame, allowed: Sequence[chess.Move]) -> Sequence[Advice]:
+        """Return advice on each allowed move, best first; empty if tables do not cover all legal moves."""
         ranked = (move for move in self._moves(game) if move.move in allowed)
         return [Advice.of(move.move, move.value, _depth(game, move.value, move.depth)) for move in ranked]
 
     def line(self, game: SearchGame, best: Advice, timer: Timer) -> tuple[chess.Move, ...]:
-        """Return best play, starting with the first move of an advice, until the accrued score is the value.
+        """Return best play that starts with the first move of ``best``, until the accrued score is the value.
 
-        The line ends earlier where tables store no depths or time runs out.
+        The line ends earlier if tables store no depths or time runs out.
         """
         before = game.length
         move: chess.Move | None = best.moves[0]
@@ -241,12 +242,12 @@ class EngineTables:
         return tuple(line)
 
     def _moves(self, game: SearchGame) -> Sequence[RankedMove]:
-        """Return the moves of the current state, best first; empty if tables do not contain them all."""
+        """Return the moves of the current state, best first; empty if tables do not cover all of them."""
         with suppress(TbgenError):
             return self._base.moves(game.live, game.accrued)
         return ()
 
-    def _advice(
+    def _find_advice(
         self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer, tempting: bool
     ) -> Advice | None:
         board, accrued = game.live, game.accrued
@@ -269,14 +270,14 @@ class EngineTables:
         is_worse = value < accrued if board.turn else value > accrued
         has_time = timer.target is None or timer.target >= _MIN_TEMPTING_SECONDS
         if has_time and (value == accrued or (is_worse and tempting and value.rank)):
-            chosen = self._most_tempting(game, [move for move in kept if move.depth is not None]) or chosen
+            chosen = self._choose_tempting(game, [move for move in kept if move.depth is not None]) or chosen
         depth = _depth(game, value, chosen.depth or 0)
         return Advice.of(chosen.move, value, depth) if _is_in_time(game, value, depth) else None
 
-    def _most_tempting(self, game: SearchGame, kept: Sequence[RankedMove]) -> RankedMove | None:
-        """Return the most tempting of some moves, None without moves."""
+    def _choose_tempting(self, game: SearchGame, moves: Sequence[RankedMove]) -> RankedMove | None:
+        """Return the most tempting of the moves; None if there are no moves."""
         boards, scores = [], []
-        for move in kept:
+        for move in moves:
             game.play(move.move)
             boards.append(game.live.copy(stack=False))
             game.pop()
@@ -284,32 +285,32 @@ class EngineTables:
         answers = [
             [] if isinstance(found, TbgenError) else found for found in self._base.moves_many(boards, scores)
         ]
-        return most_tempting(game, kept, answers) if kept else None
+        return most_tempting_move(game, moves, answers) if moves else None
 
     @contextmanager
     def _reading(self, material: Material) -> Iterator[bool]:
-        """Yield whether a table exists and is readable; ignore the table from now on if the block fails."""
+        """Yield whether a material has a readable table. If the block fails, ignore the table afterwards."""
         try:
             yield material in self.materials and material not in self._unreadable
         except TbgenError as error:
             self._unreadable.add(material)
             self._say_once(error)
 
-    def _needed_code(self, game: SearchGame) -> Future[None] | None:
-        """Start loading the code that the current position needs, if any, and return its future."""
+    def _load_needed_code(self, game: SearchGame) -> Future[None] | None:
+        """Start loading the code that the current position needs, if any, and return the future."""
         board = game.live
         if board.castling_rights:
-            compiler = _compile_cells
+            compiler: _Compile = _compile_cells
         elif self._is_packed(Material.of_board(board)[0]):
             compiler = packed.ensure_compiled
         else:
             return None
         return self._load_kernels(compiler, [(board.copy(stack=False), game.accrued)])
 
-    def _load_kernels(self, compiler: _Warmup, states: Iterable[tuple[chess.Board, GScore]]) -> Future[None]:
-        """Start loading or compiling kernels and a first look-up, which loads the rest; return the future.
+    def _load_kernels(self, compiler: _Compile, states: Iterable[tuple[chess.Board, GScore]]) -> Future[None]:
+        """Start loading or compiling kernels, and return the future. A first look-up loads the rest.
 
-        :param states: positions with accrued scores, which are looked up until one look-up succeeds.
+        :param states: positions with accrued scores. They are looked up one by one until a look-up succeeds.
         """
         for_arrays = compiler is packed.ensure_compiled
 
@@ -323,7 +324,7 @@ class EngineTables:
                             men, side = board.piece_map(), [int(not board.turn)]
                             letters = "".join(man.symbol() for man in men.values())
                             self._base.probe_arrays(letters, [list(men)], side, [position_score(board).code])
-                except TbgenError as error:  # the code is ready all the same, for other tables
+                except TbgenError as error:  # the code is ready nevertheless, for other tables
                     self._say_once(error)
                 else:
                     break
@@ -348,9 +349,9 @@ class EngineTables:
 
 
 def _sample_board(material: Material) -> chess.Board:
-    """Return a fixed legal position of a material of men of chess.
+    """Return a fixed legal position of a material without described men.
 
-    In this position White has a legal move, and the position score has a code.
+    In this position, White has a legal move, and the position score has a code.
     """
     pieces = [
         chess.Piece.from_symbol(man.upper() if white else man.lower())
@@ -367,17 +368,17 @@ def _sample_board(material: Material) -> chess.Board:
     raise AssertionError(f"{material} has no position on these squares")
 
 
-def _compile_cells(note: Callable[[str], object]) -> None:
+def _compile_cells(announce: Callable[[str], object]) -> None:
     from tbgen.cells.cell_warmup import compile_kernels  # imports numba, which plain tables do not need
 
-    compile_kernels(note)
+    compile_kernels(announce)
 
 
-def _depth(game: SearchGame, value: GScore, after: int | None) -> int | None:
-    """Return the depth of a state from the depth after a move that keeps the value; None if unavailable."""
+def _depth(game: SearchGame, value: GScore, depth_after: int | None) -> int | None:
+    """Return the depth of a state, given the depth after a move that keeps the value; None if unavailable."""
     if value == game.accrued:
         return 0
-    return None if after is None else 1 + after
+    return None if depth_after is None else 1 + depth_after
 
 
 def _is_in_time(game: SearchGame, value: GScore, depth: int | None) -> bool:

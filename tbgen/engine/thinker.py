@@ -1,4 +1,4 @@
-"""The choice of a move: by tables, by a proof, or by a search, alone or with a partner."""
+"""The choice of a move: from tables, by a proof, or by a search, alone or with a partner."""
 
 import math
 import random
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import chess
 
 from tbgen.engine import report
-from tbgen.engine.first_move import first_moves
+from tbgen.engine.first_move import immediate_moves
 from tbgen.engine.game import Advice, RootLine, SearchCounts, SearchGame
 from tbgen.engine.limits import Timer
 from tbgen.engine.options import Options
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from tbgen.engine.partner import Judgement, Partner
     from tbgen.engine.workspace import SearchWorkspace
 
-AUTO_SECONDS: Final = 30.0
-"""Minimum thinking time for ``auto`` to solve. The first compilation of the kernels may take that long."""
+MIN_AUTO_SOLVE_SECONDS: Final = 30.0
+"""Minimum thinking time for which ``auto`` solves. The first compilation of kernels may take that long."""
 _MIN_LINE_SECONDS: Final = 0.5
-"""Minimum thinking time to compute the whole line of best play, for display."""
+"""Minimum thinking time for which the whole line of best play is computed, for display."""
 _MAX_PARTNER_QUERIES: Final = 3
-"""Maximum number of moves that the partner checks before its own move is made."""
+"""Maximum number of moves that the partner checks. After that, the partner's own move is made."""
 
 
 def _never() -> bool:
@@ -37,7 +37,7 @@ def _never() -> bool:
 
 
 class MoveChoice(NamedTuple):
-    """A move, and the reply to ponder on."""
+    """A move, and the reply to ponder on, if any."""
 
     move: chess.Move
     reply: chess.Move | None = None
@@ -48,8 +48,8 @@ class Thinker:
     """The part of the engine that chooses moves.
 
     :ivar say: prints a line of the protocol before the move.
-    :ivar get_workspace: returns the workspace of the compiled search, None until the search is loaded.
-    :ivar get_partner: returns the partner, None without one or while it starts.
+    :ivar get_workspace: returns the workspace of the compiled search; None until the search is loaded.
+    :ivar get_partner: returns the partner; None if there is none or while it is starting.
     :ivar start_solving: starts an attempt to solve a state, with the arguments of :class:`BackgroundProof`.
     """
 
@@ -61,10 +61,9 @@ class Thinker:
     start_solving: Callable[..., BackgroundProof] = BackgroundProof
 
     def choose(self, game: SearchGame, timer: Timer) -> MoveChoice | None:
-        """Return the move to make, None if no move is legal.
+        """Return the move to make; None if no move is legal.
 
-        The move is one of the moves that the command ``go`` names, or any legal move if it names no legal
-        move. The game is unchanged afterwards.
+        If the command ``go`` names legal moves, the move is one of these. The game is unchanged afterwards.
         """
         legal = list(game.live.legal_moves)
         if not legal:
@@ -76,12 +75,12 @@ class Thinker:
         advice = self.tables and self.tables.advice(game, allowed, timer, tempting)
         if self.tables and advice:
             return self._choose_by_tables(self.tables, game, advice, allowed, timer)
-        if len(allowed) == 1 and timer.limited:
+        if len(allowed) == 1 and timer.is_limited:
             return MoveChoice(allowed[0])
         return self._choose_by_thinking(game, allowed, timer)
 
     def _named_moves(self, board: chess.Board, words: Sequence[str]) -> list[chess.Move]:
-        """Return the legal moves among some words, in either notation of castling, and report other words."""
+        """Return the legal moves that ``words`` name, with castling in either notation; report the rest."""
         notations = (False, True)
         legal = {board.uci(move, chess960=style): move for move in board.legal_moves for style in notations}
         for word in words:
@@ -99,22 +98,22 @@ class Thinker:
         allowed: Sequence[chess.Move],
         timer: Timer,
     ) -> MoveChoice:
-        """Return the move of the tables' advice. If the advice has several moves, search among them."""
+        """Return the move that the tables advise. If they advise several moves, search among these."""
         single = len(advice.moves) == 1
         if single and (timer.target is None or timer.target >= _MIN_LINE_SECONDS):
             advice = replace(advice, line=tables.line(game, advice, timer))
         reported = [advice]
         if self.options.best_count > 1:
-            others = tables.ranked(game, allowed)
+            others = tables.ranked_advice(game, allowed)
             reported += [other for other in others if other.moves[0] != advice.moves[0]]
         for place, each in enumerate(reported[: self.options.best_count], 1):
-            self._report(report.of_advice(game, each, "tables", timer.elapsed, self._place(place)))
+            self._report(report.of_advice(game, each, "tables", timer.elapsed, self._shown_place(place)))
         return MoveChoice(*advice.line[:2]) if single else self._choose_by_search(game, advice.moves, timer)
 
     def _choose_by_thinking(
         self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer
     ) -> MoveChoice:
-        """Search, alone or with a partner. If a proof succeeds meanwhile, follow the proof."""
+        """Search, alone or with a partner. If a proof succeeds in the meantime, follow the proof."""
         attempt = self._start_proof(game, timer)
         with nullcontext() if attempt is None else closing(attempt):
             partner_choice = chosen = self._choose_by_partner(game, allowed, timer)
@@ -134,15 +133,15 @@ class Thinker:
         if partner_choice and partner_choice.move in advice.moves:
             return partner_choice
         return self._choose_by_search(
-            game, advice.moves, timer, proof=advice if advice.value is None else None
+            game, advice.moves, timer, proved_advice=advice if advice.value is None else None
         )
 
     def _choose_by_partner(
         self, game: SearchGame, allowed: Sequence[chess.Move], timer: Timer
     ) -> MoveChoice | None:
-        """Return the partner's move, or, in a drawn game, the best move in r-mobility that keeps the draw.
+        """Return the partner's move or, in a drawn game, the best move in r-mobility that keeps the draw.
 
-        Return None without a partner, or if the partner fails before it has chosen a move.
+        Return None if there is no partner, or if it fails before it has chosen a move.
         """
         partner, judged = self.get_partner(), None
         if partner is None:
@@ -158,7 +157,7 @@ class Thinker:
             for _ in range(_MAX_PARTNER_QUERIES):
                 if len(judged.candidates) == 1 or timer.is_over() or (work := self.get_workspace()) is None:
                     break
-                chosen = self._search_among_kept(game, judged, timer, work)
+                chosen = self._search_drawing_moves(game, judged, timer, work)
                 if chosen.move == judged.best_line[0] or partner.keeps_draw(game, chosen.move, judged, timer):
                     return chosen
                 judged = judged.without(chosen.move)
@@ -171,25 +170,26 @@ class Thinker:
         game: SearchGame,
         allowed: Sequence[chess.Move],
         timer: Timer,
-        interrupted: Callable[[], bool] = _never,
-        proof: Advice | None = None,
+        is_interrupted: Callable[[], bool] = _never,
+        proved_advice: Advice | None = None,
     ) -> MoveChoice:
         """Search until time runs out or the search is interrupted.
 
-        :param interrupted: function that returns whether to stop before the time is over.
-        :param proof: proved advice, whose first move is made if the search finds less than it guarantees.
+        :param is_interrupted: function that returns whether to stop before the time is over.
+        :param proved_advice: advice from a proof; its first move is made if the search finds less than it
+            guarantees.
         """
 
         def is_over(nodes: int) -> bool:
-            return timer.is_over(nodes) or interrupted()
+            return timer.is_over(nodes) or is_interrupted()
 
         def report_line(best: RootLine, counts: SearchCounts) -> None:
-            self._report(report.of_search(game, best, counts, timer.elapsed, self._place(best.place)))
+            self._report(report.of_search(game, best, counts, timer.elapsed, self._shown_place(best.place)))
 
         max_nodes, lines = timer.go.numbers.get("nodes"), self.options.best_count
         if (workspace := self.get_workspace()) is None:
             look_up = self.tables.look_up if self.tables else lambda _: None
-            (best_line, *others), counts = first_moves(game, allowed, look_up, lines)
+            (best_line, *others), counts = immediate_moves(game, allowed, look_up, lines)
             for each in (best_line, *others):
                 report_line(each, counts)
         else:
@@ -198,23 +198,23 @@ class Thinker:
             search = CompiledSearch(game, allowed, workspace, self.tables, is_over, lines, max_nodes)
             best_line = search.run(
                 timer.go.depth,
-                lambda: timer.stop_deepening() or interrupted(),
+                lambda: timer.stop_deepening() or is_interrupted(),
                 lambda best: report_line(best, search.counts),
             )
-        if proof is not None:
+        if proved_advice is not None:
             white = game.live.turn
-            guaranteed = worth(proof.lower if white else proof.upper)
+            guaranteed = worth(proved_advice.lower if white else proved_advice.upper)
             if best_line.value < guaranteed if white else best_line.value > guaranteed:
-                return MoveChoice(proof.moves[0])
+                return MoveChoice(proved_advice.moves[0])
         return MoveChoice(*best_line.line[:2])
 
-    def _search_among_kept(
-        self, game: SearchGame, judged: "Judgement", timer: Timer, workspace: "SearchWorkspace"
+    def _search_drawing_moves(
+        self, game: SearchGame, judgement: "Judgement", timer: Timer, workspace: "SearchWorkspace"
     ) -> MoveChoice:
-        """Search among the moves that keep a draw in chess, for the time that the judgement allows."""
+        """Search among the moves that keep the draw in chess, within the limits of the judgement."""
         from tbgen.engine.compiled_search import PATIENCE_SECONDS, CompiledSearch  # imports numba
 
-        deadline = min(timer.elapsed + judged.search_seconds, timer.target or math.inf)
+        deadline = min(timer.elapsed + judgement.search_seconds, timer.target or math.inf)
 
         def is_over(_nodes: int = 0) -> bool:
             return timer.stopped or timer.elapsed >= deadline
@@ -222,17 +222,17 @@ class Thinker:
         def report_line(best: RootLine) -> None:
             self._report(report.of_search(game, best, search.counts, timer.elapsed))
 
-        moves, patience = list(judged.candidates), min(PATIENCE_SECONDS, judged.search_seconds / 8)
-        nodes, candidates = judged.search_nodes, judged.candidates
+        moves, patience = list(judgement.candidates), min(PATIENCE_SECONDS, judgement.search_seconds / 8)
+        nodes, candidates = judgement.search_nodes, judgement.candidates
         search = CompiledSearch(game, moves, workspace, self.tables, is_over, 1, nodes, patience, candidates)
         return MoveChoice(*search.run(timer.go.depth, is_over, report_line).line[:2])
 
     def _start_proof(self, game: SearchGame, timer: Timer) -> BackgroundProof | None:
-        """Start an attempt to solve the state, if options and time permit.
+        """Start an attempt to solve the state, if the options and the time permit.
 
         States under a 50-move rule or with castling rights are not solved.
         """
-        has_time = timer.target is not None and timer.target >= AUTO_SECONDS
+        has_time = timer.target is not None and timer.target >= MIN_AUTO_SOLVE_SECONDS
         wanted = self.options.solve == "on" or (self.options.solve == "auto" and has_time)
         solvable = game.settings.fifty_move_rule is FiftyMoveRule.NONE and not game.live.castling_rights
         if not wanted or self.tables is None or not solvable:
@@ -243,8 +243,8 @@ class Thinker:
             self.say(f"info string solving cannot be started: {error.strerror or error}")
             return None
 
-    def _place(self, place: int) -> int | None:
-        """Return the place of a move to report, None if only one move is reported."""
+    def _shown_place(self, place: int) -> int | None:
+        """Return the place to report for a move; None if only one move is reported."""
         return place if self.options.best_count > 1 else None
 
     def _report(self, lines: Iterable[str]) -> None:

@@ -1,7 +1,7 @@
-"""The engine's side of the protocol: the Universal Chess Interface [1].
+"""The engine's side of its protocol, the Universal Chess Interface [1].
 
-Commands are read while a thread of its own thinks about the move. Whatever the input, the engine answers by
-the rules of the protocol: it ignores unknown words, and reports errors in an ``info string``.
+Commands are read while another thread thinks about the move. Whatever the input, the engine answers by the
+rules of the protocol: it ignores unknown words, and reports errors in an ``info string``.
 
 [1] Stefan Meyer-Kahlen, *Description of the universal chess interface (UCI)*, April 2006.
 """
@@ -18,7 +18,7 @@ import chess
 import tbgen
 from tbgen.engine.game import SearchGame, extend, read_game
 from tbgen.engine.limits import Go, Timer
-from tbgen.engine.loading import Partnership, is_ready, load_in_thread, wait_until_loaded
+from tbgen.engine.loading import PartnerOwner, is_ready, load_in_thread, wait_until_loaded
 from tbgen.engine.options import Options
 from tbgen.engine.table_advice import EngineTables
 from tbgen.engine.thinker import MoveChoice, Thinker
@@ -35,22 +35,22 @@ _WORD: Final = re.compile(r"\S+")
 class UciEngine:
     """One engine, from its first command to the last.
 
-    :param write: prints a line without buffering; called by several threads, one at a time.
-    :param directories: default of the option Directory; empty for the default directory of tbgen.
+    :param write: prints a line without buffering; several threads call it, one at a time.
+    :param directories: default of the option Directory; empty for tbgen's default directory.
     :param partner: default of the option Partner.
     """
 
     _search_workspace: "SearchWorkspace | None"
-    """Workspace of the compiled search, made when it is first needed."""
+    """Workspace of the compiled search; None until it is first needed."""
 
     def __init__(
         self, write: Callable[[str], None], directories: Sequence[Path] = (), partner: str = ""
     ) -> None:
         self._write, self._lock = write, threading.Lock()
         self._options = Options(directories, partner)
-        self._partnership = Partnership(self._note)
+        self._partner_owner = PartnerOwner(self._note)
         self._search_future: Future[None] | None = None
-        """Future of the compiled search, which is loaded when it is first needed."""
+        """Future of loading the compiled search; None until the search is first needed."""
         self._tables: EngineTables | None = None
         self._tables_open = False
         self._game: SearchGame | None = None
@@ -58,7 +58,7 @@ class UciEngine:
         self._output_closed = False
         self._thinking: tuple[threading.Thread, Timer] | None = None
         self._move_due = threading.Event()
-        """Set when the latest move is about to be printed."""
+        """Event that is set when the latest move is about to be printed."""
         self._commands: dict[str, Callable[[str], None]] = {
             "uci": self._uci,
             "isready": self._is_ready,
@@ -74,20 +74,20 @@ class UciEngine:
         """Answer commands until ``quit`` or the end of the input; then make a pending move at once."""
         try:
             for line in lines:
-                if not self.command(line):
+                if not self.handle_command(line):
                     break
         finally:
             self._stop()
-            self._partnership.close()
+            self._partner_owner.close()
             if self._tables:
                 self._tables.close()
                 self._tables, self._tables_open = None, False
 
-    def command(self, line: str) -> bool:
+    def handle_command(self, line: str) -> bool:
         """Answer one command.
 
-        Unknown words before the command are ignored, as the protocol requires. Return whether to read further
-        commands: False after ``quit`` and once the output is closed.
+        Unknown words before the command are ignored, as the protocol requires. Return whether to read more
+        commands: False after ``quit``, and once the output is closed.
         """
         for word in _WORD.finditer(line):
             if word[0] == "quit":
@@ -106,42 +106,42 @@ class UciEngine:
             self._say(line)
 
     def _is_ready(self, _rest: str) -> None:
-        """Answer ``readyok`` once tables, code and partner are loaded, or at once while thinking."""
+        """Answer ``readyok`` once tables, code and partner are loaded; while thinking, answer at once."""
         if not self._is_thinking:
             tables = self._open_tables()
             if tables:
                 tables.load(wait=self._options.wait)
-            search = self._loaded_search()
+            search = self._load_search()
             self._partner()
             if self._options.wait:
                 wait_until_loaded([search], self._note)
-                self._partnership.wait()
+                self._partner_owner.wait()
         self._say("readyok")
 
     def _set_option(self, rest: str) -> None:
-        """Handle ``setoption name NAME [value VALUE]``. Both may contain spaces; a value keeps its spaces."""
+        """Handle ``setoption name NAME [value VALUE]``. NAME and VALUE may contain spaces."""
         words = rest.split()
         if words[:1] != ["name"]:
             raise UsageError("an option is set by: setoption name NAME value VALUE")
         split = words.index("value") if "value" in words else len(words)
         name, value = " ".join(words[1:split]), "".join(rest.split(None, split + 1)[split + 1 :]).rstrip()
-        self._game = None  # the option may change how the position is read
+        self._game = None  # the option may affect how the position is read
         match self._options.set(name, value):
             case "Hash":
                 self._search_workspace = None
             case "Directory":
                 self._tables_open = False
             case "Partner" | "PartnerOptions":
-                self._partnership.allow_restart()
+                self._partner_owner.allow_restart()
 
     def _new_game(self, _rest: str) -> None:
         self._search_workspace = None
         self._position: Sequence[str] = ["startpos"]
         self._game = None
-        self._partnership.new_game()
+        self._partner_owner.new_game()
 
     def _set_position(self, rest: str) -> None:
-        """Set the position, or raise the error to report. After an error, ``go`` finds no move."""
+        """Set the position, or raise the error to report. After an error, ``go`` answers without a move."""
         words = rest.split()
         before, game = self._position, self._game
         self._position, self._game = words, None
@@ -159,7 +159,7 @@ class UciEngine:
             accrued=options.accrued,
             rule=options.rule,
             chess960=options.chess960,
-            note=self._note,
+            announce=self._note,
         )
 
     def _go(self, rest: str) -> None:
@@ -181,25 +181,25 @@ class UciEngine:
         thread.start()
 
     def _think(self, thinker: Thinker, game: SearchGame, timer: Timer) -> None:
-        """Choose a move and print it; runs in a thread of its own."""
+        """Choose a move and print it; called in a thread of its own."""
         board = game.live.copy(stack=False)
         try:
             chosen = thinker.choose(game, timer)
-        except Exception as error:  # an error of the engine must not lose the game on time
+        except Exception as error:  # an error in the engine must not lose the game on time
             self._note(f"this move is an arbitrary legal one, because of an error: {error!r}")
             chosen = next(map(MoveChoice, board.legal_moves), None)
-            if self._game is game:  # its board may be at a node of the search
+            if self._game is game:  # its board may be left at a node of the search
                 self._game = None
         timer.wait()
         self._move_due.set()  # the next command may follow at once
-        self._say(_NO_MOVE if chosen is None else _best_move(board, chosen))
+        self._say(_NO_MOVE if chosen is None else _best_move_line(board, chosen))
 
     @property
     def _is_thinking(self) -> bool:
         return self._thinking is not None and not self._move_due.is_set()
 
     def _stop(self) -> None:
-        """Stop thinking, and wait until the move is printed."""
+        """Stop thinking, and wait until the move has been printed."""
         if self._thinking is not None:
             thread, timer = self._thinking
             timer.stop()
@@ -210,8 +210,8 @@ class UciEngine:
         if self._thinking is not None:
             self._thinking[1].ponder_hit()
 
-    def _loaded_search(self) -> "Future[None]":
-        """Return the future of the compiled search, starting to load it on the first call."""
+    def _load_search(self) -> "Future[None]":
+        """Return the future of loading the compiled search; the first call starts loading it."""
 
         def load() -> None:
             from tbgen.engine.compiled_search import ensure_compiled  # imports numba
@@ -222,20 +222,20 @@ class UciEngine:
         return self._search_future
 
     def _workspace(self) -> "SearchWorkspace | None":
-        """Return the workspace of the compiled search, None while the search is being loaded."""
-        if is_ready(self._loaded_search()) and self._search_workspace is None:
+        """Return the workspace of the compiled search; None while the search is being loaded."""
+        if is_ready(self._load_search()) and self._search_workspace is None:
             from tbgen.engine.workspace import SearchWorkspace  # imports numba
 
             self._search_workspace = SearchWorkspace.of(self._options.hash)
         return self._search_workspace
 
     def _partner(self) -> "Partner | None":
-        """Return the partner, None without one or while it starts."""
+        """Return the partner; None if there is none or while it is starting."""
         options = self._options
-        return self._partnership.partner(options.partner, options.hash, options.partner_options)
+        return self._partner_owner.get_partner(options.partner, options.hash, options.partner_options)
 
     def _open_tables(self) -> EngineTables | None:
-        """Return the tables, reopened if the option Directory has been set; None on an error."""
+        """Return the tables, reopened if the option Directory has been set; None after an error."""
         if not self._tables_open:
             self._tables, self._tables_open = None, True
             try:
@@ -251,13 +251,13 @@ class UciEngine:
         with self._lock:
             try:
                 self._write(line)
-            except OSError:  # nobody reads the output any longer
+            except OSError:  # nobody reads the output any more
                 self._output_closed = True
 
 
-def _best_move(board: chess.Board, chosen: MoveChoice) -> str:
-    line = f"bestmove {board.uci(chosen.move)}"
-    if chosen.reply is not None:
-        board.push(chosen.move)
-        line += f" ponder {board.uci(chosen.reply)}"
+def _best_move_line(board: chess.Board, choice: MoveChoice) -> str:
+    line = f"bestmove {board.uci(choice.move)}"
+    if choice.reply is not None:
+        board.push(choice.move)
+        line += f" ponder {board.uci(choice.reply)}"
     return line

@@ -8,74 +8,74 @@ from numpy.typing import NDArray
 
 from tbgen.board.score import GScore
 from tbgen.compiler.structs import Struct
-from tbgen.engine.kernels.board import WORDS
+from tbgen.engine.kernels.board import ROW_SIZE
 from tbgen.engine.scale import MATE, MAX_POSITION_RANK, worth
 
-PLIES: Final = 128
+PLY_LIMIT: Final = 128
 """Maximum number of plies that the search looks ahead."""
-HISTORY: Final = 640
-"""Maximum number of positions of the game that the search stores to detect repetition."""
+HISTORY_LIMIT: Final = 640
+"""Maximum number of positions of the game that the search stores, to detect repetitions."""
 _MAX_MOVES: Final = 256
 _MAX_REQUESTS: Final = 4096
 _TABLE_VALUE_SLOTS: Final = 1 << 20
 MAX_UNKEYED_CLOCK: Final = 70
 """Value of the 50-move counter above which states with different counters have different keys."""
 ENTRY_BYTES: Final = 16
-"""Bytes of a state in the transposition table."""
+"""Number of bytes of an entry in the transposition table, including its key."""
 STOP, NODES, MAX_NODES, ROOT, ITERATION, MAX_PLY, REQUESTS, ANSWERS, HITS, ABORTED, GENERATION = range(11)
 PLAIN, RULE, RESET_RANK, LATE_SCORES, BARE_KINGS, MAX_MEN, DRAWN, ROOT_LEAD, HOPE, DISCARDS = range(11, 21)
 _CONTROL_WORDS: Final = 21
 """Number of control words. Their indices are:
 
-- ``STOP``: request to stop the search; ``ABORTED``: whether the search has stopped;
+- ``STOP``: whether a stop has been requested; ``ABORTED``: whether the search has been stopped;
 - ``NODES``: number of searched nodes; ``MAX_NODES``: maximum number of nodes;
 - ``ROOT``: row of the current position;
 - ``ITERATION``: depth of the iteration; ``MAX_PLY``: greatest number of plies searched ahead;
 - ``REQUESTS``: number of requests to tables; ``ANSWERS``: number of answered requests; ``HITS``: number of
   nodes with a value from tables;
-- ``GENERATION``: number of the search;
+- ``GENERATION``: serial number of the search;
 - ``PLAIN``: whether to search without extensions, reductions and pruning;
-- ``RULE``: whether a 50-move rule applies; ``RESET_RANK``: rank below which an improvement resets its
-  counter; ``LATE_SCORES``: the scores that count once the counter has run out (0 all, 1 mate and stalemate,
-  2 none);
+- ``RULE``: whether a 50-move rule applies; ``RESET_RANK``: rank below which an improvement of the accrued
+  score resets the counter; ``LATE_SCORES``: the scores that count once the counter has run out (0 all, 1 mate
+  and stalemate, 2 none);
 - ``BARE_KINGS``: whether bare kings end the game;
-- ``MAX_MEN``: largest number of men in positions to request;
-- ``DRAWN``: whether the game is drawn in chess (0 no, 1 with White to move, 2 with Black to move);
-- ``ROOT_LEAD``: White's lead in centipawns at the root; ``HOPE``: value of the score that a drawn game may
-  reach;
+- ``MAX_MEN``: maximum number of men in positions to request;
+- ``DRAWN``: whether the game is drawn in chess (0 no; 1 yes, with White to move; 2 yes, with Black to move);
+- ``ROOT_LEAD``: White's lead in centipawns at the root; ``HOPE``: value of the score that the engine may
+  still reach in a drawn game;
 - ``DISCARDS``: number of times that the content of the transposition table has been discarded.
 """
 
 
 PLAIN_WORTH: Final = np.array([worth(GScore(rank, True)) for rank in range(MAX_POSITION_RANK + 1)])
-"""Values of scores by rank, on the scale of the search."""
+"""The value of White's score of each rank, on the scale of the search."""
 DRAWN_WORTH: Final = PLAIN_WORTH // 5 + (4 * MATE // 5 * 0.5 ** np.arange(len(PLAIN_WORTH))).astype(np.int64)
-"""Values of scores by rank in a game that is drawn in chess, on the scale of the search.
+"""The value of White's score of each rank in a game that is drawn in chess, on the scale of the search.
 
-They are close to exponential scoring (``Scheme.EXPONENTIAL`` of :mod:`tbgen.board.scoring`), so that a chance
-of a low score outweighs an improvement among high scores.
+These values are close to exponential scoring (``Scheme.EXPONENTIAL`` of :mod:`tbgen.board.scoring`), so that
+a chance of a low score outweighs a better high score.
 """
 
 
 @dataclass(frozen=True)
 class SearchWorkspace(Struct):
-    """The arrays of successive searches.
+    """The arrays of a search, which successive searches reuse.
 
-    :ivar rows: uint64 (n, WORDS): positions of the game, then those of the line that is being searched.
-    :ivar moves: int32 (PLIES, 256): legal moves at each ply.
+    :ivar rows: uint64 (n, ROW_SIZE): positions of the game, then those of the line that is being searched.
+    :ivar moves: int32 (PLY_LIMIT, 256): legal moves at each ply.
     :ivar answers: int32 (256,): squares and promotion of the expected answer to each move at ply 0, or 0.
     :ivar costs: int64 (256,): cost in chess of each move at ply 0, on the scale of the search.
-    :ivar order: int32 (PLIES, 256): priority of each move; greater is earlier.
-    :ivar line: int32 (PLIES, PLIES): best line from each ply.
-    :ivar length: int64 (PLIES,): length of the best line from each ply.
-    :ivar killers: int32 (PLIES, 2): killer moves of each ply.
+    :ivar priority: int32 (PLY_LIMIT, 256): priority of each move; the greatest is searched first.
+    :ivar line: int32 (PLY_LIMIT, PLY_LIMIT): best line from each ply.
+    :ivar line_length: int64 (PLY_LIMIT,): length of the best line from each ply.
+    :ivar killers: int32 (PLY_LIMIT, 2): killer moves of each ply.
     :ivar history: int32 (2, 64, 64): history scores of quiet moves, by side and squares.
     :ivar keys: uint64 (2^n,): keys of the transposition table.
     :ivar entries: int64 (2^n,): entries of the transposition table.
     :ivar table_keys: uint64 (2^n,): keys of states with a value from tables.
-    :ivar table_values: int64 (2^n,): values from tables, for White.
-    :ivar requests: uint64 (n, WORDS): ring buffer of positions requested from tables.
-    :ivar worth: int64 (438,): values of scores by rank.
+    :ivar table_values: int64 (2^n,): values from tables, from White's point of view.
+    :ivar requests: uint64 (n, ROW_SIZE): ring buffer of positions requested from tables.
+    :ivar worth: int64 (438,): the value of White's score of each rank.
     :ivar control: int64 (n,): control words.
     """
 
@@ -83,9 +83,9 @@ class SearchWorkspace(Struct):
     moves: NDArray[np.int32]
     answers: NDArray[np.int32]
     costs: NDArray[np.int64]
-    order: NDArray[np.int32]
+    priority: NDArray[np.int32]
     line: NDArray[np.int32]
-    length: NDArray[np.int64]
+    line_length: NDArray[np.int64]
     killers: NDArray[np.int32]
     history: NDArray[np.int32]
     keys: NDArray[np.uint64]
@@ -98,26 +98,26 @@ class SearchWorkspace(Struct):
 
     @classmethod
     def of(cls, mebibytes: int) -> Self:
-        """Return a workspace.
+        """Return a new workspace.
 
         :param mebibytes: maximum size of the transposition table.
         """
         entries = 1 << (max((mebibytes << 20) // ENTRY_BYTES, 1).bit_length() - 1)
         return cls(
-            np.zeros((HISTORY + PLIES + 1, WORDS), np.uint64),
-            np.zeros((PLIES, _MAX_MOVES), np.int32),
+            np.zeros((HISTORY_LIMIT + PLY_LIMIT + 1, ROW_SIZE), np.uint64),
+            np.zeros((PLY_LIMIT, _MAX_MOVES), np.int32),
             np.zeros(_MAX_MOVES, np.int32),
             np.zeros(_MAX_MOVES, np.int64),
-            np.zeros((PLIES, _MAX_MOVES), np.int32),
-            np.zeros((PLIES, PLIES), np.int32),
-            np.zeros(PLIES, np.int64),
-            np.zeros((PLIES, 2), np.int32),
+            np.zeros((PLY_LIMIT, _MAX_MOVES), np.int32),
+            np.zeros((PLY_LIMIT, PLY_LIMIT), np.int32),
+            np.zeros(PLY_LIMIT, np.int64),
+            np.zeros((PLY_LIMIT, 2), np.int32),
             np.zeros((2, 64, 64), np.int32),
             np.zeros(entries, np.uint64),
             np.zeros(entries, np.int64),
             np.zeros(_TABLE_VALUE_SLOTS, np.uint64),
             np.zeros(_TABLE_VALUE_SLOTS, np.int64),
-            np.zeros((_MAX_REQUESTS, WORDS), np.uint64),
+            np.zeros((_MAX_REQUESTS, ROW_SIZE), np.uint64),
             PLAIN_WORTH.copy(),
             np.zeros(_CONTROL_WORDS, np.int64),
         )

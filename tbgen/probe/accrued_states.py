@@ -226,7 +226,7 @@ class PackedStates:
         """Return whether the values after a route are needed: after captures of the stored side and, if the
         derived side is to move, after all zeroing moves of the derived side."""
         if route.side == self._side != self._stored_side:
-            return not route.quiet
+            return not route.is_quiet
         return route.side == self._stored_side and route.destination.men < cell.men
 
     def with_accrued(self, holder: Side, rank: int) -> Block:
@@ -327,7 +327,7 @@ class RightlessValues:
 
         :raises MissingLayerError: if accrued scores are needed and the table stores none.
         """
-        assert route.passed is None, "tables in memory have no en passant positions"
+        assert route.ep_square is None, "tables in memory have no en passant positions"
         material, _ = route.destination.material()
         loaded = self._loaded.get(material)
         if loaded is None or (accrued and not loaded.stores_accrued):
@@ -346,7 +346,7 @@ class RightlessValues:
         cell, side = route.destination, side_after(route)
         slots = np.flatnonzero(ranks_of(cell)[side] != NO_RANK)
         value = np.full(cell.size, NONE, np.uint8)
-        if route.passed is None:
+        if route.ep_square is None:
             material, swapped = cell.material()
             layout, mover = layout_of(material), SIDES[side ^ swapped]
             places = [Place(layout, mover, Slot(slot), -1) for slot in slots_in_table(cell)[slots].tolist()]
@@ -365,5 +365,5 @@ def board_after(route: Route, slot: int) -> chess.Board | None:
     one square."""
     board = route.destination.board_of(side_after(route), slot)
     if board is not None:
-        board.ep_square = route.passed
+        board.ep_square = route.ep_square
     return board

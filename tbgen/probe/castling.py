@@ -92,7 +92,7 @@ def remaining_rights(castling_cell: CastlingCell, route: Route) -> tuple[Castlin
         castling
         for castling in castling_cell.castlings
         if {men[castling.king], men[castling.rook]} <= standing
-        and not (route.castled and men[castling.king].man.colour == route.side)
+        and not (route.is_castling and men[castling.king].man.colour == route.side)
     )
 
 
@@ -297,7 +297,7 @@ class CastlingSolver:
                 for route, block in zip(exits.inheriting, blocks, strict=True):
                     game.set_block(route, block)
                 accrued = GScore(rank, holder == WHITE_TO_MOVE)
-                of_layer, plies = game.layer(Block(value, depth), accrued, decided=False)
+                of_layer, plies = game.layer(Block(value, depth), accrued, is_complete=False)
                 layers[holder, rank] = Block(of_layer, plies if exits.has_depths else depth)
             for side in SIDES:
                 settled = ranks[side] == rank
@@ -312,7 +312,7 @@ class CastlingSolver:
         for route in routes:
             castlings = remaining_rights(castling_cell, route)
             in_cell = self._states_in_cell(route, castlings) if castlings else None
-            if route.quiet and self._resets:
+            if route.is_quiet and self._resets:
                 states = exits.inheriting[route] = in_cell or self._rightless.inheriting_states(route)
                 has_depths = states.has_depths
             elif in_cell:
@@ -330,7 +330,7 @@ class CastlingSolver:
     def _passed_codes(self, route: Route, castlings: tuple[Castling, ...]) -> dict[int, Code]:
         """Return fresh codes, by slot, of the positions after a route in which en passant is legal."""
         codes = {}
-        for slot in range(route.destination.size if route.passed is not None else 0):
+        for slot in range(route.destination.size if route.ep_square is not None else 0):
             board = board_after(route, slot)
             if board is not None and not board.was_into_check():
                 board.chess960 = True

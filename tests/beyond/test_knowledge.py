@@ -72,7 +72,7 @@ def test_one_ply_on(fen: str, source: type[Tables], own: Path) -> None:
         known = ExitBounds(source(tables), SolvedCells())
         for route in routes_of(frame_of_cell(cell)):
             end = LOWER if side_after(route) == 0 else UPPER
-            if route.quiet or known.tables.has_cell(route.destination):
+            if route.is_quiet or known.tables.has_cell(route.destination):
                 continue
             block = known.block(route, end)
             assert known.block(route, 1 - end) is None

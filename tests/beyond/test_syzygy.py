@@ -98,7 +98,7 @@ def test_blocks_agree_with_single_positions(
 ) -> None:
     board = chess.Board(fen)
     frame = frame_of_cell(Cell.of_board(board, mobile_squares(board)))
-    routes = [route for route in routes_of(frame) if not route.quiet and syzygy.knows(route)]
+    routes = [route for route in routes_of(frame) if not route.is_quiet and syzygy.knows(route)]
     assert routes
     with tbgen.open_tablebase(tables) as truth:
         assert min(check_source(syzygy, routes, 97, truth)) > 25
@@ -110,7 +110,7 @@ def test_blocks_agree_with_single_positions(
     # Where a file is missing, positions still have the worst bounds.
     syzygy._winners.clear()
     monkeypatch.setattr(files._files, "get_wdl", lambda board: None)
-    white, black = routes[0].destination.sides()
+    white, black = routes[0].destination.side_letters()
     with tbgen.open_tablebase(tmp_path) as nothing:
         known = ExitBounds(Tables(nothing), SolvedCells(), syzygy)
         for end, bound in ((LOWER, 254 if black == "K" else 255), (UPPER, 1 if white == "K" else 0)):
@@ -125,7 +125,7 @@ def test_positions_are_looked_up_with_their_en_passant_right(
 ) -> None:
     board = chess.Board("4k3/8/8/8/3p4/8/2P5/4K3 w - - 0 1")
     frame = frame_of_cell(Cell.of_board(board, mobile_squares(board)))
-    (route,) = (route for route in routes_of(frame) if route.passed is not None)
+    (route,) = (route for route in routes_of(frame) if route.ep_square is not None)
     asked: list[chess.Square | None] = []
     monkeypatch.setattr(files._files, "get_wdl", lambda board: asked.append(board.ep_square))
     syzygy.block(route, LOWER)
@@ -141,7 +141,7 @@ def test_single_positions_have_no_better_bounds_than_blocks(
     with tbgen.open_tablebase(tmp_path) as tables:
         known = ExitBounds(Tables(tables), SolvedCells(), syzygy)
         for route in routes_of(frame_of_cell(Cell.of_board(board, mobile_squares(board)))):
-            if route.quiet:
+            if route.is_quiet:
                 continue
             blocks = [known.block(route, end) for end in ENDS]
             for slot in range(0, route.part.size, sample(97, 997)):

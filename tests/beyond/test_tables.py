@@ -69,7 +69,7 @@ def test_looked_up_positions_are_those_of_plain_tables(own: Path, tables: Path, 
     with tbgen.open_tablebase(own) as packed_ones, tbgen.open_tablebase(tables) as plain_ones:
         some, plain = Tables(packed_ones), Tables(plain_ones)
         for route in routes_of(lineup_of_cell(cell)):
-            if route.landed is None or not some.knows(route):
+            if route.landing is None or not some.knows(route):
                 continue
             sides.add(route.side)
             whole = part_of(plain.block(route.unrestricted, 0), route)

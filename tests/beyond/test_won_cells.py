@@ -89,7 +89,7 @@ def test_captures_that_leave_pawns_need_no_table() -> None:
     home = Cell.of_men([man for man in whole.mobile if man != queen], {chess.A8: queen, chess.F2: pawn})
     won, blind, nothing = WonCells(3), WonCells(3), SomeKnowledge()
     cells = list(won.unsolved(home))
-    assert [("".join(cell.sides()), bin(cell.black_pawns).count("1")) for cell in cells[-2:]] == [
+    assert [("".join(cell.side_letters()), bin(cell.black_pawns).count("1")) for cell in cells[-2:]] == [
         ("KQKP", 1),
         ("KQKRP", 1),
     ]
@@ -130,7 +130,7 @@ def test_a_wrong_win_does_not_pass_the_proof(small: Path) -> None:
         wins = won.solve(Cell.of_board(board, mobile_squares(board)), known, levels=True)
         assert 50 < prove_wins(wins, known, random.Random(1)) <= MAX_PROVED_WINS
         wins.won[BLACK_TO_MOVE] |= legal_words_of(wins)
-        wins.level[wins.level == 0] = 200
+        wins.rounds[wins.rounds == 0] = 200
         with pytest.raises(
             WrongBoundError, match="the forced mate is not proved, since no win is proved after"
         ):

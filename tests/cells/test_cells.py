@@ -202,7 +202,7 @@ def test_a_landed_man_stands_on_one_square() -> None:
     board = chess.Board("1n5k/8/1R1r2P1/3p4/8/3R4/3n4/K7 w - - 0 1")
     mobile = {chess.B6, chess.D3, chess.D6}
     cell = Cell.of_board(board, mobile)
-    routes = [route for route in routes_of(lineup_of_cell(cell)) if route.landed is not None]
+    routes = [route for route in routes_of(lineup_of_cell(cell)) if route.landing is not None]
     captured = set()
     for turn in chess.COLORS:
         board.turn = turn

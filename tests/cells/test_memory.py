@@ -65,25 +65,25 @@ def test_threads_never_share_memory() -> None:
 def test_a_workspace_is_lent_to_one_user_at_a_time_and_kept_for_the_next() -> None:
     workspaces = WorkspaceCache()
     frame = frame_of_cell(cells(4, 1)[0]).frame
-    with workspaces.lent(frame, True) as first, workspaces.lent(frame, True) as second:
+    with workspaces.lend(frame, True) as first, workspaces.lend(frame, True) as second:
         pass
     assert first.phase.legal is not second.phase.legal
-    with workspaces.lent(frame, True) as again, workspaces.lent(frame, True) as other:
+    with workspaces.lend(frame, True) as again, workspaces.lend(frame, True) as other:
         assert {id(workspace.phase.legal) for workspace in (again, other)} == {
             id(workspace.phase.legal) for workspace in (first, second)
         }
-        with workspaces.lent(frame, True) as third:
+        with workspaces.lend(frame, True) as third:
             assert all(third.phase.legal is not workspace.phase.legal for workspace in (first, second))
-    with workspaces.lent(frame, False) as unlike:
+    with workspaces.lend(frame, False) as unlike:
         assert not unlike.phase.score_resets
 
 
 def test_a_workspace_is_not_reused_after_an_error() -> None:
     workspaces = WorkspaceCache()
     frame = frame_of_cell(cells(4, 1)[0]).frame
-    with pytest.raises(ValueError, match="stopped"), workspaces.lent(frame, True) as first:
+    with pytest.raises(ValueError, match="stopped"), workspaces.lend(frame, True) as first:
         raise ValueError("stopped")
-    with workspaces.lent(frame, True) as second:
+    with workspaces.lend(frame, True) as second:
         assert second.phase.legal is not first.phase.legal
 
 

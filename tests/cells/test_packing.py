@@ -59,7 +59,7 @@ def test_many_states(monkeypatch: pytest.MonkeyPatch) -> None:
     packed = pack(bounds)
     assert [len(side.planes) for side in packed.sides] == [2, 2]
     assert is_same(unpack(packed, KINGS), bounds)
-    monkeypatch.setattr(packing, "_INITIAL_STATE_CAPACITY", 4)
+    monkeypatch.setattr(packing, "_INITIAL_ENTRY_CAPACITY", 4)
     assert pack(bounds) == packed
 
 

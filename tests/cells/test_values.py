@@ -47,7 +47,7 @@ def test_a_cancelled_cell_is_not_finished() -> None:
 
     board = chess.Board(SMALL)
     with pytest.raises(OverError):
-        solve_values(Cell.of_board(board, mobile_squares(board)), SomeKnowledge(), LOWER, after_rank=over)
+        solve_values(Cell.of_board(board, mobile_squares(board)), SomeKnowledge(), LOWER, on_rank=over)
 
 
 def test_a_cell_with_too_many_moves_is_refused() -> None:

@@ -11,7 +11,7 @@ from tbgen.board.score import NONE, Code, GScore
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, WORST, Bounds
 from tbgen.cells.games import Games
 from tbgen.cells.packing import pack, unpack
-from tbgen.cells.window import ALL_SCORES, FAR, Interval
+from tbgen.cells.window import ALL_SCORES, FAR_DEPTH, Interval
 from tests.cells.test_cells import Exact
 from tests.support.exhaustive import sample
 from tests.support.made_up_exits import MadeUp, cells
@@ -48,7 +48,7 @@ def test_a_window_gives_the_same_bounds_as_all_scores(monkeypatch: pytest.Monkey
             assert np.array_equal(found.depth[inside], whole.depth[inside])
             for end, other in permutations(ENDS):
                 claimed = (found.value[end] == window[other]) & (window[other] != WORST[other])
-                assert np.isin(found.depth[end][claimed], (0, FAR)).all()
+                assert np.isin(found.depth[end][claimed], (0, FAR_DEPTH)).all()
 
 
 def test_what_is_exact_is_found_for_all_scores() -> None:
@@ -93,7 +93,7 @@ def test_close_windows() -> None:
     """The window consists of the scores next to a score that differ from it."""
     for place in range(1, len(CODES) - 1):
         better, code, worse = CODES[place - 1 : place + 2]
-        assert ALL_SCORES.close_window(code) == Interval(worse, better)
-        assert Interval(code, better).close_window(code) == Interval(code, better)
-        assert Interval(better, Code(0)).close_window(code) == Interval(better, Code(0))
-        assert ALL_SCORES.close_window(code).swapped.swapped == ALL_SCORES.close_window(code)
+        assert ALL_SCORES.narrowest_window(code) == Interval(worse, better)
+        assert Interval(code, better).narrowest_window(code) == Interval(code, better)
+        assert Interval(better, Code(0)).narrowest_window(code) == Interval(better, Code(0))
+        assert ALL_SCORES.narrowest_window(code).swapped.swapped == ALL_SCORES.narrowest_window(code)

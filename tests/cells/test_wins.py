@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tbgen.cells.cell import Cell, mobile_squares, side_of
-from tbgen.cells.kernels.wins import _DENSE
+from tbgen.cells.kernels.wins import _DENSE_ROUNDS
 from tbgen.cells.wins import solve_wins
 from tbgen.index.layout import Side
 from tbgen.retro.kernels.words import Words
@@ -54,8 +54,8 @@ def test_wins_are_those_of_a_slow_search(seed: int) -> None:
     cell = Cell.of_board(board, mobile_squares(board))
     there, won = slow_wins(board, made_up)
     for levels in (False, True):
-        wins = solve_wins(cell, made_up, levels=levels, threads=2)
+        wins = solve_wins(cell, made_up, with_rounds=levels, threads=2)
         assert {name for name, each in there.items() if wins.has(side_of(each.board), each.slot)} == won
     if seed in (29, 36, 57):
         assert cell.size >= 64**4
-        assert wins.level.max() > _DENSE
+        assert wins.rounds.max() > _DENSE_ROUNDS

@@ -8,20 +8,20 @@ import numpy as np
 
 from tbgen.engine.kernels.board import (
     ACCRUED,
-    CASTLES,
+    CASTLING_MOVE,
     EN_PASSANT,
-    FROM,
+    FROM_MASK,
     KEY,
-    PROMOTED,
+    PROMOTED_MASK,
     RANK,
+    ROW_SIZE,
     TURN,
-    WORDS,
     complete_row,
-    key_of,
-    make,
+    make_move,
+    position_key,
 )
 
-ROWS, MOVES = np.zeros((8, WORDS), np.uint64), np.zeros((8, 256), np.int32)
+ROWS, MOVES = np.zeros((8, ROW_SIZE), np.uint64), np.zeros((8, 256), np.int32)
 BOARDS = (
     "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
     "8/2p5/3p4/KP5r/1R2Pp1k/8/6P1/8 b - e3 0 1",
@@ -42,13 +42,13 @@ def words_of(board: chess.Board) -> list[int]:
 def set_up(board: chess.Board) -> None:
     ROWS[0] = 0
     ROWS[0, : TURN + 1] = words_of(board)
-    ROWS[0, KEY] = key_of(ROWS, 0)
+    ROWS[0, KEY] = position_key(ROWS, 0)
 
 
 def move_of(board: chess.Board, move: int) -> chess.Move:
     """Convert a move to python-chess, with castling as in Chess960."""
-    promoted = (move & PROMOTED) // (PROMOTED & -PROMOTED)
-    return chess.Move(move & FROM, move >> 6 & 63, promoted + 1 if promoted else None)
+    promoted = (move & PROMOTED_MASK) // (PROMOTED_MASK & -PROMOTED_MASK)
+    return chess.Move(move & FROM_MASK, move >> 6 & 63, promoted + 1 if promoted else None)
 
 
 def positions(seed: int, games: int) -> Iterator[chess.Board]:
@@ -80,12 +80,12 @@ def test_moves_and_what_they_lead_to_are_those_of_python_chess() -> None:
         assert len(moves) == len(set(moves))
         assert {move_of(board, move) for move in moves} == set(board.legal_moves), board.fen()
         for move in moves[:: 1 + met % 7]:
-            make(ROWS, 0, move)
+            make_move(ROWS, 0, move)
             after = board.copy(stack=False)
             after.push(move_of(board, move))
             assert ROWS[1, : TURN + 1].tolist() == words_of(after), (board.fen(), move)
-            assert ROWS[1, KEY] == key_of(ROWS, 1)
-            castled += move & CASTLES != 0
+            assert ROWS[1, KEY] == position_key(ROWS, 1)
+            castled += move & CASTLING_MOVE != 0
         met, checks, passed = met + 1, checks + check, passed + (ROWS[0, EN_PASSANT] != 0)
     assert min(castled, passed, checks) > 4
 

@@ -9,7 +9,7 @@ import pytest
 
 from tbgen.engine.compiled_search import CompiledSearch
 from tbgen.engine.game import Candidate, RootLine, SearchGame, read_game
-from tbgen.engine.kernels.board import NOISY, complete_row, make
+from tbgen.engine.kernels.board import NOISY, complete_row, make_move
 from tbgen.engine.kernels.estimate import estimate, estimate_drawn
 from tbgen.engine.kernels.search import search_root
 from tbgen.engine.scale import MATE, SCALE_PLIES, mate_plies, worth
@@ -20,7 +20,7 @@ from tbgen.engine.workspace import (
     ITERATION,
     MAX_NODES,
     PLAIN,
-    PLIES,
+    PLY_LIMIT,
     ROOT,
     ROOT_LEAD,
     SearchWorkspace,
@@ -88,7 +88,7 @@ class FullSearch:
         for move in self.moves[0, : len(legal)].copy():
             if depth <= 0 and not move & NOISY:
                 continue
-            self.make(int(move))
+            self.make_move(int(move))
             value = -self.value(depth - 1)
             self.unmake()
             best = max(best, value - 1 if value > held else value + 1 if value < held else value)
@@ -109,9 +109,9 @@ class FullSearch:
             return int(estimate_drawn(self.rows, self.at, WORK.worth, self.even, self.hope))
         return int(estimate(self.rows, self.at, WORK.worth))
 
-    def make(self, move: int) -> None:
+    def make_move(self, move: int) -> None:
         """Make a move on both boards."""
-        make(self.rows, self.at, move)
+        make_move(self.rows, self.at, move)
         self.at += 1
         self.game.play(CompiledSearch._decode(self.game.live, move))
 
@@ -127,14 +127,14 @@ class FullSearch:
         best, held = -2 * MATE, sign * self.held
         for move in self.moves[0, : self.game.live.legal_moves.count()].copy():
             candidate = candidates[CompiledSearch._decode(self.game.live, int(move))]
-            self.make(int(move))
+            self.make_move(int(move))
             value = -self.value(depth - 1)
             value = value - 1 if value > held else value + 1 if value < held else value
             over = self.game.basis is not None or self.game.repeats_since(self.first)
             replies = 0 if over else complete_row(self.rows, self.at, self.moves, 0)
             for reply in self.moves[0, :replies].copy():
                 if CompiledSearch._decode(self.game.live, int(reply)) == candidate.answer:
-                    self.make(int(reply))
+                    self.make_move(int(reply))
                     value = (value + self.value(depth - 1)) // 2
                     self.unmake()
             self.unmake()
@@ -209,8 +209,8 @@ def test_the_deepest_search_stays_within_its_workspace() -> None:
     """Two plies before the end of its workspace it estimates, whatever the depth of the search."""
     search = search_of(game("7k/8/8/8/8/8/8/K6R b - - 0 1"), plain=True)
     WORK.control[MAX_NODES] = 100_000
-    search_root(WORK, 2 * PLIES, 0, 3)
-    assert search.counts.deepest == PLIES - 2
+    search_root(WORK, 2 * PLY_LIMIT, 0, 3)
+    assert search.counts.max_ply == PLY_LIMIT - 2
 
 
 def test_an_expected_answer_may_castle() -> None:

@@ -80,7 +80,7 @@ def test_the_accrued_score_is_that_of_the_fen_or_else_of_the_option() -> None:
         ("fen 8/8/8/2K3k1/8/8/4P3/8 w - - 5 1 moves e2e4", told, "G7.5"),
     ):
         said: list[str] = []
-        assert str(read_game(words.split(), accrued=accrued, note=said.append).accrued) == expected, words
+        assert str(read_game(words.split(), accrued=accrued, announce=said.append).accrued) == expected, words
         assert len(said) == ("0 1 G3.5" in words)
 
 

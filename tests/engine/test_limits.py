@@ -81,9 +81,9 @@ def test_iterations_start_until_a_fixed_time_is_used_up(monkeypatch: pytest.Monk
 
 def test_pondering_lasts_until_the_hit() -> None:
     pondering = timer("ponder wtime 1 btime 1 nodes 5")
-    assert (pondering.is_over(10), pondering.limited, pondering.remaining) == (False, False, math.inf)
+    assert (pondering.is_over(10), pondering.is_limited, pondering.remaining) == (False, False, math.inf)
     pondering.ponder_hit()
-    assert (pondering.is_over(10), pondering.limited) == (True, True)
+    assert (pondering.is_over(10), pondering.is_limited) == (True, True)
     pondering.wait()
 
 

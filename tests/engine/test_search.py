@@ -10,7 +10,7 @@ import pytest
 from tbgen.board.material import Material
 from tbgen.board.score import GScore
 from tbgen.engine.compiled_search import CompiledSearch
-from tbgen.engine.first_move import first_moves
+from tbgen.engine.first_move import immediate_moves
 from tbgen.engine.game import RootLine, SearchGame
 from tbgen.engine.scale import mate_plies, nearest_score, worth
 from tbgen.engine.table_advice import EngineTables
@@ -134,7 +134,7 @@ def test_requests_from_before_the_tables_are_ready_are_answered_later(
         patience = 600.0 if loaded else 0.01
         search = CompiledSearch(arbiter, moves, work, leaves, lambda _: False, patience=patience)
         found = search.run(3, lambda: False, lambda _: None)
-        assert (search.counts.hits > 0) == loaded
+        assert (search.counts.table_hits > 0) == loaded
     with open_tablebase(small) as truth:
         promised = truth.probe("8/8/8/8/3k4/8/1K6/2R5 b - - 0 1")
     assert (found.line[0].uci(), mate_plies(found.value)) == ("a1b2", 1 + known(promised.depth))
@@ -159,7 +159,7 @@ def test_a_first_move_captures_unguarded_men_and_leaves_none_en_prise(small: Pat
     ):
         arbiter = game(fen)
         known_value = EngineTables([small], print).look_up
-        told, counts = first_moves(arbiter, list(arbiter.live.legal_moves), known_value, 2)
+        told, counts = immediate_moves(arbiter, list(arbiter.live.legal_moves), known_value, 2)
         best = told[0]
         assert best.line[0].uci() in moves, fen
         assert [line.place for line in told] == [1, 2]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tbgen.cells.file import PackedBounds, PackedSide, bytes_of, file_name
+from tbgen.cells.file import PackedBounds, PackedSide, encode_cell, file_name
 from tbgen.errors import TbgenError, UsageError
 from tbgen.exchange.cells import CellFilter, MissingCellsError, plan_cells, publish_cells
 from tbgen.exchange.fetch import fetch, read_list
@@ -27,7 +27,7 @@ ALL = CellFilter([])
 
 def content(name: str, states: bytes = b"states") -> bytes:
     side = PackedSide(states, (b"planes" * 300,))
-    return bytes_of(name, PackedBounds((side, side)))
+    return encode_cell(name, PackedBounds((side, side)))
 
 
 @pytest.fixture

@@ -81,7 +81,7 @@ def test_castling_ends_all_rights(row: str) -> None:
     board = chess.Board(f"4k3/8/8/8/8/8/8/{row} w - - 0 1", chess960=True)
     board.castling_rights = board.rooks
     start = castling_cell_of(board)
-    castled = [route for route in routes_of(frame_of_cell(start.cell, start.castlings)) if route.castled]
+    castled = [route for route in routes_of(frame_of_cell(start.cell, start.castlings)) if route.is_castling]
     assert [remaining_rights(start, route) for route in castled] == [(), ()]
     for move in board.generate_castling_moves():
         after = board.copy()

@@ -61,7 +61,7 @@ class Talk:
         """Give commands and return what is said until they have been taken."""
         self.said.clear()
         for line in lines:
-            assert self.engine.command(line)
+            assert self.engine.handle_command(line)
         return self.said
 
     def move(self, *lines: str) -> str:

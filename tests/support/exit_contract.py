@@ -41,7 +41,7 @@ def check_source(
             codes = [NONE if block is None else Code(int(block.value[slot])) for block in blocks]
             claims = Interval(*(WORST[end] if codes[end] == NONE else codes[end] for end in ENDS))
             worths = [source.fresh_bounds(view) or WORST for view in views]
-            if route.passed is None:  # else single positions may say more
+            if route.ep_square is None:  # else single positions may say more
                 assert claims in (worths or [WORST]), (route, slot)
                 assert all(worth.covers(claims) for worth in worths), (route, slot)
             universal = [source.universal_bounds(view) or WORST for view in views]
@@ -79,7 +79,7 @@ def seen(route: Route, symmetry: int) -> Route:
         side=SIDES[route.side ^ swapped],
         destination=route.destination.image(symmetry),
         promoted=None if route.promoted is None else image[route.promoted],
-        passed=None if route.passed is None else image[route.passed],
+        ep_square=None if route.ep_square is None else image[route.ep_square],
     )
 
 
@@ -89,6 +89,6 @@ def views_of(route: Route, slot: int) -> list[CellPosition]:
     board = route.destination.board_of(side_after(route), slot)
     if board is None or board.was_into_check():
         return []
-    board.ep_square = route.passed
+    board.ep_square = route.ep_square
     cells = dict.fromkeys((route.destination, home_of_route(route)))
     return [CellPosition(board, board.occupied & ~cell.standing_mask) for cell in cells]

@@ -3,7 +3,7 @@
 import chess
 
 from tbgen.cells.cell import Cell, CellPosition, side_of
-from tbgen.cells.wins import WonAfter
+from tbgen.cells.wins import WinLookup
 
 
 def positions(board: chess.Board) -> dict[str, CellPosition]:
@@ -31,7 +31,7 @@ def after(board: chess.Board, move: chess.Move) -> chess.Board:
     return board
 
 
-def slow_wins(board: chess.Board, won_after: WonAfter) -> tuple[dict[str, CellPosition], set[str]]:
+def slow_wins(board: chess.Board, won_after: WinLookup) -> tuple[dict[str, CellPosition], set[str]]:
     """The positions that a board reaches, and those that White wins."""
     cell = Cell.of_board(board, chess.scan_forward(board.occupied & ~board.pawns))
     there = positions(board)
@@ -49,7 +49,7 @@ def slow_wins(board: chess.Board, won_after: WonAfter) -> tuple[dict[str, CellPo
         won |= more
 
 
-def _ways(cell: Cell, board: chess.Board, won_after: WonAfter) -> list[str | bool]:
+def _ways(cell: Cell, board: chess.Board, won_after: WinLookup) -> list[str | bool]:
     """The results of all moves that are examined: another position of the cell, or whether White is proved to
     win."""
     if board.turn:
@@ -73,7 +73,7 @@ def _is_unknown(board: chess.Board, move: chess.Move) -> bool:
     )
 
 
-def _way(cell: Cell, board: chess.Board, move: chess.Move, won_after: WonAfter) -> str | bool:
+def _way(cell: Cell, board: chess.Board, move: chess.Move, won_after: WinLookup) -> str | bool:
     then = after(board, move)
     if is_quiet(board, move):
         return then.epd()
@@ -86,7 +86,7 @@ def _way(cell: Cell, board: chess.Board, move: chess.Move, won_after: WonAfter) 
     )
 
 
-def _is_known(board: chess.Board, promoted: chess.Square | None, won_after: WonAfter) -> bool:
+def _is_known(board: chess.Board, promoted: chess.Square | None, won_after: WinLookup) -> bool:
     """Whether White is proved to win after a move that leaves the cell; a promoted man is frozen."""
     mobile = board.occupied & ~board.pawns
     if promoted is not None:

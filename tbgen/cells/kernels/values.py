@@ -1,4 +1,7 @@
-"""Arrays of a cell's values: gathering them into blocks, mapping them to a window, and numbering states."""
+"""Arrays of a cell's values and depths: filling blocks, mapping to a window, and packing.
+
+A block has the bounds of all positions that a route leads to (``Block`` of :mod:`tbgen.cells.bounds`).
+"""
 
 from typing import TypeAlias
 
@@ -25,14 +28,16 @@ def gather(
 ) -> None:
     """Fill a block with the values and depths of a stored phase or cell.
 
-    :param stored: values, depths, and the values of the other end; all by stored slot.
-    :param shifts: int64 (men,): for each man of the stored slot, the right shift that brings its square to
-        the lowest bits of the block's slot; -1 for a man that stands still.
+    :param stored: the values and depths of one end, and the values of the other end; all by stored slot.
+    :param shifts: int64 (men,): for each man of the stored slot, the right shift of the block's slot that
+        brings the man's square to the lowest bits; -1 for a man that stands still.
     :param squares: int64 (men,): the squares of the men that stand still.
-    :param symmetry: maps the block's squares to the stored ones; if it mirrors ranks, colours are swapped.
-    :param pawnless: whether the square of the first man determines further symmetries, as in pawnless tables.
-    :param worst: code of the worst bound. The depth is 0 where the stored value is ``worst`` and the value of
-        the other end is not.
+    :param symmetry: number of the symmetry that maps the block's squares to the stored squares; if it mirrors
+        the ranks, colours are swapped.
+    :param pawnless: whether the square of the first man determines a further symmetry, as in tables without
+        pawns.
+    :param worst: code of the worst bound. The depth becomes 0 where the stored value is ``worst`` and the
+        value of the other end is not.
     """
     value, depth, other = stored
     swapped, men, lowest_man = symmetry & 2 != 0, len(shifts), -1
@@ -64,14 +69,14 @@ def gather(
 
 
 @jit
-def best_block(
+def fill_with_exits(
     exits: Exits, first: int, side: int, bound: int, block_value: Codes, block_depth: Plies
 ) -> None:
-    """Fill a block with the exits of a side: values, and depths including the exit move.
+    """Fill a block with the exits of a side: their values, and their depths with the exit move counted.
 
     :param first: index of the side's first exit.
-    :param bound: code for positions without an exit or with a worse exit; their depth is 0. If it is
-        ``NONE``, no exit counts as worse.
+    :param bound: code to store for positions without an exit, or with an exit that is worse for the side;
+        their depth is 0. If ``bound`` is ``NONE``, no exit counts as worse.
     """
     for slot in range(len(block_value)):
         code, depth = exits.value[first + slot], exits.nearest[first + slot]
@@ -83,25 +88,25 @@ def best_block(
 
 @jit
 def map_exits_to_window(
-    value: Codes, depth: Plies, exit_code: Codes, keeps_depth: Plies, mapped_value: Codes, mapped_depth: Plies
+    value: Codes, depth: Plies, code_map: Codes, keeps_depth: Plies, mapped_value: Codes, mapped_depth: Plies
 ) -> None:
     """Map the values, uint8 (n,), and depths, uint16 (n,) or (0,), of exits to a window.
 
-    :param exit_code: by code, the value with which an exit counts in the window.
-    :param keeps_depth: by code, 1 if the depth is kept, and 0 if it becomes 0.
+    :param code_map: for each code, the value with which an exit counts in the window.
+    :param keeps_depth: for each code, 1 if the depth is kept, and 0 if the depth becomes 0.
     """
     for slot in range(len(value)):
-        mapped_value[slot] = exit_code[value[slot]]
+        mapped_value[slot] = code_map[value[slot]]
     for slot in range(len(depth)):
         mapped_depth[slot] = depth[slot] * keeps_depth[value[slot]]
 
 
 @jit
-def prove_bounds(value: Codes, depth: Plies, bound: Codes, keeps_depth: Codes, unknown_depth: int) -> None:
+def write_bounds(value: Codes, depth: Plies, bound: Codes, keeps_depth: Codes, unknown_depth: int) -> None:
     """Replace values, uint8 (n,), and depths, uint16 (n,) or (0,), by the bounds that they prove.
 
-    :param bound: by code, the bound that a value proves.
-    :param keeps_depth: by code, 1 if the depth is kept, and 0 if it becomes ``unknown_depth``.
+    :param bound: for each code, the bound that a value with this code proves.
+    :param keeps_depth: for each code, 1 if the depth is kept, and 0 if it becomes ``unknown_depth``.
     """
     for slot in range(len(depth)):
         if not keeps_depth[value[slot]]:
@@ -113,96 +118,98 @@ def prove_bounds(value: Codes, depth: Plies, bound: Codes, keeps_depth: Codes, u
 Numbers: TypeAlias = NDArray[np.uint32]
 Flags: TypeAlias = NDArray[np.bool_]
 
-NO_STATE = np.uint32((1 << 32) - 1)
-"""State number of a slot without a position."""
+NO_NUMBER = np.uint32((1 << 32) - 1)
+"""Entry number of a slot without a position."""
 _MIX = np.uint64(0x9E3779B97F4A7C15)
-"""Multiplier of the hash function (Knuth, The Art of Computer Programming 3, 6.4)."""
+"""Multiplier of the hash function (Knuth, *The Art of Computer Programming*, volume 3, 6.4)."""
 
 
 @jit
-def number_states(
+def number_entries(
     value: tuple[Codes, Codes],
     depth: tuple[Plies, Plies],
     worst: tuple[int, int],
     hash_table: Ints,
-    keys: Words,
+    entries: Words,
     counts: Ints,
     number: Numbers,
 ) -> int:
-    """Number the states of positions in the order in which they occur.
+    """Find the distinct entries of positions, and number them in the order in which they first occur.
 
-    A state is a word of four fields of 16 bits: lower value, upper value, lower depth and upper depth, from
-    the most significant field on. The depth of a worst bound is 0 if the other end has a better bound.
+    An entry packs the values and depths of both ends into 64 bits: lower value, upper value, lower depth and
+    upper depth, 16 bits each, the most significant first. The depth of a worst bound is stored as 0 if the
+    other end has a better bound.
 
     :param value: uint8 (slots,) for each end.
     :param depth: uint16 (slots,) for each end.
     :param worst: codes of the worst bound at each end.
-    :param hash_table: state numbers, int64 (size,), filled with -1. The size is a power of two and greater
-        than the number of states.
-    :param keys: output, uint64 (capacity,): the states by number.
-    :param counts: output, int64 (capacity,): how often each state occurs; filled with 0.
-    :param number: output, uint32 (slots,): the state number of each slot, ``NO_STATE`` without a position.
-    :returns: the number of states; -1 if there are more than ``capacity``.
+    :param hash_table: buffer for entry numbers, int64 (size,), filled with -1. The size is a power of two and
+        greater than the number of entries.
+    :param entries: output, uint64 (capacity,): the distinct entries by number.
+    :param counts: output, int64 (capacity,): how often each entry occurs; filled with 0 before the call.
+    :param number: output, uint32 (slots,): the entry number of each slot; ``NO_NUMBER`` if the slot is not a
+        position.
+    :returns: the number of distinct entries; -1 if there are more than ``capacity``.
     """
-    state_count, mask, last_key, last_number = 0, len(hash_table) - 1, np.uint64(0), 0
+    entry_count, mask, last_entry, last_number = 0, len(hash_table) - 1, np.uint64(0), 0
     for slot in range(len(number)):
         lower, upper = value[0][slot], value[1][slot]
         if lower == NONE:
-            number[slot] = NO_STATE
+            number[slot] = NO_NUMBER
             continue
-        key = np.uint64(lower) << np.uint64(48) | np.uint64(upper) << np.uint64(32)
+        entry = np.uint64(lower) << np.uint64(48) | np.uint64(upper) << np.uint64(32)
         if lower == upper or lower != worst[0]:
-            key |= np.uint64(depth[0][slot]) << np.uint64(16)
+            entry |= np.uint64(depth[0][slot]) << np.uint64(16)
         if lower == upper or upper != worst[1]:
-            key |= np.uint64(depth[1][slot])
-        if not state_count or key != last_key:
-            place = np.int64((key * _MIX) >> np.uint64(33)) & mask
-            while hash_table[place] >= 0 and keys[hash_table[place]] != key:
+            entry |= np.uint64(depth[1][slot])
+        if not entry_count or entry != last_entry:
+            place = np.int64((entry * _MIX) >> np.uint64(33)) & mask
+            while hash_table[place] >= 0 and entries[hash_table[place]] != entry:
                 place = (place + 1) & mask
             if hash_table[place] < 0:
-                if state_count == len(keys):
+                if entry_count == len(entries):
                     return -1
-                hash_table[place], keys[state_count] = state_count, key
-                state_count += 1
-            last_key, last_number = key, hash_table[place]
+                hash_table[place], entries[entry_count] = entry_count, entry
+                entry_count += 1
+            last_entry, last_number = entry, hash_table[place]
         number[slot] = np.uint32(last_number)
         counts[last_number] += 1
-    return state_count
+    return entry_count
 
 
 @jit
 def renumber(number: Numbers, new_number: Numbers) -> None:
-    """Replace each state number by the new number that ``new_number`` has for it.
+    """Replace each entry number by the element of ``new_number`` at this index.
 
     A slot without a position gets the number of the last position before it, because repetitions compress
     best.
     """
     last = np.uint32(0)
     for slot in range(len(number)):
-        if number[slot] != NO_STATE:
+        if number[slot] != NO_NUMBER:
             last = new_number[number[slot]]
         number[slot] = last
 
 
 @jit
-def spread_states(
-    number: Numbers, states: Words, is_position: Flags, value: tuple[Codes, Codes], depth: tuple[Plies, Plies]
+def unpack_entries(
+    number: Numbers, entries: Words, is_legal: Flags, value: tuple[Codes, Codes], depth: tuple[Plies, Plies]
 ) -> bool:
-    """Fill arrays of values and depths from state numbers, the inverse of :func:`number_states`.
+    """Fill arrays of values and depths from entry numbers. This is the inverse of :func:`number_entries`.
 
-    :param states: the states by number.
-    :param is_position: whether a slot is a position; slots that are not get ``NONE`` and depth 0.
-    :returns: whether ``states`` has an element for every number.
+    :param entries: the distinct entries by number.
+    :param is_legal: whether each slot is a position. The other slots get the value ``NONE`` and depth 0.
+    :returns: whether ``entries`` has an element for every number.
     """
     for slot in range(len(number)):
-        if not is_position[slot]:
+        if not is_legal[slot]:
             value[0][slot] = value[1][slot] = np.uint8(NONE)
             depth[0][slot] = depth[1][slot] = np.uint16(0)
             continue
-        state = np.uint64(number[slot])
-        if state >= len(states):
+        index = np.uint64(number[slot])
+        if index >= len(entries):
             return False
-        key = states[state]
-        value[0][slot], value[1][slot] = np.uint8(key >> np.uint64(48)), np.uint8(key >> np.uint64(32))
-        depth[0][slot], depth[1][slot] = np.uint16(key >> np.uint64(16)), np.uint16(key)
+        entry = entries[index]
+        value[0][slot], value[1][slot] = np.uint8(entry >> np.uint64(48)), np.uint8(entry >> np.uint64(32))
+        depth[0][slot], depth[1][slot] = np.uint16(entry >> np.uint64(16)), np.uint16(entry)
     return True

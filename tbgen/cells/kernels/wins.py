@@ -1,9 +1,9 @@
 """Finding the positions of a cell in which White forces mate, backwards from winning captures and from mates.
 
 White's pawns stand still. Every capture by a black pawn or of a white pawn counts as an escape for Black,
-legal or not. A move to a position that is not proved to be won also counts as an escape, unless it is a
-promotion and White wins by capturing the promoted man at once. Therefore every win found is genuine, but some
-wins are missed.
+even if it is illegal. A move to a position that is not proved to be won also counts as an escape, unless the
+move is a promotion and White wins by capturing the promoted man at once. Therefore every win that is found is
+genuine, but some wins are missed.
 """
 
 from dataclasses import dataclass
@@ -17,58 +17,59 @@ from tbgen.retro.kernels.words import ZERO, Codes, Ints, Word, Words, bits_of
 
 WHITE, BLACK = int64(0), int64(1)
 
-_DENSE = 3
-"""Number of initial rounds that examine all words. These rounds find most wins, so marking words would take
-longer than examining all of them."""
+_DENSE_ROUNDS = 3
+"""Number of initial rounds that examine all words. These rounds find most wins, so marking the words to
+examine would take longer than examining all of them."""
 
 
 @dataclass(frozen=True, eq=False)
 class WinSearch(Struct):
-    """One part of the work on a cell: its positions, the wins found so far, and buffers."""
+    """The data of one part of a search in a cell. Parts share all arrays except ``ranks`` and the buffers."""
 
     frame: Frame
     legal: Words
-    """uint64 (2, words): legal positions, by side to move."""
+    """uint64 (2, words): the legal positions, by side to move."""
     unproved: Words
-    """uint64 (2, words): legal positions that have not been found to be won, by side to move."""
+    """uint64 (2, words): the legal positions that are not yet proved to be won, by side to move."""
     own_marks: Words
-    """uint64 (words // 64,): words with Black to move that this part has marked to examine itself."""
+    """uint64 (words // 64,): words with Black to move that this part has marked, to examine them itself."""
     marks: Words
-    """uint64 (2, parts, words // 64): words to examine that each part has marked for other parts, in even and
+    """uint64 (2, parts, words // 64): words that each part has marked for other parts to examine, in even and
     in odd rounds. Marks are read in the next round, so no two threads write to the same place."""
     part: int
-    """Index of this part, which has Black's king on certain ranks; White's moves stay in the part."""
+    """Index of this part. A part has Black's king on certain ranks, so White's moves stay in the part."""
     ranks: Ints
-    """int64 (2,): the ranks of Black's king that belong to this part, as a half-open range."""
+    """int64 (2,): the ranks of Black's king in this part, as a half-open range."""
     legal_after: Words
-    """uint64 (men, words // 64): legal positions after the capture of each man, with the side of this man to
-    move. The squares of the remaining men, in order, form the slot."""
+    """uint64 (men, words // 64): for each man, the legal positions after its capture, with the captured man's
+    side to move. The squares of the remaining men, in order, form the slot."""
     won_after: Words
-    """uint64 (men, words // 64): positions of ``legal_after`` that White wins."""
+    """uint64 (men, words // 64): the positions of ``legal_after`` that White wins."""
     pushes: Ints
-    """int64 (n, 3): steps of Black's pawns, with one row for each kind of promoted man: the square after a
-    single step, the target, and the index of the pawn."""
+    """int64 (n, 3): steps of Black's pawns. A row has the square after a single step, the target square and
+    the index of the pawn. A promotion has one row for each kind of promoted man."""
     legal_pushed: Words
-    """uint64 (n, words): legal positions after a step, White to move, by the squares of the mobile men."""
+    """uint64 (n, words): the legal positions after each step, with White to move; same slots as the cell."""
     won_pushed: Words
-    """uint64 (n, words): positions of ``legal_pushed`` that White wins."""
+    """uint64 (n, words): the positions of ``legal_pushed`` that White wins."""
     black_pawns: Ints
-    """int64 (pawns,): squares of Black's pawns."""
+    """int64 (pawns,): the squares of Black's pawns."""
     pawn_wins: Words
-    """uint64 (pawns, words): positions with Black to move that White wins after capturing each black pawn."""
-    level: Codes
+    """uint64 (pawns, words): for each black pawn, the positions after its capture that White wins, with
+    Black to move."""
+    rounds: Codes
     """uint8 (slots,): the round in which each position with Black to move was found; (0,) if not needed."""
     buffer: MoveBuffer
     """Buffer for moves to or from the positions of a word, and for the squares of the men in a word."""
     earlier_buffer: MoveBuffer
-    """Second buffer, for the moves that precede a move in ``buffer``."""
+    """Second buffer, for the moves that may precede a move in ``buffer``."""
 
 
 @inlined
-def _place_after(frame: Frame, squares: Ints, victim: int) -> int:
-    """Number formed by the squares of the remaining scalars after a capture.
+def _number_after(frame: Frame, squares: Ints, victim: int) -> int:
+    """Number formed by the squares of the scalars that remain after a capture.
 
-    It is a word if a scalar was captured, a slot if the bit man was.
+    It is the number of a word if a scalar was captured, and a slot if the bit man was captured.
     """
     slot = int64(0)
     for man in range(frame.scalars):
@@ -79,7 +80,7 @@ def _place_after(frame: Frame, squares: Ints, victim: int) -> int:
 
 @inlined
 def _result_of_capture(search: WinSearch, victim: int, slot: int) -> tuple[bool, bool]:
-    """Whether the position of a slot after a capture is legal, and whether White wins it."""
+    """Whether the position of a slot after the capture of ``victim`` is legal, and whether White wins it."""
     word, bit = slot >> 6, BIT[slot & 63]
     return search.legal_after[victim, word] & bit != ZERO, search.won_after[victim, word] & bit != ZERO
 
@@ -88,21 +89,21 @@ def _result_of_capture(search: WinSearch, victim: int, slot: int) -> tuple[bool,
 def _capture_of_scalar(
     search: WinSearch, squares: Ints, man: int, victim: int, occupied: Word, bits: Word
 ) -> tuple[Word, Word]:
-    """Positions in which a man can capture a scalar, and those of them that White wins after the capture."""
+    """The positions in which ``man`` can capture a scalar, and those that White wins after it."""
     frame, square = search.frame, squares[victim]
     bit_man, kind = frame.scalars, frame.kinds[man]
     if man == bit_man:
         able = bits & reach(ORTHODOX, kind, BIT[square], ~occupied)
         if able == ZERO:
             return ZERO, ZERO
-        legal, won = _result_of_capture(search, victim, _place_after(frame, squares, victim) << 6 | square)
+        legal, won = _result_of_capture(search, victim, _number_after(frame, squares, victim) << 6 | square)
         return able if legal else ZERO, able if won else ZERO
     origin = squares[man]
     passed = ORTHODOX.passed[kind, origin, square]
     if passed & occupied or not attacks_along(ORTHODOX, kind, origin, square):
         return ZERO, ZERO
     squares[man] = square
-    after = _place_after(frame, squares, victim)
+    after = _number_after(frame, squares, victim)
     squares[man] = origin
     able = bits & ~passed & search.legal_after[victim, after]
     return able, able & search.won_after[victim, after]
@@ -112,12 +113,12 @@ def _capture_of_scalar(
 def _capture_of_bit_man(
     search: WinSearch, squares: Ints, man: int, occupied: Word, bits: Word
 ) -> tuple[Word, Word]:
-    """Positions in which a scalar can capture the bit man, and those of them that White wins afterwards."""
+    """The positions in which ``man`` can capture the bit man, and those that White wins after it."""
     frame, bit_man, origin = search.frame, search.frame.scalars, squares[man]
     able = won = ZERO
     for square in bits_of(bits & reach(ORTHODOX, frame.kinds[man], BIT[origin], ~occupied)):
         squares[man] = square
-        is_legal, is_won = _result_of_capture(search, bit_man, _place_after(frame, squares, bit_man))
+        is_legal, is_won = _result_of_capture(search, bit_man, _number_after(frame, squares, bit_man))
         able |= BIT[square] if is_legal else ZERO
         won |= BIT[square] if is_won else ZERO
     squares[man] = origin
@@ -125,11 +126,11 @@ def _capture_of_bit_man(
 
 
 @kernel
-def _captures(
+def _find_captures(
     search: WinSearch, squares: Ints, side: int, occupied: Word, bits: Word
 ) -> tuple[Word, Word, Word]:
-    """Positions of a word in which a side can capture a mobile man; those that White wins after such a
-    capture; and those that White is not proved to win after such a capture."""
+    """Three sets of positions of a word: those in which ``side`` can capture a mobile man, those that White
+    wins after such a capture, and those that White is not proved to win after such a capture."""
     frame, bit_man = search.frame, search.frame.scalars
     able = won = escapes = ZERO
     for victim in range(2, bit_man + 1):
@@ -152,9 +153,9 @@ def _captures(
 def _wins_on_square(
     search: WinSearch, squares: Ints, word: int, occupied: Word, bits: Word, square: int, won: Words
 ) -> Word:
-    """Positions of a word that White wins by a capture on a square.
+    """The positions of a word that White wins by a capture on ``square``.
 
-    :param won: uint64 (words,): positions after the capture that White wins, by the squares of the mobile
+    :param won: uint64 (words,): the positions after the capture that White wins, by the squares of the mobile
         men.
     """
     frame, bit_man, result = search.frame, search.frame.scalars, ZERO
@@ -172,7 +173,7 @@ def _wins_on_square(
 
 @kernel
 def _pawn_moves(search: WinSearch, squares: Ints, word: int, occupied: Word, bits: Word) -> tuple[Word, Word]:
-    """Positions in which Black may move or capture a pawn, and those in which this may be an escape."""
+    """The positions in which Black may move or capture a pawn, and those in which this may be an escape."""
     frame, bit_man = search.frame, search.frame.scalars
     able = escapes = ZERO
     white_men = frame.pawns[0]
@@ -184,7 +185,7 @@ def _pawn_moves(search: WinSearch, squares: Ints, word: int, occupied: Word, bit
         elif frame.colours[bit_man] == WHITE:
             escapes |= bits & PAWN_ATTACKS[1, pawn]
     for pawn in bits_of(frame.pawns[0]):
-        escapes |= _attacked(search, squares, pawn, occupied, bits)
+        escapes |= _attacks_on_square(search, squares, pawn, occupied, bits)
     for number in range(len(search.pushes)):
         passed, target, row = search.pushes[number]
         path = BIT[passed] | BIT[target]
@@ -201,8 +202,8 @@ def _pawn_moves(search: WinSearch, squares: Ints, word: int, occupied: Word, bit
 
 
 @inlined
-def _attacked(search: WinSearch, squares: Ints, square: int, occupied: Word, bits: Word) -> Word:
-    """Positions in which one of Black's mobile men attacks an occupied square."""
+def _attacks_on_square(search: WinSearch, squares: Ints, square: int, occupied: Word, bits: Word) -> Word:
+    """The positions in which one of Black's mobile men attacks an occupied square."""
     frame, bit_man = search.frame, search.frame.scalars
     attacked = ZERO
     for man in range(bit_man):
@@ -216,10 +217,10 @@ def _attacked(search: WinSearch, squares: Ints, square: int, occupied: Word, bit
 
 @kernel
 def _can_reach(search: WinSearch, word: int, squares: Ints, occupied: Word, bits: Word, after: Words) -> Word:
-    """Positions in which a quiet move of Black leads to a set of positions.
+    """The positions in which a quiet move of Black leads to one of the positions ``after``.
 
     :param bits: the positions of the word to examine.
-    :param after: uint64 (words,): the set, with White to move.
+    :param after: uint64 (words,): a set of positions with White to move.
     """
     frame, moves = search.frame, search.frame.moves
     unreachable, bit_man = bits, search.frame.scalars
@@ -247,7 +248,7 @@ def _can_reach(search: WinSearch, word: int, squares: Ints, occupied: Word, bits
 
 @kernel
 def _lost_positions(search: WinSearch, word: int, bits: Word) -> Word:
-    """Positions of a word with Black to move in which all his moves lose or he is mated.
+    """The positions of a word with Black to move in which he is mated or all his moves lose.
 
     :param bits: the positions of the word to examine.
     """
@@ -256,7 +257,7 @@ def _lost_positions(search: WinSearch, word: int, bits: Word) -> Word:
     bits &= ~_can_reach(search, word, squares, occupied, bits, search.unproved[WHITE])
     if bits == ZERO:
         return ZERO
-    captures, _, capture_escapes = _captures(search, squares, BLACK, occupied, bits)
+    captures, _, capture_escapes = _find_captures(search, squares, BLACK, occupied, bits)
     pushes, pawn_escapes = _pawn_moves(search, squares, word, occupied, bits)
     bits &= ~(capture_escapes | pawn_escapes)
     stalemates = bits & search.legal[WHITE, word] & ~(captures | pushes)  # not in check
@@ -280,7 +281,7 @@ def _mark(search: WinSearch, word: int, round_: int) -> None:
 @inlined
 def _words_of_part(search: WinSearch) -> tuple[int, int, int]:
     """The words of a part as a strided range: the first word with White's king on a1, the number of words for
-    each square of White's king, and the stride from one square to the next."""
+    each square of White's king, and the stride from each square to the next."""
     stride = search.frame.words >> 6
     words_per_rank = stride >> 3
     return search.ranks[0] * words_per_rank, (search.ranks[1] - search.ranks[0]) * words_per_rank, stride
@@ -288,7 +289,7 @@ def _words_of_part(search: WinSearch) -> tuple[int, int, int]:
 
 @kernel
 def _mark_predecessors(search: WinSearch, word: int, bits: Word, round_: int) -> None:
-    """Mark the words from which Black may have moved to newly won positions."""
+    """Mark the words from which Black may move to newly won positions."""
     frame, buffer = search.frame, search.earlier_buffer
     for number in range(list_moves_of_scalars(frame, word, bits, BLACK, buffer)):
         _mark(search, buffer.word[number], round_)
@@ -298,11 +299,11 @@ def _mark_predecessors(search: WinSearch, word: int, bits: Word, round_: int) ->
 
 @inlined
 def _record_won(search: WinSearch, word: int, bits: Word, round_: int) -> None:
-    """Record as won the legal positions among ``bits`` of a word with White to move."""
+    """Record that White wins the legal positions among ``bits`` of a word with White to move."""
     new_wins = bits & search.unproved[WHITE, word]
     if new_wins:
         search.unproved[WHITE, word] &= ~new_wins
-        if round_ >= _DENSE:
+        if round_ >= _DENSE_ROUNDS:
             _mark_predecessors(search, word, new_wins, round_)
 
 
@@ -314,14 +315,14 @@ def win_by_captures(search: WinSearch) -> None:
         for word in range(square * stride + first, square * stride + first + words):
             legal = search.legal[WHITE, word]
             if legal:
-                search.unproved[WHITE, word] &= ~_won_by_captures(search, word, legal)
+                search.unproved[WHITE, word] &= ~_capture_wins_of_word(search, word, legal)
 
 
 @kernel
-def _won_by_captures(search: WinSearch, word: int, legal: Word) -> Word:
+def _capture_wins_of_word(search: WinSearch, word: int, legal: Word) -> Word:
     squares = search.buffer.squares
     occupied = decode(search.frame, word, squares)
-    won = _captures(search, squares, WHITE, occupied, legal)[1]
+    won = _find_captures(search, squares, WHITE, occupied, legal)[1]
     for row in range(len(search.black_pawns)):
         square, after = search.black_pawns[row], search.pawn_wins[row]
         won |= _wins_on_square(search, squares, word, occupied, legal, square, after)
@@ -329,65 +330,65 @@ def _won_by_captures(search: WinSearch, word: int, legal: Word) -> Word:
 
 
 @jit
-def find_lost(search: WinSearch, round_: int, new: Words) -> int:
-    """Find positions of a part with Black to move that are lost; return the number of new ones.
+def find_lost(search: WinSearch, round_: int, newly_lost: Words) -> int:
+    """Find lost positions of a part with Black to move, and return the number of those newly found.
 
-    The first rounds examine all words, later rounds only marked words. Without levels, wins that follow from
-    a lost position are recorded at once and count in the rest of the round, so fewer rounds are needed. With
-    levels, lost positions are only recorded in ``new``.
+    The first rounds examine all words, later rounds only the marked words. If the rounds of positions are not
+    recorded, the wins that follow from a lost position are recorded at once. These wins already count in the
+    rest of the round, so fewer rounds are needed. Otherwise, lost positions are only recorded in
+    ``newly_lost``.
 
-    :param new: output, uint64 (words,).
+    :param newly_lost: output, uint64 (words,).
     """
     count = int64(0)
     first, words, stride = _words_of_part(search)
     for square in range(64):
         begin = square * stride + first
         for group in range(begin >> 6, (begin + words) >> 6):
-            count += _find_lost(search, group, round_, new)
+            count += _find_lost_in_group(search, group, round_, newly_lost)
     return count
 
 
 @kernel
-def _find_lost(search: WinSearch, group: int, round_: int, new: Words) -> int:
-    """Find lost positions like :func:`find_lost`, in 64 words."""
+def _find_lost_in_group(search: WinSearch, group: int, round_: int, newly_lost: Words) -> int:
+    """Find lost positions in a group of 64 words, as described under :func:`find_lost`."""
     count, marked, previous = int64(0), search.own_marks[group], 1 - (round_ & 1)
     search.own_marks[group] = ZERO
     for part in range(search.marks.shape[1]):
         marked |= search.marks[previous, part, group]
         search.marks[previous, part, group] = ZERO
-    for bit in bits_of(marked if round_ > _DENSE else ~ZERO):
+    for bit in bits_of(marked if round_ > _DENSE_ROUNDS else ~ZERO):
         word = group << 6 | bit
         bits = search.unproved[BLACK, word]
         lost = _lost_positions(search, word, bits) if bits else ZERO
         if lost:
             for slot in bits_of(lost):
                 count += 1
-                if len(search.level):
-                    search.level[word << 6 | slot] = round_
-            if len(search.level):
-                new[word] = lost
+                if len(search.rounds):
+                    search.rounds[word << 6 | slot] = round_
+            if len(search.rounds):
+                newly_lost[word] = lost
             else:
                 _record_lost(search, word, lost, round_)
     return count
 
 
 @jit
-def find_won(search: WinSearch, round_: int, new: Words) -> None:
-    """Record the wins that follow from the lost positions of a part in ``new``, and clear the part there."""
+def record_wins(search: WinSearch, round_: int, newly_lost: Words) -> None:
+    """Record the wins that follow from the newly lost positions of a part, and clear these positions."""
     first, words, stride = _words_of_part(search)
     for square in range(64):
         for word in range(square * stride + first, square * stride + first + words):
-            lost = new[word]
+            lost = newly_lost[word]
             if lost:
-                new[word] = ZERO
+                newly_lost[word] = ZERO
                 _record_lost(search, word, lost, round_)
 
 
 @kernel
 def _record_lost(search: WinSearch, word: int, lost: Word, round_: int) -> None:
-    """Record lost positions with Black to move, and all positions from which White can move to them, as won.
-
-    Also mark the words from which Black can move to the latter.
+    """Record that White wins the positions ``lost`` of a word with Black to move, and all positions from
+    which White can move to them. Mark the words from which Black can move to newly won positions.
     """
     frame, buffer = search.frame, search.buffer
     search.unproved[BLACK, word] &= ~lost

@@ -1,11 +1,11 @@
 """Boards as rows of numbers: attacks, legal moves, and positions after moves.
 
-A row consists of the words named below. The first six words are sets of squares: the men of each kind, both
-sides together. A move is an int32. Its lowest six bits are the start square, the next six bits the target
-square, which for castling is the rook's square. Above them are the bit fields ``PROMOTED``, ``MAN``,
-``CAPTURE``, ``PASSING``, ``CASTLES`` and ``DOUBLE``.
+A row consists of the integers named below. The first six are sets of squares: the men of each kind, of both
+sides together. A move is an int32. Its lowest six bits are the start square. The next six bits are the target
+square; for castling, this is the rook's square. Above them are the bit fields ``PROMOTED_MASK``,
+``MAN_MASK``, ``CAPTURE``, ``EN_PASSANT_CAPTURE``, ``CASTLING_MOVE`` and ``DOUBLE_STEP``.
 
-Attacks of sliding men are computed by obstruction difference [1].
+The attacks of sliding men are computed by obstruction difference [1].
 
 [1] https://www.chessprogramming.org/Obstruction_Difference
 """
@@ -26,7 +26,7 @@ from tbgen.engine.squares import (
     LINE,
     MAN_KEYS,
     PAWN_ATTACKS,
-    RIGHT_KEYS,
+    RIGHTS_KEYS,
     TURN_KEY,
 )
 from tbgen.retro.kernels.words import ALL, ONE, ZERO, Word, bits_of, lowest
@@ -36,24 +36,24 @@ Moves = NDArray[np.int32]
 
 PAWNS, KNIGHTS, BISHOPS, ROOKS, QUEENS, KINGS = range(6)
 WHITES, BLACKS, CASTLING, EN_PASSANT = range(6, 10)
-TURN, KEY, ACCRUED, RANK, CLOCK, QUIET_PLIES, STEP, KING_MOVES = range(10, 18)
-"""Indices of words: side to move; Zobrist key; accrued score (twice its rank, plus 1 if Black holds it); rank
-of the position score; 50-move counter; plies since a reset; kind of the last move (``RESET``, ``NULL`` or 0);
-number of the king's moves."""
-WORDS = 18
-"""Number of words in a row."""
+TURN, KEY, ACCRUED, RANK, CLOCK, QUIET_PLIES, STEP, KING_MOVE_COUNT = range(10, 18)
+"""Indices in a row: side to move; Zobrist key; accrued score (twice its rank, plus 1 if Black holds it); rank
+of the position score; 50-move counter; plies since the last zeroing move; kind of the last move (``RESET``,
+``NULL`` or 0); number of the king's moves."""
+ROW_SIZE = 18
+"""Number of integers in a row."""
 RESET, NULL = 1, 2
 """Values of ``STEP`` after a zeroing move and after a null move."""
 
-FROM = 63
+FROM_MASK = 63
 """Bit field of a move: the start square."""
-PROMOTED = 7 << 12
-"""Bit field of a move: the kind of the man that a pawn becomes, 0 for none."""
-MAN = 7 << 15
+PROMOTED_MASK = 7 << 12
+"""Bit field of a move: the kind of the man that the pawn is promoted to, 0 for none."""
+MAN_MASK = 7 << 15
 """Bit field of a move: the kind of the moving man."""
-CAPTURE, PASSING, CASTLES, DOUBLE = 1 << 18, 1 << 19, 1 << 20, 1 << 21
+CAPTURE, EN_PASSANT_CAPTURE, CASTLING_MOVE, DOUBLE_STEP = 1 << 18, 1 << 19, 1 << 20, 1 << 21
 """Bits of a move: capture, en passant capture, castling, and double step of a pawn."""
-NOISY = CAPTURE | PROMOTED
+NOISY = CAPTURE | PROMOTED_MASK
 """Bits of captures and promotions."""
 
 _LAST_RANKS = np.uint64(0xFF000000000000FF)
@@ -74,7 +74,7 @@ def highest_bit(typing_context: Any, word: Any) -> Any:
 
 @inlined
 def bit(square: int) -> Word:
-    """Return the set of one square."""
+    """Return the set that contains only the given square."""
     return ONE << np.uint64(square)
 
 
@@ -144,8 +144,8 @@ def kind_at(rows: Rows, row: int, square: int) -> int:
 
 
 @inlined
-def _append(moves: Moves, ply: int, count: int, start: int, targets: Word, theirs: Word, kind: int) -> int:
-    """Append the moves of a man, and return the new number of moves."""
+def _add_moves(moves: Moves, ply: int, count: int, start: int, targets: Word, theirs: Word, kind: int) -> int:
+    """Append the moves of a man with these ``targets``, and return the new number of moves."""
     for target in bits_of(targets):
         move = start | target << 6 | kind << 15
         if theirs >> np.uint64(target) & ONE:
@@ -159,7 +159,7 @@ def _append(moves: Moves, ply: int, count: int, start: int, targets: Word, their
 def _pinned_men(rows: Rows, row: int, side: int, king: int) -> Word:
     """Return the pinned men of a side.
 
-    :param king: square of its king.
+    :param king: square of the side's king.
     """
     ours, theirs = rows[row, WHITES + side], rows[row, BLACKS - side]
     pinners = rook_attacks(king, theirs) & (rows[row, ROOKS] | rows[row, QUEENS])
@@ -173,10 +173,10 @@ def _pinned_men(rows: Rows, row: int, side: int, king: int) -> Word:
 
 
 @kernel
-def _pawn_moves(
+def _add_pawn_moves(
     rows: Rows, row: int, side: int, moves: Moves, ply: int, count: int, masks: tuple[Any, ...]
 ) -> int:
-    """Append the moves of pawns, and return the new number of moves.
+    """Append the moves of a side's pawns, and return the new number of moves.
 
     :param masks: the allowed target squares, the pinned men, and the square of the king.
     """
@@ -193,7 +193,7 @@ def _pawn_moves(
             targets |= single_step
             double_step = bit(square + 2 * step) if start & _FIRST_RANKS[side] else ZERO
             if double_step & ~occupied & target_mask & allowed:
-                moves[ply, count] = square | (square + 2 * step) << 6 | DOUBLE
+                moves[ply, count] = square | (square + 2 * step) << 6 | DOUBLE_STEP
                 count += 1
         for target in bits_of(targets & target_mask & allowed):
             move = square | target << 6 | (CAPTURE if bit(target) & theirs else 0)
@@ -208,13 +208,13 @@ def _pawn_moves(
             captured = lowest(passing) - step
             occupied_after = occupied & ~start & ~bit(captured) | passing
             if not attackers(rows, row, king, occupied_after) & theirs & occupied_after:
-                moves[ply, count] = square | lowest(passing) << 6 | CAPTURE | PASSING
+                moves[ply, count] = square | lowest(passing) << 6 | CAPTURE | EN_PASSANT_CAPTURE
                 count += 1
     return count
 
 
 @kernel
-def _castling_moves(
+def _add_castling_moves(
     rows: Rows, row: int, side: int, moves: Moves, ply: int, count: int, attacked: Word
 ) -> int:
     """Append castling moves of a king that is not in check, and return the new number of moves.
@@ -233,16 +233,16 @@ def _castling_moves(
             continue
         occupied_after = others | bit(king_to) | bit(rook_to)
         if not attackers(rows, row, king_to, occupied_after) & theirs:
-            moves[ply, count] = king | rook << 6 | KINGS << 15 | CASTLES
+            moves[ply, count] = king | rook << 6 | KINGS << 15 | CASTLING_MOVE
             count += 1
     return count
 
 
 @kernel
-def generate(rows: Rows, row: int, moves: Moves, ply: int) -> tuple[int, bool]:
-    """Write the legal moves of a position, and write the number of moves of the king into its row.
+def generate_moves(rows: Rows, row: int, moves: Moves, ply: int) -> tuple[int, bool]:
+    """Write the legal moves of a position into ``moves``, and the number of the king's moves into the row.
 
-    Return the number of moves, and whether the side to move is in check.
+    Return the number of legal moves, and whether the side to move is in check.
     """
     side = int64(rows[row, TURN])
     ours, theirs = rows[row, WHITES + side], rows[row, BLACKS - side]
@@ -250,17 +250,17 @@ def generate(rows: Rows, row: int, moves: Moves, ply: int) -> tuple[int, bool]:
     king = lowest(rows[row, KINGS] & ours)
     attacked = _attacked_squares(rows, row, 1 - side, occupied & ~bit(king))
     checkers = attackers(rows, row, king, occupied) & theirs
-    count = _append(moves, ply, int64(0), king, KING_ATTACKS[king] & ~ours & ~attacked, theirs, KINGS)
-    rows[row, KING_MOVES] = count
+    count = _add_moves(moves, ply, int64(0), king, KING_ATTACKS[king] & ~ours & ~attacked, theirs, KINGS)
+    rows[row, KING_MOVE_COUNT] = count
     if checkers & (checkers - ONE):
         return count, True
     target_mask = ~ours
     if checkers:
         target_mask &= BETWEEN[king, lowest(checkers)] | checkers
     elif rows[row, CASTLING] & ours:
-        count = _castling_moves(rows, row, side, moves, ply, count, attacked)
+        count = _add_castling_moves(rows, row, side, moves, ply, count, attacked)
     pinned = _pinned_men(rows, row, side, king)
-    count = _pawn_moves(rows, row, side, moves, ply, count, (target_mask, pinned, king))
+    count = _add_pawn_moves(rows, row, side, moves, ply, count, (target_mask, pinned, king))
     for kind in range(KNIGHTS, KINGS):
         for square in bits_of(rows[row, kind] & ours):
             targets = KNIGHT_ATTACKS[square] if kind == KNIGHTS else ZERO
@@ -270,95 +270,95 @@ def generate(rows: Rows, row: int, moves: Moves, ply: int) -> tuple[int, bool]:
                 targets |= rook_attacks(square, occupied)
             if bit(square) & pinned:
                 targets &= LINE[king, square]
-            count = _append(moves, ply, count, square, targets & target_mask, theirs, kind)
+            count = _add_moves(moves, ply, count, square, targets & target_mask, theirs, kind)
     return count, checkers != ZERO
 
 
 @kernel
-def key_of(rows: Rows, row: int) -> Word:
+def position_key(rows: Rows, row: int) -> Word:
     """Return the Zobrist key of a position."""
     key = TURN_KEY if rows[row, TURN] else ZERO
     for kind in range(6):
         for square in bits_of(rows[row, kind]):
             key ^= MAN_KEYS[0 if rows[row, WHITES] >> np.uint64(square) & ONE else 1, kind, square]
     for square in bits_of(rows[row, CASTLING]):
-        key ^= RIGHT_KEYS[0, square]
+        key ^= RIGHTS_KEYS[0, square]
     for square in bits_of(rows[row, EN_PASSANT]):
-        key ^= RIGHT_KEYS[1, square]
+        key ^= RIGHTS_KEYS[1, square]
     return key
 
 
 @inlined
-def _toggle(rows: Rows, row: int, side: int, kind: int, square: int) -> None:
-    """Put a man on a square, or remove him from it."""
+def _toggle_man(rows: Rows, row: int, side: int, kind: int, square: int) -> None:
+    """Put a man on a square, or remove the man from the square."""
     rows[row, kind] ^= bit(square)
     rows[row, WHITES + side] ^= bit(square)
     rows[row, KEY] ^= MAN_KEYS[side, kind, square]
 
 
 @inlined
-def _forget_en_passant(rows: Rows, row: int) -> None:
+def _remove_en_passant(rows: Rows, row: int) -> None:
     """Remove the right to capture en passant."""
     if rows[row, EN_PASSANT]:
-        rows[row, KEY] ^= RIGHT_KEYS[1, lowest(rows[row, EN_PASSANT])]
+        rows[row, KEY] ^= RIGHTS_KEYS[1, lowest(rows[row, EN_PASSANT])]
         rows[row, EN_PASSANT] = ZERO
 
 
 @inlined
-def _copy(rows: Rows, row: int) -> None:
-    """Copy a row to the next one."""
-    for word in range(WORDS):
+def _copy_row(rows: Rows, row: int) -> None:
+    """Copy a row to the next row."""
+    for word in range(ROW_SIZE):
         rows[row + 1, word] = rows[row, word]
 
 
 @kernel
 def make_null_move(rows: Rows, row: int) -> None:
     """Write the position after a null move into the next row."""
-    _copy(rows, row)
+    _copy_row(rows, row)
     row += 1
-    _forget_en_passant(rows, row)
+    _remove_en_passant(rows, row)
     rows[row, TURN] ^= ONE
     rows[row, KEY] ^= TURN_KEY
     rows[row, STEP], rows[row, QUIET_PLIES] = NULL, ZERO
 
 
 @kernel
-def make(rows: Rows, row: int, move: int) -> None:
+def make_move(rows: Rows, row: int, move: int) -> None:
     """Write the position after a move into the next row.
 
-    The row still has the position score and the accrued score before the move until :func:`complete_row` is
-    called.
+    Until :func:`complete_row` is called, the new row has the position score and the accrued score before the
+    move.
     """
-    _copy(rows, row)
+    _copy_row(rows, row)
     row += 1
-    _forget_en_passant(rows, row)
+    _remove_en_passant(rows, row)
     side = int64(rows[row, TURN])
-    start, target, kind = move & FROM, move >> 6 & 63, move >> 15 & 7
+    start, target, kind = move & FROM_MASK, move >> 6 & 63, move >> 15 & 7
     reset = kind == PAWNS or move & CAPTURE
-    if move & CASTLES:
+    if move & CASTLING_MOVE:
         file_a = start & 56
-        _toggle(rows, row, side, KINGS, start)
-        _toggle(rows, row, side, ROOKS, target)
-        _toggle(rows, row, side, KINGS, file_a + (6 if target > start else 2))
-        _toggle(rows, row, side, ROOKS, file_a + (5 if target > start else 3))
+        _toggle_man(rows, row, side, KINGS, start)
+        _toggle_man(rows, row, side, ROOKS, target)
+        _toggle_man(rows, row, side, KINGS, file_a + (6 if target > start else 2))
+        _toggle_man(rows, row, side, ROOKS, file_a + (5 if target > start else 3))
     else:
         if move & CAPTURE:
-            captured = target - 8 + 16 * side if move & PASSING else target
-            _toggle(rows, row, 1 - side, kind_at(rows, row, captured), captured)
-        _toggle(rows, row, side, kind, start)
+            captured = target - 8 + 16 * side if move & EN_PASSANT_CAPTURE else target
+            _toggle_man(rows, row, 1 - side, kind_at(rows, row, captured), captured)
+        _toggle_man(rows, row, side, kind, start)
         promoted = move >> 12 & 7
-        _toggle(rows, row, side, promoted if promoted else kind, target)
+        _toggle_man(rows, row, side, promoted if promoted else kind, target)
     lost_rights = rows[row, CASTLING] & (bit(start) | bit(target))
     if kind == KINGS:
         lost_rights |= rows[row, CASTLING] & (np.uint64(0xFF) << np.uint64(56 * side))
     for square in bits_of(lost_rights):
-        rows[row, KEY] ^= RIGHT_KEYS[0, square]
+        rows[row, KEY] ^= RIGHTS_KEYS[0, square]
     rows[row, CASTLING] ^= lost_rights
-    if move & DOUBLE:
+    if move & DOUBLE_STEP:
         middle = (start + target) >> 1
         if PAWN_ATTACKS[side, middle] & rows[row, PAWNS] & rows[row, BLACKS - side]:
             rows[row, EN_PASSANT] = bit(middle)
-            rows[row, KEY] ^= RIGHT_KEYS[1, middle]
+            rows[row, KEY] ^= RIGHTS_KEYS[1, middle]
     rows[row, TURN] ^= ONE
     rows[row, KEY] ^= TURN_KEY
     rows[row, STEP] = RESET if reset else ZERO
@@ -372,13 +372,13 @@ def complete_row(rows: Rows, row: int, moves: Moves, ply: int) -> int:
 
     If no legal move captures en passant, the right to do so is removed.
     """
-    count, in_check = generate(rows, row, moves, ply)
+    count, in_check = generate_moves(rows, row, moves, ply)
     if rows[row, EN_PASSANT]:
         is_used = False
         for number in range(count):
-            is_used |= moves[ply, number] & PASSING != 0
+            is_used |= moves[ply, number] & EN_PASSANT_CAPTURE != 0
         if not is_used:
-            _forget_en_passant(rows, row)
+            _remove_en_passant(rows, row)
     rank = 2 * count + (0 if in_check else 1)
     rows[row, RANK] = rank
     if rows[row, STEP] != NULL and (rows[row, STEP] == RESET or rank < int64(rows[row, ACCRUED]) >> 1):

@@ -1,13 +1,13 @@
-"""The estimate of positions that no table contains, while the game continues.
+"""Estimates of positions that no table contains and in which the game is not over.
 
-An estimate is a weighted mean of two parts. The first part is the accrued score. Its weight grows as a reset
-becomes less likely, that is, with fewer pawns and other men on the board. The second part is a guess of the
-score that the game will reach. The side with better men, on better squares and with more moves, is assumed to
-win, or to drive the other king into a corner, where the king has few moves.
+An estimate is a weighted mean of two parts. The first part is the accrued score. The fewer men are on the
+board, the less likely is a reset, and the greater is the weight of the accrued score. The second part is a
+guess of the score that the game will reach. The side with better men, on better squares and with more moves,
+is assumed to win, or to drive the other king into a corner, where the king has few moves.
 
-In a game that is drawn in chess, the lead counts only as far as it has changed since the root. Restricting
-the opponent's moves counts as well. The engine also hopes for more than the accrued score, because the other
-side plays only chess.
+In a game that is drawn in chess, only the change of the lead since the root counts. Restricting the
+opponent's moves counts as well. The engine also hopes to improve on the accrued score, because the other side
+plays only chess.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ from tbgen.engine.kernels.board import (
     ACCRUED,
     BISHOPS,
     BLACKS,
-    KING_MOVES,
+    KING_MOVE_COUNT,
     KINGS,
     PAWNS,
     RANK,
@@ -27,48 +27,48 @@ from tbgen.engine.kernels.board import (
     Rows,
 )
 from tbgen.engine.scale import MATE
-from tbgen.engine.squares import KING_DISTANCE, MAN_VALUES, MIDDLE_DISTANCE, PHASE_WEIGHTS, TOTAL_PHASE
+from tbgen.engine.squares import CENTRE_DISTANCE, KING_DISTANCE, MAN_VALUES, PHASE_WEIGHTS, TOTAL_PHASE
 from tbgen.retro.kernels.words import Ints, Word, bits_of, lowest, popcount
 
 _MOVE_CENTIPAWNS = 3
-"""Centipawns for each legal move that a side has more than the other side."""
-_HALF_LEAD = 800
-"""Lead in centipawns whose value is half of the greatest estimate."""
+"""Centipawns for each legal move that a side has in excess of the other side."""
+_HALF_ESTIMATE_LEAD = 800
+"""Lead in centipawns that is worth half of the greatest estimate."""
 _MAX_ESTIMATE = MATE * 9 // 10
 """Limit that the estimate of a lead approaches, below the value of a mate."""
 _TURN_CENTIPAWNS = 10
 """Bonus for the side to move, in centipawns."""
 _BISHOP_PAIR_CENTIPAWNS = 30
 _DRIVING_LEAD = 200
-"""Lead in centipawns above which a side drives the other king to the edge."""
+"""Lead in centipawns above which a side tries to drive the other king to the edge."""
 _EDGE_BONUS, _APPROACH_BONUS = 10, 4
-"""Centipawns for each step of the weaker side's king from the centre, and for each step that the kings are
-closer together."""
+"""Centipawns for each step of the weaker side's king away from the centre, and for each step by which the
+kings are closer together."""
 _WINNING_LEAD = 400
-"""Lead by pieces, in centipawns, below which a side without pawns hardly ever wins."""
+"""Lead in pieces, in centipawns, below which a side without pawns hardly ever wins."""
 _MAX_ACCRUED_PERCENT = 90
-"""Maximum weight of the accrued score in per cent after doubling, without pawns and without a clear lead."""
+"""Without pawns and without a clear lead, the accrued score's weight is doubled, up to this percentage."""
 _GOOD_PERCENT, _PAWN_PERCENT, _MIN_GOOD_PERCENT = 92, 4, 60
-"""Weight in per cent of a good accrued score in a drawn game: without pawns; less per pawn; minimum."""
+"""Weight of a good accrued score in a drawn game, in per cent: without pawns; deduction per pawn; minimum."""
 _POOR_PERCENT = 60
-"""Weight in per cent, in a drawn game, of an accrued score that is worse than the hoped-for score."""
+"""Weight, in per cent, of an accrued score that is worse than the hoped-for score, in a drawn game."""
 _DRAW_LEAD = 150
-"""Centipawns that may be won or lost while the game remains drawn."""
+"""Centipawns that a side may gain while the game is still drawn."""
 _RESTRICTION_FACTOR = MATE // 8
-"""Factor of the value of restricting the other side's moves."""
+"""Scale of the value of restricting the other side's moves."""
 _DARK_SQUARES = np.uint64(0xAA55AA55AA55AA55)
 
 
 @inlined
 def worth_of(worth: Ints, accrued: int) -> int:
-    """Return White's value of an accrued score, encoded as in ``rows``."""
+    """Return the value of an accrued score from White's point of view. It is encoded as in ``rows``."""
     value = worth[accrued >> 1]
     return -value if accrued & 1 else value
 
 
 @inlined
 def weight(rows: Rows, row: int) -> int:
-    """Return the weight of the accrued score in per cent."""
+    """Return the weight of the accrued score, in per cent."""
     pawns = popcount(rows[row, PAWNS])
     pieces = popcount(rows[row, WHITES] | rows[row, BLACKS]) - pawns - 2
     return int64(100 // (2 + pawns + pieces // 2))
@@ -76,9 +76,9 @@ def weight(rows: Rows, row: int) -> int:
 
 @kernel
 def _lead_in_men(rows: Rows, row: int) -> tuple[int, int]:
-    """Return White's lead in centipawns by the men's values, interpolated by the phase of the game.
+    """Return White's lead in the values of men, in centipawns, interpolated between middlegame and endgame.
 
-    Also return the lead by pieces alone with the values of the endgame.
+    Also return the lead in pieces alone, with the values of the endgame.
     """
     early, late, phase, pieces = int64(0), int64(0), int64(0), int64(0)
     for kind in range(6):
@@ -96,7 +96,7 @@ def _lead_in_men(rows: Rows, row: int) -> tuple[int, int]:
 
 @inlined
 def _bishop_pair_bonus(bishops: Word) -> int:
-    """Return the bonus for a pair of bishops."""
+    """Return the bonus for bishops on squares of both colours."""
     return _BISHOP_PAIR_CENTIPAWNS if bishops & _DARK_SQUARES and bishops & ~_DARK_SQUARES else 0
 
 
@@ -117,19 +117,19 @@ def lead(rows: Rows, row: int) -> int:
     if abs(total) > _DRIVING_LEAD:
         ours = lowest(rows[row, KINGS] & leading_men)
         theirs = lowest(rows[row, KINGS] & ~leading_men)
-        bonus = _EDGE_BONUS * MIDDLE_DISTANCE[theirs] + _APPROACH_BONUS * (7 - KING_DISTANCE[ours, theirs])
+        bonus = _EDGE_BONUS * CENTRE_DISTANCE[theirs] + _APPROACH_BONUS * (7 - KING_DISTANCE[ours, theirs])
         total += bonus if total > 0 else -bonus
     return total
 
 
 @kernel
 def estimate(rows: Rows, row: int, worth: Ints) -> int:
-    """Return the estimated value for White of a position with its accrued score.
+    """Return the estimated value of a state, from White's point of view.
 
-    :param worth: values of scores by rank.
+    :param worth: the value of White's score of each rank.
     """
     centipawns = lead(rows, row)
-    guess = _MAX_ESTIMATE * centipawns // (abs(centipawns) + _HALF_LEAD)
+    guess = _MAX_ESTIMATE * centipawns // (abs(centipawns) + _HALF_ESTIMATE_LEAD)
     percent = weight(rows, row)
     if not rows[row, PAWNS] and abs(centipawns) < _DRIVING_LEAD:
         percent = min(2 * percent, _MAX_ACCRUED_PERCENT)
@@ -138,26 +138,26 @@ def estimate(rows: Rows, row: int, worth: Ints) -> int:
 
 @inlined
 def _restriction(rows: Rows, row: int) -> int:
-    """Return the value for the other side of restricting the side to move."""
-    moves, king_moves = int64(rows[row, RANK]) >> 1, int64(rows[row, KING_MOVES])
+    """Return the value, for the other side, of leaving the side to move few moves."""
+    moves, king_moves = int64(rows[row, RANK]) >> 1, int64(rows[row, KING_MOVE_COUNT])
     return _RESTRICTION_FACTOR // (2 + king_moves) + _RESTRICTION_FACTOR // (2 + moves // 2)
 
 
 @kernel
-def estimate_drawn(rows: Rows, row: int, worth: Ints, root_lead: int, hope: int) -> int:
-    """Return the estimated value for White of a position in a game that is drawn in chess.
+def estimate_drawn(rows: Rows, row: int, worth: Ints, root_lead: int, hoped_value: int) -> int:
+    """Return the estimated value of a state, from White's point of view, in a game that is drawn in chess.
 
-    :param worth: values of scores by rank.
+    :param worth: the value of White's score of each rank.
     :param root_lead: White's lead in centipawns at the root of the search.
-    :param hope: value of the score that the game may still reach.
+    :param hoped_value: value, from White's point of view, of the score that the engine may still reach.
     """
     gain = lead(rows, row) - root_lead
     gain = gain - _DRAW_LEAD if gain > _DRAW_LEAD else gain + _DRAW_LEAD if gain < -_DRAW_LEAD else int64(0)
     accrued_value = worth_of(worth, int64(rows[row, ACCRUED]))
     percent = int64(_POOR_PERCENT)
-    if abs(accrued_value) >= abs(hope):
+    if abs(accrued_value) >= abs(hoped_value):
         percent = max(_GOOD_PERCENT - _PAWN_PERCENT * popcount(rows[row, PAWNS]), int64(_MIN_GOOD_PERCENT))
     restriction = _restriction(rows, row - 1) - _restriction(rows, row)
-    drawn = (percent * accrued_value + (100 - percent) * hope) // 100
+    drawn = (percent * accrued_value + (100 - percent) * hoped_value) // 100
     drawn += -restriction if rows[row, TURN] else restriction
-    return (_HALF_LEAD * drawn + _MAX_ESTIMATE * gain) // (abs(gain) + _HALF_LEAD)
+    return (_HALF_ESTIMATE_LEAD * drawn + _MAX_ESTIMATE * gain) // (abs(gain) + _HALF_ESTIMATE_LEAD)

@@ -1,13 +1,13 @@
 """Alpha-beta search for the accrued score with which the game ends.
 
 This is a principal variation search with a transposition table, null moves, late move reductions [1] and a
-quiescence search of captures and promotions. The accrued score is a part of every state, so the same position
-with another score has another key. If tables may contain a state, its value is requested at the first visit.
-Once the answer has arrived, the state is a leaf with its true value.
+quiescence search of captures and promotions. The accrued score is part of every state, so the same position
+with another accrued score has another key. If tables may contain a state, its value is requested at the first
+visit. Once the answer has arrived, the state is a leaf with its true value.
 
-Values are for the side to move, on the scale of :mod:`tbgen.engine.scale`. With each ply towards the root, a
-value moves by 1 towards the accrued score. So the side that gains by a value hurries, and the other side
-delays. Values do not depend on the ply at which a state is visited.
+Values are from the point of view of the side to move, on the scale of :mod:`tbgen.engine.scale`. With each
+ply towards the root, a value moves by 1 towards the value of the accrued score. So the side that gains by a
+value hurries, and the other side delays. Values do not depend on the ply at which a state is visited.
 
 Moves are ordered as follows: the best move of an earlier search, captures by MVV-LVA, killer moves [2], and
 other quiet moves by their history [3].
@@ -39,16 +39,16 @@ from tbgen.engine.kernels.board import (
     RANK,
     RESET,
     ROOKS,
+    ROW_SIZE,
     STEP,
     TURN,
     WHITES,
-    WORDS,
     Rows,
     complete_row,
-    key_of,
     kind_at,
-    make,
+    make_move,
     make_null_move,
+    position_key,
 )
 from tbgen.engine.kernels.estimate import estimate, estimate_drawn, lead, weight, worth_of
 from tbgen.engine.scale import MATE, SCALE_PLIES
@@ -70,7 +70,7 @@ from tbgen.engine.workspace import (
     MAX_UNKEYED_CLOCK,
     NODES,
     PLAIN,
-    PLIES,
+    PLY_LIMIT,
     REQUESTS,
     RESET_RANK,
     ROOT,
@@ -84,14 +84,14 @@ from tbgen.retro.kernels.words import ONE, ZERO, Word, popcount
 NO_VALUE = 4 * MATE
 """Marks a state without a value."""
 _RANK_KEY, _DRAW_KEY = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03)
-"""Multipliers that mix accrued scores and drawn games into keys."""
+"""Multipliers with which the accrued score, and whether the game is drawn, are mixed into keys."""
 _FREE_KING_RANK = 17
-"""Rank of G8.5, the position score of a bare king with all his moves."""
+"""Rank of G8.5, the position score of a bare king that has all eight of its moves."""
 
 
 @inlined
 def state_key(work: SearchWorkspace, row: int) -> Word:
-    """Return the key of a state, which also depends on whether the game is drawn in chess."""
+    """Return the key of a state. It also depends on whether the game is drawn in chess."""
     rows = work.rows
     key = rows[row, KEY] ^ (rows[row, ACCRUED] + ONE) * _RANK_KEY ^ np.uint64(work.control[DRAWN]) * _DRAW_KEY
     if work.control[RULE] and int64(rows[row, CLOCK]) > MAX_UNKEYED_CLOCK:
@@ -101,7 +101,7 @@ def state_key(work: SearchWorkspace, row: int) -> Word:
 
 @inlined
 def accrued_for_mover(work: SearchWorkspace, row: int) -> int:
-    """Return the value of the accrued score for the side to move."""
+    """Return the value of the accrued score from the point of view of the side to move."""
     value = worth_of(work.worth, int64(work.rows[row, ACCRUED]))
     return -value if work.rows[row, TURN] else value
 
@@ -110,8 +110,9 @@ def accrued_for_mover(work: SearchWorkspace, row: int) -> int:
 def _is_repeated(work: SearchWorkspace, row: int) -> bool:
     """Return whether a position counts as repeated.
 
-    A position is repeated if it has occurred twice before, or if its state has occurred since the root. In a
-    game drawn in chess, any earlier occurrence of the state suffices, so that the engine tries another way.
+    A position counts as repeated if it has occurred twice before, or if its state has occurred since the
+    root. In a game that is drawn in chess, any earlier occurrence of the state suffices, so that the engine
+    tries another way.
     """
     rows, occurrences = work.rows, 0
     first = 0 if work.control[DRAWN] else work.control[ROOT]
@@ -125,7 +126,7 @@ def _is_repeated(work: SearchWorkspace, row: int) -> bool:
 
 @kernel
 def _final_value(work: SearchWorkspace, row: int, count: int) -> int:
-    """Return the value of a position in which the game is over, else ``NO_VALUE``.
+    """Return the value of a position if the game is over in it, else ``NO_VALUE``.
 
     :param count: number of legal moves in the position.
     """
@@ -142,7 +143,7 @@ def _final_value(work: SearchWorkspace, row: int, count: int) -> int:
 
 @kernel
 def _table_value(work: SearchWorkspace, row: int) -> int:
-    """Return the value of a state from tables. If it has not arrived, request it and return ``NO_VALUE``."""
+    """Return the value of a state from tables; if it has not arrived, request it and return ``NO_VALUE``."""
     rows, control = work.rows, work.control
     key = state_key(work, row)
     place = int64(key & np.uint64(len(work.table_keys) - 1))
@@ -154,7 +155,7 @@ def _table_value(work: SearchWorkspace, row: int) -> int:
         return -value if rows[row, TURN] else value
     if control[REQUESTS] - control[ANSWERS] < len(work.requests):
         slot = control[REQUESTS] % len(work.requests)
-        for word in range(WORDS):
+        for word in range(ROW_SIZE):
             work.requests[slot, word] = rows[row, word]
         work.requests[slot, KEY] = key
         control[REQUESTS] += 1
@@ -168,7 +169,7 @@ def _apply_fifty_move_rule(work: SearchWorkspace, row: int, accrued: int) -> Non
     If the counter has run out, the improvement may not count. Otherwise, an improvement to a rank below
     ``RESET_RANK`` resets the counter.
 
-    :param accrued: the accrued score before the position.
+    :param accrued: the accrued score before this position, encoded as in ``rows``.
     """
     rows, control = work.rows, work.control
     if rows[row, STEP] == RESET or int64(rows[row, ACCRUED]) == accrued:
@@ -185,7 +186,7 @@ def _apply_fifty_move_rule(work: SearchWorkspace, row: int, accrued: int) -> Non
 def visit(work: SearchWorkspace, row: int, ply: int) -> tuple[int, int]:
     """Count a node and generate its moves.
 
-    Return the number of moves, and the value if the game is over or tables contain the state; else
+    Return the number of moves, and the value if the game is over or the value has arrived from tables; else
     ``NO_VALUE``.
     """
     rows, words = work.rows, work.control
@@ -193,7 +194,7 @@ def visit(work: SearchWorkspace, row: int, ply: int) -> tuple[int, int]:
     words[MAX_PLY] = max(words[MAX_PLY], ply)
     if words[STOP] or words[NODES] > words[MAX_NODES]:
         words[ABORTED] = 1
-    work.length[ply] = 0
+    work.line_length[ply] = 0
     accrued = int64(rows[row, ACCRUED])
     count = complete_row(rows, row, work.moves, ply)
     if words[RULE]:
@@ -213,52 +214,52 @@ _MAN_VALUES = np.array([100, 320, 330, 500, 950, 0, 0])
 
 
 @kernel
-def rank_moves(work: SearchWorkspace, row: int, ply: int, count: int, hint: int) -> None:
-    """Compute the priorities of moves: the hint, captures by MVV-LVA, killer moves, history.
+def set_priorities(work: SearchWorkspace, row: int, ply: int, count: int, hint: int) -> None:
+    """Compute the priorities of the moves at a ply: first the hint, then captures by MVV-LVA, then killer
+    moves, then other moves by history.
 
     :param hint: best move of an earlier search, 0 for none.
     """
     rows, turn = work.rows, int64(work.rows[row, TURN])
     for number in range(count):
         move = int64(work.moves[ply, number])
-        order = int64(work.history[turn, move & 63, move >> 6 & 63])
+        priority = int64(work.history[turn, move & 63, move >> 6 & 63])
         if hint and move & HINT_BITS == hint:
-            order = 1 << 30
+            priority = 1 << 30
         elif move & NOISY:
             victim = kind_at(rows, row, move >> 6 & 63) if move & CAPTURE else 6
             gain = _MAN_VALUES[0 if move & CAPTURE and victim == 6 else victim] + _MAN_VALUES[move >> 12 & 7]
-            order = (1 << 28) + 16 * gain - _MAN_VALUES[move >> 15 & 7]
+            priority = (1 << 28) + 16 * gain - _MAN_VALUES[move >> 15 & 7]
             if not (move >> 12 & 7 or work.control[PLAIN]) and gain < _MAN_VALUES[move >> 15 & 7]:
                 theirs = rows[row, BLACKS - turn] & rows[row, PAWNS]
                 if PAWN_ATTACKS[turn, move >> 6 & 63] & theirs:
-                    order = -(1 << 20)
+                    priority = -(1 << 20)
         elif move == work.killers[ply, 0]:
-            order = 1 << 27
+            priority = 1 << 27
         elif move == work.killers[ply, 1]:
-            order = (1 << 27) - 1
-        work.order[ply, number] = order
+            priority = (1 << 27) - 1
+        work.priority[ply, number] = priority
 
 
 @inlined
 def next_move(work: SearchWorkspace, ply: int, number: int, count: int) -> int:
-    """Return the move with the highest priority from a place on, and swap this move to the place.
-
-    :param number: the place.
+    """Find the move with the highest priority among those from index ``number`` on, swap it to this index,
+    and return it.
     """
-    moves, order = work.moves, work.order
+    moves, priority = work.moves, work.priority
     best = number
     for other in range(number + 1, count):
-        if order[ply, other] > order[ply, best]:
+        if priority[ply, other] > priority[ply, best]:
             best = other
-    move, value = moves[ply, best], order[ply, best]
-    moves[ply, best], order[ply, best] = moves[ply, number], order[ply, number]
-    moves[ply, number], order[ply, number] = move, value
+    move, value = moves[ply, best], priority[ply, best]
+    moves[ply, best], priority[ply, best] = moves[ply, number], priority[ply, number]
+    moves[ply, number], priority[ply, number] = move, value
     return int64(move)
 
 
 @kernel
 def record_cutoff(work: SearchWorkspace, row: int, ply: int, move: int, depth: int) -> None:
-    """Record that a quiet move caused a beta cutoff: as a killer move, and in the history."""
+    """Record in the killer moves and in the history that a quiet move caused a beta cutoff."""
     if work.killers[ply, 0] != move:
         work.killers[ply, 1] = work.killers[ply, 0]
         work.killers[ply, 0] = move
@@ -269,43 +270,43 @@ def record_cutoff(work: SearchWorkspace, row: int, ply: int, move: int, depth: i
 
 INFINITE = 2 * MATE
 _MAX_FORCED_MOVES = 2
-"""Positions with at most this number of moves are searched a ply deeper, because low counts decide games."""
+"""Positions with at most this many moves are searched a ply deeper, because few moves decide games."""
 _MAX_CAPTURES = 10
 """Maximum number of successive captures and promotions in the quiescence search."""
 _LOWER, _UPPER = 1, 2
-"""Bits of a bound in the transposition table; an exact value has both."""
+"""Bits of a bound in the transposition table. An exact value has both."""
 _MARGIN = MATE // 12
-"""Margin per ply of reverse futility pruning: the change of a value that a ply may bring."""
+"""Margin of reverse futility pruning per ply: a ply is expected to change a value by at most this much."""
 _MAX_FUTILITY_DEPTH = 4
 _DISCARD_KEY = np.uint64(0xC2B2AE3D27D4EB4F)
 _LOW_WEIGHT = 12
-"""Weight of the accrued score in per cent below which estimates change little from ply to ply."""
+"""Weight of the accrued score, in per cent, below which estimates change little from ply to ply."""
 
 
 @inlined
 def unstep(bound: int, accrued: int) -> int:
-    """Return the least value that :func:`step` maps to a bound or more."""
+    """Return the least value that :func:`step` maps to ``bound`` or more."""
     return bound + 1 if bound > accrued else bound - 1
 
 
 @inlined
 def step(value: int, accrued: int) -> int:
-    """Return a value moved by 1 towards the accrued score, as with each ply towards the root."""
+    """Return a value after it has moved by 1 towards the accrued score, for one ply towards the root."""
     return value - 1 if value > accrued else value + 1 if value < accrued else value
 
 
 @inlined
 def store_line(work: SearchWorkspace, ply: int, move: int) -> None:
-    """Set the best line from a ply to a move followed by the best line from the next ply."""
+    """Set the best line from a ply to ``move``, followed by the best line from the next ply."""
     work.line[ply, 0] = move
-    for number in range(min(work.length[ply + 1], PLIES - 1)):
+    for number in range(min(work.line_length[ply + 1], PLY_LIMIT - 1)):
         work.line[ply, number + 1] = work.line[ply + 1, number]
-    work.length[ply] = min(work.length[ply + 1], PLIES - 1) + 1
+    work.line_length[ply] = min(work.line_length[ply + 1], PLY_LIMIT - 1) + 1
 
 
 @kernel
-def _store(work: SearchWorkspace, key: Word, depth: int, value: int, bound: int, move: int) -> None:
-    """Store a result in the transposition table, but keep a much deeper one of the same search."""
+def _store_result(work: SearchWorkspace, key: Word, depth: int, value: int, bound: int, move: int) -> None:
+    """Store a result in the transposition table, unless a much deeper result of the same search is there."""
     place = int64(key & np.uint64(len(work.keys) - 1))
     old, generation = work.entries[place], work.control[GENERATION] & 63
     if work.keys[place] != key and old >> 57 & 63 == generation and old >> 32 & 255 > depth + 3:
@@ -319,7 +320,7 @@ def _store(work: SearchWorkspace, key: Word, depth: int, value: int, bound: int,
 
 @inlined
 def _entry_key(work: SearchWorkspace, row: int) -> Word:
-    """Return the key of a state in the transposition table, which changes when the table is discarded."""
+    """Return the key of a state in the transposition table. It changes when the table is discarded."""
     return state_key(work, row) ^ np.uint64(work.control[DISCARDS]) * _DISCARD_KEY
 
 
@@ -333,20 +334,19 @@ def _can_pass(rows: Rows, row: int) -> bool:
 
 @inlined
 def _reduction(number: int, depth: int) -> int:
-    """Return the late move reduction of a quiet move in plies.
+    """Return the late move reduction of a quiet move, in plies.
 
-    :param number: place of the move in the order.
+    :param number: index of the move in the order of priority.
     """
     plies = 1 + int64(number >= 8) + int64(depth >= 7 and number >= 4) + int64(depth >= 10 and number >= 20)
     return plies if depth >= 3 and number >= 3 else 0
 
 
 @kernel
-def _node(work: SearchWorkspace, depth: int, alpha: int, beta: int, ply: int) -> int:
-    """Return the value of the position at a ply if it lies between alpha and beta, else a bound of it.
+def _search(work: SearchWorkspace, depth: int, alpha: int, beta: int, ply: int) -> int:
+    """Return the value of the state at a ply if it lies between alpha and beta, else a bound on this value.
 
-    :param depth: number of plies to search. Below 1, only captures and promotions are
-        searched.
+    :param depth: number of plies to search. Below 1, only captures and promotions are searched.
     """
     rows, control = work.rows, work.control
     row = control[ROOT] + ply
@@ -360,7 +360,7 @@ def _node(work: SearchWorkspace, depth: int, alpha: int, beta: int, ply: int) ->
     check = rank & 1 == 0
     if depth >= 0 and (check or count <= _MAX_FORCED_MOVES) and ply < 2 * control[ITERATION] and not plain:
         depth += 1
-    quiet = depth <= 0 or ply >= PLIES - 2
+    quiet = depth <= 0 or ply >= PLY_LIMIT - 2
     key = _entry_key(work, row)
     hint = int64(0)
     if not quiet:
@@ -383,34 +383,34 @@ def _node(work: SearchWorkspace, depth: int, alpha: int, beta: int, ply: int) ->
         value = -value if turn else value
         if quiet:
             best = value
-            if best >= beta or depth <= -_MAX_CAPTURES or ply >= PLIES - 2:
+            if best >= beta or depth <= -_MAX_CAPTURES or ply >= PLY_LIMIT - 2:
                 return best
         elif abs(beta) < MATE // 2 and weight(rows, row) < _LOW_WEIGHT and value - depth * _MARGIN >= beta:
             return value
     if narrow and depth >= 3 and rows[row, STEP] != NULL and _can_pass(rows, row) and abs(beta) < MATE // 2:
         make_null_move(rows, row)
-        value = -_node(work, depth - 3 - depth // 4, -beta, -beta + 1, ply + 1)
+        value = -_search(work, depth - 3 - depth // 4, -beta, -beta + 1, ply + 1)
         if control[ABORTED]:
             return int64(0)
         if value >= beta:
             return beta
-    rank_moves(work, row, ply, count, hint)
+    set_priorities(work, row, ply, count, hint)
     chosen, low = int64(0), max(alpha, best)
     for number in range(count):
         move = next_move(work, ply, number, count)
         noisy = move & NOISY != 0
         if quiet and not noisy:
             break
-        make(rows, row, move)
+        make_move(rows, row, move)
         a, b = unstep(low + 1, accrued) - 1, unstep(beta, accrued)
         value = low + 1
         if number and not quiet:
             reduction = 0 if noisy or check or plain else _reduction(number, depth)
-            value = step(-_node(work, depth - 1 - reduction, -a - 1, -a, ply + 1), accrued)
+            value = step(-_search(work, depth - 1 - reduction, -a - 1, -a, ply + 1), accrued)
             if value > low and reduction and not control[ABORTED]:
-                value = step(-_node(work, depth - 1, -a - 1, -a, ply + 1), accrued)
+                value = step(-_search(work, depth - 1, -a - 1, -a, ply + 1), accrued)
         if value > low and (number == 0 or quiet or value < beta) and not control[ABORTED]:
-            value = step(-_node(work, depth - 1, -b, -a, ply + 1), accrued)
+            value = step(-_search(work, depth - 1, -b, -a, ply + 1), accrued)
         if control[ABORTED]:
             return int64(0)
         if value > best:
@@ -424,24 +424,24 @@ def _node(work: SearchWorkspace, depth: int, alpha: int, beta: int, ply: int) ->
             break
     if not quiet:
         bound = _LOWER if best >= beta else _UPPER if best <= alpha else _LOWER | _UPPER
-        _store(work, key, depth, best, bound, chosen)
+        _store_result(work, key, depth, best, bound, chosen)
     return best
 
 
 @kernel
 def begin_search(work: SearchWorkspace, root: int) -> int:
-    """Prepare a search from a position, and return the number of its moves.
+    """Prepare a search from a position, and return the number of its legal moves.
 
-    This computes the keys of all positions of the game and sorts the moves by priority.
+    Compute the keys of all positions of the game, and sort the moves by priority.
 
     :param root: row of the position.
     """
     rows = work.rows
     for row in range(root + 1):
-        rows[row, KEY] = key_of(rows, row)
+        rows[row, KEY] = position_key(rows, row)
     count = complete_row(rows, root, work.moves, int64(0))
     work.control[ROOT_LEAD] = lead(rows, root)
-    for ply in range(PLIES):
+    for ply in range(PLY_LIMIT):
         work.killers[ply, 0] = work.killers[ply, 1] = 0
     for turn in range(2):
         for start in range(64):
@@ -450,7 +450,7 @@ def begin_search(work: SearchWorkspace, root: int) -> int:
     key = _entry_key(work, root)
     place = int64(key & np.uint64(len(work.keys) - 1))
     hint = work.entries[place] >> 42 & HINT_BITS if work.keys[place] == key else int64(0)
-    rank_moves(work, root, int64(0), count, hint)
+    set_priorities(work, root, int64(0), count, hint)
     for number in range(count):
         next_move(work, int64(0), number, count)
     return count
@@ -458,10 +458,10 @@ def begin_search(work: SearchWorkspace, root: int) -> int:
 
 @kernel
 def _value_if_expected(work: SearchWorkspace, depth: int, answer: int) -> int:
-    """Return the value, for the mover, after a move at ply 0 and the expected answer.
+    """Return the value after a move at ply 0 and the expected answer, from the mover's point of view.
 
-    Without an expected answer, the other side passes. Return ``NO_VALUE`` if the value after the move is
-    known without a search, or if the other side would have to pass in check.
+    If no answer is expected, the other side passes. Return ``NO_VALUE`` if the value after the move is known
+    without a search, or if the other side would have to pass in check.
 
     :param answer: squares and promotion of the expected answer, 0 for none.
     """
@@ -474,33 +474,33 @@ def _value_if_expected(work: SearchWorkspace, depth: int, answer: int) -> int:
         if int64(work.moves[1, number]) & HINT_BITS == answer:
             expected = int64(work.moves[1, number])
     if expected:
-        make(rows, row, expected)
+        make_move(rows, row, expected)
     elif int64(rows[row, RANK]) & 1:
         make_null_move(rows, row)
     else:
         return NO_VALUE
-    return _node(work, depth - 1, -INFINITE, int64(INFINITE), int64(2))
+    return _search(work, depth - 1, -INFINITE, int64(INFINITE), int64(2))
 
 
 @kernel
 def _search_against_chess(work: SearchWorkspace, depth: int, first: int, count: int) -> int:
-    """Search the moves of the root like :func:`search_root`, against a side that plays only chess.
+    """Do the work of :func:`search_root` against a side that plays only chess.
 
-    The value of a move is the mean of its values against the best answer and against the expected answer,
-    less its cost in chess.
+    The value of a move is the mean of its value against the best answer and its value against the expected
+    answer, minus its cost in chess.
     """
     rows, control = work.rows, work.control
     row = control[ROOT]
     accrued, best, place = accrued_for_mover(work, row), -INFINITE, first
-    work.length[0] = 0
+    work.line_length[0] = 0
     for number in range(first, count):
         move = int64(work.moves[0, number])
-        make(rows, row, move)
+        make_move(rows, row, move)
         expected = _value_if_expected(work, depth, int64(work.answers[number]))
         bound = best + work.costs[number]
         bound = max(bound if expected == NO_VALUE else 2 * bound - expected, -INFINITE)
-        make(rows, row, move)
-        value = step(-_node(work, depth - 1, -INFINITE, 1 - unstep(bound + 1, accrued), int64(1)), accrued)
+        make_move(rows, row, move)
+        value = step(-_search(work, depth - 1, -INFINITE, 1 - unstep(bound + 1, accrued), int64(1)), accrued)
         if control[ABORTED]:
             break
         value = (value if expected == NO_VALUE else (value + expected) >> 1) - work.costs[number]
@@ -517,30 +517,31 @@ def _search_against_chess(work: SearchWorkspace, depth: int, first: int, count: 
 
 @kernel
 def search_root(work: SearchWorkspace, depth: int, first: int, count: int) -> int:
-    """Search the moves of the root from a place on, and return the value of the best move for its mover.
+    """Search the moves of the root from index ``first`` on, and return the value of the best of these moves,
+    from the mover's point of view.
 
-    The best move is moved to this place, and its line is stored as that of ply 0. If the search is stopped,
-    only the moves searched so far count. In a game drawn in chess, the other side is assumed to play only
-    chess.
+    The best move is moved to index ``first``, and its line becomes the best line from ply 0. If the search is
+    stopped, only the moves searched so far count. In a game that is drawn in chess, the other side is assumed
+    to play only chess.
 
-    :param first: the place; the better moves before it are skipped.
-    :param count: number of all moves to choose from.
+    :param first: number of better moves, which come before this index and are skipped.
+    :param count: total number of moves to choose from.
     """
     rows, control = work.rows, work.control
     row = control[ROOT]
     if control[DRAWN]:
         return _search_against_chess(work, depth, first, count)
     accrued, best = accrued_for_mover(work, row), -INFINITE
-    work.length[0] = 0
+    work.line_length[0] = 0
     for number in range(first, count):
         move = int64(work.moves[0, number])
-        make(rows, row, move)
+        make_move(rows, row, move)
         a = unstep(best + 1, accrued) - 1
         value = best + 1
         if number > first:
-            value = step(-_node(work, depth - 1, -a - 1, -a, int64(1)), accrued)
+            value = step(-_search(work, depth - 1, -a - 1, -a, int64(1)), accrued)
         if value > best and not control[ABORTED]:
-            value = step(-_node(work, depth - 1, -INFINITE, -a, int64(1)), accrued)
+            value = step(-_search(work, depth - 1, -INFINITE, -a, int64(1)), accrued)
         if control[ABORTED]:
             return best
         if value > best:
@@ -549,5 +550,5 @@ def search_root(work: SearchWorkspace, depth: int, first: int, count: int) -> in
             for place in range(number, first, -1):
                 work.moves[0, place] = work.moves[0, place - 1]
             work.moves[0, first] = move
-    _store(work, _entry_key(work, row), depth, best, _LOWER | _UPPER, int64(work.moves[0, first]))
+    _store_result(work, _entry_key(work, row), depth, best, _LOWER | _UPPER, int64(work.moves[0, first]))
     return best
