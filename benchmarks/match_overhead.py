@@ -65,7 +65,7 @@ def main() -> None:
         seconds, cpu_after = time.perf_counter() - start, os.times()
     cpu_seconds = cpu_after.user + cpu_after.system - cpu_before.user - cpu_before.system
     slots = seconds * arguments.concurrency
-    moves, thinking = counter.plies, summary.thinking
+    moves, thinking = counter.plies, summary.thinking_seconds
     print(f"{summary.games} games of {moves / summary.games:.0f} plies in {seconds:.1f} s")
     print(f"{60 * summary.games / seconds:.1f} games a minute, {1e3 * thinking / moves:.2f} ms a move")
     print(f"share of the runner: {1 - thinking / slots:.1%} of the clock")

@@ -25,7 +25,7 @@ from tbgen.board.scoring import ANYTHING, ProvedValue, ScoreInterval
 from tbgen.board.variant import Variant
 from tbgen.cells.cell import Cell
 from tbgen.errors import TbgenError, UsageError
-from tbgen.probe.states import accrued_in_r
+from tbgen.probe.states import accrued_in_r_mobility
 from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import Tablebase
 from tbgen.progress import SolveProgress, SolveStage, ignore_solve_progress
@@ -75,7 +75,7 @@ def job_of(text: str, accrued: GScore | None, tables: Tablebase, name: str = "")
     fen = parse_fen(text)
     validate(fen.board)
     stated = fen.accrued_in(Variant.R_MOBILITY) if accrued is None else accrued
-    return Job(fen.board, to_gscore(accrued_in_r(fen.board, stated)), tables, name=name)
+    return Job(fen.board, to_gscore(accrued_in_r_mobility(fen.board, stated)), tables, name=name)
 
 
 def merged_jobs(jobs: Iterable[Job]) -> list[Job]:

@@ -32,7 +32,7 @@ from tbgen.cells.frames import ARRAY_MEMORY, WORKSPACES
 from tbgen.cells.window import Interval
 from tbgen.errors import MissingLayerError, MissingTableError, UsageError
 from tbgen.probe.castling import probe_cost
-from tbgen.probe.states import AnyPosition, AnyScore, accrued_in_r, read_chess
+from tbgen.probe.states import AnyPosition, AnyScore, accrued_in_r_mobility, read_chess
 from tbgen.probe.syzygy import Syzygy
 from tbgen.probe.tablebase import Tablebase
 from tbgen.progress import SolveProgress, SolveStage, ignore_solve_progress
@@ -155,7 +155,7 @@ def _solve_with_cells(
     line: bool,
     progress: SolveProgress,
 ) -> Solution:
-    score = accrued_in_r(board, stated)
+    score = accrued_in_r_mobility(board, stated)
     sets, all_fit = sets_to_try(board, budget.memory, mobile)
     if rank_of(score) > MAX_CODED_RANK:
         raise NoCodeError(Cell.of_board(board, sets[0]))

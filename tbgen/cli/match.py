@@ -36,7 +36,7 @@ from tbgen.match.adjudication import DrawRule, Judge, ResignRule, StopRules
 from tbgen.match.foreign import translate
 from tbgen.match.openings import ChessVariant, OpeningSettings
 from tbgen.match.settings import EventSettings, Format, engines_of, processors_of, settings_of_toml
-from tbgen.probe.syzygy import MOST_MEN
+from tbgen.probe.syzygy import MAX_MEN
 from tbgen.system.memory import usable_processors
 from tbgen.text import counted, number
 
@@ -214,7 +214,7 @@ def run(
     directory: TableDirectory,
     play_on: Annotated[bool, Setting(heading="Ends")],
     syzygy: Annotated[SyzygyFiles, _names("syzygy", "tb")],
-    tbpieces: Annotated[int, WholeNumber(3, MOST_MEN), _names("tbpieces"), Setting(metavar="N")] = MOST_MEN,
+    tbpieces: Annotated[int, WholeNumber(3, MAX_MEN), _names("tbpieces"), Setting(metavar="N")] = MAX_MEN,
     live: Annotated[
         str | None, Setting(heading="Output", is_flag=False, flag_value=LIVE_ADDRESS, metavar="[HOST:PORT]")
     ],
@@ -260,7 +260,7 @@ def run(
     with ExitStack() as stack:
         watch = stack.enter_context(solving.watch(options.variant, syzygy))
         tables = stack.enter_context(Tablebase(directory, rules=options.variant))
-        judge = Judge(tables, watch.solver, syzygy=syzygy, most_men=tbpieces, play_on=play_on)
+        judge = Judge(tables, watch.solver, syzygy=syzygy, max_syzygy_men=tbpieces, play_on=play_on)
         if live is not None:
             from tbgen.web.server import LiveServer
 
@@ -279,7 +279,7 @@ def run(
         _print_summary(summary, settings)
 
 
-run.reword = partial(translate, note=_remark)
+run.reword = partial(translate, warn=_remark)
 
 
 class EventReport:
@@ -291,7 +291,7 @@ class EventReport:
     def __call__(self, message: "Message") -> None:
         """Print a message. Moves are not printed; they are in the PGN file."""
         from tbgen.games.live_file import EventStart, GameEnd, GameStart
-        from tbgen.match.messages import Ends, Note, Standing
+        from tbgen.match.messages import Endings, Note, ScoreUpdate
 
         match message:
             case EventStart(finished=finished, total=total, games=games):
@@ -304,12 +304,12 @@ class EventReport:
             case GameEnd(number=number, white=white, black=black, value=value, reason=reason):
                 reason = reason.removeprefix("End by ")
                 self._print(f"Finished game {number} ({white} vs {black}): {value} {{{reason}}}")
-            case Ends(by_player=by_player):
+            case Endings(by_player=by_player):
                 for name, ends in by_player.items():
                     sorted_ends = sorted(ends.items(), key=lambda end: (-end[1], end[0]))
                     parts = ", ".join(f"{count} {end}" for end, count in sorted_ends)
                     self._print(f"Games of {name}: {parts or 'none'}")
-            case Standing(score=score, standings=standings):
+            case ScoreUpdate(score=score, standings=standings):
                 self._print_standing(score, standings)
             case Note(text=text):
                 self.note(text)
@@ -361,15 +361,15 @@ def _print_summary(summary: "Summary", settings: "EventSettings") -> None:
 
 def _summary_remarks(summary: "Summary", settings: "EventSettings") -> Sequence[str]:
     lines = [f"{counted(summary.games, 'game')} in {settings.pgn}"]
-    if summary.left_out:
-        lines[0] += f", {number(summary.left_out)} of incomplete encounters, which do not count"
+    if summary.skip_count:
+        lines[0] += f", {number(summary.skip_count)} of incomplete encounters, which do not count"
     if summary.winner is not None:
         lines.append(f"{summary.winner} has won the knockout")
     for name, faults in sorted(summary.faults.items()):
         parts = ", ".join(f"{counted(count, 'game')} by {fault}" for fault, count in sorted(faults.items()))
         lines.append(f"{name} has lost {parts}")
     if settings.verify:
-        lines.append(f"{counted(summary.verified, 'adjudication')} verified by best play")
+        lines.append(f"{counted(summary.verified_count, 'adjudication')} verified by best play")
     if summary.standings is not None and summary.standings.sprt is not None:
         verdict = summary.standings.sprt.verdict
         lines.append("the test is undecided" if verdict == "continue" else f"the test accepts {verdict}")
@@ -381,7 +381,7 @@ def _document(summary: "Summary", settings: "EventSettings") -> dict[str, Any]:
 
     return {
         "pgn": settings.pgn,
-        **fields(summary, "games", games_of_broken_encounters="left_out", winner="winner", faults="faults"),
-        "verified_adjudications": summary.verified,
+        **fields(summary, "games", games_of_broken_encounters="skip_count", winner="winner", faults="faults"),
+        "verified_adjudications": summary.verified_count,
         "standings": summary.standings and document(summary.standings),
     }

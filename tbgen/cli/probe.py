@@ -21,7 +21,7 @@ from tbgen.cli.options import Accrued, AsJson, Rules, ScoringOptions, Setting, T
 from tbgen.cli.streams import batches_of_lines, error_document, print_json, say
 from tbgen.errors import MissingLayerError, TbgenError, UsageError, quote, result_or_error
 from tbgen.probe.moves import LinePly
-from tbgen.probe.tablebase import BATCH, MOVES_BATCH, Tablebase, View
+from tbgen.probe.tablebase import BATCH_SIZE, MOVES_BATCH_SIZE, Tablebase, View
 
 Answer: TypeAlias = MobilityAnswer | ViewAnswer | TbgenError
 """The answer about one position, or the error in the position."""
@@ -198,7 +198,7 @@ class _Prober:
     @property
     def batch_size(self) -> int:
         """Number of positions in a batch. It is smaller if answers are slow, so that they appear sooner."""
-        return 16 if self.with_line else MOVES_BATCH if self.with_moves else BATCH
+        return 16 if self.with_line else MOVES_BATCH_SIZE if self.with_moves else BATCH_SIZE
 
     def answers(self, texts: list[str]) -> Iterator[Answer]:
         """Yield an answer about each position, or the error in the position."""

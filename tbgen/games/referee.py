@@ -388,7 +388,7 @@ def adjudicate(
     if outcome.proven:
         return outcome
     if syzygy is not None:
-        outcome = replace(outcome, missing_syzygy=syzygy.missing(board))
+        outcome = replace(outcome, missing_syzygy=syzygy.missing_file(board))
     if isinstance(failure, MissingTableError):
         if require_tables or require_proof:
             raise failure

@@ -36,7 +36,7 @@ from tbgen.games.pgn.spelling import UNFINISHED, read_result
 from tbgen.games.pgn.splitter import LineStream, RawGame, Tag, split_games
 from tbgen.games.referee import Arbiter, StateSolver, adjudicate, replay
 from tbgen.games.settings import FiftyMoveRule, GameOptions
-from tbgen.probe.syzygy import Syzygy, address
+from tbgen.probe.syzygy import Syzygy, download_url
 from tbgen.probe.tablebase import Tablebase
 from tbgen.system.memory import pool_size
 from tbgen.system.signals import ignore_terminal_signals, signals_blocked
@@ -425,7 +425,7 @@ class Tally:
             yield f"{len(self.missing)} tables are missing for {games}; build them with: {command}"
         if files := sorted(self.missing_syzygy):
             subject = f"Syzygy file {files[0]} is" if len(files) == 1 else f"{len(files)} Syzygy files are"
-            command = shlex.join(["wget", *map(address, files)])
+            command = shlex.join(["wget", *map(download_url, files)])
             games = counted(self.missing_syzygy.total(), "game")
             yield f"{subject} missing for {games}; in the directory of the others, fetch with: {command}"
 

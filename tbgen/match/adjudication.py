@@ -1,4 +1,4 @@
-"""Rules for stopping a game: by evaluations, by length, or by tables that contain its position."""
+"""Rules that stop a game because of its evaluations, its length, or a table that contains its position."""
 
 from __future__ import annotations
 
@@ -9,71 +9,71 @@ from typing import Annotated, Final, Protocol, TypeAlias
 import chess
 from msgspec import Meta, Struct
 
-from tbgen.board.material import MAX_MEN
+from tbgen.board import material
 from tbgen.documents import Count
 from tbgen.errors import MissingLayerError, MissingTableError, TbgenError, UsageError
 from tbgen.games.outcome import Basis, Outcome
 from tbgen.games.pgn.ending import Ending
 from tbgen.games.referee import Arbiter, StateSolver, adjudicate
 from tbgen.games.settings import FiftyMoveRule
-from tbgen.probe.syzygy import MOST_MEN, Syzygy
+from tbgen.probe.syzygy import MAX_MEN, Syzygy
 from tbgen.probe.tablebase import Tablebase
 
 ADJUDICATION_TEXT: Final = "End by adjudication"
 SYZYGY_TEXT: Final = "SyzygyTB"
-"""How Cute Chess names the source in the ending of a game that Syzygy files have stopped."""
+"""Name of the source in the ending of a game that Syzygy files have stopped, as in Cute Chess."""
 
-Positive: TypeAlias = Annotated[int, Meta(ge=1)]
+PositiveInt: TypeAlias = Annotated[int, Meta(ge=1)]
 
 
 class ResignRule(
-    Struct, frozen=True, rename={"moves": "movecount", "centipawns": "score", "both": "twosided"}
+    Struct, frozen=True, rename={"moves": "movecount", "centipawns": "score", "two_sided": "twosided"}
 ):
-    """The rule by which an engine resigns, after a number of bad evaluations in a row."""
+    """The rule by which an engine resigns after several consecutive bad evaluations."""
 
-    moves: Positive
-    """Number of consecutive evaluations."""
-    centipawns: Positive
-    """Smallest disadvantage in each evaluation, in centipawns."""
-    both: bool = False
-    """Whether the opponent's evaluations must agree."""
+    moves: PositiveInt
+    """Number of consecutive bad evaluations."""
+    centipawns: PositiveInt
+    """Smallest disadvantage in centipawns that makes an evaluation bad."""
+    two_sided: bool = False
+    """Whether the opponent's evaluations must also see this disadvantage."""
 
 
 class DrawRule(
     Struct,
     frozen=True,
-    rename={"first": "movenumber", "moves": "movecount", "centipawns": "score"}
-    | {"pieces": "maxpieces", "pawns": "maxpawns"},
+    rename={"min_moves": "movenumber", "moves": "movecount", "centipawns": "score"}
+    | {"max_pieces": "maxpieces", "max_pawns": "maxpawns"},
 ):
-    """The rule by which a game is stopped as a draw, after a number of evaluations near 0 in a row.
+    """The rule by which a game is stopped as a draw after several consecutive evaluations near 0.
 
     ``maxpieces``, ``maxpawns`` and ``reset`` come from TCEC's fork of Cute Chess, whose rule since 2022
     is ``movenumber=1 movecount=5 score=20 maxpieces=8 maxpawns=8 reset=false``.
     """
 
-    moves: Positive
-    """Number of consecutive evaluations of each side."""
+    moves: PositiveInt
+    """Number of consecutive evaluations near 0 that each side must report."""
     centipawns: Count
-    """Greatest absolute value of each evaluation, in centipawns."""
-    first: Count = 0
-    """Number of full moves that must be played before a game can be stopped."""
-    pieces: Count = 0
-    """Greatest number of kings and pieces for which evaluations count; 0 for any number."""
-    pawns: Count = 0
-    """Greatest number of pawns for which evaluations count; 0 for any number."""
+    """Greatest absolute value, in centipawns, of an evaluation near 0."""
+    min_moves: Count = 0
+    """Minimum number of full moves played before a game can be stopped."""
+    max_pieces: Count = 0
+    """Evaluations count only in positions with at most this many kings and pieces; 0 for no maximum."""
+    max_pawns: Count = 0
+    """Evaluations count only in positions with at most this many pawns; 0 for no maximum."""
     reset: bool = True
-    """Whether a capture or a pawn move resets the count, as in Cute Chess; if False, it is not counted."""
+    """Whether a zeroing move resets the count, as in Cute Chess; if False, it leaves the count unchanged."""
 
     def count_after(self, previous_count: int, board: chess.Board, centipawns: int | None) -> int:
         """Return the number of consecutive evaluations near 0 after a move.
 
         :param previous_count: the number before the move.
         :param board: the position after the move.
-        :param centipawns: the mover's evaluation; None if the mover has reported none.
+        :param centipawns: the mover's evaluation; None if the mover did not report an evaluation.
         """
         pawns = chess.popcount(board.pawns)
         pieces = chess.popcount(board.occupied) - pawns
-        if 0 < self.pieces < pieces or 0 < self.pawns < pawns:
+        if 0 < self.max_pieces < pieces or 0 < self.max_pawns < pawns:
             return 0
         if board.halfmove_clock == 0 and not self.reset:
             return previous_count
@@ -84,12 +84,12 @@ class DrawRule(
 
 @dataclass(frozen=True, slots=True)
 class StopRules:
-    """The rules by which the event stops games that are not over on the board."""
+    """The rules by which an event stops games that are not over on the board."""
 
     resign: ResignRule | None = None
     draw: DrawRule | None = None
     max_moves: int | None = None
-    """Number of full moves after which a game is stopped."""
+    """Number of full moves after which a game is stopped; None for no maximum."""
 
 
 @dataclass(slots=True)
@@ -97,64 +97,64 @@ class Evaluations:
     """The evaluations that both engines have reported in a game."""
 
     rules: StopRules
-    reported: dict[chess.Color, list[int | None]] = field(default_factory=lambda: {True: [], False: []})
-    """Evaluations by each side, from its own point of view, in centipawns; None for a move without one."""
+    by_side: dict[chess.Color, list[int | None]] = field(default_factory=lambda: {True: [], False: []})
+    """For each side: its evaluations from its own point of view, in centipawns; None if it reported none."""
     near_zero_count: int = 0
-    """Number of consecutive evaluations near 0, of both sides together."""
+    """Number of consecutive evaluations near 0, counting both sides."""
 
     def add(self, board: chess.Board, centipawns: int | None) -> None:
         """Record the evaluation of the engine that has just moved.
 
         :param board: the position after its move.
         """
-        self.reported[not board.turn].append(centipawns)
+        self.by_side[not board.turn].append(centipawns)
         if self.rules.draw is not None:
             self.near_zero_count = self.rules.draw.count_after(self.near_zero_count, board, centipawns)
 
-    def ending(self, mover: chess.Color, plies: int) -> Ending | None:
+    def ending(self, mover: chess.Color, ply_count: int) -> Ending | None:
         """Return the ending of the game after a move; None if the game continues.
 
         :param mover: the side that has made the move.
-        :param plies: number of plies since the start position, including those of the book. The move number
-            of the start position is ignored, as in Cute Chess.
+        :param ply_count: number of plies since the start position, including book moves. The move number that
+            the start position states is ignored, as in Cute Chess.
         """
         rules = self.rules
         if rules.resign is not None and self._resigns(rules.resign, mover):
             text = f"{chess.COLOR_NAMES[mover].capitalize()} resigns"
             return Ending(Basis.RESIGNATION, not mover, text)
         draw = rules.draw
-        if draw is not None and self.near_zero_count >= 2 * draw.moves and plies >= 2 * draw.first:
+        if draw is not None and self.near_zero_count >= 2 * draw.moves and ply_count >= 2 * draw.min_moves:
             return Ending(None, None, f"{ADJUDICATION_TEXT}: evaluations near zero")
-        if rules.max_moves is not None and plies >= 2 * rules.max_moves:
+        if rules.max_moves is not None and ply_count >= 2 * rules.max_moves:
             return Ending(None, None, f"{ADJUDICATION_TEXT}: maximum length")
         return None
 
     def _resigns(self, rule: ResignRule, mover: chess.Color) -> bool:
         deficits = [-value for value in self._last_evaluations(mover, rule.moves)]
-        pair = (deficits, self._last_evaluations(not mover, rule.moves) if rule.both else deficits)
+        pair = (deficits, self._last_evaluations(not mover, rule.moves) if rule.two_sided else deficits)
         return all(values and min(values) >= rule.centipawns for values in pair)
 
     def _last_evaluations(self, side: chess.Color, count: int) -> list[int]:
-        """Return the last evaluations of a side; empty if one of them is missing."""
-        last = [value for value in self.reported[side][-count:] if value is not None]
+        """Return the last ``count`` evaluations of a side; empty if one of them is missing."""
+        last = [value for value in self.by_side[side][-count:] if value is not None]
         return last if len(last) == count else []
 
 
 class EventSolver(StateSolver, Protocol):
-    """A solver that can be stopped when the event is interrupted (:class:`tbgen.beyond.jobs.Solver`)."""
+    """A solver that an interrupted event can stop, such as :class:`tbgen.beyond.jobs.Solver`."""
 
     def stop(self) -> None:
-        """Make a solution that runs in another thread end soon, and accept no further states."""
+        """Make the solution that is running in another thread end soon, and accept no further states."""
 
 
 class Judge:
-    """Finds the outcomes of stopped games, and decides which games tables or Syzygy files stop.
+    """Finds the outcomes of stopped games, and stops games that tables or Syzygy files decide.
 
-    :param tables: tables of the event's variant; None for none.
-    :param syzygy: Syzygy files, for positions that no table contains.
-    :param most_men: greatest number of men for which Syzygy files stop games.
-    :param solver: solver of final positions that no table contains.
-    :param play_on: whether games are played on although tables or Syzygy files decide them.
+    :param tables: tables of the event's variant; None if there are none.
+    :param syzygy: Syzygy files, used for positions that no table contains.
+    :param max_syzygy_men: Syzygy files stop games only if the position has at most this many men.
+    :param solver: solves final positions that no table contains.
+    :param play_on: whether games continue even if tables or Syzygy files decide them.
     """
 
     def __init__(
@@ -163,34 +163,34 @@ class Judge:
         solver: EventSolver | None = None,
         *,
         syzygy: Syzygy | None = None,
-        most_men: int = MOST_MEN,
+        max_syzygy_men: int = MAX_MEN,
         play_on: bool = False,
     ) -> None:
         self._tables, self._solver, self._syzygy = tables, solver, syzygy
-        self._most_men, self._play_on = most_men, play_on
+        self._max_syzygy_men, self._play_on = max_syzygy_men, play_on
         self._thread_lock = asyncio.Lock()
 
     async def outcome_by_tables(self, board: chess.Board, arbiter: Arbiter) -> tuple[Outcome, Ending] | None:
-        """Return outcome and ending of an unfinished game that tables or Syzygy files decide, else None.
+        """Return the outcome and ending of an unfinished game if tables or Syzygy files decide it, else None.
 
-        Tables decide every position that they contain. Syzygy files decide a win, and by classical scoring
-        also a draw. Positions with castling rights are played on, because their values take long to compute.
+        Tables decide every position that they contain. Syzygy files decide wins and, under classical scoring,
+        also draws. With castling rights, the game continues, because the value takes long to compute.
         """
         men = chess.popcount(board.occupied)
-        syzygy = self._syzygy if men <= self._most_men else None
-        has_too_many_men = men > MAX_MEN and syzygy is None
+        syzygy = self._syzygy if men <= self._max_syzygy_men else None
+        has_too_many_men = men > material.MAX_MEN and syzygy is None
         if self._tables is None or self._play_on or board.castling_rights or has_too_many_men:
             return None
-        # In a thread, because a table may have to be read, or the code that reads it compiled.
+        # In a thread, because this may have to read a table, or compile the code that reads it.
         outcome = await asyncio.to_thread(self._adjudicate, arbiter, syzygy)
         if not outcome.basis.best_play:
             return None
         source = Basis.TABLEBASE.value if outcome.basis is Basis.TABLEBASE else SYZYGY_TEXT
         return _with_mate_as_win(outcome, Ending(None, None, f"{ADJUDICATION_TEXT}: {source}"))
 
-    async def outcome_of_stopped(self, arbiter: Arbiter, ending: Ending) -> tuple[Outcome, Ending]:
-        """Return outcome and ending of a finished or stopped game. The ending of a proved mate names the
-        source of the proof."""
+    async def outcome_of_stopped_game(self, arbiter: Arbiter, ending: Ending) -> tuple[Outcome, Ending]:
+        """Return the outcome and ending of a finished or stopped game. If a mate is proved, the ending names
+        the source of the proof."""
         if arbiter.basis is not None or ending.cause is not None or self._tables is None:
             return adjudicate(arbiter, self._tables, ending), ending
         async with self._thread_lock:
@@ -200,7 +200,7 @@ class Judge:
                 )
             except asyncio.CancelledError:
                 if self._solver is not None:
-                    self._solver.stop()  # the thread still runs; the event waits for it at the end
+                    self._solver.stop()  # the thread is still running; the event waits for it at the end
                 raise
         return _with_mate_as_win(outcome, ending)
 
@@ -211,16 +211,16 @@ class Judge:
         ending: Ending | None = None,
         solver: StateSolver | None = None,
     ) -> Outcome:
-        """Return the outcome by tables, or without tables if they do not store accrued scores."""
+        """Return the outcome from tables, or, if they store no accrued scores, the outcome without tables."""
         try:
             return adjudicate(arbiter, self._tables, ending, syzygy=syzygy, solver=solver)
         except MissingLayerError:
             return adjudicate(arbiter, None, ending, syzygy=syzygy)
 
     async def verify(self, arbiter: Arbiter, outcome: Outcome) -> bool:
-        """Verify an adjudication by playing best moves to the end; return whether tables allow this.
+        """Verify an adjudication by playing best moves to the end; return whether tables made this possible.
 
-        :raises TbgenError: if play does not reach the tables' value in as many plies as they say.
+        :raises TbgenError: if best play does not lead to the value and depth that the tables state.
         """
         tables = self._tables
         if tables is None:
@@ -230,7 +230,7 @@ class Judge:
 
 
 def _with_mate_as_win(outcome: Outcome, ending: Ending) -> tuple[Outcome, Ending]:
-    """Return an outcome and its ending; a proved mate becomes a win by adjudication."""
+    """Return the outcome and the ending, with a proved mate replaced by a win by adjudication."""
     if outcome.value.rank or not outcome.basis.best_play:
         return outcome, ending
     winner = outcome.value.white
@@ -241,9 +241,9 @@ def _with_mate_as_win(outcome: Outcome, ending: Ending) -> tuple[Outcome, Ending
 
 
 def _play_out(tables: Tablebase, arbiter: Arbiter, outcome: Outcome) -> bool:
-    """Play the tables' best line with a new arbiter, and check that it reaches the value.
+    """Play the tables' best line with a new arbiter, and check that it reaches the outcome's value.
 
-    The tables only name the moves; the arbiter makes them with python-chess and computes the scores itself.
+    Only the moves come from the tables. The arbiter makes them with python-chess and computes the scores.
     """
     try:
         stored = tables.probe(arbiter.board, arbiter.accrued)

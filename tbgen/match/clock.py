@@ -10,10 +10,10 @@ from chess.engine import Limit
 
 from tbgen.errors import UsageError, quote
 
-_CONTROL: Final = re.compile(
+_CONTROL_PATTERN: Final = re.compile(
     r"(?:(?P<moves>\d{1,4})/)?(?P<time>[\d:.]{1,12})(?:\+(?P<increment>\d{1,6}(?:\.\d+)?))?"
 )
-_SECONDS: Final = re.compile(r"(?:(?P<minutes>\d{1,6}):)?(?P<seconds>\d{1,8}(?:\.\d+)?)")
+_SECONDS_PATTERN: Final = re.compile(r"(?:(?P<minutes>\d{1,6}):)?(?P<seconds>\d{1,8}(?:\.\d+)?)")
 
 
 def parse_seconds(text: str) -> float:
@@ -21,7 +21,7 @@ def parse_seconds(text: str) -> float:
 
     :raises UsageError: if the text is anything else.
     """
-    match = _SECONDS.fullmatch(text)
+    match = _SECONDS_PATTERN.fullmatch(text)
     if match is None:
         raise UsageError(f"{quote(text)} is not a time: expected seconds such as 60 or 0.5, or 1:30")
     return 60 * int(match["minutes"] or 0) + float(match["seconds"])
@@ -29,46 +29,46 @@ def parse_seconds(text: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class TimeControl:
-    """The limits of an engine's searches. By default there are no limits and no clock."""
+    """The limits of an engine's searches. By default there is no limit and no clock."""
 
     moves: int = 0
     """Number of moves after which ``time`` is added again; 0 if it is never added again."""
     time: float | None = None
-    """Seconds on the clock for ``moves`` moves, or for the whole game if that is 0; None without a clock."""
+    """Seconds for ``moves`` moves, or for the whole game if ``moves`` is 0; None if there is no clock."""
     increment: float = 0.0
     """Seconds added to the clock after each move."""
     per_move: float | None = None
-    """Seconds for each move, if these are used instead of a clock."""
+    """Seconds for each move; None if a move has no time limit of its own."""
     depth: int | None = None
     nodes: int | None = None
     margin: float = 0.0
     """Seconds by which a move may exceed its time without losing the game."""
 
     @property
-    def timed(self) -> bool:
+    def has_time_limit(self) -> bool:
         """Whether time limits a search."""
         return self.time is not None or self.per_move is not None
 
     @property
-    def limited(self) -> bool:
+    def has_limit(self) -> bool:
         """Whether anything limits a search."""
-        return self.timed or bool(self.untimed_limits)
+        return self.has_time_limit or bool(self.untimed_limits)
 
     @property
     def untimed_limits(self) -> str:
-        """The limits other than time, as words of ``--engine``; empty for none."""
+        """All limits but those of time, as words of ``--engine``; empty if there are none."""
         values = {"depth": self.depth, "nodes": self.nodes}
         return " ".join(f"{word}={value}" for word, value in values.items() if value is not None)
 
     @classmethod
     def parse(cls, text: str, margin: float = 0.0) -> TimeControl:
-        """Parse moves/time+increment as in Cute Chess, like ``40/60+0.6``, ``1:30+1`` or ``10``; or ``inf``.
+        """Parse a time control of Cute Chess: ``inf``, or moves/time+increment such as ``40/60+0.6``.
 
         :raises UsageError: if the text is anything else, or both time and increment are 0.
         """
         if text == "inf":
             return cls(margin=margin)
-        match = _CONTROL.fullmatch(text)
+        match = _CONTROL_PATTERN.fullmatch(text)
         if match is None:
             raise UsageError(
                 f"{quote(text)} is not a time control: expected one such as 40/60+0.6, 10+0.1 or inf"
@@ -80,7 +80,7 @@ class TimeControl:
         return cls(moves, time, increment, margin=margin)
 
     def __str__(self) -> str:
-        """Return the value of the tag ``TimeControl``; ``inf`` without a time limit, as in Cute Chess."""
+        """Return the value of the tag ``TimeControl``: ``inf``, as in Cute Chess, if time is unlimited."""
         if self.per_move is not None:
             return f"1/{self.per_move:g}"
         if self.time is None:
@@ -95,18 +95,18 @@ class Clock:
     def __init__(self, control: TimeControl) -> None:
         self.control = control
         self.remaining = control.time if control.time != 0 else control.increment  # as on Lichess for 0+5
-        """Remaining seconds, negative within the margin; None without a clock."""
+        """Remaining seconds, negative if the margin is in use; None if there is no clock."""
         self.moves_remaining = control.moves or None
-        """Number of moves until time is added; None if time is never added."""
+        """Number of moves until the time is added again; None if it is never added again."""
 
     @property
     def allowed_seconds(self) -> float | None:
-        """Seconds that the next move may take, including the margin; None without a time limit."""
+        """Seconds that the next move may take, including the margin; None if there is no time limit."""
         limits = [limit for limit in (self.remaining, self.control.per_move) if limit is not None]
         return min(limits) + self.control.margin if limits else None
 
     def spend(self, seconds: float) -> bool:
-        """Deduct the time of a move; return whether the move was made in time."""
+        """Deduct the time that a move took; return whether the move was made in time."""
         allowed_seconds = self.allowed_seconds
         if allowed_seconds is not None and seconds > allowed_seconds:
             return False
@@ -121,7 +121,7 @@ class Clock:
 
 
 def limit_of(white: Clock, black: Clock, mover: Clock) -> Limit:
-    """Return the limits to send to the engine to move."""
+    """Return the limits to send to the engine to move, whose clock is ``mover``."""
     control, has_clock = mover.control, mover.remaining is not None
     return Limit(
         time=control.per_move,

@@ -1,7 +1,7 @@
 """One engine process: its start, moves, faults, termination and log.
 
 If tbgen dies, Linux kills the engines that tbgen has started, but not their children. Other systems kill
-neither. A :class:`Guard` therefore terminates engines and their children in this case.
+neither of them. A :class:`Guard` therefore terminates engines and their children if tbgen dies.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tbgen.system.processes import APART, Guard, affinity_prefix, kill_tree, par
 from tbgen.text import duration
 
 LineLog: TypeAlias = Callable[[str, str], None]
-"""Function that logs a line with its direction: ``<`` from the engine, ``>`` to it."""
+"""Function that logs a line and its direction: ``<`` from the engine, ``>`` to the engine."""
 
 _REMEDY: Final = "choose another directory with --log"
 _UNSAFE_IN_FILE_NAME: Final = re.compile(r"[^\w.+-]")
@@ -40,8 +40,8 @@ _UNSAFE_IN_FILE_NAME: Final = re.compile(r"[^\w.+-]")
 class EngineLogs:
     """The logs of an event, one file for each engine.
 
-    :param directory: directory of the logs, made if necessary; None for no logs.
-    :raises TbgenError: if the directory cannot be made.
+    :param directory: directory of the logs, created if it does not exist; None for no logs.
+    :raises TbgenError: if the directory cannot be created.
     """
 
     def __init__(self, directory: Path | None) -> None:
@@ -51,8 +51,8 @@ class EngineLogs:
             with write_errors(directory, remedy=_REMEDY):
                 directory.mkdir(parents=True, exist_ok=True)
 
-    def of(self, name: str, slot: int) -> LineLog | None:
-        """Return a function that logs the lines from and to an engine in a game slot; None without logs.
+    def writer_for(self, name: str, slot_number: int) -> LineLog | None:
+        """Return a function that logs the lines from and to an engine in a game slot; None if logs are off.
 
         :raises TbgenError: if the file cannot be opened.
         """
@@ -66,7 +66,7 @@ class EngineLogs:
         file = self._files[name]
 
         def write(direction: str, line: str) -> None:
-            file.write(f"{datetime.now():%Y-%m-%d %H:%M:%S.%f} {slot} {direction} {line}\n")
+            file.write(f"{datetime.now():%Y-%m-%d %H:%M:%S.%f} {slot_number} {direction} {line}\n")
 
         return write
 
@@ -79,34 +79,34 @@ class EngineLogs:
 START_SECONDS: Final = 30.0
 STALL_SECONDS: Final = 300.0
 _SLOW_SECONDS: Final = 5.0
-"""Time after which the messages of an engine that is still getting ready are shown to the user."""
+"""Time after which the user sees the messages of an engine that is still getting ready."""
 _QUIT_SECONDS: Final = 2.0
-"""Time that an engine has to obey ``quit``."""
+"""Time to wait for an engine to obey ``quit``."""
 _KILL_SECONDS: Final = 5.0
-"""Time after which a killed process counts as terminated."""
+"""Maximum time to wait for a killed process to terminate."""
 _GRACE_SECONDS: Final = 0.2
-"""Time to wait for a move beyond its limit. A move is late only if its bytes are read after the limit."""
-_EMPTY: Final = "<empty>"
-"""The notation of UCI for an empty text."""
+"""Time to wait for a move after its limit. A move is late only if its bytes arrived after the limit."""
+_EMPTY_VALUE: Final = "<empty>"
+"""How UCI writes an empty text."""
 _MESSAGE_PREFIX: Final = b"info string "
-_VARIANT: Final = "rmobility"
+_VARIANT_NAME: Final = "rmobility"
 _UNSAFE_IN_MOVE: Final = re.compile(r"[^0-9A-Za-z()-]")
 _MAX_MOVE_LENGTH: Final = 10
 
 
 class Fault(StrEnum):
-    """A reason why an engine loses a game off the board. Its value is that of the tag ``Termination``."""
+    """A reason why an engine loses a game off the board. The value is that of the PGN tag ``Termination``."""
 
     TIME = "time forfeit"
     ILLEGAL_MOVE = "illegal move"
     ABANDONED = "abandoned"
-    """The engine has crashed, or it does not start."""
+    """The engine has crashed or cannot be started."""
     STALLED = "stalled connection"
     """The engine does not answer."""
 
 
 class EngineFault(Exception):  # noqa: N818
-    """The error of an engine that loses a game off the board.
+    """Raised when an engine loses a game off the board.
 
     :param fault: the kind of fault.
     :param detail: a description for the log; for an illegal move, the move itself.
@@ -120,7 +120,7 @@ class EngineFault(Exception):  # noqa: N818
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
-    """The settings of an engine in an event."""
+    """The settings of one engine in an event."""
 
     name: str
     command: tuple[str, ...]
@@ -132,17 +132,18 @@ class EngineSettings:
     restart: bool = False
     """Whether the engine is restarted for each game."""
     start: float = START_SECONDS
-    """Time limit in seconds to start and to answer ``isready``; each ``info`` line restarts it."""
+    """Time limit in seconds for starting and for answering ``isready``; each ``info`` line restarts it."""
     stall: float = STALL_SECONDS
-    """Time limit in seconds for a move without a clock; ``info`` lines extend ``start`` at most to this."""
+    """Time limit in seconds for a move without a clock; ``info`` lines cannot extend ``start`` beyond it."""
 
 
 def find_command(words: str, arguments: tuple[str, ...], directory: Path | None) -> tuple[str, ...]:
-    """Return the absolute path of a program, and its arguments.
+    """Return the absolute path of a program, followed by its arguments.
 
     :param words: the program. It is searched for in ``directory``, in the working directory of tbgen if it
-        is a path, and in the directories that a shell searches. If there is no such program, only the first
-        word is the program, and the others are arguments.
+        is a path, and in the directories that a shell searches. If this finds nothing, the first word alone
+        is the program, and the other words are arguments.
+    :param arguments: further arguments, appended to those in ``words``.
 
     :raises UsageError: if no such program exists.
     """
@@ -163,7 +164,7 @@ def find_command(words: str, arguments: tuple[str, ...], directory: Path | None)
 
 
 class EngineReply(NamedTuple):
-    """An engine's move, the time that it took, and the last thought before it."""
+    """An engine's move, the time that the move took, and the engine's last thought before the move."""
 
     move: chess.Move
     seconds: float
@@ -174,10 +175,10 @@ class Engine:
     """A running engine."""
 
     def __init__(
-        self, settings: EngineSettings, uci: Uci, pid: int, guard: Guard, note: Callable[[str], object]
+        self, settings: EngineSettings, uci: Uci, pid: int, guard: Guard, warn: Callable[[str], object]
     ) -> None:
         self.settings = settings
-        self._uci, self._pid, self._guard, self._note = uci, pid, guard, note
+        self._uci, self._pid, self._guard, self._warn = uci, pid, guard, warn
         self._game: object = None
         guard.watch(pid)
 
@@ -188,12 +189,12 @@ class Engine:
         guard: Guard,
         processors: Collection[int],
         log: LineLog | None,
-        note: Callable[[str], object] = lambda _: None,
+        warn: Callable[[str], object] = lambda _: None,
     ) -> Engine:
-        """Start an engine in a session of its own, and set its options.
+        """Start an engine in its own session of processes, and set its options.
 
-        :param note: called with a sentence if the engine explains why it is not ready yet.
-        :raises EngineFault: if the engine cannot be started, or does not answer as UCI requires.
+        :param warn: called with a sentence if the engine explains why it is not ready yet.
+        :raises EngineFault: if the engine cannot be started, or does not respond as UCI requires.
         :raises UsageError: if the engine rejects an option.
         """
         try:
@@ -210,23 +211,23 @@ class Engine:
             )
         except (OSError, subprocess.SubprocessError) as error:
             raise EngineFault(Fault.ABANDONED, f"it cannot be started: {error}") from None
-        engine = cls(settings, uci, transport.get_pid(), guard, note)
+        engine = cls(settings, uci, transport.get_pid(), guard, warn)
         try:
-            await engine._in_time(uci.initialize())
+            await engine._wait_for(uci.initialize())
             await engine._configure()
-            await engine._in_time(uci.ping())
+            await engine._wait_for(uci.ping())
         except BaseException:
             await engine.close(kill=True)
             raise
         return engine
 
     @property
-    def chess960(self) -> bool:
+    def plays_chess960(self) -> bool:
         """Whether the engine plays Chess960."""
         return "UCI_Chess960" in self._uci.options
 
     @property
-    def usable(self) -> bool:
+    def is_usable(self) -> bool:
         """Whether the engine can play another game."""
         return not self._uci.failure
 
@@ -235,16 +236,16 @@ class Engine:
         board: chess.Board,
         clocks: Mapping[chess.Color, Clock],
         game: object,
-        accrued: str,
+        start_accrued: str,
         on_thought: Callable[[Thought, float], object] = lambda *_: None,
     ) -> EngineReply:
         """Return the engine's move.
 
         :param board: the current position, with all moves since the start position.
         :param clocks: the clocks of White (True) and Black.
-        :param game: an object that identifies the game: the same for all its moves.
-        :param accrued: the accrued score of the start position, for the option ``Accrued`` of engines that
-            play r-mobility; empty for none.
+        :param game: an object that identifies the game; pass the same object for all its moves.
+        :param start_accrued: the accrued score of the start position, for the option ``Accrued`` of engines
+            that play r-mobility; empty if there is no such score.
         :param on_thought: called at most once a second with a new thought and the seconds since ``go``.
 
         :raises EngineFault: if the engine makes no legal move in time.
@@ -252,7 +253,7 @@ class Engine:
         uci, clock = self._uci, clocks[board.turn]
         if game is not self._game:
             if "Accrued" in uci.options:
-                await self._in_time(uci.configure({"Accrued": accrued or _EMPTY}))
+                await self._wait_for(uci.configure({"Accrued": start_accrued or _EMPTY_VALUE}))
             self._game = game
         allowed_seconds, move = clock.allowed_seconds, None
         wait_seconds = self.settings.stall if allowed_seconds is None else allowed_seconds + _GRACE_SECONDS
@@ -271,11 +272,11 @@ class Engine:
         if not clock.spend(seconds):  # time counts even if the answer is no legal move
             raise EngineFault(Fault.TIME, f"its move has taken {seconds:.3f} s of {allowed_seconds:g} s")
         if move is None or not board.is_legal(move):
-            raise EngineFault(Fault.ILLEGAL_MOVE, self._sent_move())
+            raise EngineFault(Fault.ILLEGAL_MOVE, self._sent_move_text())
         return EngineReply(move, seconds, uci.thought)
 
     async def close(self, *, kill: bool = False) -> None:
-        """Terminate the engine and the processes that it has started.
+        """Terminate the engine and all processes that the engine has started.
 
         :param kill: whether to kill the engine at once, without asking it to quit.
         """
@@ -296,7 +297,7 @@ class Engine:
     def _fault_of_delay(self, allowed_seconds: float | None) -> EngineFault:
         """Return the fault of an engine that has not moved in time.
 
-        :param allowed_seconds: the time that the engine had; None without a time limit.
+        :param allowed_seconds: the time that the engine had; None if there was no time limit.
         """
         if not (self._uci.searching or self._uci.answer):
             return EngineFault(Fault.STALLED, "it does not get ready for the game")
@@ -305,33 +306,33 @@ class Engine:
         return EngineFault(Fault.TIME, f"it has not moved after {allowed_seconds:g} s")
 
     def _fault_of_error(self, error: EngineError) -> EngineFault:
-        """Return the fault of an engine that has stopped answering or violates UCI."""
+        """Return the fault of an engine that no longer responds or violates UCI."""
         return EngineFault(Fault.ABANDONED, self._uci.failure or str(error))
 
-    def _sent_move(self) -> str:
-        """Return the text that the engine has sent as a move; characters that PGN forbids are replaced."""
+    def _sent_move_text(self) -> str:
+        """Return the text that the engine has sent as its move, with characters that PGN forbids replaced."""
         words = self._uci.answer.split()
         return _UNSAFE_IN_MOVE.sub("?", words[0] if words else "(none)")[:_MAX_MOVE_LENGTH]
 
     async def _configure(self) -> None:
         """Set the engine's options, and select the variant r-mobility if the engine supports it.
 
-        If r-mobility were not selected here, python-chess would select chess.
+        The variant is selected here because python-chess would otherwise select chess.
 
-        :raises UsageError: if the engine lacks an option or rejects a value.
+        :raises UsageError: if the engine does not have an option or rejects a value.
         """
         variant = self._uci.options.get("UCI_Variant")
-        if variant is not None and _VARIANT in (variant.var or ()):
-            self._uci.send_line(f"setoption name UCI_Variant value {_VARIANT}")
+        if variant is not None and _VARIANT_NAME in (variant.var or ()):
+            self._uci.send_line(f"setoption name UCI_Variant value {_VARIANT_NAME}")
             del self._uci.options["UCI_Variant"]
         try:
-            await self._in_time(self._uci.configure(options_for(self._uci.options, self.settings.options)))
+            await self._wait_for(self._uci.configure(options_for(self._uci.options, self.settings.options)))
         except (EngineFault, UsageError) as error:
             if self._uci.failure:
                 raise
             raise UsageError(f"{self.settings.name} refuses its options: {error}") from None
 
-    async def _in_time(self, command: Coroutine[Any, Any, None]) -> None:
+    async def _wait_for(self, command: Coroutine[Any, Any, None]) -> None:
         """Wait for the engine to answer a command. Each ``info`` line restarts the time limit.
 
         :raises EngineFault: if the engine does not answer in time, or has terminated.
@@ -346,7 +347,7 @@ class Engine:
                 deadline.reschedule(start_time + min(elapsed + seconds, max_seconds))
             if elapsed >= _SLOW_SECONDS and info.startswith(_MESSAGE_PREFIX):
                 sentence = info.removeprefix(_MESSAGE_PREFIX).decode("utf-8", "replace")
-                self._note(f"{self.settings.name} is not ready yet: {printable(sentence)}")
+                self._warn(f"{self.settings.name} is not ready yet: {printable(sentence)}")
 
         try:
             async with asyncio.timeout(seconds) as deadline:

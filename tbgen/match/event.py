@@ -1,4 +1,4 @@
-"""The course of an event: it starts the games, assigns processors to them, and records their results."""
+"""Running an event: starting its games, dividing the processors among them, and recording their results."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ from tbgen.match.clock import Clock
 from tbgen.match.engine_process import Engine, EngineFault, EngineLogs, EngineSettings
 from tbgen.match.game import MatchGame, end_lost_game, play_game
 from tbgen.match.games_file import GamesFile, game_text
-from tbgen.match.messages import Ends, Listener, Message, Note, Standing, Summary
+from tbgen.match.messages import Endings, Listener, Message, Note, ScoreUpdate, Summary
 from tbgen.match.openings import Openings
 from tbgen.match.schedule import Fixture, Schedule
-from tbgen.match.settings import EventSettings, check
+from tbgen.match.settings import EventSettings, check_settings
 from tbgen.system.processes import Guard
 from tbgen.system.signals import END_SIGNALS
 
 
-class _StopEvent(Exception):  # noqa: N818
-    """Raised when the statistical test has decided: the event ends although games are in play."""
+class _TestHasDecided(Exception):  # noqa: N818
+    """Raised when the statistical test has decided: the event then ends even if games are in play."""
 
 
 class _Slot:
-    """A game slot, in which one game at a time is played, with its engines and processors.
+    """A game slot, in which one game is played at a time. It has its own engines and processors.
 
     :param number: number of the slot, from 0.
-    :param note: called with a sentence if an engine explains why it is not ready yet.
+    :param warn: called with a sentence if an engine explains why it is not ready yet.
     """
 
     def __init__(
@@ -51,28 +51,28 @@ class _Slot:
         processors: Collection[int],
         guard: Guard,
         logs: EngineLogs,
-        note: Callable[[str], object],
+        warn: Callable[[str], object],
     ) -> None:
         self._number, self._processors, self._guard, self._logs = number, processors, guard, logs
-        self._note = note
+        self._warn = warn
         self._engines: dict[str, Engine] = {}
 
-    async def engine(self, settings: EngineSettings) -> Engine:
-        """Return an engine that is ready to play, starting it if necessary.
+    async def ensure_engine(self, settings: EngineSettings) -> Engine:
+        """Return an engine that is ready to play, and start it first if necessary.
 
         :raises EngineFault: if the engine cannot be started.
         """
         name = settings.name
         engine = self._engines.get(name)
-        if engine is not None and not settings.restart and engine.usable:
+        if engine is not None and not settings.restart and engine.is_usable:
             return engine
         await self.close([name])
-        log = self._logs.of(name, self._number)
-        self._engines[name] = await Engine.launch(settings, self._guard, self._processors, log, self._note)
+        log = self._logs.writer_for(name, self._number)
+        self._engines[name] = await Engine.launch(settings, self._guard, self._processors, log, self._warn)
         return self._engines[name]
 
     async def close(self, names: Collection[str], *, kill: bool = False) -> None:
-        """Terminate the engines with these names, all at the same time."""
+        """Terminate the engines with these names, all of them concurrently."""
         engines = [self._engines.pop(name) for name in names if name in self._engines]
         await asyncio.gather(*(engine.close(kill=kill) for engine in engines))
 
@@ -87,11 +87,11 @@ class Event:
     def __init__(
         self, settings: EventSettings, options: GameOptions, judge: Judge, listeners: Sequence[Listener]
     ) -> None:
-        """Read the openings, and make the schedule.
+        """Read the openings, and create the schedule.
 
-        :raises UsageError: if the settings contradict each other, or openings cannot be read.
+        :raises UsageError: if the settings contradict each other, or the openings cannot be read.
         """
-        check(settings)
+        check_settings(settings)
         self.settings, self.options = settings, options
         self._scheme = options.scheme or Scheme.EXPONENTIAL
         self._judge, self._listeners = judge, listeners
@@ -101,19 +101,19 @@ class Event:
         total = self.schedule.total
         encounters = settings.rounds * len(settings.engines) if total is None else -(-total // settings.games)
         self._chess960 = openings.check(encounters, self._note)
-        self._digest = _digest(settings, self.schedule, openings)
+        self._digest = _schedule_digest(settings, self.schedule, openings)
         self._players = {engine.name: engine for engine in settings.engines}
         self._summary = Summary()
         self._reasons_noted: set[str] = set()
 
     async def run(self) -> Summary:
-        """Play all games that are not in the file yet.
+        """Play all games that are not in the PGN file yet.
 
-        :raises UsageError: if the file has games of another event, or an engine rejects its options.
-        :raises TbgenError: if an engine cannot be started at all, or a game cannot be written.
+        :raises UsageError: if the file contains games of another event, or an engine rejects its options.
+        :raises TbgenError: if an engine cannot be started before the first game, or a game cannot be written.
         """
         settings = self.settings
-        chess.engine.LOGGER.setLevel(logging.CRITICAL)  # python-chess would report every odd line
+        chess.engine.LOGGER.setLevel(logging.CRITICAL)  # python-chess would report every unusual line
         with (
             closing(GamesFile(settings.pgn, self._digest, self.options)) as file,
             closing(EngineLogs(settings.log)) as logs,
@@ -131,7 +131,7 @@ class Event:
         return summary
 
     async def _play_all(self, file: GamesFile, guard: Guard, logs: EngineLogs) -> None:
-        """Play all missing games, one at a time in each slot, until the test decides."""
+        """Play all games that are not in the file yet, one at a time in each slot, until the test decides."""
         slot_count, processors = self.settings.concurrency, self.settings.processors
         share = len(processors) // slot_count
         queue = asyncio.Queue[Fixture](1)
@@ -141,7 +141,7 @@ class Event:
                     _Slot(number, processors[number * share : (number + 1) * share], guard, logs, self._note)
                     for number in range(slot_count)
                 ]
-                workers = [group.create_task(self._work(slot, queue, file)) for slot in slots]
+                workers = [group.create_task(self._play_queue(slot, queue, file)) for slot in slots]
                 while (fixtures := self.schedule.next_round()) is not None:
                     for fixture in list(self._missing_fixtures(fixtures)):
                         await queue.put(fixture)
@@ -151,21 +151,21 @@ class Event:
                 for worker in workers:
                     worker.cancel()
         except BaseExceptionGroup as group_error:
-            errors = [error for error in group_error.exceptions if not isinstance(error, _StopEvent)]
+            errors = [error for error in group_error.exceptions if not isinstance(error, _TestHasDecided)]
             if errors:
                 raise errors[0] from None
 
-    async def _work(self, slot: _Slot, queue: asyncio.Queue[Fixture], file: GamesFile) -> None:
-        """Play the games of the queue in a slot."""
+    async def _play_queue(self, slot: _Slot, queue: asyncio.Queue[Fixture], file: GamesFile) -> None:
+        """Play the games of the queue in a slot, one after the other."""
         try:
             while True:
                 fixture = await queue.get()
                 start = fixture.opening.arbiter(self.options)
                 outset = Outset(start.board.fen(), str(start.accrued), str(start.position_score))
                 self._send(GameStart(time.time(), *fixture.message_fields, outset))
-                await self._finish(await self._play(slot, fixture), file)
+                await self._record_game(await self._play_fixture(slot, fixture), file)
                 if self._test_has_decided():
-                    raise _StopEvent
+                    raise _TestHasDecided
                 queue.task_done()
                 await asyncio.sleep(self.settings.wait / 1000)
         finally:
@@ -174,7 +174,7 @@ class Event:
     def _missing_fixtures(self, fixtures: Sequence[Fixture]) -> Iterator[Fixture]:
         """Yield the games that are not in the file yet.
 
-        :raises UsageError: if a game of the file has other players than in the schedule.
+        :raises UsageError: if a game in the file has players other than those in the schedule.
         """
         for fixture in fixtures:
             game = self._games.games.get(fixture.key)
@@ -186,8 +186,8 @@ class Event:
                     f"{fixture.white} - {fixture.black}: remove this game and all after it"
                 )
 
-    async def _play(self, slot: _Slot, fixture: Fixture) -> MatchGame:
-        """Play a game with engines of a slot, and terminate the slot's other engines."""
+    async def _play_fixture(self, slot: _Slot, fixture: Fixture) -> MatchGame:
+        """Play a game in a slot, after terminating the slot's engines that do not play in this game."""
         await slot.close_others(fixture.white, fixture.black)
         players = {chess.WHITE: self._players[fixture.white], chess.BLACK: self._players[fixture.black]}
         clocks = {side: Clock(player.control) for side, player in players.items()}
@@ -195,21 +195,21 @@ class Event:
         engines: dict[chess.Color, Engine] = {}
         for side, player in players.items():
             try:
-                engines[side] = await slot.engine(player)
+                engines[side] = await slot.ensure_engine(player)
             except EngineFault as fault:
                 return await end_lost_game(game, self._judge, side, fault)
         await play_game(game, engines, self.settings.stop, self._judge)
         await slot.close([game.faulty_engine], kill=True)
         return game
 
-    async def _finish(self, game: MatchGame, file: GamesFile) -> None:
-        """Write a game to the file, and send its result."""
+    async def _record_game(self, game: MatchGame, file: GamesFile) -> None:
+        """Write a finished game to the file, and send its result to the listeners."""
         if self._is_sampled(game):
             verified = await self._judge.verify(game.arbiter, game.outcome)
-            self._summary.verified += verified  # not before the await, in which other games may add to it
+            self._summary.verified_count += verified  # after the await, which lets other games add to it
         record, size = await file.append(game_text(game, self.settings, self._digest))
         self._games.add(record)
-        self._summary.thinking += game.thinking_seconds
+        self._summary.thinking_seconds += game.thinking_seconds
         value, fields = str(game.outcome.value), game.fixture.message_fields
         self._send(GameEnd(game.end_time, *fields, value, game.ending_text, len(self._games), size))
         self._note_unproved(game)
@@ -223,27 +223,27 @@ class Event:
         await self._send_standing()
 
     async def _send_standing(self) -> None:
-        """Send score or standings, and endings if due. Standings take long, so a thread computes them."""
+        """Send the score or the standings, and the endings if due. A thread computes standings."""
         games = self._games
         if games.is_test_outdated:
             await asyncio.to_thread(games.test)
         if len(self.settings.engines) == 2:
-            self._send(Standing(games.score(), None))
+            self._send(ScoreUpdate(games.score(), None))
         elif _is_due(len(games), self.settings.interval) and (records := games.complete_games()):
-            self._send(Standing(None, await asyncio.to_thread(standings, records, self._scheme)))
+            self._send(ScoreUpdate(None, await asyncio.to_thread(standings, records, self._scheme)))
 
         if _is_due(len(games), self.settings.ends):
-            self._send(Ends(games.ending_counts()))
+            self._send(Endings(games.ending_counts()))
 
     def _note_unproved(self, game: MatchGame) -> None:
-        """Send a note for each new reason why a result could not be proved."""
+        """Send a note about each reason why a result could not be proved, unless it was sent before."""
         for reason in (*game.outcome.lacks, game.outcome.unsolvable):
             if reason and reason not in self._reasons_noted:
                 self._reasons_noted.add(reason)
                 self._note(f"game {game.fixture.key}: {reason}")
 
     def _is_sampled(self, game: MatchGame) -> bool:
-        """Return whether to verify the adjudication of a game, by a random number fixed for each game."""
+        """Return whether to verify the adjudication of a game. This is random, but fixed for each game."""
         if game.outcome.basis not in (Basis.TABLEBASE, Basis.ADJUDICATION):
             return False
         return random.Random(f"{self.settings.seed} {game.fixture.key}").random() < self.settings.verify
@@ -253,14 +253,14 @@ class Event:
         return test is not None and test.verdict != "continue"
 
     async def _try_engines(self, slot: _Slot) -> None:
-        """Start each engine once, so that no game is lost because of wrong settings.
+        """Start each engine once, so that no game is lost because an engine's settings are wrong.
 
         :raises TbgenError: if an engine cannot be started.
         :raises UsageError: if the event needs Chess960 and an engine does not play it.
         """
         for settings in self.settings.engines:
             try:
-                plays_chess960 = (await slot.engine(settings)).chess960
+                plays_chess960 = (await slot.ensure_engine(settings)).plays_chess960
             except EngineFault as fault:
                 raise TbgenError(f"{settings.name} does not start: {fault.detail}") from None
             await slot.close_others()
@@ -300,12 +300,12 @@ def run_event(
 ) -> Summary:
     """Play or resume an event.
 
-    Ctrl-C, SIGTERM and SIGHUP take effect only after the games and engines have been stopped. A signal that
-    the caller ignores, such as SIGHUP with ``nohup``, has no effect.
+    Ctrl-C, SIGTERM and SIGHUP stop the games and engines before they take effect. A signal that the caller
+    ignores, such as SIGHUP under ``nohup``, has no effect.
 
-    :param listeners: functions called with each message, in this order.
+    :param listeners: functions to call with each message, in this order.
 
-    :raises TbgenError: as :class:`Event` does.
+    :raises TbgenError: as :class:`Event` and :meth:`Event.run` do.
     """
     received: list[int] = []
 
@@ -314,7 +314,7 @@ def run_event(
 
         def stop(number: int, _frame: object) -> None:
             received.append(number)
-            with suppress(RuntimeError):  # raised if the event has just ended
+            with suppress(RuntimeError):  # raised if the event loop has just been closed
                 loop.call_soon_threadsafe(event.cancel)
 
         loop = asyncio.get_running_loop()
@@ -332,19 +332,19 @@ def run_event(
         for number, handler in handlers.items():
             signal.signal(number, handler)
     signal.raise_signal(received[0])
-    raise KeyboardInterrupt  # reached if the caller's own handler has returned
+    raise KeyboardInterrupt  # reached only if the handler of the caller returns
 
 
-def _is_due(games: int, interval: int) -> bool:
-    """Return whether a report is due after a number of games; an interval of 0 means never."""
-    return interval > 0 and games % interval == 0
+def _is_due(game_count: int, interval: int) -> bool:
+    """Return whether a report is due after this number of games; an interval of 0 means never."""
+    return interval > 0 and game_count % interval == 0
 
 
-def _digest(settings: EventSettings, schedule: Schedule, openings: Openings) -> str:
+def _schedule_digest(settings: EventSettings, schedule: Schedule, openings: Openings) -> str:
     """Return a digest of everything that determines the schedule.
 
-    It includes the number of rounds only if pairings depend on results; in other formats the number may be
-    changed while the event is under way.
+    The number of rounds is included only if pairings depend on results. In other formats, the user may change
+    this number before the event is resumed.
     """
     engines = (f"{each.name} {each.control!r} {sorted(each.options.items())}" for each in settings.engines)
     parts = [

@@ -1,7 +1,7 @@
-"""Translation of command lines of cutechess-cli, its fork by TCEC, and fastchess, to those of tbgen.
+"""Translation of command lines of cutechess-cli, of TCEC's fork of it, and of fastchess into those of tbgen.
 
-Most options of ``tbgen match`` have the names of Cute Chess and need no translation. The tables below list
-the other options: those with different words in tbgen, those without effect, and those rejected. Sources:
+Most options of ``tbgen match`` have the same names as in Cute Chess and need no translation. This module
+handles the other options: tbgen writes some of them differently, ignores some, and rejects some. Sources:
 help.txt of cutechess 1.5.1 and of TCEC-Chess/tceccutechess (e0e540e4), man.md of fastchess 1.8.2 alpha.
 """
 
@@ -17,8 +17,8 @@ from msgspec import Struct
 
 from tbgen.errors import UsageError
 
-Note: TypeAlias = Callable[[str], object]
-"""Function that receives a sentence about words without effect."""
+Warn: TypeAlias = Callable[[str], object]
+"""Function called with a sentence about arguments that have no effect."""
 
 _VALUE_START: Final = re.compile(r"(?!-)|-\d", re.ASCII)
 """Matches the beginning of a word that is not an option."""
@@ -30,7 +30,7 @@ _FURTHER_WORD: Final = re.compile(r"\w+=|(min|fi|nopgn|nojson)$", re.ASCII)
 _PGN_KEYS: Final = re.compile(
     "(file|notation|append|nodes|seldepth|nps|hashfull|tbhits|pv|timeleft|latency|min|match_line)=|(min|fi)$"
 )
-"""Matches words of ``-pgnout`` that are no file name. (A file name, too, may contain an equals sign.)"""
+"""Matches words of ``-pgnout`` that are not file names. (A file name may also contain an equals sign.)"""
 
 _ENGINES: Final = "engines.json"
 
@@ -69,12 +69,12 @@ NO_EFFECT: Final[Mapping[str, tuple[re.Pattern[str], str]]] = {
     "tournamentfile": (_ANY_WORD, "the PGN file is the state of the event"),
     "ucinewgame-ms": (_ANY_WORD, "start= of --each says how long engines have to get ready"),
 }
-"""Options without effect: the pattern of their first word, and the reason."""
+"""Options without effect: the pattern of the first word after the option, and the reason."""
 
 REFUSED: Final[Mapping[str, str]] = {
     "quick": "name the engines with --engine cmd=A --engine cmd=B --each tc=10+0.1 --openings file=BOOK",
 }
-"""Rejected options, with the words to write instead."""
+"""Rejected options, each with the words to write instead."""
 
 NO_EFFECT_OF_ENGINES: Final[Mapping[str, str]] = {
     "debug": "--log DIR keeps what engines say",
@@ -83,7 +83,7 @@ NO_EFFECT_OF_ENGINES: Final[Mapping[str, str]] = {
     "trust": "an arbiter decides every end",
     "tscale": "start= and stall= say how long engines have without a clock",
 }
-"""Words of ``-engine`` and ``-each`` without effect, with the reason."""
+"""Words of ``-engine`` and ``-each`` that have no effect, each with the reason."""
 
 REFUSED_OF_ENGINES: Final[Mapping[str, str]] = {
     "book": "give all engines their openings with --openings file=FILE",
@@ -91,7 +91,7 @@ REFUSED_OF_ENGINES: Final[Mapping[str, str]] = {
     "initstr": "set options of the engine with option.NAME=VALUE",
     "whitepov": "evaluations must be those of the side to move, as in UCI",
 }
-"""Rejected words of ``-engine`` and ``-each``, with the words to write instead."""
+"""Rejected words of ``-engine`` and ``-each``, each with what to write instead."""
 
 
 class _ConfiguredOption(Struct):
@@ -100,25 +100,25 @@ class _ConfiguredOption(Struct):
     default: bool | int | float | str | None = None
 
 
-class _ConfiguredEngine(Struct, rename={"directory": "workingDirectory", "sent": "initStrings"}):
-    """An engine in ``engines.json`` of Cute Chess."""
+class _ConfiguredEngine(Struct, rename={"directory": "workingDirectory", "init_strings": "initStrings"}):
+    """An engine in the file ``engines.json`` of Cute Chess."""
 
     name: str
     command: str
     directory: str = ""
     protocol: str = "uci"
     restart: str = "auto"
-    sent: Sequence[str] = ()
+    init_strings: Sequence[str] = ()
     whitepov: bool = False
     options: Sequence[_ConfiguredOption] = ()
 
     def words(self) -> Iterator[str]:
-        """Yield the equivalent words of ``-engine``."""
+        """Yield the words of ``-engine`` that are equivalent to this entry."""
         yield from (f"name={self.name}", f"cmd={self.command}", f"proto={self.protocol}")
         yield f"restart={self.restart}"
         if self.directory:
             yield f"dir={self.directory}"
-        yield from (f"initstr={line}" for line in self.sent)
+        yield from (f"initstr={line}" for line in self.init_strings)
         yield from ["whitepov"] * self.whitepov
         for option in self.options:
             if option.value is not None and option.value != option.default:
@@ -127,9 +127,9 @@ class _ConfiguredEngine(Struct, rename={"directory": "workingDirectory", "sent":
 
 
 def _configured_words(name: str) -> Iterator[str]:
-    """Yield the words of an engine of ``engines.json`` in the current directory.
+    """Yield the words for the engine that ``engines.json`` in the current directory lists under this name.
 
-    :raises UsageError: if the file cannot be read or has no engine of this name.
+    :raises UsageError: if the file cannot be read, or does not list such an engine.
     """
     try:
         engines = msgspec.json.decode(Path(_ENGINES).read_bytes(), type=list[_ConfiguredEngine])
@@ -144,10 +144,10 @@ def _configured_words(name: str) -> Iterator[str]:
     return engine.words()
 
 
-def translate(words: Sequence[str], note: Note) -> list[str]:
-    """Translate a command line with options of the other programs into one of ``tbgen match``.
+def translate(words: Sequence[str], warn: Warn) -> list[str]:
+    """Translate a command line with options of these programs into a command line of ``tbgen match``.
 
-    :param note: called with sentences about words without effect, once with each sentence.
+    :param warn: called once with each sentence about arguments that have no effect.
     :raises UsageError: if a word is rejected; the message says what to write instead.
     """
     notes = dict[str, None]()
@@ -169,28 +169,28 @@ def translate(words: Sequence[str], note: Note) -> list[str]:
     if any(word in ("-tcecadj", "--tcecadj") for word in words[:end]):
         translated = [part for word in translated for part in _with_both_sides(word)]
     for sentence in notes:
-        note(sentence)
+        warn(sentence)
     return [*translated, *words[end:]]
 
 
 def _with_both_sides(word: str) -> Sequence[str]:
-    """Return a word; after ``-resign`` also the condition of TCEC's rules that both engines must agree."""
+    """Return a word; if it is ``-resign``, add the condition of TCEC's rules that both engines must agree."""
     return (word, "twosided=true") if word in ("-resign", "--resign") else (word,)
 
 
-def _translate_option(option: str, words: Sequence[str], note: Note) -> Iterator[str]:
+def _translate_option(option: str, words: Sequence[str], warn: Warn) -> Iterator[str]:
     """Yield the translation of an option and its words.
 
     :raises UsageError: if the option is rejected.
     """
     match option:
         case "engine" | "each":
-            yield from (f"--{option}", *_translate_engine(option, words, note))
+            yield from (f"--{option}", *_translate_engine(option, words, warn))
         case "openings":
-            named = any(word.startswith("file=") for word in words)  # if not, a word without = is the file
+            named = any(word.startswith("file=") for word in words)  # otherwise a word without = is the file
             yield from (f"--{option}", *(word if "=" in word or named else f"file={word}" for word in words))
         case "pgnout":
-            yield from _translate_pgnout(words, note)
+            yield from _translate_pgnout(words, warn)
         case "startup-ms":
             yield from ("--each", *(f"start={int(word) / 1000}" for word in words))
         case "use-affinity":
@@ -199,7 +199,7 @@ def _translate_option(option: str, words: Sequence[str], note: Note) -> Iterator
             yield "--help"
         case "repeat":
             if words and words[0] != "2":
-                note(f"-repeat {words[0]} has no effect: all games of an encounter have the same opening")
+                warn(f"-repeat {words[0]} has no effect: all games of an encounter have the same opening")
             yield "--repeat"
         case "log" if not any("=" in word for word in words):
             yield from ("--log", *words)
@@ -210,41 +210,41 @@ def _translate_option(option: str, words: Sequence[str], note: Note) -> Iterator
             )
         case _ if option in REFUSED:
             raise UsageError(f"-{option} is not understood: {REFUSED[option]}")
-        case _ if option in _NO_EFFECT:
-            note(f"-{option} has no effect: {_NO_EFFECT[option]}")
+        case _ if option in _REASONS:
+            warn(f"-{option} has no effect: {_REASONS[option]}")
 
 
-def _translate_pgnout(words: Sequence[str], note: Note) -> Iterator[str]:
+def _translate_pgnout(words: Sequence[str], warn: Warn) -> Iterator[str]:
     for word in words:
         key, _, value = word.partition("=") if _PGN_KEYS.match(word) else ("file", "=", word)
         if key == "file":
             yield from ("--pgn", value)
         elif key == "min" and value != "false":
-            note("-pgnout min has no effect: games have all tags, because an event is resumed by them")
+            warn("-pgnout min has no effect: games have all tags, because an event is resumed by them")
         elif key == "append" and value == "false":
-            note("-pgnout append=false has no effect: games in the file count; remove it to start again")
+            warn("-pgnout append=false has no effect: games in the file count; remove it to start again")
         elif key == "notation" and value != "san":
-            note(f"-pgnout {word} has no effect: moves are in SAN")
+            warn(f"-pgnout {word} has no effect: moves are in SAN")
         elif key not in ("append", "notation", "min", "fi") and value != "false":
-            note(f"-pgnout {word} has no effect: comments have evaluation, depth and time")
+            warn(f"-pgnout {word} has no effect: comments have evaluation, depth and time")
 
 
-def _translate_engine(option: str, words: Sequence[str], note: Note) -> Iterator[str]:
+def _translate_engine(option: str, words: Sequence[str], warn: Warn) -> Iterator[str]:
     for word in words:
         key, _, value = word.partition("=")
         if key == "conf":
-            yield from _translate_engine(option, [*_configured_words(value)], note)
+            yield from _translate_engine(option, [*_configured_words(value)], warn)
         elif key in REFUSED_OF_ENGINES:
             raise UsageError(f"-{option} {word} is not understood: {REFUSED_OF_ENGINES[key]}")
         elif key in NO_EFFECT_OF_ENGINES:
-            note(f"-{option} {word} has no effect: {NO_EFFECT_OF_ENGINES[key]}")
+            warn(f"-{option} {word} has no effect: {NO_EFFECT_OF_ENGINES[key]}")
         elif key == "args":
             yield from (f"arg={each}" for each in value.split())
         else:
             yield f"depth={value}" if key == "plies" else word
 
 
-_NO_EFFECT: Final = {
+_REASONS: Final = {
     **{option: why for option, (_, why) in NO_EFFECT.items()},
     "config": "the PGN file is the state of the event",
     "log": "--log DIR keeps what engines say",
@@ -261,4 +261,4 @@ _PATTERNS: Final[Mapping[str, tuple[re.Pattern[str], re.Pattern[str]]]] = {
     "tcecadj": (_NO_WORD, _NO_WORD),
     "use-affinity": (_NUMBER_WORDS, _NO_WORD),
 }
-"""For each option of the other programs: patterns of its first word and of each further word."""
+"""For each option to translate: the pattern of the first word after it, and that of each further word."""

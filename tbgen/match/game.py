@@ -1,4 +1,4 @@
-"""One game: two engines move, the arbiter ends the game by the rules, or the judge stops it earlier."""
+"""One game between two engines. The arbiter ends it by the rules, unless the judge stops it earlier."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from tbgen.match.messages import Listener
 from tbgen.match.schedule import Fixture
 from tbgen.match.uci import Thought
 
-BOOK: Final = "book"
-"""The comment on moves of the opening."""
+BOOK_COMMENT: Final = "book"
+"""The comment on the moves of the opening."""
 
 _LOSSES: Final = {
     Fault.TIME: (Basis.TIME_FORFEIT, " loses on time"),
@@ -29,8 +29,7 @@ _LOSSES: Final = {
     Fault.ABANDONED: (Basis.ABANDONED, " disconnects"),
     Fault.STALLED: (Basis.ABANDONED, "'s connection stalls"),
 }
-"""For each fault: the basis of the outcome, and the words that Cute Chess appends to the name of the side to
-describe the ending."""
+"""For each fault: the basis of the outcome, and what Cute Chess writes after the name of the side."""
 _ENDING_TEXTS: Final = {
     Basis.BARE_KINGS: "End by K vs K G8.5 rule",
     Basis.FIFTY_MOVES: "End by fifty moves rule",
@@ -39,40 +38,40 @@ _ENDING_TEXTS: Final = {
 
 
 class MatchGame:
-    """A game in play; after :meth:`end`, a finished game.
+    """A game in play or, after :meth:`end`, a finished game.
 
-    :param listen: called with each move, including those of the opening, and with each thought.
+    :param listener: called with each move, including those of the opening, and with each thought.
     """
 
     outcome: Outcome
     ending_text = ""
-    """The ending, in the words of cuteRMob."""
+    """The ending, in cuteRMob's words."""
     termination = ""
-    """The tag ``Termination``; empty if the game ended on the board or by resignation."""
+    """The value of the PGN tag ``Termination``; empty if the game ended on the board or by resignation."""
     end_time: float
-    """The time of the end, in seconds since the epoch."""
+    """When the game ended, in seconds since the epoch."""
     faulty_engine = ""
-    """The name of the engine whose fault ended the game; empty without a fault."""
+    """The name of the engine whose fault ended the game; empty if there was no fault."""
     fault_detail = ""
     """A description of the fault."""
 
     def __init__(
-        self, fixture: Fixture, options: GameOptions, clocks: Mapping[chess.Color, Clock], listen: Listener
+        self, fixture: Fixture, options: GameOptions, clocks: Mapping[chess.Color, Clock], listener: Listener
     ) -> None:
-        self.fixture, self.clocks, self._listen = fixture, clocks, listen
+        self.fixture, self.clocks, self._listener = fixture, clocks, listener
         self.arbiter = fixture.opening.arbiter(options)
         self.board = fixture.opening.start.board.copy(stack=False)
         self.plies: list[Ply] = []
         self.start_time = time.time()
         self.thinking_seconds = 0.0
-        """Total thinking time of both engines in seconds."""
+        """Total thinking time of both engines, in seconds."""
         for move in fixture.opening.moves:
-            self.push(move, BOOK)
+            self.push(move, BOOK_COMMENT)
 
     def push(self, move: chess.Move, comment: str, line: str = "") -> None:
-        """Make a move.
+        """Make a move on the board, and send it to the listener.
 
-        :param line: the moves that the engine expects, in the form of :class:`Ply`.
+        :param line: the moves that the engine expects, in the form that :class:`Ply` describes.
         """
         san = self.board.san(move)
         self.arbiter.push(move)
@@ -81,12 +80,12 @@ class MatchGame:
         ply = Ply(move.uci(), san, accrued, comment, line, position_score)
         self.plies.append(ply)
         remaining = {str(chess.COLOR_NAMES[side]): clock.remaining for side, clock in self.clocks.items()}
-        self._listen(GameMove(time.time(), str(self.fixture.key), ply, self.board.fen(), remaining))
+        self._listener(GameMove(time.time(), str(self.fixture.key), ply, self.board.fen(), remaining))
 
     def send_thought(self, thought: Thought, seconds: float) -> None:
-        """Send a thought of the engine to move, and the seconds for which it has been thinking."""
+        """Send a thought of the engine to move, and for how many seconds the engine has been thinking."""
         key, comment = str(self.fixture.key), thought.comment(seconds)
-        self._listen(GameThought(time.time(), key, comment, thought.line))
+        self._listener(GameThought(time.time(), key, comment, thought.line))
 
     def end(self, outcome: Outcome, ending: Ending, termination: str = "") -> MatchGame:
         """Record the end of the game, and return the game."""
@@ -98,21 +97,21 @@ class MatchGame:
 async def play_game(
     game: MatchGame, engines: Mapping[chess.Color, Engine], rules: StopRules, judge: Judge
 ) -> MatchGame:
-    """Play a game to its end, and return it. An engine with a fault loses the game."""
+    """Play a game to its end, and return the game. An engine that commits a fault loses."""
     board, arbiter, evaluations = game.board, game.arbiter, Evaluations(rules)
     start_accrued = str(game.fixture.opening.start.accrued or "")
     while True:
         basis = arbiter.basis
         if basis is not None:
             ending = Ending(None, None, _board_ending(basis, arbiter))
-            outcome, _ = await judge.outcome_of_stopped(arbiter, ending)
+            outcome, _ = await judge.outcome_of_stopped_game(arbiter, ending)
             return game.end(outcome, ending)
         decided_end = await judge.outcome_by_tables(board, arbiter)
         if decided_end is not None:
             return game.end(*decided_end, Basis.ADJUDICATION.value)
         stop_ending = evaluations.ending(not board.turn, len(game.plies))
         if stop_ending is not None:
-            outcome, stop_ending = await judge.outcome_of_stopped(arbiter, stop_ending)
+            outcome, stop_ending = await judge.outcome_of_stopped_game(arbiter, stop_ending)
             resigned = stop_ending.cause is Basis.RESIGNATION
             return game.end(outcome, stop_ending, "" if resigned else Basis.ADJUDICATION.value)
         mover = board.turn
@@ -126,17 +125,17 @@ async def play_game(
 
 
 async def end_lost_game(game: MatchGame, judge: Judge, loser: chess.Color, fault: EngineFault) -> MatchGame:
-    """End a game that an engine has lost by a fault, and return the game."""
+    """End a game that an engine has lost because of a fault, and return the game."""
     basis, words = _LOSSES[fault.fault]
     move_text = f": {fault.detail}" if basis is Basis.ILLEGAL_MOVE else ""
     ending = Ending(basis, not loser, f"{chess.COLOR_NAMES[loser].capitalize()}{words}{move_text}")
-    outcome, _ = await judge.outcome_of_stopped(game.arbiter, ending)
+    outcome, _ = await judge.outcome_of_stopped_game(game.arbiter, ending)
     game.faulty_engine, game.fault_detail = game.fixture.white if loser else game.fixture.black, fault.detail
     return game.end(outcome, ending, fault.fault.value)
 
 
 def _board_ending(basis: Basis, arbiter: Arbiter) -> str:
-    """Return the ending of a game on the board, in the words of cuteRMob."""
+    """Return the ending of a game that is over on the board, in cuteRMob's words."""
     if basis in _ENDING_TEXTS:
         return _ENDING_TEXTS[basis]
     winner = "White" if arbiter.accrued.white else "Black"

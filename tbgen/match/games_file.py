@@ -1,7 +1,7 @@
-"""The PGN file of an event, which is written game by game and read when the event is resumed.
+"""The PGN file of an event, which is written game by game, and read when the event is resumed.
 
-The file is the only state of the event. Games have the tags and comments of Cute Chess and cuteRMob, and the
-outcome tags of ``tbgen tag``.
+The file is the only state that an event keeps. Games have the tags and comments that Cute Chess and cuteRMob
+write, and the tags that ``tbgen tag`` adds for the outcome.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ from tbgen.match.settings import EventSettings
 from tbgen.system.files import check_name, write_errors
 from tbgen.system.locks import try_lock
 
-SCHEDULE: Final = "Schedule"
-"""The tag with the digest of the schedule that a game belongs to."""
+SCHEDULE_TAG: Final = "Schedule"
+"""Name of the tag that contains the digest of the schedule that a game belongs to."""
 _MAX_COLUMNS: Final = 80
 
 
 def game_text(game: MatchGame, settings: EventSettings, digest: str) -> bytes:
-    """Return the PGN of a game, with an empty line at its end.
+    """Return the PGN of a game, followed by an empty line.
 
     :param digest: digest of the event's schedule.
     """
-    values = dict(_tags(game, settings, digest))
+    values = dict(_tag_pairs(game, settings, digest))
     lines = [f'[{name} "{_escape(value)}"]' for name, value in values.items()]
-    return "\n".join([*lines, "", *_wrap(_words(game)), "", ""]).encode()
+    return "\n".join([*lines, "", *_wrap(_unbreakable_units(game)), "", ""]).encode()
 
 
-def _tags(game: MatchGame, settings: EventSettings, digest: str) -> Iterator[tuple[str, str]]:
+def _tag_pairs(game: MatchGame, settings: EventSettings, digest: str) -> Iterator[tuple[str, str]]:
     fixture, opening = game.fixture, game.fixture.opening
     yield "Event", settings.event
     yield "Site", settings.site
@@ -61,7 +61,7 @@ def _tags(game: MatchGame, settings: EventSettings, digest: str) -> Iterator[tup
     yield from tags_of(game.outcome).items()
     if opening.komi:
         yield tags.KOMI, opening.komi
-    if not opening.standard:
+    if not opening.is_standard:
         yield "FEN", opening.start.board.fen()
         yield "SetUp", "1"
         if opening.start.accrued is not None:
@@ -72,7 +72,7 @@ def _tags(game: MatchGame, settings: EventSettings, digest: str) -> Iterator[tup
     yield "GameEndTime", _timestamp(game.end_time)
     yield "GameStartTime", _timestamp(game.start_time)
     yield "PlyCount", str(len(game.plies))
-    yield SCHEDULE, digest
+    yield SCHEDULE_TAG, digest
     if game.termination:
         yield "Termination", game.termination
     controls = {engine.name: str(engine.control) for engine in settings.engines}
@@ -84,8 +84,8 @@ def _tags(game: MatchGame, settings: EventSettings, digest: str) -> Iterator[tup
         yield "BlackTimeControl", black
 
 
-def _words(game: MatchGame) -> Iterator[str]:
-    """Yield the units that no line break may split: each move with its comment, and the result."""
+def _unbreakable_units(game: MatchGame) -> Iterator[str]:
+    """Yield the units that a line break may not split: each move with its comment, and the result."""
     board = game.fixture.opening.start.board
     fullmove, white = board.fullmove_number, board.turn == chess.WHITE
     if not game.plies:
@@ -116,7 +116,10 @@ def _timestamp(seconds: float) -> str:
 
 
 def _escape(value: str) -> str:
-    """Return a value with characters replaced that some PGN readers misread. Players' names have none."""
+    """Return a value in which characters that some PGN readers misread are replaced.
+
+    Names of players do not contain such characters.
+    """
     return printable(value).replace("\\", "/").replace('"', "'")
 
 
@@ -124,11 +127,11 @@ _REMEDY = "choose another file with --pgn"
 
 
 class GamesFile:
-    """A PGN file that only one event at a time writes. A game is written in full and synced, or not at all.
+    """A PGN file that only one event writes at a time. A game is written in full and synced, or not at all.
 
-    :param path: path of the file, which need not exist.
-    :param digest: digest of the event's schedule; all games in the file must have it.
-    :param options: options by which the event scores games.
+    :param path: path of the file, which need not exist yet.
+    :param digest: digest of the event's schedule, which every game in the file must state.
+    :param options: options that determine how the event scores games.
 
     :raises TbgenError: if the file cannot be opened, or another event is writing it.
     """
@@ -153,9 +156,9 @@ class GamesFile:
         self._file.close()
 
     def recover(self) -> list[GameRecord]:
-        """Cut off an incomplete game that a killed process has left, and return the games in the file.
+        """Remove an incomplete game that a killed process left at the end, and return the games in the file.
 
-        :raises UsageError: if the file contains games of another event, or a game twice.
+        :raises UsageError: if the file contains a game of another event, or contains a game twice.
         """
         records: dict[Key | None, GameRecord] = {}
         read_bytes = complete_bytes = 0
@@ -180,16 +183,16 @@ class GamesFile:
         return list(records.values())
 
     async def append(self, text: bytes) -> tuple[GameRecord, int]:
-        """Write and sync a game; return its record, and the new size of the file.
+        """Write and sync a game; return the game's record, and the new size of the file.
 
         The game is written even if this coroutine is cancelled.
 
         :raises TbgenError: if the game cannot be written; the file is then unchanged.
         """
-        writing = asyncio.get_running_loop().run_in_executor(self._writer, self._append, text)
+        writing = asyncio.get_running_loop().run_in_executor(self._writer, self._append_now, text)
         return await asyncio.shield(writing)
 
-    def _append(self, text: bytes) -> tuple[GameRecord, int]:
+    def _append_now(self, text: bytes) -> tuple[GameRecord, int]:
         (raw,) = split_games(BytesIO(text))
         raw.number = self._game_count + 1
         record = self._record_of(raw)
@@ -199,7 +202,7 @@ class GamesFile:
     def _write(self, text: bytes) -> None:
         """Append bytes to the file, and sync them.
 
-        :raises TbgenError: if they cannot all be written; the file is then unchanged.
+        :raises TbgenError: if not all of them can be written; the file is then unchanged.
         """
         with write_errors(self.path, remedy=_REMEDY):
             size = self._file.seek(0, os.SEEK_END)
@@ -214,7 +217,7 @@ class GamesFile:
             self.size = size + len(text)
 
     def _truncate(self, size: int) -> None:
-        """Truncate the file to its complete games, and make it end with an empty line."""
+        """Truncate the file to the ``size`` of its complete games, and make it end with an empty line."""
         with write_errors(self.path, remedy=_REMEDY):
             if size < self._file.seek(0, os.SEEK_END):
                 self._file.truncate(size)
@@ -228,10 +231,10 @@ class GamesFile:
     def _record_of(self, raw: RawGame) -> GameRecord:
         """Return the record of a game.
 
-        :raises UsageError: if the game is not of this event, or its tags have been changed.
+        :raises UsageError: if the game belongs to another event, or its tags have been changed.
         """
         place = f"{self.path}, game {raw.number}, line {raw.line}"
-        if raw.values.get(SCHEDULE) != self._digest:
+        if raw.values.get(SCHEDULE_TAG) != self._digest:
             raise UsageError(
                 f"{place}: this game belongs to an event with other players, options, time controls, format, "
                 "openings or seed: use the settings of that event, or choose another file with --pgn"

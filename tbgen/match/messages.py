@@ -1,4 +1,4 @@
-"""The messages of a running event, its summary, and the live file, by which other programs follow it."""
+"""The messages of a running event, its summary, and the live file, through which other programs follow it."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from tbgen.system.locks import try_lock
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """The score of two players, or the standings of more players. Only complete encounters count."""
+class ScoreUpdate:
+    """The score of a match of two players, or the standings of more players, from the complete encounters."""
 
     score: MatchScore | None
     standings: Standings | None
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
-    """The endings of all games so far, counted for each player."""
+class Endings:
+    """How often each ending has occurred so far in the games of each player."""
 
     by_player: Mapping[str, Counter[str]]
 
@@ -52,52 +52,52 @@ class Note:
     text: str
 
 
-Message: TypeAlias = EventStart | GameStart | GameMove | GameThought | GameEnd | Standing | Ends | Note
+Message: TypeAlias = EventStart | GameStart | GameMove | GameThought | GameEnd | ScoreUpdate | Endings | Note
 
 Listener: TypeAlias = Callable[[Message], object]
-"""Function that receives the messages of an event; it must return at once, because clocks are running."""
+"""Function called with each message of an event; it must return at once, because clocks are running."""
 
 
 @dataclass(slots=True)
 class Summary:
-    """The outcome of an event."""
+    """What has happened in an event, for the report at its end."""
 
     standings: Standings | None = None
-    """The standings by the complete encounters."""
+    """The standings from the complete encounters."""
     games: int = 0
     """Number of finished games, including those of earlier runs."""
     winner: str | None = None
-    """The winner of a knockout."""
+    """The winner of a knockout; None in other formats, and as long as the knockout is not over."""
     faults: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    """Number of games lost by faults, by player and fault."""
-    verified: int = 0
-    """Number of adjudications verified by playing on, in this run."""
-    thinking: float = 0.0
-    """Total thinking time of all engines in seconds, in this run."""
+    """For each player and fault: the number of games that the player has lost because of this fault."""
+    verified_count: int = 0
+    """Number of adjudications that this run has verified by playing on."""
+    thinking_seconds: float = 0.0
+    """Total thinking time of all engines in this run, in seconds."""
 
     @property
-    def left_out(self) -> int:
-        """Number of finished games in incomplete encounters."""
+    def skip_count(self) -> int:
+        """Number of finished games that standings skip, because their encounters are incomplete."""
         return self.games - (0 if self.standings is None else len(self.standings.games))
 
 
 _MAX_BYTES: Final = 16 << 20
-"""Size above which the live file is replaced by a new file with only the games in play."""
+"""Size above which a new live file, with only the games in play, replaces the old one."""
 
 
 class LiveWriter(AbstractContextManager["LiveWriter"]):
-    """The writer of an event's live file. It reports the first error, and then writes nothing more.
+    """Writes the live file of an event. After the first error, which it reports, it writes nothing more.
 
-    :param pgn: the event's PGN file.
-    :param note: called with a sentence about an error.
+    :param pgn: path of the event's PGN file, from which the path of the live file follows.
+    :param warn: called with a sentence about the first error.
     """
 
-    def __init__(self, pgn: Path, note: Callable[[str], object]) -> None:
-        self._path, self._note = live_path(pgn), note
+    def __init__(self, pgn: Path, warn: Callable[[str], object]) -> None:
+        self._path, self._warn = live_path(pgn), warn
         self._file: FileIO | None = None
         self._start: EventStart | None = None
         self._playing: dict[str, list[bytes]] = {}
-        """The lines of each game in play."""
+        """For the key of each game in play: the lines written about the game."""
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._start is not None:
@@ -105,7 +105,7 @@ class LiveWriter(AbstractContextManager["LiveWriter"]):
         self._close()
 
     def __call__(self, message: Message) -> None:
-        """Append a message, ignoring those that are only for the terminal."""
+        """Append a message to the file, unless the message is only for the terminal."""
         match message:
             case EventStart():
                 self._begin(message)
@@ -123,7 +123,7 @@ class LiveWriter(AbstractContextManager["LiveWriter"]):
                     self._begin(msgspec.structs.replace(self._start, **progress))
 
     def _begin(self, start: EventStart) -> None:
-        """Begin a new file, which replaces an older file in one step."""
+        """Begin a new file, which replaces an older file atomically."""
         self._start = start
         partial_path = self._path.with_name(f"{self._path.name}.part")
         lines = b"".join([line_of(start), *(line for game in self._playing.values() for line in game)])
@@ -131,7 +131,7 @@ class LiveWriter(AbstractContextManager["LiveWriter"]):
             file = partial_path.open("wb", buffering=0)
             self._close()
             self._file = file
-            with suppress(OSError):  # some file systems have no locks
+            with suppress(OSError):  # some file systems do not support locks
                 try_lock(file.fileno())
             file.write(lines)
             self._file = rename_locked(file, partial_path, self._path)
@@ -150,7 +150,7 @@ class LiveWriter(AbstractContextManager["LiveWriter"]):
 
     def _give_up(self, error: OSError) -> None:
         self._close()
-        self._note(f"{self._path} cannot be written ({error.strerror}): the event continues without it")
+        self._warn(f"{self._path} cannot be written ({error.strerror}): the event continues without it")
 
     def _close(self) -> None:
         if self._file is not None:

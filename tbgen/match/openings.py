@@ -1,4 +1,4 @@
-"""Start positions and book moves, from EPD and PGN files or at random."""
+"""Start positions and book moves, from EPD and PGN files or chosen at random."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PGN_SUFFIXES: Final = (".pgn", ".pgn.gz", ".pgn.bz2", ".pgn.xz", ".pgn.zst")
 
 
 class ChessVariant(NamedChoice, what="a match variant", fischerandom="chess960", chess="standard"):
-    """The kind of start positions, if no file of openings is given."""
+    """The kind of start positions that games have if no file of openings is named."""
 
     STANDARD = "standard"
     CHESS960 = "chess960"
@@ -47,21 +47,21 @@ class OpeningOrder(NamedChoice, what="an order of openings"):
 
 
 class OpeningPolicy(NamedChoice, what="a policy of openings", default="encounter"):
-    """The unit that shares an opening: an encounter, or a round."""
+    """Which games share an opening: those of an encounter, or those of a round."""
 
     ENCOUNTER = "encounter"
     ROUND = "round"
 
 
 class OpeningSettings(Struct, frozen=True):
-    """The choice and order of openings from a file."""
+    """Which openings of a file are played, and in which order."""
 
     file: Path
     format: str = ""
-    """``epd`` or ``pgn``; empty to decide by the name of the file."""
+    """``epd`` or ``pgn``; empty if the name of the file decides."""
     order: OpeningOrder = OpeningOrder.SEQUENTIAL
     plies: Count | None = None
-    """Maximum number of plies to play from a PGN game; None for all."""
+    """Maximum number of plies to play of each PGN game; None to play all of them."""
     start: Annotated[int, Meta(ge=1)] = 1
     """Number of the first opening to play, counted from 1 in the order of play."""
     policy: OpeningPolicy = OpeningPolicy.ENCOUNTER
@@ -69,43 +69,43 @@ class OpeningSettings(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """A start position, and book moves from there."""
+    """A start position, with the book moves to play from it."""
 
     start: Fen
     moves: tuple[chess.Move, ...] = ()
-    """The book moves."""
+    """The book moves, in the order of play."""
     komi: str = ""
-    """The tag ``Komi`` of a PGN opening."""
+    """The value of the tag ``Komi`` of a PGN game; empty if there is no such tag."""
     doubts: tuple[Doubt, ...] = ()
-    """Doubts about the start position. Its doubtful parts are ignored."""
+    """Doubts about the start position, whose doubtful parts are ignored."""
 
     @property
-    def standard(self) -> bool:
-        """Whether the start position is the usual one."""
+    def is_standard(self) -> bool:
+        """Whether the start position is the usual start position of chess."""
         return self.start.board.fen() == chess.STARTING_FEN
 
     def arbiter(self, options: GameOptions) -> Arbiter:
-        """Return an arbiter at the start position, before the book moves."""
+        """Return an arbiter for a game from this opening, before the book moves are played."""
         values = {tags.KOMI: self.komi} if self.komi else {}
         return Arbiter.of(self.start, options.settings(values))
 
     @property
     def text(self) -> str:
-        """A text that identifies the opening; the digest includes it."""
+        """A text that identifies the opening; :attr:`Openings.digest` includes this text."""
         moves = " ".join(move.uci() for move in self.moves)
         return f"{self.start.board.fen()} {self.start.accrued or '-'} {self.komi or '-'} {moves}"
 
 
 class Openings:
-    """The openings of an event, numbered from 0. After the last opening of a book, its first one is next.
+    """The openings of an event, numbered from 0. After the last opening of a book comes its first one again.
 
-    A book may have millions of positions, so they are kept as text and parsed only when they are played.
+    A book may have millions of positions, so positions are kept as text and parsed only when they are played.
     """
 
     def __init__(
         self, settings: OpeningSettings | None, variant: ChessVariant, seed: int, options: GameOptions
     ) -> None:
-        """Read the file.
+        """Read the file of openings, if ``settings`` names one.
 
         :raises UsageError: if the file cannot be read, has no opening, or contains a broken game.
         """
@@ -123,7 +123,7 @@ class Openings:
             self._book = [_BookEntry("", Opening(Fen(chess.Board(), None)))]
 
     def __getitem__(self, number: int) -> Opening:
-        """Return an opening by its number in the order of play.
+        """Return the opening with this number in the order of play.
 
         :raises UsageError: if its text cannot be parsed, or its moves already end the game.
         """
@@ -132,7 +132,7 @@ class Openings:
             place, content = self._book[number % len(self._book)]
             try:
                 opening = _opening_of_text(content) if isinstance(content, str) else content
-                _check(opening, self._options)
+                _check_not_over(opening, self._options)
             except UsageError as error:
                 raise UsageError(f"{place}: {error}") from None
             return opening
@@ -141,20 +141,20 @@ class Openings:
         black = generator.randrange(_CHESS960_POSITIONS) if self._variant is ChessVariant.DOUBLE else white
         return chess960_opening(white, black)
 
-    def check(self, count: int, note: Callable[[str], object] = lambda _: None) -> bool:
-        """Check the first ``count`` openings; return whether any of them is a Chess960 position.
+    def check(self, opening_count: int, warn: Callable[[str], object] = lambda _: None) -> bool:
+        """Check the first ``opening_count`` openings; return whether any of them is a Chess960 position.
 
-        :param note: called with a sentence about each kind of doubt.
+        :param warn: called with a sentence about each kind of doubt.
         :raises UsageError: if an opening cannot be parsed, or its moves already end the game.
         """
         if not self._book:
             return True
         any_chess960, doubts = False, Counter[Doubt]()
-        for opening in map(self.__getitem__, range(min(count, len(self._book)))):
+        for opening in map(self.__getitem__, range(min(opening_count, len(self._book)))):
             any_chess960 |= opening.start.board.chess960
             doubts.update(doubt for doubt in opening.doubts if doubt.arises_in(self._options.variant))
         for doubt, frequency in doubts.items():
-            note(f"{counted(frequency, 'opening')}: {doubt.sentence}")
+            warn(f"{counted(frequency, 'opening')}: {doubt.sentence}")
         return any_chess960
 
     @property
@@ -166,20 +166,20 @@ class Openings:
 
 
 class _BookEntry(NamedTuple):
-    """An opening and its place in a file. A position is kept as text until it is played."""
+    """An opening, and where it is in its file. A position is kept as text until it is played."""
 
-    place: str
+    location: str
     opening: Opening | str
 
 
-def chess960_opening(white: int, black: int) -> Opening:
-    """Return the start position of Chess960 in which White's and Black's men have these numbers, 0 to 959.
+def chess960_opening(white_number: int, black_number: int) -> Opening:
+    """Return a start position in which White's and Black's men have these Chess960 numbers, 0 to 959.
 
     >>> chess960_opening(518, 0).start.board.fen()
     'bbqnnrkr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1'
     """
-    board = chess.Board.from_chess960_pos(white)
-    black_board = chess.Board.from_chess960_pos(black)
+    board = chess.Board.from_chess960_pos(white_number)
+    black_board = chess.Board.from_chess960_pos(black_number)
     for square in chess.SquareSet(chess.BB_RANK_8):
         board.set_piece_at(square, black_board.piece_at(square))
     board.castling_rights = board.rooks & (chess.BB_RANK_1 | chess.BB_RANK_8)
@@ -202,7 +202,7 @@ def _read_entries(settings: OpeningSettings) -> Iterator[_BookEntry]:
 
 
 def _epd_entries(source: PgnSource, path: Path) -> Iterator[_BookEntry]:
-    """Yield the positions of a file whose lines are FENs, of six or seven fields, or EPD records."""
+    """Yield the positions of a file whose lines are EPD records, or FENs of six or seven fields."""
     for number, line in enumerate(lines(source), 1):
         text = legible(line.decode("utf-8", "replace")).strip()
         if text and not text.startswith("#"):
@@ -210,7 +210,7 @@ def _epd_entries(source: PgnSource, path: Path) -> Iterator[_BookEntry]:
 
 
 def _pgn_entries(source: PgnSource, settings: OpeningSettings) -> Iterator[_BookEntry]:
-    """Yield the start positions and first moves of the games of a file."""
+    """Yield the start position and the first moves of each game in a file."""
     for game in read_games(source):
         if game.error is not None:
             raise UsageError(f"{settings.file}: {game.error}")
@@ -228,8 +228,8 @@ def _opening_of_text(text: str) -> Opening:
     return Opening(fen, doubts=doubts_of_start(fen))
 
 
-def _check(opening: Opening, options: GameOptions) -> None:
-    """Check that a game with an opening is not over when the engines start to move.
+def _check_not_over(opening: Opening, options: GameOptions) -> None:
+    """Check that the game is not over after an opening, before the engines make their first move.
 
     :raises UsageError: if the game is over.
     """

@@ -1,19 +1,21 @@
 """Pairings, colours and openings: round robins, gauntlets, knockouts and Swiss tournaments.
 
-*Knockout*: the loser of a duel is eliminated. Players are seeded in the order of the list. In the first stage
-the best seed meets the worst, the second best meets the second worst, and so on. The bracket keeps the two
-best seeds apart until the final. If the number of players is not a power of two, the best seeds get byes in
-the first stage.
+*Knockout*: the loser of a duel is eliminated. Players are seeded in the order of the list. In the first
+stage, the best seed meets the worst, the second best meets the second worst, and so on. The bracket keeps the
+two best seeds apart until the final. If the number of players is not a power of two, the best seeds get byes
+in the first stage.
 
-A duel has as many encounters as the event has rounds. The player with more points, by the event's scoring,
-wins. If the points are level, the two players have further encounters, each from the next opening, until one
-of them leads. If neither leads after :data:`MAX_EXTRA_ENCOUNTERS` of these, the better seed advances.
+A duel has as many encounters as the event has rounds. The player who has more points under the event's
+scoring wins. If the points are equal, the two players have further encounters, each with the next opening,
+until one of them leads. If neither leads after :data:`MAX_EXTRA_ENCOUNTERS` further encounters, the better
+seed advances.
 
-*Swiss tournament*: all players play in every round, against opponents with about as many points. Pairings
-follow the FIDE (Dutch) System, Handbook C.04.3, as implemented by the package caissify-pairings. For pairing,
-an encounter counts as one game: the player with more points in it gets one point, or both get half a point.
-A player without an opponent gets a bye, which counts as a point for pairing only. The initial order of C.04.2
-is the order of the list. The player who has White in the first game of an encounter counts as White.
+*Swiss tournament*: all players play in every round, against opponents with similar points. Pairings follow
+the FIDE (Dutch) System, Handbook C.04.3, as implemented by the package caissify-pairings. For pairing, an
+encounter counts as one game: the player with more points in the encounter gets one point, or both players get
+half a point. A player without an opponent gets a bye, which counts as a point, but only for pairing. The
+initial order of C.04.2 is the order of the list. The player who has White in the first game of an encounter
+counts as White.
 """
 
 from __future__ import annotations
@@ -30,16 +32,16 @@ from tbgen.match.openings import Opening, Openings
 from tbgen.match.settings import EventSettings, Format
 
 Pair: TypeAlias = tuple[str, str]
-"""The players of an encounter; the first has White in its first game."""
+"""The two players of an encounter; the first player has White in the first game."""
 Rounds: TypeAlias = Generator[Sequence[Pair], None, str | None]
-"""Generator of the encounters of each round; returns the winner of a knockout, otherwise None."""
+"""Generator: yields the encounters of each round, and returns the winner of a knockout, otherwise None."""
 Lead: TypeAlias = Callable[[str, str], Fraction]
-"""Function that returns the first player's lead over the second, in points, in all their games so far."""
+"""Function that returns by how many points the first player leads the second in all their games so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fixture:
-    """A game of the schedule."""
+    """A game in the schedule."""
 
     key: Key
     number: int
@@ -50,21 +52,21 @@ class Fixture:
 
     @property
     def message_fields(self) -> tuple[str, int, str, str]:
-        """Key, number, White and Black, as messages contain them."""
+        """Key, number and the names of White and Black, in the form that messages require."""
         return str(self.key), self.number, self.white, self.black
 
 
 class Schedule:
-    """The games of an event, round after round.
+    """The games of an event, created round by round.
 
-    :param points: function that returns White's points in a finished game.
+    :param points: function that returns White's points in the finished game with the given key.
 
     :raises UsageError: if a Swiss tournament has too few players for its rounds.
     :raises MissingExtraError: if the package for Swiss pairings is not installed.
     """
 
     winner: str | None = None
-    """The winner of a knockout, once it is over."""
+    """The winner of a knockout that is over, otherwise None."""
 
     def __init__(
         self, settings: EventSettings, openings: Openings, points: Callable[[Key], Fraction]
@@ -77,15 +79,15 @@ class Schedule:
         encounters: int | None = None
         match settings.format:
             case Format.KNOCKOUT:
-                self._rounds = knockout(settings, self._lead)
+                self._rounds = knockout_rounds(settings, self._lead)
             case Format.SWISS:
-                self._rounds, encounters = swiss(settings, self._lead), len(settings.engines) // 2
+                self._rounds, encounters = swiss_rounds(settings, self._lead), len(settings.engines) // 2
             case form:
                 players, seeds = settings.players, settings.seeds
                 pairs = list(gauntlet(players, seeds) if form is Format.GAUNTLET else berger(players))
                 self._rounds, encounters = fixed_rounds(settings, pairs), len(pairs)
         self.total = None if encounters is None else settings.rounds * settings.games * encounters
-        """Total number of games; None if it depends on results."""
+        """Total number of games; None if this number depends on results."""
 
     def next_round(self) -> Sequence[Fixture] | None:
         """Return the games of the next round, in the order of play; None if the event is over."""
@@ -113,7 +115,7 @@ class Schedule:
 
 
 def fixed_rounds(settings: EventSettings, pairs: Sequence[Pair]) -> Rounds:
-    """Yield the same pairs in every round. Single games have colours reversed from round to round."""
+    """Yield the same pairs in every round; with one game per encounter, colours alternate between rounds."""
     for number in range(settings.rounds):
         is_turned = settings.games == 1 and settings.swap and number % 2
         yield [(b, a) for a, b in pairs] if is_turned else pairs
@@ -121,7 +123,7 @@ def fixed_rounds(settings: EventSettings, pairs: Sequence[Pair]) -> Rounds:
 
 
 def gauntlet(players: Sequence[str], seeds: int) -> Iterator[Pair]:
-    """Yield the pairs of a gauntlet: each of the first ``seeds`` players with each of the others."""
+    """Yield the pairs of a gauntlet: each of the first ``seeds`` players with each of the other players."""
     for other in players[seeds:]:
         for seed in players[:seeds]:
             yield seed, other
@@ -130,7 +132,7 @@ def gauntlet(players: Sequence[str], seeds: int) -> Iterator[Pair]:
 def berger(players: Sequence[str]) -> Iterator[Pair]:
     """Yield all pairs of players in the order of Berger's tables, White first.
 
-    The tables are those of FIDE Handbook C.05, annex 1: the last player is fixed, the others rotate.
+    The tables are in FIDE Handbook C.05, annex 1: the last player is fixed, and the other players rotate.
 
     >>> list(berger("1234"))
     [('1', '4'), ('2', '3'), ('4', '3'), ('1', '2'), ('2', '4'), ('3', '1')]
@@ -150,16 +152,16 @@ def berger(players: Sequence[str]) -> Iterator[Pair]:
 
 
 MAX_EXTRA_ENCOUNTERS: Final = 4
-"""Maximum number of further encounters of a duel in which points are level."""
+"""Maximum number of further encounters of a duel in which the points are equal."""
 
 
-def knockout(settings: EventSettings, lead: Lead) -> Rounds:
-    """Yield the rounds of a knockout. Each stage has one round, and one more for each further encounter."""
+def knockout_rounds(settings: EventSettings, lead: Lead) -> Rounds:
+    """Yield the rounds of a knockout: for each stage one round, and one more for each further encounter."""
     players, rounds = settings.players, settings.rounds
-    places = bracket(players)  # the remaining players; two neighbours form a duel
+    places = bracket(players)  # the remaining players; each two neighbours form a duel
 
-    def meet(duels: Sequence[Pair], turns: Iterable[int]) -> Sequence[Pair]:
-        """Return an encounter of each duel for each turn; single games have colours reversed in odd turns."""
+    def encounters(duels: Sequence[Pair], turns: Iterable[int]) -> Sequence[Pair]:
+        """Return an encounter of each duel for each turn. Single games have reversed colours in odd turns."""
         single = settings.games == 1 and settings.swap
         return [(b, a) if single and turn % 2 else (a, b) for turn in turns for a, b in duels]
 
@@ -169,10 +171,10 @@ def knockout(settings: EventSettings, lead: Lead) -> Rounds:
             for a, b in _neighbours(places)
             if a is not None and b is not None
         ]
-        yield meet(duels, range(rounds))
+        yield encounters(duels, range(rounds))
         for extra in range(MAX_EXTRA_ENCOUNTERS):
             if level := [duel for duel in duels if not lead(*duel)]:
-                yield meet(level, [rounds + extra])
+                yield encounters(level, [rounds + extra])
         losers = {duel[lead(*duel) >= 0] for duel in duels}
         remaining = [None if player in losers else player for player in places]
         places = [a or b for a, b in _neighbours(remaining)]
@@ -196,7 +198,7 @@ def _neighbours(places: Sequence[str | None]) -> list[tuple[str | None, str | No
     return list(zip(places[::2], places[1::2], strict=True))
 
 
-def swiss(settings: EventSettings, lead: Lead) -> Rounds:
+def swiss_rounds(settings: EventSettings, lead: Lead) -> Rounds:
     """Return the rounds of a Swiss tournament.
 
     :raises UsageError: if the tournament has too few players for its rounds.
@@ -211,13 +213,13 @@ def swiss(settings: EventSettings, lead: Lead) -> Rounds:
         )
     with needs_extra("a Swiss tournament", "match"):
         from caissify_pairings import generate_pairings
-    return _swiss_rounds(settings, lead, generate_pairings)
+    return _paired_rounds(settings, lead, generate_pairings)
 
 
-def _swiss_rounds(settings: EventSettings, lead: Lead, pair: Callable[..., Any]) -> Rounds:
+def _paired_rounds(settings: EventSettings, lead: Lead, generate_pairings: Callable[..., Any]) -> Rounds:
     """Yield the rounds of a Swiss tournament.
 
-    :param pair: the pairing function of the package.
+    :param generate_pairings: the function ``generate_pairings`` of the package caissify-pairings.
     """
     names, rounds = settings.players, settings.rounds
     players: dict[str, dict[str, Any]] = {
@@ -227,7 +229,7 @@ def _swiss_rounds(settings: EventSettings, lead: Lead, pair: Callable[..., Any])
     }  # in the form that the package requires
     met: set[tuple[int, int]] = set()
     for number in range(1, rounds + 1):
-        pairings = pair(
+        pairings = generate_pairings(
             "dutch",
             list(players.values()),
             met,
@@ -250,14 +252,14 @@ def _swiss_rounds(settings: EventSettings, lead: Lead, pair: Callable[..., Any])
 
 
 def _add_round(players: dict[str, dict[str, Any]], pairs: Sequence[Pair], lead: Lead) -> None:
-    """Add the results of a round to the players."""
+    """Update the players' entries with the results of a round."""
     byes = players.keys() - {name for pair in pairs for name in pair}
     results = [(name, 1.0, "none", "down") for name in byes]  # C.04.3, article 1.4.3: a bye is a downfloat
     for white, black in pairs:
         ahead, difference = lead(white, black), players[white]["score"] - players[black]["score"]
         points = ((ahead > 0) - (ahead < 0) + 1) / 2
-        results.append((white, points, "white", _float(difference)))
-        results.append((black, 1 - points, "black", _float(-difference)))
+        results.append((white, points, "white", _fide_float(difference)))
+        results.append((black, 1 - points, "black", _fide_float(-difference)))
     for name, points, colour, floated in results:
         player = players[name]
         player["score"] += points
@@ -266,6 +268,6 @@ def _add_round(players: dict[str, dict[str, Any]], pairs: Sequence[Pair], lead: 
         player["bye_count"] += name in byes
 
 
-def _float(ahead: float) -> str:
-    """Return the float, a term of FIDE, of a player whose lead over the opponent is ``ahead`` points."""
+def _fide_float(ahead: float) -> str:
+    """Return the float (a term of FIDE) of a player who is ``ahead`` points ahead of the opponent."""
     return "down" if ahead > 0 else "up" if ahead < 0 else "none"

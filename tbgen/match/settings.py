@@ -1,6 +1,6 @@
-"""The settings of an event, and their two notations: words and TOML files.
+"""The settings of an event, and the two ways to write them: as words, or in a TOML file.
 
-Words are ``key=value`` as in Cute Chess; a TOML file contains all settings of an event.
+A word has the form ``key=value``, as in Cute Chess. A TOML file contains all settings of an event.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class Format(NamedChoice, what="a format of events", swisstcec="swiss"):
     """The format of an event, which determines its pairings."""
 
     ROUND_ROBIN = "round-robin"
-    """All players meet each other; with two players this is a match."""
+    """All players meet each other. With two players, this is a match."""
     GAUNTLET = "gauntlet"
-    """The first player, or each of several first players, meets all others."""
+    """Each seed, that is, each of the first few players, meets all players who are not seeds."""
     KNOCKOUT = "knockout"
     SWISS = "swiss"
 
@@ -44,36 +44,36 @@ class EventSettings:
     pgn: Path
     format: Format = Format.ROUND_ROBIN
     rounds: int = 1
-    """Number of rounds; in a knockout, number of encounters of a duel."""
+    """Number of rounds or, in a knockout, number of encounters of each duel."""
     games: int = 2
-    """Number of games of an encounter, 2 or 1."""
+    """Number of games in an encounter: 1 or 2."""
     openings: OpeningSettings | None = None
-    """Openings from a file; None for the start position of the variant, random if the variant has several."""
+    """Openings from a file; None for start positions of the variant, which are random in Chess960."""
     seeds: int = 1
-    """Number of seeds of a gauntlet: its first players, each of whom meets all players after the seeds."""
+    """Number of seeds of a gauntlet: the first players, each of whom meets all players after the seeds."""
     variant: ChessVariant = ChessVariant.STANDARD
     seed: int = 0
     """Seed of all random choices."""
     concurrency: int = 1
     """Number of games played at once."""
     processors: tuple[int, ...] = ()
-    """Processors to divide among the game slots; empty to leave the choice to the system."""
+    """Processors to divide among the game slots; empty if the system chooses the processors."""
     stop: StopRules = field(default_factory=StopRules)
     test: TestSettings | None = None
     verify: float = 0.0
-    """Share of adjudicated games that are played on to verify them."""
+    """Share of the adjudicated games whose result is verified by playing on, from 0 to 1."""
     recover: bool = True
     """Whether the event continues after an engine has crashed or stalled."""
     swap: bool = True
-    """Whether colours are reversed from game to game, or from round to round if encounters have one game."""
+    """Whether colours alternate from game to game or, if encounters have one game, from round to round."""
     reverse: bool = False
-    """Whether White and Black are exchanged in the whole schedule."""
+    """Whether White and Black are exchanged in all games of the schedule."""
     wait: int = 0
-    """Pause between two games of a slot in milliseconds."""
+    """Pause between two games in a game slot, in milliseconds."""
     interval: int = 10
-    """Number of games between two standings of more than two players; 0 for none."""
+    """Number of games after which the standings of more than two players are printed again; 0 for never."""
     ends: int = 0
-    """Number of games between two lists of the endings of all games; 0 for none."""
+    """Number of games after which the endings of all games so far are listed again; 0 for never."""
     event: str = "?"
     site: str = "?"
     log: Path | None = None
@@ -85,10 +85,10 @@ class EventSettings:
         return [engine.name for engine in self.engines]
 
 
-def check(settings: EventSettings) -> None:
-    """Check that settings do not contradict each other.
+def check_settings(settings: EventSettings) -> None:
+    """Check that the settings do not contradict each other.
 
-    :raises UsageError: if settings contradict each other.
+    :raises UsageError: if they do.
     """
     names = settings.players
     if len(names) < 2:
@@ -96,7 +96,7 @@ def check(settings: EventSettings) -> None:
     for engine in settings.engines:
         if names.count(engine.name) > 1:
             raise UsageError(f"two engines are called {engine.name}: give them different names with name=")
-        if not engine.control.limited:
+        if not engine.control.has_limit:
             raise UsageError(
                 f"nothing limits a search of {engine.name}: give tc=, st=, depth= or nodes=, also by --each"
             )
@@ -122,22 +122,22 @@ def check(settings: EventSettings) -> None:
 
 
 _TIME_LIMITS: Final = ("tc", "st")
-"""Words of an engine that limit its time; they exclude each other."""
-MANAGED: Final = {
+"""Keys of the words that limit the time of an engine; an engine can have only one of them."""
+MANAGED_IN_EVENTS: Final = {
     **MANAGED_OPTIONS,
     "Accrued": ("<empty>", "it is set to the accrued score of each start position"),
     "UCI_ShowWDL": ("false", "evaluations are read in centipawns and mates"),
     "UCI_ShowCurrLine": ("false", "the line that is searched is not read"),
     "UCI_ShowRefutations": ("false", "refutations are not read"),
 }
-"""Options of engines that the event sets itself, or that have no effect in it: as in ``MANAGED_OPTIONS``."""
+"""Engine options that the event itself sets or that have no effect in it, as in ``MANAGED_OPTIONS``."""
 _MAX_NUMBER: Final = 1 << 63
-"""Upper bound of all numbers in options."""
-_RANGE: Final = re.compile(r"(\d{1,4})(?:-(\d{1,4}))?", re.ASCII)
+"""Greatest absolute value of a number in an event file."""
+_PROCESSOR_RANGE: Final = re.compile(r"(\d{1,4})(?:-(\d{1,4}))?", re.ASCII)
 
 
 class _Seconds(float):
-    """A positive time."""
+    """A positive time in seconds."""
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -152,7 +152,7 @@ class _Seconds(float):
 
 
 class _Restart(NamedChoice, what="a time to restart an engine"):
-    """Whether an engine is restarted before each game: only with ``on``."""
+    """Whether an engine is restarted before each game: yes only if the value is ``on``."""
 
     AUTO = "auto"
     ON = "on"
@@ -164,7 +164,7 @@ class _Protocol(NamedChoice, what="a protocol that is spoken here"):
 
 
 class _EngineWords(Struct):
-    """The words of ``--engine``, merged with those of ``--each``."""
+    """The words of one ``--engine``, merged with the words of ``--each``."""
 
     cmd: str
     name: str = ""
@@ -184,7 +184,7 @@ class _EngineWords(Struct):
     def settings(self) -> EngineSettings:
         """Convert the words to settings.
 
-        :raises UsageError: if words contradict each other, or the program does not exist.
+        :raises UsageError: if words contradict each other, the name is invalid, or a path does not exist.
         """
         if self.dir is not None and not self.dir.is_dir():
             raise UsageError(f"there is no directory {quote(str(self.dir))}")
@@ -201,27 +201,27 @@ class _EngineWords(Struct):
 
 
 def engines_of(
-    words: Sequence[Sequence[str]], each: Sequence[str] = (), note: Callable[[str], object] = lambda _: None
+    words: Sequence[Sequence[str]], each: Sequence[str] = (), warn: Callable[[str], object] = lambda _: None
 ) -> tuple[EngineSettings, ...]:
     """Return the settings of the engines.
 
-    :param words: the words of ``--engine``, which take precedence over those of ``--each``.
+    :param words: for each engine, the words of ``--engine``, which take precedence over those of ``--each``.
     :param each: the words of ``--each``; if a key occurs twice, the last one counts.
-    :param note: called with sentences about options without effect, replaced limits, and engines without a
-        clock if others have one.
+    :param warn: called with a sentence about each option without effect, each limit that is replaced, and,
+        if other engines have a clock, each engine without a clock.
 
-    :raises UsageError: if a word is invalid, or a program does not exist.
+    :raises UsageError: if a word is invalid, or if a program does not exist.
     """
     common = values_of("each", each, _EngineWords)
-    engines = tuple(_engine(values_of("engine", group, _EngineWords), common, note) for group in words)
-    if any(engine.control.timed for engine in engines):
+    engines = tuple(_merge(values_of("engine", group, _EngineWords), common, warn) for group in words)
+    if any(engine.control.has_time_limit for engine in engines):
         for engine in engines:
-            if engine.control.limited and not engine.control.timed:
-                note(f"{engine.name} has no clock, only {engine.control.untimed_limits}, but others have one")
+            if engine.control.has_limit and not engine.control.has_time_limit:
+                warn(f"{engine.name} has no clock, only {engine.control.untimed_limits}, but others have one")
     return engines
 
 
-def _engine(own: Mapping[str, Any], each: Mapping[str, Any], note: Callable[[str], object]) -> EngineSettings:
+def _merge(own: Mapping[str, Any], each: Mapping[str, Any], warn: Callable[[str], object]) -> EngineSettings:
     option = "engine or --each" if each else "engine"
     replaced = [key for key in _TIME_LIMITS if key in each and any(clock in own for clock in _TIME_LIMITS)]
     arguments = {"arg": [*each.get("arg", ()), *own.get("arg", ())]}
@@ -230,23 +230,23 @@ def _engine(own: Mapping[str, Any], each: Mapping[str, Any], note: Callable[[str
     with option_in_errors(option):
         settings = words.settings()
     requested = [*each.get("option", {}).items(), *own.get("option", {}).items()]
-    options = settable_options(requested, MANAGED, lambda sentence: note(f"{settings.name}: {sentence}"))
+    options = settable_options(requested, MANAGED_IN_EVENTS, lambda text: warn(f"{settings.name}: {text}"))
     settings = replace(settings, options=options)
     for key in replaced:
         clock = next(f"{clock}={own[clock]}" for clock in _TIME_LIMITS if clock in own)
         if clock != f"{key}={each[key]}":
-            note(f"{settings.name}: its own {clock} replaces {key}={each[key]} of --each")
+            warn(f"{settings.name}: its own {clock} replaces {key}={each[key]} of --each")
     return settings
 
 
 def processors_of(text: str, available: Sequence[int]) -> tuple[int, ...]:
-    """Return the processors in a list such as ``0-3,6``; for ``all``, every available one.
+    """Return the processors in a list such as ``0-3,6``; for ``all``, every available processor.
 
-    :raises UsageError: if the text is no such list, or names an unavailable processor, or a processor twice.
+    :raises UsageError: if the text is not such a list, or names an unavailable processor, or one twice.
     """
     if text == "all":
         return tuple(available)
-    parts = [_RANGE.fullmatch(part.strip()) for part in text.split(",")]
+    parts = [_PROCESSOR_RANGE.fullmatch(part.strip()) for part in text.split(",")]
     if None in parts:
         raise UsageError(f"{quote(text)} is not a list of processors: expected one such as 0-3,6")
     numbers = [n for part in parts if part for n in range(int(part[1]), int(part[2] or part[1]) + 1)]
@@ -259,10 +259,10 @@ def processors_of(text: str, available: Sequence[int]) -> tuple[int, ...]:
 def settings_of_toml(path: Path) -> dict[str, Any]:
     """Read a TOML file; return the value of each option: a text, a boolean, or the words of a table.
 
-    ``rounds = 10`` is ``--rounds 10``, and a table ``[sprt]`` with ``elo0 = 0`` is ``--sprt elo0=0``.
+    ``rounds = 10`` means ``--rounds 10``, and a table ``[sprt]`` with ``elo0 = 0`` means ``--sprt elo0=0``.
     ``[[engine]]`` is an array of tables; in each, ``options`` is a table, and ``arg`` may be a list.
 
-    :raises UsageError: if the file cannot be read or contains a value of another kind.
+    :raises UsageError: if the file cannot be read, or contains a value of any other kind.
     """
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -1,12 +1,12 @@
-"""The UCI protocol of python-chess, guarded against malformed and excessive output of engines.
+"""The UCI protocol of python-chess, protected against malformed and excessive output of engines.
 
-python-chess keeps and parses all output. In this module:
+python-chess by itself keeps and parses all output. In this module:
 
 - the length of lines is bounded;
 - excessive output is read at a bounded rate, so that it costs only the engine's own time;
 - only the last ``info`` line is parsed;
 - the times of ``go`` and ``bestmove`` are measured where bytes are written and read;
-- an engine that terminates or closes its output is given up, even if a child process keeps the output open.
+- an engine that terminates or closes its output is abandoned, even if a child process keeps it open.
 """
 
 from __future__ import annotations
@@ -29,22 +29,23 @@ _MAX_LINE_BYTES: Final = 1 << 16
 _MAX_BURST_BYTES: Final = 1 << 20
 """Amount of output that is read without a pause."""
 _PAUSE_SECONDS: Final = 0.1
-"""Length of a pause; also the time without output that ends a burst."""
-_ANSWERS: Final = frozenset({b"readyok", b"uciok"})
+"""Length of a pause; a burst ends when there has been no output for this time."""
+_PASSED_ON_WORDS: Final = frozenset({b"readyok", b"uciok"})
+"""Words that are passed on to python-chess, without the rest of their line."""
 _REPORT_SECONDS: Final = 1.0
 """Minimum interval between two reports of thoughts."""
 _LAST_OUTPUT_SECONDS: Final = 0.2
-"""Time to read the last output of an ended process, whose output another process may keep open."""
+"""Time to keep reading after a process has ended; another process may keep its output open forever."""
 _STDOUT: Final = 1
 _BOUNDS: Final = (b" lowerbound", b" upperbound")
 _SCORE: Final = re.compile(rb" score (cp|mate) ([+-]?\d{1,9})\b")
 _DEPTH: Final = re.compile(rb" depth (\d{1,9})\b")
 _EXPECTED_LINE: Final = re.compile(rb" pv((?: [a-h][1-8][a-h][1-8][qrbn]?){1,12})\b")
-"""The first 12 plies of the expected line, which are passed on to spectators."""
+"""Matches the first 12 plies of the expected line, which spectators see."""
 
 
 class Thought(NamedTuple):
-    """An engine's report on its search; missing parts have their default values."""
+    """An engine's report on its search. Parts that the engine did not report have their default values."""
 
     score: Score | None = None
     """Evaluation from the engine's point of view."""
@@ -64,11 +65,11 @@ class Thought(NamedTuple):
 
     @property
     def centipawns(self) -> int | None:
-        """The evaluation in centipawns, 100,000 - n for a mate in n moves; None without an evaluation."""
+        """The evaluation in centipawns, 100,000 - n for a mate in n moves; None if there is no evaluation."""
         return None if self.score is None else self.score.score(mate_score=100_000)
 
     def comment(self, seconds: float) -> str:
-        """Return evaluation, depth and time as Cute Chess writes them into PGN."""
+        """Return the evaluation, the depth and the time as Cute Chess writes them in PGN."""
         time = f"{seconds:.3f}s"
         if self.score is None or self.depth <= 0:
             return time
@@ -84,17 +85,17 @@ class Thought(NamedTuple):
 class Uci(chess.engine.UciProtocol):
     """The protocol of one engine process.
 
-    :param log: called for each line with its direction, ``<`` from the engine or ``>`` to it, and its text.
+    :param log: called for each line with its direction (``<`` from the engine, ``>`` to it) and its text.
     """
 
     def __init__(self, log: Callable[[str, str], None] | None = None) -> None:
         super().__init__()
         self.failure = ""
-        """The reason why the engine can no longer answer; empty as long as it can."""
+        """The reason why the engine can no longer respond; empty as long as it can."""
         self.go_time = self.bestmove_time = 0.0
-        """The times, by ``time.perf_counter``, when ``go`` was sent and ``bestmove`` was read."""
+        """Values of ``time.perf_counter`` when ``go`` was sent and when ``bestmove`` was read."""
         self.answer = ""
-        """The text after ``bestmove``."""
+        """The text that followed ``bestmove``; empty until it is read."""
         self.searching = False
         """Whether ``go`` has been sent and ``bestmove`` has not been read yet."""
         self.on_go: Callable[[], object] = lambda: None
@@ -119,7 +120,7 @@ class Uci(chess.engine.UciProtocol):
         return Thought.of(self._info)
 
     def send_line(self, line: str) -> None:
-        """Send a line, and record the time if it is ``go``."""
+        """Send a line; if it is ``go``, record the time."""
         if self._log is not None:
             self._log(">", line)
         is_go = line.startswith("go")
@@ -142,22 +143,22 @@ class Uci(chess.engine.UciProtocol):
             self._skipping = False
         self._unfinished = b"" if self._skipping else unfinished
         for line in lines:
-            self._process(line[:_MAX_LINE_BYTES], now)
+            self._process_line(line[:_MAX_LINE_BYTES], now)
         if len(self._unfinished) > _MAX_LINE_BYTES:
             self._unfinished, self._skipping = b"", True
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
-        """Give up an engine that has closed its output, unless it has been asked to quit."""
+        """Give up on an engine that has closed its output, unless it has been asked to quit."""
         if fd == _STDOUT and not self.failure:
             self.give_up("it has closed its output")
 
     def process_exited(self) -> None:
-        """Give up an engine that has terminated, after a delay in which its last output is read."""
+        """Give up on an engine that has terminated, after a delay in which its last output is read."""
         code = self.transport.get_returncode() if self.transport is not None else None
         delay = 0.0 if self.failure else _LAST_OUTPUT_SECONDS
         self.loop.call_later(delay, self.give_up, f"it has ended with code {code}")
 
-    def _process(self, raw: bytes, now: float) -> None:
+    def _process_line(self, raw: bytes, now: float) -> None:
         if self._log is not None:
             self._log("<", raw.decode("utf-8", "replace").strip())
         line = normalise_blanks(raw)
@@ -172,11 +173,11 @@ class Uci(chess.engine.UciProtocol):
         elif word == b"option" and self.command is not None:
             with suppress(chess.engine.EngineError):  # a malformed option is ignored, not fatal
                 self.command.line_received(line.decode("utf-8", "replace"))
-        elif word in _ANSWERS:
+        elif word in _PASSED_ON_WORDS:
             self._pass_on(word)
 
     def _keep_info(self, info: bytes) -> None:
-        """Keep a line if it is about the best move, and schedule a report."""
+        """Keep an ``info`` line if it is about the best move, and schedule a report."""
         is_best_line = b"multipv " not in info or b"multipv 1 " in info
         is_exact = not any(bound in info for bound in _BOUNDS)
         if b"score " in info and is_best_line and (is_exact or not self._info):
@@ -199,9 +200,9 @@ class Uci(chess.engine.UciProtocol):
             self.give_up(f"its line cannot be read: {error}")
 
     def give_up(self, reason: str) -> None:
-        """Stop using the engine; python-chess then cancels all waiting commands.
+        """Stop using the engine; python-chess then cancels all pending commands.
 
-        The transport is closed only after the process has ended. An earlier ``close`` would consume the exit
+        The transport is closed only after the process has ended. Closing it earlier would consume the exit
         code that asyncio is waiting for, and asyncio would print a warning.
         """
         self.failure = self.failure or reason

@@ -1,1 +1,1 @@
-"""Looking positions up: FEN, validation, values, moves and lines. Imports nothing that solves tables."""
+"""Looking up positions: FEN, validation, values, moves and lines. Imports no module that solves tables."""

@@ -1,8 +1,9 @@
 """Values of the successors of positions with castling rights: many at once, with any accrued score.
 
-A packed table stores the values with one side to move. The values of the other side, the derived one, follow
-from the values one ply later. In a cell in which all men of the derived side are mobile, its quiet moves stay
-in the cell, and only the best of its zeroing moves counts. See docs/glossary.md for cells, slots and routes.
+A packed table stores the values with one side to move. The values with the other side to move, the derived
+side, follow from the values one ply later. If all men of the derived side are mobile in a cell, the quiet
+moves of this side stay in the cell, and only the best of its zeroing moves is needed for each position. See
+docs/glossary.md for cells, slots and routes.
 """
 
 from collections.abc import Callable, Sequence
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 
 
 class QuietMoves:
-    """Finds the best quiet moves of a side in a cell in which all men of that side are mobile.
+    """Finds the best quiet moves of one side in a cell in which all men of this side are mobile.
 
     :param side: the side that moves.
     """
@@ -57,16 +58,16 @@ class QuietMoves:
         standing = np.array([cell.standing_mask >> square & 1 for square in range(64)], bool)
         squares = np.indices((64,) * len(cell.mobile), sparse=True)
         self._distinct = np.ones((64,) * len(cell.mobile), bool)
-        """bool, one axis of 64 squares for each mobile man: whether no two men stand on the same square."""
+        """bool, one axis of 64 squares for each mobile man: whether all men are on different squares."""
         for number, square in enumerate(squares):
             self._distinct &= ~standing[square]
             for other in squares[:number]:
                 self._distinct &= square != other
 
-    def best(self, merit: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return the greatest merit among the successors of each position, 0 without moves: uint8 (slots,).
+    def best_merit(self, merit: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Return the greatest merit among the successors of each position: uint8 (slots,), 0 without moves.
 
-        :param merit: uint8 (slots,): merits of the successors, as :func:`_merit` returns them.
+        :param merit: uint8 (slots,): the merit of each successor, as :func:`_merits` returns it.
         """
         best = np.zeros(self._distinct.shape, np.uint8)
         for axis, man in enumerate(self._cell.mobile):
@@ -75,7 +76,7 @@ class QuietMoves:
                 reached, free = (np.ascontiguousarray(np.moveaxis(grid, axis, 0)) for grid in grids)
                 of_man = np.zeros_like(reached)
                 for step in KINDS[man.kind].rides:
-                    np.maximum(of_man, _slide(reached, free, step), out=of_man)
+                    np.maximum(of_man, _best_on_ride(reached, free, step), out=of_man)
                 for step in KINDS[man.kind].leaps:
                     for origin, target in _origins_and_targets(step):
                         of_man[origin] = np.maximum(of_man[origin], reached[target])
@@ -83,18 +84,18 @@ class QuietMoves:
         return best.reshape(-1)
 
 
-def _slide(reached: NDArray[np.uint8], free: NDArray[np.bool_], step: Step) -> NDArray[np.uint8]:
-    """Return the greatest merit that a man reaches by a ride in one direction from each square."""
-    best = np.zeros_like(reached)
+def _best_on_ride(merit: NDArray[np.uint8], free: NDArray[np.bool_], step: Step) -> NDArray[np.uint8]:
+    """Return, for each square, the greatest merit that a man reaches from it by riding in one direction."""
+    best = np.zeros_like(merit)
     for origin, target in _origins_and_targets(step):
-        # From an empty square the ride continues as if it began there.
-        best[origin] = np.where(free[target], np.maximum(reached[target], best[target]), 0)
+        # From an empty square, the ride continues as if it had begun there.
+        best[origin] = np.where(free[target], np.maximum(merit[target], best[target]), 0)
     return best
 
 
 @cache
 def _origins_and_targets(step: Step) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Return origins, and targets one step further, grouped by the steps to the edge, fewest first."""
+    """Return origins, and targets one step further, grouped by the number of steps to the edge, ascending."""
     files, ranks = np.arange(64) & 7, np.arange(64) >> 3
     steps_to_edge = np.full(64, 7)
     for coordinate, by in ((files, step[0]), (ranks, step[1])):
@@ -105,20 +106,21 @@ def _origins_and_targets(step: Step) -> list[tuple[NDArray[np.intp], NDArray[np.
 
 
 def is_value_fresh(fresh: Codes, ranks: Codes, side: Side, holder: Side, rank: int) -> NDArray[np.bool_]:
-    """Return where the value with an accrued score is the fresh value: bool, shape of ``fresh``.
+    """Return whether the value with an accrued score is the fresh value: bool, shape of ``fresh``.
 
     :param fresh: fresh values of positions with ``side`` to move.
-    :param ranks: position ranks of the same positions.
-    :param holder: the side that holds the accrued score, whose rank is ``rank``.
+    :param ranks: position ranks of these positions.
+    :param holder: the side that holds the accrued score.
+    :param rank: the rank of the accrued score.
     """
     is_fresh = (ranks == rank) & (holder != side)  # the side that has just moved holds the position score
     return np.asarray((np.minimum(fresh, 255 - fresh) < rank) | (ranks < rank) | is_fresh, np.bool_)
 
 
 class TableStates:
-    """Values and depths from a table in memory, of the positions of a cell with one side to move.
+    """Values and depths of a cell's positions with one side to move, from a table in memory.
 
-    :param cell: a cell without castling rights. The table may have its colours swapped.
+    :param cell: a cell without castling rights. In the table, its colours may be swapped.
     :param side: the side to move.
     """
 
@@ -134,11 +136,11 @@ class TableStates:
         self._depth = table.depth[self._side][self._slots]
 
     def fresh(self) -> Block:
-        """Return fresh values and depths."""
-        return self._recoloured(self._value, self._depth)
+        """Return the fresh values and depths."""
+        return self._recolour(self._value, self._depth)
 
     def with_accrued(self, holder: Side, rank: int) -> Block:
-        """Return values and depths with an accrued score, into which the position scores are folded.
+        """Return values and depths for an accrued score, after each position score has been folded into it.
 
         The table must store accrued scores.
         """
@@ -154,20 +156,20 @@ class TableStates:
         value[value == NONE] = accrued
         fresh = is_value_fresh(self._value, self._ranks, self._side, holder, rank)
         fresh |= (value == FRESH) | (self._value == NONE)
-        return self._recoloured(np.where(fresh, self._value, value), np.where(fresh, self._depth, depth))
+        return self._recolour(np.where(fresh, self._value, value), np.where(fresh, self._depth, depth))
 
     @cached_property
     def _runs(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         return [self._table.runs(holder, self._side, self._slots) for holder in SIDES]
 
-    def _recoloured(self, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> Block:
-        """Return values and depths of the table with the colours of the cell."""
+    def _recolour(self, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> Block:
+        """Return values and depths from the table, converted to the colours of the cell."""
         codes = np.where(value == NONE, NONE, 255 - value) if self._swapped else value
         return Block(codes.astype(np.uint8), depth.astype(np.uint16))
 
 
 def ranks_of(cell: Cell) -> NDArray[np.uint8]:
-    """Return the position ranks of a cell, shape (2 sides to move, slots); ``NO_RANK`` where a slot is no
+    """Return the position ranks of a cell, shape (2 sides to move, slots); ``NO_RANK`` for slots without a
     position."""
     frame = frame_of_cell(cell)
     (pool,) = pools_of_ends(frame, [], SomeKnowledge(), [LOWER])
@@ -175,7 +177,7 @@ def ranks_of(cell: Cell) -> NDArray[np.uint8]:
 
 
 def slots_in_table(cell: Cell) -> NDArray[np.int64]:
-    """Return the canonical slots of a cell's positions in their table, -1 for slots without a position."""
+    """Return, for each slot of a cell, the canonical slot of its position in the table; -1 if it has none."""
     material, swapped = cell.material()
     layout, slots = layout_of(material), np.arange(cell.size)
     places = places_of(cell, zip(layout.colours, layout.kinds, strict=True), swapped)
@@ -187,23 +189,23 @@ def slots_in_table(cell: Cell) -> NDArray[np.int64]:
 
 
 class PackedStates:
-    """Values from a packed table, without depths, of the positions of a cell with one side to move.
+    """Values, without depths, of a cell's positions with one side to move, from a packed table.
 
     :param cell: a cell in which all men of the side to move are mobile.
-    :param fresh: function that returns the fresh values of the positions that a zeroing route leads to.
+    :param get_fresh: function that returns the fresh values of the positions that a zeroing route leads to.
 
     :raises DamagedTableError: if a block does not decode.
     """
 
     has_depths: Final = False
 
-    def __init__(self, file: PackedFile, cell: Cell, side: Side, fresh: Callable[[Route], Block]) -> None:
+    def __init__(self, file: PackedFile, cell: Cell, side: Side, get_fresh: Callable[[Route], Block]) -> None:
         self._side, (_, self._swapped) = side, cell.material()
         self._stored_side = SIDES[file.side ^ self._swapped]
         frame = frame_of_cell(cell)
         routes = list(routes_of(frame))
-        blocks = {route: fresh(route) for route in routes if self._is_needed(cell, route)}
-        # All other exits are ignored: they get the worst value for the side to move.
+        blocks = {route: get_fresh(route) for route in routes if self._is_needed(cell, route)}
+        # All other exits get the worst value for the side to move, so that they do not count.
         exits = SomeKnowledge(lambda route, _: blocks.get(route), lambda route, _: WORST[route.side])
         (pool,) = pools_of_ends(frame, routes, exits, [LOWER])
         game = BoundsGame(frame, pool)
@@ -214,51 +216,54 @@ class PackedStates:
         value, functions = file.of_stored_side(slots_in_table(cell)[slots])
         self._functions = functions.without_unused()
         by_capture = game.best_exits(self._stored_side).value[slots]
-        self._fresh[self._stored_side][slots] = np.where(value == NONE, by_capture, self._recoloured(value))
+        self._fresh[self._stored_side][slots] = np.where(value == NONE, by_capture, self._recolour(value))
         self._slots = slots
         self._complete_below = FIRST_LAYER
-        """Position rank below which the fresh values of the derived side are complete."""
+        """Position rank below which the fresh values of the derived side have been found."""
         if side != self._stored_side:
             self._quiet = QuietMoves(cell, side)
-            self._zeroing_merit = _merit(side, game.best_exits(side).value)
+            self._zeroing_merit = _merits(side, game.best_exits(side).value)
 
     def _is_needed(self, cell: Cell, route: Route) -> bool:
-        """Return whether the values after a route are needed: after captures of the stored side and, if the
-        derived side is to move, after all zeroing moves of the derived side."""
+        """Return whether the values after a route are needed.
+
+        They are needed after captures by the stored side and, if the derived side is to move, after all
+        zeroing moves of the derived side.
+        """
         if route.side == self._side != self._stored_side:
             return not route.is_quiet
         return route.side == self._stored_side and route.destination.men < cell.men
 
     def with_accrued(self, holder: Side, rank: int) -> Block:
-        """Return values with an accrued score, into which the position scores are folded."""
+        """Return values for an accrued score, after each position score has been folded into it."""
         if self._side == self._stored_side:
-            value = self._of_stored(holder, rank)
+            value = self._stored_side_values(holder, rank)
         else:
             while self._complete_below < rank:
                 self._derive(self._stored_side, self._complete_below)
             value = self._derive(holder, rank)
         return Block(value, np.zeros(len(value), np.uint16))
 
-    def _of_stored(self, holder: Side, rank: int) -> Codes:
-        """Return the values of :meth:`with_accrued` if the stored side is to move."""
+    def _stored_side_values(self, holder: Side, rank: int) -> Codes:
+        """Return the values for :meth:`with_accrued` if the stored side is to move."""
         accrued = GScore(rank, holder == WHITE_TO_MOVE).code
         side, slots, fresh = self._stored_side, self._slots, self._fresh[self._stored_side]
         number = self._functions.number
         code = self._functions.values_for(Code(255 - accrued if self._swapped else accrued))[number]
-        code = np.where(code == NONE, accrued, np.where(code == FRESH, fresh[slots], self._recoloured(code)))
+        code = np.where(code == NONE, accrued, np.where(code == FRESH, fresh[slots], self._recolour(code)))
         is_fresh = is_value_fresh(fresh[slots], self._ranks[side, slots], side, holder, rank)
         value = fresh.copy()
         value[slots] = np.where(is_fresh, fresh[slots], code)
         return value
 
     def _derive(self, holder: Side, rank: int) -> Codes:
-        """Return the values of :meth:`with_accrued` if the derived side is to move.
+        """Return the values for :meth:`with_accrued` if the derived side is to move.
 
-        The fresh values of the derived side must be complete for position ranks below ``rank``.
+        The fresh values of the derived side must already be known for position ranks below ``rank``.
         """
         ranks, fresh = self._ranks[self._side], self._fresh[self._side]
-        quiet_merit = _merit(self._side, self._of_stored(holder, rank))
-        best = np.maximum(self._quiet.best(quiet_merit), self._zeroing_merit)
+        quiet_merit = _merits(self._side, self._stored_side_values(holder, rank))
+        best = np.maximum(self._quiet.best_merit(quiet_merit), self._zeroing_merit)
         value = best if self._side else ~best
         np.copyto(value, fresh, where=(ranks < rank) | (ranks == NO_RANK))
         # The side that has just moved holds the position score.
@@ -268,33 +273,33 @@ class PackedStates:
             self._complete_below += 1
         return value
 
-    def _recoloured(self, value: Codes) -> Codes:
-        """Return codes of scores with the colours of the cell. Other codes become meaningless."""
+    def _recolour(self, value: Codes) -> Codes:
+        """Return codes of scores, converted to the colours of the cell. Other codes become meaningless."""
         return 255 - value if self._swapped else value
 
 
-def _merit(side: Side, code: Codes) -> Codes:
-    """Return the merits of codes for a side: the greater, the better; 0 for ``NONE``."""
-    merit = code.copy() if side else ~code
-    merit[code == NONE] = 0
-    return merit
+def _merits(side: Side, codes: Codes) -> Codes:
+    """Return how good codes are for ``side``: the greater the merit, the better; 0 for ``NONE``."""
+    merits = codes.copy() if side else ~codes
+    merits[codes == NONE] = 0
+    return merits
 
 
 def terminal_values(side: Side, ranks: NDArray[np.uint8]) -> Codes:
-    """Return the values of mate and stalemate positions with a side to move, ``NONE`` elsewhere."""
+    """Return the values of mate and stalemate positions with ``side`` to move; ``NONE`` for all others."""
     return np.where(ranks < FIRST_LAYER, ranks if side else 255 - ranks, NONE).astype(np.uint8)
 
 
 _MAX_LOADED_MEN: Final = 4
-"""Most men of tables that are loaded whole and kept in memory even if only a few positions are needed."""
-_MAX_SINGLES: Final = 1 << 12
-"""Most positions that are looked up one by one."""
+"""Maximum number of men of tables that are loaded whole, even for a few positions, and kept in memory."""
+_MAX_ONE_BY_ONE: Final = 1 << 12
+"""Maximum number of positions that are looked up one by one."""
 
 
 class RightlessValues:
     """Finds values and depths of positions without castling rights.
 
-    Its methods raise as :meth:`Values.stored` does.
+    The methods raise the same errors as :meth:`Values.stored`.
     """
 
     def __init__(self, values: "Values") -> None:
@@ -302,38 +307,38 @@ class RightlessValues:
         self._loaded: dict[Material, LoadedTable] = {}
 
     def values_of(self, states: Sequence[State]) -> list[Code]:
-        """Return the code of V(P, A) of each state."""
-        self._values.learn(self._values.questions_of(states))
+        """Return the code of V(P, A) for each state."""
+        self._values.prefetch(self._values.questions_of(states))
         return [code_of(self._values.stored(state).value) for state in states]
 
-    def inheriting_states(self, route: Route) -> PackedStates | TableStates:
-        """Return the states after a quiet route, which inherit the accrued score, for every accrued score."""
+    def states_after_quiet(self, route: Route) -> PackedStates | TableStates:
+        """Return the states after a quiet route, for any accrued score; they inherit this score."""
         cell = route.destination
         file = self._values.packed_table(cell.material()[0]) if self._layered else None
         if file is None or not file.info.stores_accrued:
-            return self._in_memory(route, accrued=self._layered)
+            return self._states_in_memory(route, needs_accrued=self._layered)
         return PackedStates(file, cell, side_after(route), lambda zeroing: self.fresh(zeroing)[0])
 
     def fresh(self, route: Route) -> tuple[Block, bool]:
-        """Return the fresh values and depths after a zeroing route, and whether the depths are valid."""
+        """Return the fresh values and depths after a zeroing route, and whether these depths are valid."""
         cell = route.destination
         is_large = cell.men > _MAX_LOADED_MEN or self._values.packed_table(cell.material()[0]) is not None
-        if is_large and cell.size <= _MAX_SINGLES:
+        if is_large and cell.size <= _MAX_ONE_BY_ONE:
             return Block(self._fresh_one_by_one(route), np.zeros(cell.size, np.uint16)), False
-        return self._in_memory(route, accrued=False).fresh(), True
+        return self._states_in_memory(route, needs_accrued=False).fresh(), True
 
-    def _in_memory(self, route: Route, *, accrued: bool) -> TableStates:
-        """Return the states that a route leads to, from a table loaded whole (unpacked first if packed).
+    def _states_in_memory(self, route: Route, *, needs_accrued: bool) -> TableStates:
+        """Return the states that a route leads to. Their table is loaded whole, and unpacked first if packed.
 
-        :raises MissingLayerError: if accrued scores are needed and the table stores none.
+        :raises MissingLayerError: if accrued scores are needed, but the table does not store them.
         """
         assert route.ep_square is None, "tables in memory have no en passant positions"
         material, _ = route.destination.material()
         loaded = self._loaded.get(material)
-        if loaded is None or (accrued and not loaded.stores_accrued):
-            # Only one large table is kept at a time.
+        if loaded is None or (needs_accrued and not loaded.stores_accrued):
+            # Only one large table at a time is kept in memory.
             self._loaded = {key: table for key, table in self._loaded.items() if key.men <= _MAX_LOADED_MEN}
-            if accrued and not self._values.table(material).info.stores_accrued:
+            if needs_accrued and not self._values.table(material).info.stores_accrued:
                 raise MissingLayerError(
                     f"{material} was built without accrued scores, and what castling rights are worth "
                     "depends on them: build it again (tbgen build --force)"
@@ -342,7 +347,7 @@ class RightlessValues:
         return TableStates(loaded, route.destination, side_after(route))
 
     def _fresh_one_by_one(self, route: Route) -> NDArray[np.uint8]:
-        """Return the fresh values after a zeroing route, looked up one by one."""
+        """Look up the fresh values after a zeroing route one by one, and return them."""
         cell, side = route.destination, side_after(route)
         slots = np.flatnonzero(ranks_of(cell)[side] != NO_RANK)
         value = np.full(cell.size, NONE, np.uint8)
@@ -350,7 +355,7 @@ class RightlessValues:
             material, swapped = cell.material()
             layout, mover = layout_of(material), SIDES[side ^ swapped]
             places = [Place(layout, mover, Slot(slot), -1) for slot in slots_in_table(cell)[slots].tolist()]
-            self._values.learn((place, NO_SCORE) for place in places)
+            self._values.prefetch((place, NO_SCORE) for place in places)
             codes = [self._values.fresh(place)[0] for place in places]
             value[slots] = [255 - code for code in codes] if swapped else codes
         else:
@@ -361,8 +366,8 @@ class RightlessValues:
 
 
 def board_after(route: Route, slot: int) -> chess.Board | None:
-    """Return the position of a slot after a route, without castling rights; None if two men would stand on
-    one square."""
+    """Return the position of a slot after a route, without castling rights; None if two men would be on the
+    same square."""
     board = route.destination.board_of(side_after(route), slot)
     if board is not None:
         board.ep_square = route.ep_square

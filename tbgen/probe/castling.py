@@ -1,9 +1,10 @@
-"""Positions with castling rights: cells in which the kings and rooks that may castle stand still.
+"""Values of positions with castling rights. In their cells, kings and rooks that may castle are frozen.
 
 A move of such a king or rook leaves the cell, usually without a reset. The value after such a quiet exit
-depends on the accrued score, so the cell is solved layer by layer (one accrued score at a time), with new
-values of its exits for each layer. Exits lead to tables if no castling right remains, else to cells with
-fewer rights, fewer men or pawns further advanced. See docs/glossary.md for cells, exits and routes.
+depends on the accrued score. So the cell is solved layer by layer (one accrued score at a time), with new
+values of its exits for each layer. If no castling right remains, an exit leads to a table. Otherwise it leads
+to a cell with fewer rights, fewer men, or pawns further advanced. See docs/glossary.md for cells, exits and
+routes.
 """
 
 import logging
@@ -41,7 +42,7 @@ from tbgen.probe.accrued_states import (
     board_after,
     terminal_values,
 )
-from tbgen.probe.moves import reached_by
+from tbgen.probe.moves import reached_states
 from tbgen.progress import Countdown
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER
 from tbgen.retro.workspace import score_resets
@@ -52,12 +53,12 @@ if TYPE_CHECKING:
     from tbgen.probe.values import Values
 
 
-_SMALL_MEN: Final = 4
-"""Greatest number of men of cells whose solving time is negligible."""
+_MAX_SMALL_MEN: Final = 4
+"""Greatest number of men of a cell that takes negligible time to solve."""
 
 
 class CastlingCell(NamedTuple):
-    """A cell and the castling rights in it."""
+    """A cell, and the castling rights in it."""
 
     cell: Cell
     castlings: tuple[Castling, ...]
@@ -77,7 +78,7 @@ def castling_cell_of(board: chess.Board) -> CastlingCell:
 
 
 def cell_after(route: Route, castlings: tuple[Castling, ...]) -> CastlingCell:
-    """Return the cell of the positions after a route, with the castling rights that remain after it."""
+    """Return the cell that a route leads to, with the castling rights ``castlings`` that remain after it."""
     cell = route.destination
     standing = {square for castling in castlings for square in castling[:2]}
     freed = cell.freed(frozen.square for frozen in cell.frozen if frozen.square not in standing)
@@ -96,12 +97,12 @@ def remaining_rights(castling_cell: CastlingCell, route: Route) -> tuple[Castlin
     )
 
 
-def required_cells(castling_cell: CastlingCell, solved: Container[CastlingCell]) -> set[CastlingCell]:
-    """Return a cell and all cells that its solution depends on, except those already solved."""
+def required_cells(castling_cell: CastlingCell, solved_cells: Container[CastlingCell]) -> set[CastlingCell]:
+    """Return a cell and all cells that its solution depends on, except for cells already solved."""
     required, waiting = set[CastlingCell](), {castling_cell}
     while waiting:
         cell = waiting.pop()
-        if cell in solved or cell in required:
+        if cell in solved_cells or cell in required:
             continue
         required.add(cell)
         routes = routes_of(lineup_of_cell(cell.cell, cell.castlings))
@@ -110,37 +111,37 @@ def required_cells(castling_cell: CastlingCell, solved: Container[CastlingCell])
 
 
 def cell_seconds(castling_cell: CastlingCell) -> float:
-    """Return the estimated seconds to solve a cell; 0 if they are negligible."""
+    """Return the estimated time in seconds to solve a cell; 0 if the time is negligible."""
     seconds, mobile = RATES.seconds.castling, len(castling_cell.cell.mobile)
-    return seconds[min(mobile, len(seconds) - 1)] if castling_cell.cell.men > _SMALL_MEN else 0.0
+    return seconds[min(mobile, len(seconds) - 1)] if castling_cell.cell.men > _MAX_SMALL_MEN else 0.0
 
 
 def probe_cost(board: chess.Board) -> tuple[float, int]:
-    """Return the estimated seconds and bytes of memory to probe a position with castling rights if tables are
-    packed."""
+    """Return the estimated time (seconds) and memory (bytes) to probe a position with castling rights if
+    tables are packed."""
     cells = required_cells(castling_cell_of(board), ())
-    size = sum(each.cell.size for each in cells if each.cell.men > _SMALL_MEN and len(each.cell.mobile) > 2)
+    size = sum(c.cell.size for c in cells if c.cell.men > _MAX_SMALL_MEN and len(c.cell.mobile) > 2)
     return sum(map(cell_seconds, cells)), (RATES.process["castling"] << 20) + memory_of("castling cell", size)
 
 
 _MAX_KEPT_BYTES: Final = 1 << 30
-"""Size of the solved cells above which all of them are dropped before another cell is solved."""
+"""Total size of the solved cells above which all are dropped before another cell is solved."""
 _MAX_THREADS: Final = 4
 """Maximum number of threads that look up the values of exits."""
 _PROGRESS_SECONDS: Final = 10.0
-"""Seconds between two lines of progress."""
+"""Minimum time between two lines of progress."""
 
 _logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class RightsLayers:
+class CastlingLayers:
     """Values and depths of a cell with castling rights, of shape (2 sides to move, slots).
 
-    :ivar fresh: fresh values, as codes (``NONE`` where a slot is no position), and depths in plies.
+    :ivar fresh: fresh values, as codes (``NONE`` for slots without a position), and depths in plies.
     :ivar has_depths: whether the depths are valid; if not, they are meaningless.
-    :ivar accrued: values and depths by the holder and rank of the accrued score; ``NONE`` where the position
-        rank is smaller. In whole-game mobility the dictionary is empty.
+    :ivar accrued: values and depths for each holder and rank of the accrued score; ``NONE`` for positions
+        with a smaller position rank. In whole-game mobility, the dictionary is empty.
     """
 
     castling_cell: CastlingCell
@@ -150,11 +151,11 @@ class RightsLayers:
 
     @property
     def nbytes(self) -> int:
-        """Size of the arrays of accrued scores in bytes."""
+        """Size in bytes of the arrays for accrued scores."""
         return sum({id(array): array.nbytes for layer in self.accrued.values() for array in layer}.values())
 
     def goal(self, position: CellPosition, accrued: Code) -> tuple[Code, int | None]:
-        """Return the code of the value of a state, and its depth in plies (None if unavailable).
+        """Return the code of the value of a state, and the depth of the state in plies (None if unavailable).
 
         :param accrued: code of the accrued score, into which the position score has been folded.
         """
@@ -166,33 +167,36 @@ class RightsLayers:
 
 
 class CellStates:
-    """Values and depths, from a solved cell, of the positions that a route leads to.
+    """Values and depths of the positions that a route leads to, from a solved cell.
 
-    The class has the methods of :class:`TableStates`.
+    The class has the same methods as :class:`TableStates`.
 
-    :param passed: fresh values, by slot, of positions in which the pawn that has just moved can be
-        captured en passant. These positions have no depths.
+    :param layers: values and depths of the solved cell, which contains the target.
+    :param target: the destination of the route.
+    :param side: the side to move after the route.
+    :param ep_codes: for each slot after the route whose position allows an en passant capture: the code of
+        the fresh value. Depths are not available for these positions.
     """
 
-    def __init__(self, layers: RightsLayers, destination: Cell, side: Side, passed: dict[int, Code]) -> None:
-        self._layers, self._destination, self._side, self._passed = layers, destination, side, passed
-        self.has_depths = layers.has_depths and not passed
+    def __init__(self, layers: CastlingLayers, target: Cell, side: Side, ep_codes: dict[int, Code]) -> None:
+        self._layers, self._destination, self._side, self._ep_codes = layers, target, side, ep_codes
+        self.has_depths = layers.has_depths and not ep_codes
 
     def fresh(self) -> Block:
-        """Return fresh values and depths."""
-        block = self._of_destination(self._layers.fresh)
-        block.value[list(self._passed)] = list(self._passed.values())
+        """Return the fresh values and depths."""
+        block = self._gather(self._layers.fresh)
+        block.value[list(self._ep_codes)] = list(self._ep_codes.values())
         return block
 
     def with_accrued(self, holder: Side, rank: int) -> Block:
-        """Return values and depths with an accrued score, into which the position scores are folded."""
+        """Return values and depths for an accrued score, after folding each position score into it."""
         fresh, layer = self._layers.fresh, self._layers.accrued.get((holder, rank), self._layers.fresh)
-        # Where the position score is the accrued score, the layer has the fresh value.
+        # If the position score is the accrued score, the value of the layer is the fresh value.
         is_fresh = layer.value == NONE
         value = np.where(is_fresh, fresh.value, layer.value)
-        return self._of_destination(Block(value, np.where(is_fresh, fresh.depth, layer.depth)))
+        return self._gather(Block(value, np.where(is_fresh, fresh.depth, layer.depth)))
 
-    def _of_destination(self, block: Block) -> Block:
+    def _gather(self, block: Block) -> Block:
         men = [(man.colour, man.kind) for man in self._layers.castling_cell.cell.mobile]
         stored = Block(*(np.ascontiguousarray(array[self._side]) for array in block))
         return gather_block(self._destination.without_frozen(self._layers.castling_cell.cell), men, 0, stored)
@@ -200,60 +204,60 @@ class CellStates:
 
 @dataclass
 class _CastlingExits:
-    """Values and depths after all exits of a cell."""
+    """Values and depths of the positions after all exits of a cell."""
 
-    inheriting: dict[Route, PackedStates | TableStates | CellStates] = field(default_factory=dict)
-    """States after each quiet route, with values for every accrued score that they can inherit."""
-    fresh: dict[Route, Block] = field(default_factory=dict)
-    """Fresh values and depths after each of the other routes."""
+    quiet_states: dict[Route, PackedStates | TableStates | CellStates] = field(default_factory=dict)
+    """For each quiet route: the states after it, which have values for any accrued score they inherit."""
+    fresh_blocks: dict[Route, Block] = field(default_factory=dict)
+    """For each other route: the fresh values and depths after it."""
     has_depths: bool = True
     """Whether all depths are valid."""
 
     def block(self, route: Route, _end: int) -> Block:
         """Return the values and depths after a route, as :class:`tbgen.cells.bounds.Knowledge` requires.
 
-        After quiet routes these are the values and depths of the first layer.
+        After a quiet route, these are the values and depths of the first layer.
         """
-        fresh = self.fresh.get(route)
-        return self.inheriting[route].with_accrued(SIDES[0], FIRST_LAYER) if fresh is None else fresh
+        fresh = self.fresh_blocks.get(route)
+        return self.quiet_states[route].with_accrued(SIDES[0], FIRST_LAYER) if fresh is None else fresh
 
 
 class CastlingSolver:
     """Solves cells with castling rights, and keeps the solutions.
 
-    :param values: the look-up of positions in tables.
+    :param values: looks up positions in tables.
     """
 
     def __init__(self, values: "Values") -> None:
         self._values, self._resets = values, score_resets(values.variant)
         self._rightless = RightlessValues(values)
-        self._layers: dict[CastlingCell, RightsLayers] = {}
+        self._layers: dict[CastlingCell, CastlingLayers] = {}
         self._progress = _CastlingProgress(set())
-        # Starting threads takes as long as a layer of a small cell, so they live as long as the solver.
+        # Starting threads takes as long as solving a layer of a small cell, so the threads are kept.
         self._threads = ThreadPoolExecutor(min(processor_count(), _MAX_THREADS))
 
     def goal(self, board: chess.Board, accrued: Code) -> tuple[Code, int | None]:
         """Return the code of V(P, A), and D(P, A) in plies (None if unavailable).
 
-        P is a position with castling rights that is neither mate nor stalemate. Its position score has been
-        folded into A.
-
         Raises as the look-ups in tables do.
+
+        :param board: P, a position with castling rights that is neither mate nor stalemate.
+        :param accrued: the code of A, into which the position score of P has been folded.
         """
         castling_cell = castling_cell_of(board)
-        # The table of the position itself is opened first: if it is missing, the error names it.
+        # The table of the position itself is opened first: if it is missing, the error names this table.
         self._values.table(castling_cell.cell.material()[0])
         compile_kernels()
         kept_bytes = sum(layers.nbytes for layers in self._layers.values())
         if castling_cell not in self._layers and kept_bytes > _MAX_KEPT_BYTES:
             self._layers.clear()
         self._progress = _CastlingProgress(required_cells(castling_cell, self._layers))
-        return self._goal(board, accrued)
+        return self._find_goal(board, accrued)
 
-    def _goal(self, board: chess.Board, accrued: Code) -> tuple[Code, int | None]:
-        """Return what :meth:`goal` does, without its preparations."""
+    def _find_goal(self, board: chess.Board, accrued: Code) -> tuple[Code, int | None]:
+        """Return the result of :meth:`goal`, once :meth:`goal` has made its preparations."""
         if board.has_legal_en_passant():
-            code = self._ply_value(board, accrued)
+            code = self._best_code(board, accrued)
             return code, 0 if code == accrued else None
         castling_cell = castling_cell_of(board)
         position = CellPosition(board, board.occupied & ~castling_cell.cell.standing_mask)
@@ -262,30 +266,30 @@ class CastlingSolver:
             return accrued, 0
         return code, depth
 
-    def _ply_value(self, board: chess.Board, accrued: Code) -> Code:
-        """Return the code of V(P, A) as the best value among the successors."""
-        states = [each.state for each in reached_by(board, of_code(accrued), self._values.variant)]
+    def _best_code(self, board: chess.Board, accrued: Code) -> Code:
+        """Return the code of V(P, A), computed as the best value among the successors."""
+        states = [each.state for each in reached_states(board, of_code(accrued), self._values.variant)]
         rightless = [state for state in states if state.position.terminal or state.position.castling is None]
         codes = self._rightless.values_of(rightless)
         for position, inherited in states:
             if position.castling is not None and not position.terminal:
-                codes.append(self._goal(position.castling, code_of(inherited))[0])
+                codes.append(self._find_goal(position.castling, code_of(inherited))[0])
         return min(codes) if board.turn else max(codes)  # the smaller a code, the better for White
 
-    def _layers_of(self, castling_cell: CastlingCell) -> RightsLayers:
+    def _layers_of(self, castling_cell: CastlingCell) -> CastlingLayers:
         if castling_cell not in self._layers:
             self._layers[castling_cell] = self._solve(castling_cell)
-            self._progress.done(castling_cell)
+            self._progress.count_solved(castling_cell)
         return self._layers[castling_cell]
 
-    def _solve(self, castling_cell: CastlingCell) -> RightsLayers:
+    def _solve(self, castling_cell: CastlingCell) -> CastlingLayers:
         frame = frame_of_cell(castling_cell.cell, castling_cell.castlings)
         exits = self._exits(castling_cell, list(routes_of(frame)))
-        routes = [*exits.inheriting, *exits.fresh]
+        routes = [*exits.quiet_states, *exits.fresh_blocks]
         (pool,) = pools_of_ends(frame, routes, SomeKnowledge(exits.block), [LOWER])
         game = BoundsGame(frame, pool, resets=self._resets)
         if not self._resets:
-            return RightsLayers(castling_cell, game.solve(), exits.has_depths, {})
+            return CastlingLayers(castling_cell, game.solve(), exits.has_depths, {})
         ranks = game.ranks()
         value = np.stack([terminal_values(side, ranks[side]) for side in SIDES])
         depth = np.zeros(value.shape, np.uint16)
@@ -293,8 +297,8 @@ class CastlingSolver:
         for rank in range(FIRST_LAYER, 1 + int(ranks.max(initial=0, where=ranks != NO_RANK))):
             for holder in SIDES:
                 with_accrued = methodcaller("with_accrued", holder, rank)
-                blocks = self._threads.map(with_accrued, exits.inheriting.values())
-                for route, block in zip(exits.inheriting, blocks, strict=True):
+                blocks = self._threads.map(with_accrued, exits.quiet_states.values())
+                for route, block in zip(exits.quiet_states, blocks, strict=True):
                     game.set_block(route, block)
                 accrued = GScore(rank, holder == WHITE_TO_MOVE)
                 of_layer, plies = game.layer(Block(value, depth), accrued, is_complete=False)
@@ -304,31 +308,31 @@ class CastlingSolver:
                 of_layer, plies = layers[SIDES[1 - side], rank]
                 value[side][settled] = of_layer[side][settled]
                 depth[side][settled] = plies[side][settled]
-        return RightsLayers(castling_cell, Block(value, depth), exits.has_depths, layers)
+        return CastlingLayers(castling_cell, Block(value, depth), exits.has_depths, layers)
 
     def _exits(self, castling_cell: CastlingCell, routes: list[Route]) -> _CastlingExits:
-        """Return the values and depths of the positions that routes lead to."""
+        """Return the values and depths of the positions that the routes of a cell lead to."""
         exits = _CastlingExits()
         for route in routes:
             castlings = remaining_rights(castling_cell, route)
             in_cell = self._states_in_cell(route, castlings) if castlings else None
             if route.is_quiet and self._resets:
-                states = exits.inheriting[route] = in_cell or self._rightless.inheriting_states(route)
+                states = exits.quiet_states[route] = in_cell or self._rightless.states_after_quiet(route)
                 has_depths = states.has_depths
             elif in_cell:
-                exits.fresh[route], has_depths = in_cell.fresh(), in_cell.has_depths
+                exits.fresh_blocks[route], has_depths = in_cell.fresh(), in_cell.has_depths
             else:
-                exits.fresh[route], has_depths = self._rightless.fresh(route)
+                exits.fresh_blocks[route], has_depths = self._rightless.fresh(route)
             exits.has_depths &= has_depths
         return exits
 
     def _states_in_cell(self, route: Route, castlings: tuple[Castling, ...]) -> CellStates:
-        """Return the states that a route leads to if castling rights remain."""
+        """Return the states that a route leads to if the castling rights ``castlings`` remain after it."""
         layers = self._layers_of(cell_after(route, castlings))
-        return CellStates(layers, route.destination, side_after(route), self._passed_codes(route, castlings))
+        return CellStates(layers, route.destination, side_after(route), self._ep_codes(route, castlings))
 
-    def _passed_codes(self, route: Route, castlings: tuple[Castling, ...]) -> dict[int, Code]:
-        """Return fresh codes, by slot, of the positions after a route in which en passant is legal."""
+    def _ep_codes(self, route: Route, castlings: tuple[Castling, ...]) -> dict[int, Code]:
+        """Return the fresh codes, by slot, of the positions after a route in which en passant is legal."""
         codes = {}
         for slot in range(route.destination.size if route.ep_square is not None else 0):
             board = board_after(route, slot)
@@ -336,26 +340,26 @@ class CastlingSolver:
                 board.chess960 = True
                 board.castling_rights = sum(1 << castling.rook for castling in castlings)
                 if board.has_legal_en_passant():
-                    codes[slot] = self._ply_value(board, CellPosition(board, chess.BB_EMPTY).position_score)
+                    codes[slot] = self._best_code(board, CellPosition(board, chess.BB_EMPTY).position_score)
         return codes
 
 
 class _CastlingProgress:
-    """Logs the number of large cells that remain to be solved, and the estimated time.
+    """Logs how many large cells remain to be solved, and the estimated time for them.
 
-    :param cells: all cells to solve.
+    :param cells: all cells to solve, large and small.
     """
 
     def __init__(self, cells: set[CastlingCell]) -> None:
-        # Small cells take negligible time.
+        # Only these cells take time that is not negligible.
         self._remaining = {castling_cell for castling_cell in cells if cell_seconds(castling_cell)}
         self._countdown = Countdown(sum(map(cell_seconds, self._remaining)))
         self._countdown.begin({})
         if self._remaining:
             self._report("to solve with the help of tables")
 
-    def done(self, castling_cell: CastlingCell) -> None:
-        """Count a cell as solved; log the remaining cells if enough time has passed since the last line."""
+    def count_solved(self, castling_cell: CastlingCell) -> None:
+        """Count a cell as solved. If the last line of progress is old enough, log another line."""
         self._remaining.discard(castling_cell)
         self._countdown.begin({"cell": cell_seconds(castling_cell)})
         self._countdown.finish()

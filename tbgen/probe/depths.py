@@ -1,4 +1,4 @@
-"""Depths that tables do not store. A search finds them, or else they are computed one layer at a time."""
+"""Depths that tables do not store: a search finds them or, if it gives up, a whole layer is computed."""
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
@@ -23,72 +23,73 @@ from tbgen.system.memory import free_memory, processor_count
 from tbgen.text import duration, size_text
 
 _MAX_OPEN_LAYERS: Final = 8
-"""Number of layers kept open."""
+"""Maximum number of layers that are kept open."""
 
-_FAMILY: Final = __name__
-"""Name of the kernels that make layers, in the cache of compiled code."""
+_KERNEL_FAMILY: Final = __name__
+"""Name, in the cache of compiled code, of the kernels that make layers."""
 
 _logger = logging.getLogger(__name__)
 
-_Key = tuple[Path, str]
-"""The path of a layer, and the digest of its table."""
+_LayerKey = tuple[Path, str]
+"""The path of a layer, with the digest of the table that the layer belongs to."""
 
 
 class Layers:
-    """The layers of tables, files beside the tables. A layer is all states of a phase with one accrued score.
+    """The layers of tables, stored beside them. A layer is all states of a phase with one accrued score.
 
-    A missing layer is made, which takes minutes and much memory. If it cannot be written beside its table, it
-    is written to a temporary directory.
+    A missing layer is made when it is needed, which takes minutes and much memory. If a layer cannot be
+    written beside its table, it is written to a temporary directory.
 
     :param path_of: function that returns the path of the table of a material.
+    :param cache: the cache for decoded chunks of layers.
     """
 
     def __init__(self, path_of: Callable[[Material], Path], cache: ChunkCache) -> None:
         self._path_of, self._cache = path_of, cache
         self._open = LruCache[LayerFile](_MAX_OPEN_LAYERS, lambda _: 1)
-        self._fallbacks: dict[_Key, Path] = {}
-        """Paths in temporary directories of layers that could not be written beside their tables."""
+        self._fallbacks: dict[_LayerKey, Path] = {}
+        """For layers that could not be written beside their tables: their paths in temporary directories."""
         self._temporary_files = ExitStack()
-        self._locks: dict[_Key, Lock] = {}
+        self._locks: dict[_LayerKey, Lock] = {}
 
     def close(self) -> None:
-        """Close all layers, and remove plain copies and the layers in temporary directories."""
+        """Close all layers, and remove the plain copies of tables and the layers in temporary directories."""
         self._open = LruCache(_MAX_OPEN_LAYERS, lambda _: 1)
         self._temporary_files.close()
 
     def has(self, table: StoredFile, slot: Slot, accrued: GScore) -> bool:
-        """Return whether the layer of a slot exists. Whether it is damaged shows only when it is read."""
+        """Return whether the file of a slot's layer exists. The file may still turn out to be damaged."""
         key = layer_path(table, accrued, slot // table.info.phase_size), table.info.digest
         return self._open.get(key) is not None or self._fallbacks.get(key, key[0]).exists()
 
     def get(self, table: StoredFile, side: Side, slot: Slot, accrued: GScore) -> Entry:
-        """Return the code of V(P, A), and D(P, A), from a layer; see :meth:`TableFile.accrued`.
+        """Return the code of V(P, A), and D(P, A), from a layer, in the form of :meth:`TableFile.accrued`.
 
         :raises TbgenError: if the layer cannot be made.
         """
         phase, within = divmod(slot, table.info.phase_size)
         key = layer_path(table, accrued, phase), table.info.digest
         try:
-            return self._layer(key, table, accrued, phase).get(side, within)
-        except DamagedTableError:  # damage shows only on reading: the layer is made again
+            return self._open_layer(key, table, accrued, phase).get(side, within)
+        except DamagedTableError:  # found only on reading; the layer is then made again
             key[0].unlink(missing_ok=True)
-        return self._layer(key, table, accrued, phase, anew=True).get(side, within)
+        return self._open_layer(key, table, accrued, phase, rebuild=True).get(side, within)
 
-    def _layer(
-        self, key: _Key, table: StoredFile, accrued: GScore, phase: int, anew: bool = False
+    def _open_layer(
+        self, key: _LayerKey, table: StoredFile, accrued: GScore, phase: int, rebuild: bool = False
     ) -> LayerFile:
-        with self._locks.setdefault(key, Lock()):  # only threads that need the same layer wait
-            layer = None if anew else self._open.get(key)
+        with self._locks.setdefault(key, Lock()):  # a thread waits only for threads that need the same layer
+            layer = None if rebuild else self._open.get(key)
             if layer is None:
                 try:
                     layer = LayerFile(self._fallbacks.get(key, key[0]), table, accrued, phase, self._cache)
-                # A layer made for an earlier build of the table counts as damaged.
+                # A layer that was made for an earlier build of the table counts as damaged.
                 except (FileNotFoundError, DamagedTableError):
-                    layer = self._make(key, table, accrued, phase)
+                    layer = self._make_layer(key, table, accrued, phase)
                 self._open.put(key, layer)
         return layer
 
-    def _make(self, key: _Key, table: StoredFile, accrued: GScore, phase: int) -> LayerFile:
+    def _make_layer(self, key: _LayerKey, table: StoredFile, accrued: GScore, phase: int) -> LayerFile:
         from tbgen.compiler.cache import compiling
         from tbgen.packed.sources import Sources
         from tbgen.retro.layer_solvers import LayerSolver
@@ -104,7 +105,7 @@ class Layers:
                 successors[successor] = stack.enter_context(sources).get(successor)
             sources_of_table = stack.enter_context(Sources(table.path.parent, table.info.variant, threads))
             fresh = stack.enter_context(sources_of_table.open(layout.material))
-            with compiling(_FAMILY, "that make layers", "about half a minute", _logger.warning):
+            with compiling(_KERNEL_FAMILY, "that make layers", "about half a minute", _logger.warning):
                 value, depth = LayerSolver(fresh, layout, phase, successors, threads=threads).solve(accrued)
         try:
             write_layer(path, table, accrued, phase, value, depth, threads)
@@ -116,9 +117,9 @@ class Layers:
         return LayerFile(path, table, accrued, phase, self._cache)
 
     def _announce(self, path: Path, table: StoredFile, accrued: GScore, layout: Layout, phase: int) -> None:
-        """Log the estimated time and memory to make a layer.
+        """Log how much time and memory making a layer is estimated to take.
 
-        :raises TbgenError: if too little memory is free.
+        :raises TbgenError: if not enough memory is free.
         """
         from tbgen.costs import layer_memory, memory_of, seconds_of
 
@@ -145,9 +146,9 @@ class Layers:
 
 
 class DeepValues(Values):
-    """Looks up values and depths, also depths that tables do not store, except with castling rights.
+    """Looks up values and depths, including depths that tables do not store, except with castling rights.
 
-    If the depth search gives up, a layer is made, which takes time and memory.
+    If the search for a depth gives up, a layer is made, which takes time and memory.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -155,12 +156,12 @@ class DeepValues(Values):
         self._layers = Layers(self.path_of, self._cache)
 
     def close(self) -> None:
-        """Close all files, and the layers."""
+        """Close all files of tables and of layers."""
         super().close()
         self._layers.close()
 
     def of(self, state: State) -> Goal:
-        """Return value and depth of a state of a valid position.
+        """Return the value and the depth of a state of a valid position.
 
         Raises as :meth:`Values.of` does.
 
@@ -168,23 +169,23 @@ class DeepValues(Values):
         """
         try:
             goal = self.stored(state)
-        except MissingLayerError:  # the table has no accrued scores, so even the value needs a layer
+        except MissingLayerError:  # the table stores no accrued scores, so even the value needs a layer
             if state.position.castling is not None:
                 raise
             return self._complete_goal(state, None)
         return self._complete_goal(state, goal.value) if _lacks_depth(state, goal) else goal
 
     def of_many(self, states: Sequence[State | TbgenError]) -> Iterator[Goal | TbgenError]:
-        """Yield what :meth:`of` returns for each state, or the error. Errors among the states are kept.
+        """Yield what :meth:`of` returns or raises for each state. Errors among ``states`` are yielded too.
 
-        Each result is yielded as soon as it is found, because the next one may take long.
+        Each result is yielded as soon as it is found, because the next result may take long.
         """
         for state, goal in zip(states, self.stored_of_many(states), strict=True):
             is_final = isinstance(state, TbgenError) or not _lacks_depth(state, goal)
             yield goal if is_final else result_or_error(self.of, state)
 
     def _complete_goal(self, state: State, value: Signed | None) -> Goal:
-        """Return the goal of a state whose depth is not stored, by a search or a layer.
+        """Return the goal of a state whose depth is not stored, using a search or a layer.
 
         :param value: the value of the state; None if the table does not store the value either.
         """
@@ -204,7 +205,7 @@ class DeepValues(Values):
 
 
 def _lacks_depth(state: State, goal: Goal | TbgenError) -> bool:
-    """Return whether a depth is missing and can be computed. With castling rights there are no layers."""
+    """Return whether a depth is missing and can be computed. With castling rights, there are no layers."""
     if state.position.castling is not None:
         return False
     return goal.depth is None if isinstance(goal, Goal) else isinstance(goal, MissingLayerError)

@@ -1,6 +1,6 @@
-"""JSON documents about positions, for the command line and HTTP.
+"""JSON documents about positions, for the command line and for HTTP.
 
-Fields whose default is ``UNSET`` are not in every document; docs/web.md describes all fields.
+Fields whose default is ``UNSET`` are optional. docs/web.md describes all fields.
 """
 
 from enum import StrEnum
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Category(StrEnum):
-    """The meaning of a value for the side to move."""
+    """What a value means for the side to move."""
 
     MATE = "mate"
     """The side to move mates."""
@@ -30,7 +30,7 @@ class Category(StrEnum):
     AHEAD = "ahead"
     """The side to move holds the value."""
     BEHIND = "behind"
-    """The other side holds the value."""
+    """The opponent of the side to move holds the value."""
     STALEMATED = "stalemated"
     """The side to move is stalemated, now or later."""
     MATED = "mated"
@@ -38,7 +38,7 @@ class Category(StrEnum):
 
     @classmethod
     def of(cls, value: GScore, white: bool) -> "Category":
-        """Return the meaning of a value for a side.
+        """Return what a value means for White or Black.
 
         >>> Category.of(GScore("-G0.5"), white=True).value
         'stalemated'
@@ -48,19 +48,19 @@ class Category(StrEnum):
 
 
 class ViewCategory(StrEnum):
-    """The meaning of a view's value for the side to move."""
+    """What the points in a view mean for the side to move."""
 
     WIN = "win"
     STALEMATE = "stalemate"
-    """More than half a point, but less than a full one."""
+    """More than half a point, but less than a full point."""
     DRAW = "draw"
     STALEMATED = "stalemated"
-    """Less than half a point, but more than none."""
+    """Less than half a point, but more than 0."""
     LOSS = "loss"
 
     @classmethod
     def of(cls, points: Points, white: bool) -> "ViewCategory":
-        """Return the meaning of points for a side."""
+        """Return what points mean for White or Black."""
         share = points.white if white else points.black
         if share in (0, 1):
             return cls.WIN if share else cls.LOSS
@@ -68,7 +68,7 @@ class ViewCategory(StrEnum):
 
 
 class PointsDocument(Document):
-    """The points of each side for a value; their sum is 1."""
+    """The points that a value gives each side; their sum is 1."""
 
     white: Share
     black: Share
@@ -76,12 +76,12 @@ class PointsDocument(Document):
 
 @lru_cache(1 << 10)  # the same values are often repeated
 def points_document(scoring: Scoring, value: GScore) -> PointsDocument:
-    """Return the points of a value, not rounded."""
+    """Return the points that a value gives each side, not rounded."""
     return PointsDocument(*scoring.points(value))
 
 
 class MoveDocument(Document, kw_only=True):
-    """A legal move, with value and depth of the state that it leads to."""
+    """A legal move, with the value and depth of the state that the move leads to."""
 
     uci: str
     san: str
@@ -96,7 +96,7 @@ class MoveDocument(Document, kw_only=True):
 
 
 def move_fields(move: "RankedMove") -> dict[str, Any]:
-    """Return the fields that every :class:`MoveDocument` has."""
+    """Return the fields that every :class:`MoveDocument` requires."""
     return {
         "uci": move.uci,
         "san": move.san,
@@ -107,7 +107,7 @@ def move_fields(move: "RankedMove") -> dict[str, Any]:
 
 
 class PlyDocument(Document):
-    """One move of best play, with the accrued score and the remaining plies after it."""
+    """One move of best play, with the accrued score and the number of remaining plies after the move."""
 
     uci: str
     san: str
@@ -137,11 +137,11 @@ class PositionDocument(Document, kw_only=True):
     points: PointsDocument
     category: Category | UnsetType = UNSET
     note: str | UnsetType | None = UNSET
-    """A note on the parts of the question that were ignored."""
+    """Why the seventh field of the FEN does not count; None if it counts or is missing."""
 
 
 def position_fields(fen: str, variant: Variant, scoring: Scoring, result: "ProbeResult") -> dict[str, Any]:
-    """Return the fields that every :class:`PositionDocument` has."""
+    """Return the fields that every :class:`PositionDocument` requires."""
     return {
         "fen": fen,
         "material": result.material.name,
@@ -160,11 +160,11 @@ class ProbeDocument(PositionDocument, kw_only=True):
 
     moves: list[MoveDocument] | UnsetType = UNSET
     line: list[PlyDocument] | UnsetType | None = UNSET
-    """None if the line needs depths that are not stored."""
+    """Best play; None if it needs depths that are not stored."""
 
 
 class ViewMoveDocument(Document, kw_only=True):
-    """A legal move, with the winner, depth and points that a view gives after the move."""
+    """A legal move, with the winner, the depth and the points in a view after the move."""
 
     uci: str
     san: str
@@ -194,12 +194,12 @@ class ViewDocument(Document, kw_only=True):
 
 
 def view_fields(result: "ViewResult | ViewMove") -> dict[str, Any]:
-    """Return the fields of a view's result in a :class:`ViewDocument` or :class:`ViewMoveDocument`."""
+    """Return the fields for a view's result in a :class:`ViewDocument` or :class:`ViewMoveDocument`."""
     return {"winner": result.winner, "depth": result.depth, "points": PointsDocument(*result.points)}
 
 
 class RefusalDocument(Document):
-    """An error in place of an answer."""
+    """An error, sent in place of an answer."""
 
     code: str
     message: str

@@ -22,14 +22,14 @@ from tbgen.probe.values import Values
 
 @dataclass(frozen=True, slots=True)
 class RankedMove(MoveWithSan):
-    """A legal move, with the value and depth of the state it leads to.
+    """A legal move, with the value and the depth of the state that the move leads to.
 
     :ivar move: the move.
     :ivar san: the move in short algebraic notation.
-    :ivar value: value of the state it leads to.
-    :ivar depth: depth of the state it leads to, in plies; None if the table does not store it.
-    :ivar zeroing: whether it is a capture or a pawn move, which resets the accrued score in r-mobility.
-    :ivar position_score: position score after the move; rank 0 is mate, rank 1 stalemate.
+    :ivar value: the value of the state that the move leads to.
+    :ivar depth: the depth of this state, in plies; None if the table does not store it.
+    :ivar zeroing: whether the move is a capture or a pawn move, which resets the accrued score in r-mobility.
+    :ivar position_score: the position score after the move; rank 0 is mate, rank 1 stalemate.
     :ivar accrued: the accrued score after the move.
     """
 
@@ -43,7 +43,7 @@ class RankedMove(MoveWithSan):
 
 
 class ReachedState(NamedTuple):
-    """The state that a move leads to."""
+    """A move, and the state that it leads to."""
 
     move: chess.Move
     zeroing: bool
@@ -51,14 +51,14 @@ class ReachedState(NamedTuple):
 
 
 class Successor(NamedTuple):
-    """A state that a move leads to, with its value and depth."""
+    """A state that a move leads to, with the value and depth of this state."""
 
     reached: ReachedState
     goal: Goal
 
 
 def ranked_moves(board: AnyBoard, successors: Sequence[Successor]) -> list[RankedMove]:
-    """Return the successors of a board as ranked moves, in the same order."""
+    """Convert the successors of a board to ranked moves, in the same order."""
     names = names_without_check(board, [s.reached.move for s in successors])
     return [
         RankedMove(
@@ -77,7 +77,7 @@ def ranked_moves(board: AnyBoard, successors: Sequence[Successor]) -> list[Ranke
 def names_without_check(board: AnyBoard, moves: Sequence[chess.Move]) -> list[str]:
     """Return moves in short algebraic notation, without check marks.
 
-    On a board with described men they are written by coordinates, such as ``e5f6`` and ``e5xf6``.
+    On a board with described men, moves are written as coordinates, such as ``e5f6`` and ``e5xf6``.
     """
     if not isinstance(board, DescribedBoard):
         return sans_without_check(board, moves)
@@ -89,11 +89,11 @@ def names_without_check(board: AnyBoard, moves: Sequence[chess.Move]) -> list[st
 
 def successors(values: Values, board: AnyBoard, accrued: Signed) -> list[Successor]:
     """Return the states that the legal moves of a valid board lead to, the best for the mover first."""
-    reached = reached_by(board, accrued, values.variant)
-    return order(board, accrued, reached, [values.of(r.state) for r in reached])
+    reached = reached_states(board, accrued, values.variant)
+    return sort_successors(board, accrued, reached, [values.of(r.state) for r in reached])
 
 
-def reached_by(board: AnyBoard, accrued: Signed, variant: Variant) -> list[ReachedState]:
+def reached_states(board: AnyBoard, accrued: Signed, variant: Variant) -> list[ReachedState]:
     """Return the states that the legal moves of a valid board lead to.
 
     :param accrued: the accrued score before the move, with the position score folded in. In whole-game
@@ -111,83 +111,83 @@ def reached_by(board: AnyBoard, accrued: Signed, variant: Variant) -> list[Reach
     return reached
 
 
-def order(
+def sort_successors(
     board: AnyBoard, accrued: Signed, reached: Sequence[ReachedState], goals: Sequence[Goal]
 ) -> list[Successor]:
-    """Return the successors with their values and depths, the best value for the mover first.
+    """Combine states with their goals, and return these successors, the best value for the mover first.
 
     Among moves to the same value, the quickest comes first if the value is better for the mover than the
-    accrued score, and the slowest if it is worse. Moves without a stored depth follow. Ties are in the order
-    of UCI notation.
+    accrued score; the slowest comes first if the value is worse. Moves without a stored depth follow. Ties
+    are sorted by UCI notation.
     """
     white = board.turn
     accrued_merit = merit(accrued, white)
 
-    def key(successor: Successor) -> tuple[int, bool, int, str]:
+    def sort_key(successor: Successor) -> tuple[int, bool, int, str]:
         value, depth = successor.goal
         gain = merit(value, white) - accrued_merit
         lacks_depth = depth is None and gain != 0
         delay = 0 if depth is None or not gain else depth if gain > 0 else -depth
         return -gain, lacks_depth, delay, successor.reached.move.uci()
 
-    return sorted((Successor(r, goal) for r, goal in zip(reached, goals, strict=True)), key=key)
+    return sorted((Successor(r, goal) for r, goal in zip(reached, goals, strict=True)), key=sort_key)
 
 
 def check_mark(position: Position) -> str:
-    """Return the mark of a move to a position: ``+``, ``#`` or empty."""
+    """Return the mark of a move that leads to a position: ``+``, ``#`` or nothing."""
     return "" if rank_of(position.score) & 1 else "#" if position.terminal else "+"
 
 
-MOST_STATES: Final = 300
-"""Number of states to expand before giving up: some tenths of a second, up to two seconds if packed."""
-MOST_PLIES: Final = 300
-"""Number of plies to look ahead before giving up. Python's recursion limit allows that many nested calls."""
+MAX_STATES: Final = 300
+"""Number of states to expand before giving up. With packed tables, this takes up to two seconds."""
+MAX_PLIES: Final = 300
+"""Number of plies to look ahead before giving up. Python's recursion limit allows this many nested calls."""
 
-_Key: TypeAlias = tuple[Layout, Side, Slot, Signed]
+_NodeKey: TypeAlias = tuple[Layout, Side, Slot, Signed]
 
 
 class DepthSearch:
-    """Finds depths in r-mobility by iterative deepening. The bounds of states are kept between searches.
+    """Finds depths in r-mobility by iterative deepening. Bounds of depths are kept from search to search.
 
-    By section 5 of docs/theory.md, the depth of a state is 1 plus the smallest depth among the successors
-    with the same value. If the value is worse for the side to move than the accrued score, it is 1 plus the
-    greatest of these depths. Whether a depth is at most n depends only on whether the depths of these
-    successors are at most n - 1, so n is raised ply by ply.
+    Only successors with the same value as a state determine its depth (docs/theory.md, section 5). If this
+    value is better for the side to move than the accrued score, the depth is 1 plus the smallest depth of
+    these successors. If it is worse, the depth is 1 plus their greatest depth. Whether the depth is at most n
+    depends only on whether depths of these successors are at most n - 1. The search increases n ply by ply.
 
-    :param look_up: function that returns the goal of a state, with a depth of None if none is stored, as
-        :meth:`tbgen.probe.values.Values.of` does.
+    :param look_up: function that returns the goal of a state, with None as the depth if no depth is stored,
+        such as :meth:`tbgen.probe.values.Values.of`.
     """
 
     def __init__(self, look_up: Callable[[State], Goal]) -> None:
         self._look_up = look_up
-        self._nodes: dict[_Key, _Node] = {}
+        self._nodes: dict[_NodeKey, _Node] = {}
         self._remaining_states = 0
 
-    def depth(self, state: State, value: Signed, max_states: int = MOST_STATES) -> int | None:
+    def depth(self, state: State, value: Signed, max_states: int = MAX_STATES) -> int | None:
         """Return the depth of a state.
 
-        :param state: a state without a stored depth, so that its value is not its accrued score.
+        :param state: a state whose depth is not stored. Its value therefore differs from its accrued score.
         :param value: the value of the state.
         :param max_states: maximum number of states to expand.
-        :returns: None with castling rights, or if more states or plies would be needed.
+        :returns: the depth; None with castling rights, or if the search would need more states or plies.
 
         Raises as ``look_up`` does.
         """
         position, accrued = state
-        if position.castling is not None:  # keys of nodes do not contain castling rights
+        if position.castling is not None:  # keys of nodes do not include castling rights
             return None
-        if position.shape.swapped:  # from here on in the table's colours
+        if position.shape.swapped:  # from here on, the colours are those of the table
             value, accrued = Signed(~value), Signed(~accrued)
         node = self._node(position, accrued, value)
         self._remaining_states = max_states
-        with suppress(_UnfoundError):
-            while node.lower_bound <= MOST_PLIES:
+        with suppress(_DepthNotFoundError):
+            while node.lower_bound <= MAX_PLIES:
                 if self._is_within(node, node.lower_bound):
                     return node.lower_bound
         return None
 
-    def depth_of(self, state: State, goal: Goal, max_states: int = MOST_STATES) -> int | None:
-        """Return the depth of a goal, or the result of :meth:`depth` if the goal of the state has none."""
+    def depth_of(self, state: State, goal: Goal, max_states: int = MAX_STATES) -> int | None:
+        """Return the depth that ``goal`` contains; if it contains none, the result of :meth:`depth`."""
         return self.depth(state, goal.value, max_states) if goal.depth is None else goal.depth
 
     def _node(self, position: Position, accrued: Signed, value: Signed) -> "_Node":
@@ -197,7 +197,7 @@ class DepthSearch:
     def _is_within(self, node: "_Node", plies: int) -> bool:
         """Return whether the depth of a node is at most ``plies``.
 
-        :raises _UnfoundError: if this cannot be determined.
+        :raises _DepthNotFoundError: if this cannot be determined.
         """
         if node.unknown is None and node.lower_bound <= plies:
             self._expand(node)
@@ -217,45 +217,46 @@ class DepthSearch:
         return is_within
 
     def _expand(self, node: "_Node") -> None:
-        """Expand a node: find its successors with the same value, and the bounds that their depths give.
+        """Expand a node: find its successors with the same value, and bound its depth by their depths.
 
-        :raises _UnfoundError: if there are no such successors, or the limit of states is reached.
+        :raises _DepthNotFoundError: if there are no such successors, or the limit of states is reached.
         """
         if not self._remaining_states:
-            raise _UnfoundError
+            raise _DepthNotFoundError
         self._remaining_states -= 1
         layout, side, slot, accrued = node.key
-        reached = reached_by(board_of(layout, side, slot), accrued, Variant.R_MOBILITY)
+        reached = reached_states(board_of(layout, side, slot), accrued, Variant.R_MOBILITY)
         goals = [(state, self._look_up(state)) for _, _, state in reached]
         equal = [(state, goal.depth) for state, goal in goals if goal.value == node.value]
         if not equal:
-            raise _UnfoundError
+            raise _DepthNotFoundError
         stored = [depth for _, depth in equal if depth is not None]
         unknown = node.unknown = [self._node(*state, node.value) for state, depth in equal if depth is None]
         if node.hurries:
             node.upper_bound = 1 + min(stored, default=inf)
-            # A depth that is not stored is at least 1, because depths of 0 follow from the value.
+            # A depth that is not stored is at least 1, because a depth of 0 follows from the value.
             node.lower_bound = int(min(node.upper_bound, 2)) if unknown else int(node.upper_bound)
         else:
             node.lower_bound = 1 + max(stored, default=1)
             node.upper_bound = inf if unknown else node.lower_bound
 
 
-class _UnfoundError(Exception):
-    """The limit of states is reached, or the tables contradict each other."""
+class _DepthNotFoundError(Exception):
+    """Raised when the limit of states is reached, or if the tables contradict each other."""
 
 
 class _Node:
     """A state whose depth the table does not store, in the colours of the table.
 
-    :param key: layout, side, slot and accrued score of the state.
+    :param key: the layout, the side to move, the slot and the accrued score of the state.
+    :param value: the value of the state.
     :ivar hurries: whether the value is better for the side to move than the accrued score.
     :ivar lower_bound: lower bound of the depth.
     :ivar upper_bound: upper bound of the depth.
     :ivar unknown: successors with the same value whose depths are not stored; None before expansion.
     """
 
-    def __init__(self, key: _Key, value: Signed) -> None:
+    def __init__(self, key: _NodeKey, value: Signed) -> None:
         self.key, self.value = key, value
         white = key[1] == 0
         self.hurries = merit(value, white) > merit(key[3], white)
@@ -265,7 +266,7 @@ class _Node:
 
 
 _STATES_PER_SEARCH: Final = 50
-"""Number of states to expand between two calls of ``patience``."""
+"""Number of states to expand between two calls to ``patience``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +276,7 @@ class LinePly(MoveWithSan):
     :ivar move: the move.
     :ivar san: the move in short algebraic notation.
     :ivar accrued: the accrued score after the move.
-    :ivar depth: number of plies that remain after the move until the accrued score is the value.
+    :ivar depth: number of plies after the move until the accrued score is the value.
     """
 
     move: chess.Move
@@ -287,10 +288,10 @@ class LinePly(MoveWithSan):
 def best_line(values: Values, board: AnyBoard, state: State) -> list[LinePly]:
     """Return the line of best play from a state on a valid board.
 
-    The length of the line is the depth of the state. After its last move the accrued score is the value.
+    The length of the line is the depth of the state. After the last move, the accrued score is the value.
 
-    :raises MissingLayerError: if the line needs depths that neither tables store nor the search finds.
-    :raises DamagedTableError: if tables on the line contradict each other.
+    :raises MissingLayerError: if the line needs depths that tables do not store and the search does not find.
+    :raises DamagedTableError: if the tables that the line needs contradict each other.
     """
     search = DepthSearch(values.of)
 
@@ -328,16 +329,17 @@ def best_line(values: Values, board: AnyBoard, state: State) -> list[LinePly]:
 
 
 def _first_with_goal(
-    wanted: Goal, candidates: Sequence[Successor], depth_of: Callable[[State, Goal], int | None]
+    wanted_goal: Goal, candidates: Sequence[Successor], depth_of: Callable[[State, Goal], int | None]
 ) -> Successor | None:
-    """Return the first successor with the wanted goal; None if there is none.
+    """Return the first successor with the wanted goal; None if no successor has this goal.
 
-    :param candidates: successors in the order of :func:`order`.
-    :param depth_of: function that finds the depth of a state, whether tables store it or not.
+    :param candidates: successors, sorted by :func:`sort_successors`.
+    :param depth_of: function that returns the depth of a state, even if tables do not store it; None if it
+        is not found.
     """
     for each in candidates:
         (_, _, state), goal = each
-        if goal.value == wanted.value and depth_of(state, goal) == wanted.depth:
+        if goal.value == wanted_goal.value and depth_of(state, goal) == wanted_goal.depth:
             return each
     return None
 
@@ -345,15 +347,15 @@ def _first_with_goal(
 def next_move(
     values: Values, board: AnyBoard, state: State, patience: Callable[[], bool]
 ) -> RankedMove | None:
-    """Return the first move of best play from a state, for play move by move.
+    """Return the first move of best play from a state, for callers that play one move at a time.
 
-    If the table does not store the depths that distinguish progress from repetition, a search looks for them
-    some plies ahead, as long as ``patience`` allows.
+    If the table does not store the depths that distinguish progress from repetition, a search looks some
+    plies ahead for them, as long as ``patience`` allows.
 
-    :param patience: called between parts of the search; returns whether to continue.
+    :param patience: called between parts of the search; returns whether to continue the search.
 
-    :returns: None in mate and stalemate, and if ``patience`` has returned False. None also with castling
-        rights, if depths are needed that are not available.
+    :returns: the move; None in mate and stalemate, and if ``patience`` has returned False. With castling
+        rights, also None if the depths that are needed are not available.
     """
     moves = [] if state.position.terminal else successors(values, board, state.accrued)
     if not moves:
@@ -362,7 +364,7 @@ def next_move(
     keeping = [each for each in moves if each.goal.value == goal.value]
     if goal.value == state.accrued or all(each.goal.depth is not None for each in keeping):
         return ranked_moves(board, moves)[0]
-    if state.position.castling is not None:  # depths with castling rights are not searched for
+    if state.position.castling is not None:  # the search does not find depths with castling rights
         return None
     depth_of = partial(DepthSearch(values.of).depth_of, max_states=_STATES_PER_SEARCH)
     depth = goal.depth

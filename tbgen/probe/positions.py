@@ -24,7 +24,7 @@ from tbgen.probe.states import AnyPosition, read
 from tbgen.store.table_file import TableFile
 
 BLOCK_SLOTS: Final = 1 << 20
-"""Number of slots that are decoded together; 3 MiB of values and depths."""
+"""Number of slots to decode together. Their values and depths take 3 MiB."""
 
 SCORE_NAMES: Final = np.array(
     [
@@ -32,17 +32,18 @@ SCORE_NAMES: Final = np.array(
         for code in range(256)
     ]
 )
-"""Names of scores, indexed by their table codes: 256 texts, empty for codes that stand for no score."""
+"""Names of scores, indexed by their table codes: 256 texts, empty for codes that do not stand for a score."""
 
 _EMPTY_ARRAYS: Final = tuple(np.empty(0, dtype) for dtype in (np.uint8, np.int64, np.uint8, np.uint16))
 
 ValueChoice: TypeAlias = GScore | str | Iterable[GScore | str] | None
-"""One value, several, or None for all."""
+"""One value, several values, or None for all values."""
 
 DepthChoice: TypeAlias = int | range | None
-"""One depth in plies, a range of them, or None for all."""
+"""One depth in plies, a range of depths, or None for all depths."""
 
-_Selection: TypeAlias = Callable[[NDArray[np.uint8], NDArray[np.uint16]], NDArray[np.bool_]]
+_Selector: TypeAlias = Callable[[NDArray[np.uint8], NDArray[np.uint16]], NDArray[np.bool_]]
+"""Function of values and depths that returns whether each position is selected."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,12 +52,12 @@ class Positions:
 
     The colours are those of the table: White has the men that the material names first.
 
-    :ivar layout: the index of the table.
-    :ivar side: side to move: 0 White, 1 Black.
-    :ivar slot: place in the table; positions that are symmetric images of each other share a slot.
-    :ivar value: table codes of the fresh values: the rank of White's scores, 255 minus the rank of Black's.
-        The smaller the code, the better for White; ``GScore.from_code(code)`` gives the score.
-    :ivar depth: depths in plies.
+    :ivar layout: the layout of the table, which numbers its slots.
+    :ivar side: the sides to move: 0 is White, 1 is Black.
+    :ivar slot: the slots in the table; positions that are symmetric images of each other share a slot.
+    :ivar value: table codes of the fresh values: the rank of a score of White, 255 minus the rank of a score
+        of Black. The smaller the code, the better for White. ``GScore.from_code(code)`` returns the score.
+    :ivar depth: the fresh depths, in plies.
     """
 
     layout: Layout
@@ -69,41 +70,41 @@ class Positions:
         return len(self.slot)
 
     def __getitem__(self, selection: slice | NDArray[np.bool_] | NDArray[np.intp]) -> Self:
-        """Return some of the positions, selected as from an array."""
+        """Return the positions that a slice, a mask or indices select, as in numpy."""
         return type(self)(self.layout, *(array[selection] for array in self.arrays()))
 
     def arrays(self) -> tuple[NDArray[Any], ...]:
-        """Return side, slot, value and depth."""
+        """Return the arrays: side, slot, value and depth."""
         return self.side, self.slot, self.value, self.depth
 
     @property
     def men(self) -> str:
-        """The men in the order of :meth:`squares`, such as ``KkB``: White's in upper case."""
+        """The men in the order of :meth:`squares`, such as ``KkB``; White's men are in upper case."""
         return f"{free_men_text(self.layout)}{pawns_text(self.layout)}".replace(" ", "")
 
     def squares(self) -> NDArray[np.uint8]:
-        """Return the squares of the men, a1 = 0 to h8 = 63, shape (n, men)."""
+        """Return the squares of the men, from a1 = 0 to h8 = 63, shape (n, men)."""
         return squares_of(self.layout, self.slot)
 
     def board(self, number: int) -> AnyBoard:
-        """Return one of the positions as a board."""
+        """Return the position with the index ``number`` as a board."""
         return position_of(self.layout, Side(int(self.side[number])), Slot(int(self.slot[number])))
 
     def boards(self) -> Iterator[AnyBoard]:
-        """Yield all positions as boards, some twenty thousand a second."""
+        """Yield all positions as boards, about twenty thousand per second."""
         return (self.board(number) for number in range(len(self)))
 
 
 class PositionTable:
-    """The positions of one table with fresh values and depths, without the few that have an en passant right.
+    """The positions of one table with fresh values and depths, except the few with an en passant right.
 
-    Get it from :meth:`tbgen.Tablebase.table`. A pickled copy opens the directories of the tablebase anew.
+    :meth:`tbgen.Tablebase.table` returns it. Unpickling opens the directories of the tablebase again.
 
-    All methods that choose positions have the same parameters:
+    All methods that select positions have these parameters:
 
-    :param value: a G-score, its text, or several of them; the colours are those of the table.
-    :param depth: plies, or a ``range`` of them.
-    :param side: side to move, ``chess.WHITE`` or ``chess.BLACK``.
+    :param value: a G-score, its text, or several G-scores or texts; the colours are those of the table.
+    :param depth: a number of plies, or a ``range`` of numbers.
+    :param side: the side to move, ``chess.WHITE`` or ``chess.BLACK``.
     """
 
     def __init__(self, tables: object, file: TableFile, arrays: ArrayProbes) -> None:
@@ -111,7 +112,7 @@ class PositionTable:
         self.material = Material.parse(file.info.material)
         self.layout = layout_of(self.material)
         self.positions_of_sides: tuple[int, int] = file.info.positions
-        """Numbers of positions with White and with Black to move."""
+        """Number of positions with White to move, and number with Black to move."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return methodcaller("table", self.material.name), (self._tables,)
@@ -122,27 +123,27 @@ class PositionTable:
     def count(
         self, *, value: ValueChoice = None, depth: DepthChoice = None, side: chess.Color | None = None
     ) -> int:
-        """Return the number of positions."""
+        """Return the number of selected positions."""
         return sum(len(block) for block in self.blocks(value=value, depth=depth, side=side))
 
     def positions(
         self, *, value: ValueChoice = None, depth: DepthChoice = None, side: chess.Color | None = None
     ) -> Positions:
-        """Return all positions at once. With five men these can be some hundred millions, 12 bytes each.
+        """Return all selected positions. With five men, these can be several hundred million, 12 bytes each.
 
         :raises DamagedTableError: if the file cannot be read.
         """
-        return self._joined(list(self.blocks(value=value, depth=depth, side=side)))
+        return self._join(list(self.blocks(value=value, depth=depth, side=side)))
 
     def blocks(
         self, *, value: ValueChoice = None, depth: DepthChoice = None, side: chess.Color | None = None
     ) -> Iterator[Positions]:
-        """Return the positions block by block, White to move first. Empty blocks are left out.
+        """Return the selected positions block by block, White to move first. Empty blocks are omitted.
 
         :raises DamagedTableError: if the file cannot be read.
         """
-        selection = _selection(value, depth)
-        blocks = (self._block(*start, selection) for start in self._block_starts(side))
+        selector = _make_selector(value, depth)
+        blocks = (self._block(*start, selector) for start in self._block_starts(side))
         return (block for block in blocks if len(block))
 
     def sample(
@@ -154,12 +155,12 @@ class PositionTable:
         depth: DepthChoice = None,
         side: chess.Color | None = None,
     ) -> Positions:
-        """Return ``count`` different positions at random, in the order of the table.
+        """Return ``count`` different positions, selected at random, in the order of the table.
 
-        Every set of that size is equally likely. The same seed gives the same sample.
+        Every set of this size is equally likely. The same seed gives the same sample.
 
-        :raises UsageError: if the table has fewer such positions, or a number is negative.
-        :raises TypeError: if an argument is of another type.
+        :raises UsageError: if the table has fewer such positions, or ``count`` or ``seed`` is negative.
+        :raises TypeError: if an argument has a wrong type.
         :raises DamagedTableError: if the file cannot be read.
         """
         for name, number in (("count", count), ("seed", seed)):
@@ -167,9 +168,9 @@ class PositionTable:
                 raise TypeError(f"the {name} cannot be {type(number).__name__}: expected a whole number")
             if number < 0:
                 raise UsageError(f"the {name} is {number}: expected 0 or more")
-        selection, generator = _selection(value, depth), np.random.default_rng(seed)
+        selector, generator = _make_selector(value, depth), np.random.default_rng(seed)
         starts = list(self._block_starts(side))
-        counts = [len(self._block(*start, selection)) for start in starts]
+        counts = [len(self._block(*start, selector)) for start in starts]
         if count > sum(counts):
             raise UsageError(f"{self.material} has {sum(counts):,} such positions, and not {count:,}")
         shares = generator.multivariate_hypergeometric(counts, count, method="marginals")
@@ -177,11 +178,11 @@ class PositionTable:
         for start, size, share in zip(starts, counts, shares.tolist(), strict=True):
             if share:
                 chosen = np.sort(generator.choice(size, share, replace=False, shuffle=False))
-                blocks.append(self._block(*start, selection)[chosen])
-        return self._joined(blocks)
+                blocks.append(self._block(*start, selector)[chosen])
+        return self._join(blocks)
 
     def board(self, side: int, slot: int) -> AnyBoard:
-        """Return the position of a slot; side 0 is White to move.
+        """Return the position of a slot; with side 0, White is to move.
 
         >>> import tbgen
         >>> with tbgen.open_tablebase("data") as tables:  # doctest: +SKIP
@@ -204,9 +205,9 @@ class PositionTable:
         return located.side, located.slot
 
     def slots(self, squares: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """Return the slots of positions; the inverse of :meth:`Positions.squares`, up to symmetric images.
+        """Return the slots of positions: the inverse of :meth:`Positions.squares`, up to symmetric images.
 
-        A slot is -1 if a man cannot stand on its square. Other illegal positions have empty slots.
+        The slot is -1 if a man cannot be on its square. Other illegal positions have empty slots.
         """
         return slots_of(self.layout, squares)
 
@@ -215,10 +216,10 @@ class PositionTable:
     ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
         """Return values and depths of slots, with any accrued scores.
 
-        This loads the table into memory. The results, and the arguments except ``slots``, are those of
-        :meth:`tbgen.Tablebase.probe_arrays`, in the colours of the table.
+        This loads the table into memory. The results, and the arguments other than ``slots``, are as in
+        :meth:`tbgen.Tablebase.probe_arrays`, but in the colours of the table.
 
-        :param slots: slots of the table, whole numbers of shape (n,). Slots that are not canonical count as
+        :param slots: slots of the table, whole numbers of shape (n,). A slot that is not canonical counts as
             empty.
 
         >>> import tbgen
@@ -226,12 +227,12 @@ class PositionTable:
         ...     tables.table("KBvK").look_up([1, 0], [37587, 0])
         (array([  3, 127], dtype=uint8), array([ 4, -1], dtype=int32))
 
-        :raises UsageError: if an argument has another shape or numbers out of range, or an accrued score ends
-            the game in a position that is neither mate nor stalemate.
-        :raises TypeError: if an argument is of another type.
+        :raises UsageError: if an argument has a wrong shape or numbers out of range, or an accrued score ends
+            the game, but its position is neither mate nor stalemate.
+        :raises TypeError: if an argument has a wrong type.
         :raises DamagedTableError: if the file cannot be read.
         """
-        return self._arrays.of_slots(self._file, side, slots, accrued)
+        return self._arrays.look_up_slots(self._file, side, slots, accrued)
 
     def _block_starts(self, side: chess.Color | None) -> Iterator[tuple[int, int]]:
         if not isinstance(side, bool | np.bool_ | None):  # 0 would be Black here, but it is White in tables
@@ -241,25 +242,25 @@ class PositionTable:
         movers = (0, 1) if side is None else (0 if side else 1,)
         return product(movers, range(0, self.layout.size, BLOCK_SLOTS))
 
-    def _block(self, side: int, start: int, selection: _Selection) -> Positions:
+    def _block(self, side: int, start: int, selector: _Selector) -> Positions:
         size = min(BLOCK_SLOTS, self.layout.size - start)
         value, depth = np.empty(size, np.uint8), np.empty(size, np.uint16)
         self._file.read_slots(side, start, value, depth)
-        rows = np.flatnonzero(selection(value, depth))
+        rows = np.flatnonzero(selector(value, depth))
         return Positions(
             self.layout, np.full(len(rows), side, np.uint8), start + rows, value[rows], depth[rows]
         )
 
-    def _joined(self, blocks: list[Positions]) -> Positions:
+    def _join(self, blocks: list[Positions]) -> Positions:
         parts = zip(_EMPTY_ARRAYS, *(block.arrays() for block in blocks), strict=True)
         return Positions(self.layout, *map(np.concatenate, parts))
 
 
-def _selection(value: ValueChoice, depth: DepthChoice) -> _Selection:
-    """Return a function of values and depths that marks the selected positions of a block.
+def _make_selector(value: ValueChoice, depth: DepthChoice) -> _Selector:
+    """Return the function that selects positions by value and depth.
 
-    :raises UsageError: if a text is no G-score.
-    :raises TypeError: if an argument is of another type.
+    :raises UsageError: if a text is not a G-score.
+    :raises TypeError: if an argument has a wrong type.
     """
     codes = np.full(256, value is None)
     codes[[score.code for score in _scores(value)]] = True
@@ -276,7 +277,7 @@ def _selection(value: ValueChoice, depth: DepthChoice) -> _Selection:
 def _scores(value: ValueChoice) -> Iterator[GScore]:
     """Yield the selected values.
 
-    :raises UsageError: if a text is no G-score.
+    :raises UsageError: if a text is not a G-score.
     :raises TypeError: if a value is neither G-score nor text.
     """
     is_iterable = isinstance(value, Iterable) and not isinstance(value, str)

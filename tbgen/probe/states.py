@@ -1,4 +1,4 @@
-"""Conversion of a board and an accrued score to a state to look up, and of the state's value to an answer."""
+"""Conversion of a board and an accrued score to a state to look up, and of the state's goal to a result."""
 
 import warnings
 from dataclasses import dataclass
@@ -16,16 +16,16 @@ from tbgen.errors import UsageError
 from tbgen.index.position import Position, locate, validate
 
 AnyPosition: TypeAlias = AnyBoard | str
-"""A board, or a FEN of six or seven fields, which may have described men in brackets."""
+"""A board, or a FEN of six or seven fields, which may contain described men in brackets."""
 
 AnyScore: TypeAlias = GScore | str | Fresh | None
-"""An accrued score or its text; FRESH for the position score; None for the score of the FEN or board."""
+"""An accrued score or its text; FRESH for the position score; None if the position implies the score."""
 
 
 class State(NamedTuple):
-    """A position with an accrued score, to be looked up.
+    """A position to look up, with an accrued score.
 
-    :ivar accrued: the accrued score, with the position score folded in.
+    :ivar accrued: the accrued score, into which the position score has been folded.
     """
 
     position: Position
@@ -33,9 +33,9 @@ class State(NamedTuple):
 
 
 class Goal(NamedTuple):
-    """Value and depth of a state: V(P, A) and D(P, A) of docs/theory.md.
+    """The value and the depth of a state: V(P, A) and D(P, A) of docs/theory.md.
 
-    :ivar depth: plies until the accrued score is the value, 0 if it is the value already. None if the tables
+    :ivar depth: plies until the accrued score is the value; 0 if it already is the value; None if the tables
         do not store the depth.
     """
 
@@ -45,15 +45,15 @@ class Goal(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """The answer of the tables about a position.
+    """The result of looking up a position with an accrued score in the tables.
 
-    :ivar material: the canonical material, whichever colours the position has.
-    :ivar value: the result under optimal play of both sides.
-    :ivar depth: plies until the accrued score is the value, 0 if it is the value already. None if the table
-        does not store the depth. From a packed table only the depths of fresh states are available, and
-        those that follow from them, but none with castling rights.
-    :ivar position_score: the score of the position itself.
-    :ivar accrued: the accrued score that was used, with the position score folded in.
+    :ivar material: the canonical material, in which the colours of the position may be swapped.
+    :ivar value: the score that best play of both sides reaches.
+    :ivar depth: plies until the accrued score is the value; 0 if it already is the value; None if the table
+        does not store the depth. A packed table stores only the depths of fresh states and those that follow
+        from them. With castling rights, no depths are available from packed tables.
+    :ivar position_score: the position score.
+    :ivar accrued: the accrued score that was used, into which the position score has been folded.
     """
 
     material: Material
@@ -64,8 +64,10 @@ class ProbeResult:
 
     @property
     def points(self) -> Points:
-        """The exact points that the value gives each side by TCEC's exponential scoring;
-        :func:`tbgen.points` has the other scorings."""
+        """The exact points that the value gives each side under TCEC's exponential scoring.
+
+        :func:`tbgen.points` supports the other scorings.
+        """
         return points(self.value)
 
 
@@ -74,11 +76,11 @@ def read(
 ) -> tuple[AnyBoard, GScore | Fresh | None]:
     """Return the board of a position, and the accrued score that the arguments specify.
 
-    The accrued score is the one passed, else the one in a FEN's seventh field, else None. A warning is issued
-    if the seventh field is ignored.
+    The accrued score is the score passed, else the score in the seventh field of a FEN, else None. If the
+    seventh field is ignored, a warning is issued.
 
-    :raises UsageError: if a text is no FEN or no G-score.
-    :raises TypeError: if an argument is of another type.
+    :raises UsageError: if a text is not a FEN, or not a G-score.
+    :raises TypeError: if an argument has a wrong type.
     """
     fen_score = None
     board: AnyBoard
@@ -123,7 +125,7 @@ def read_chess(
 def state_of(position: AnyPosition, accrued: AnyScore, variant: Variant) -> tuple[AnyBoard, State]:
     """Return the board and the state of a position with an accrued score.
 
-    :raises UsageError: if no table has the position, or its accrued score or history is invalid.
+    :raises UsageError: if no table can contain the position, or the accrued score or history is invalid.
     :raises TypeError: if the position is neither board nor text, or the score neither G-score nor text.
     """
     board, score = read(position, accrued, variant)
@@ -134,9 +136,9 @@ def state_of(position: AnyPosition, accrued: AnyScore, variant: Variant) -> tupl
 def locate_state(board: AnyBoard, accrued: GScore | Fresh | None, variant: Variant) -> State:
     """Return the state of a valid board, with the position score folded into the accrued score.
 
-    The accrued score is the one passed, else the score of the moves in the board's history, else the position
-    score. In r-mobility it is the position score if an en passant capture is legal, because the last move was
-    then a reset.
+    The accrued score is the score passed, else the score of the moves in the board's history, else the
+    position score. In r-mobility, it is the position score if an en passant capture is legal, because the
+    last move was then a pawn move, which is a reset.
 
     :raises UsageError: if the accrued score or the history of the board is invalid.
     """
@@ -146,9 +148,9 @@ def locate_state(board: AnyBoard, accrued: GScore | Fresh | None, variant: Varia
     return State(position, folded_score(board, accrued, position.score, variant))
 
 
-def accrued_in_r(board: chess.Board, accrued: GScore | Fresh | None) -> Signed:
-    """Return the accrued score of :func:`locate_state` in r-mobility, on a valid board with any number of
-    men.
+def accrued_in_r_mobility(board: chess.Board, accrued: GScore | Fresh | None) -> Signed:
+    """Return the accrued score that :func:`locate_state` describes, in r-mobility, for a valid board with any
+    number of men.
 
     :raises UsageError: if the accrued score or the history of the board is invalid.
     """
@@ -159,9 +161,9 @@ def accrued_in_r(board: chess.Board, accrued: GScore | Fresh | None) -> Signed:
 
 
 def folded_score(board: AnyBoard, accrued: GScore | Fresh | None, score: Signed, variant: Variant) -> Signed:
-    """Return the accrued score of :func:`locate_state` on a board that is neither mate nor stalemate.
+    """Return the accrued score of :func:`locate_state` for a board that is neither mate nor stalemate.
 
-    :param score: the position score.
+    :param score: the position score, which is folded into the accrued score.
 
     :raises UsageError: if the accrued score or the history of the board is invalid.
     """
@@ -178,7 +180,7 @@ def folded_score(board: AnyBoard, accrued: GScore | Fresh | None, score: Signed,
 
 
 def result_of(state: State, goal: Goal) -> ProbeResult:
-    """Return the answer about a state."""
+    """Return the result of looking up a state, given its goal."""
     position, accrued = state
     score = to_gscore(position.score)
     return ProbeResult(position.shape.material, to_gscore(goal.value), goal.depth, score, to_gscore(accrued))

@@ -1,9 +1,9 @@
-"""Syzygy files: which side can force mate, in positions of up to seven men without castling rights.
+"""Syzygy files, which store which side can force mate with up to seven men, without castling rights.
 
-A forced mate, however long, is G0.0 for the side that forces it, because no score is better. There is no
-50-move rule, so a *cursed* win counts as a win. If no side can force mate, neither can get more than G0.5,
-the stalemate of the opponent. Both statements are true for every accrued score, in both variants
-(docs/theory.md, section 10).
+A forced mate, however long, is worth G0.0 to the side that forces it, because no score is better. There is no
+50-move rule, so a *cursed* win counts as a win. If no side can force mate, neither side can get more than
+G0.5, the stalemate of its opponent. This is true for every accrued score in both variants (docs/theory.md,
+section 10).
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ from tbgen.errors import DamagedTableError, TbgenError, UsageError
 
 _logger = logging.getLogger(__name__)
 
-MOST_MEN: Final = chess.syzygy.TBPIECES
-"""Number of men of the largest materials with published files."""
-_DAMAGED: Final = (OSError, ValueError, IndexError, AssertionError, RecursionError, struct.error)
-"""Exceptions that python-chess may raise on damaged files, which it does not check."""
+MAX_MEN: Final = chess.syzygy.TBPIECES
+"""Greatest number of men in published files."""
+_DAMAGE_ERRORS: Final = (OSError, ValueError, IndexError, AssertionError, RecursionError, struct.error)
+"""Exceptions that python-chess may raise when it reads a damaged file, because it does not check files."""
 _POSSIBLE_WDL: Final = range(-2, 3)
 _WHITE_MATES, _BLACK_MATES = GScore(0, True), GScore(0, False)
 
 
 class Winner(IntEnum):
-    """The side that can force mate, according to the files."""
+    """The side that can force mate, according to Syzygy files."""
 
     NOBODY = 0
     WHITE = 1
     BLACK = 2
     UNKNOWN = 3
-    """A file that is needed is missing."""
+    """A file that is needed is missing, so the winner cannot be determined."""
 
     @property
     def bounds(self) -> ScoreInterval:
-        """The interval that contains the value, with any accrued score."""
+        """The interval that contains the value, whatever the accrued score is."""
         return _BOUNDS[self]
 
 
@@ -60,7 +60,7 @@ _BOUNDS: Final = (
 
 
 class _Files(chess.syzygy.Tablebase):
-    """The files of several directories. A copy in a later directory replaces a damaged file."""
+    """The files in several directories. If a file is damaged, a copy in a later directory replaces it."""
 
     def __init__(self, directories: Iterable[Path]) -> None:
         super().__init__()
@@ -74,25 +74,25 @@ class _Files(chess.syzygy.Tablebase):
         self.wdl = {key: copies[0] for key, copies in self._copies.items()}
 
     def probe_wdl_table(self, board: chess.Board) -> int:
-        """Return the entry of a position in its file. The entry ignores captures.
+        """Return what the file of a position stores for it. This entry ignores captures.
 
         :raises DamagedTableError: if neither the file nor a copy can be used.
         """
         key = chess.syzygy.calc_key(board)
         while True:
             table = self.wdl.get(key)
-            with suppress(*_DAMAGED):
+            with suppress(*_DAMAGE_ERRORS):
                 wdl = super().probe_wdl_table(board)
                 if wdl in _POSSIBLE_WDL:
                     return wdl
             with self._lock:
-                if table is not None and table is self.wdl[key]:  # no other thread was faster
+                if table is not None and table is self.wdl[key]:  # no other thread has replaced it
                     self._replace(table)
 
     def _replace(self, table: chess.syzygy.Table) -> None:
         """Switch to the next copy of a file, and log a warning.
 
-        :raises DamagedTableError: if there is no further copy.
+        :raises DamagedTableError: if there is no other copy.
         """
         copies = self._copies[table.key]
         problem = "this Syzygy file is damaged or cannot be read"
@@ -106,13 +106,13 @@ class _Files(chess.syzygy.Tablebase):
 
 
 class Syzygy:
-    """Syzygy files of win, draw and loss (WDL). The object is thread-safe.
+    """Syzygy files with wins, draws and losses (WDL). The object is thread-safe.
 
-    Used as a context manager, it closes the files at the end. A pickled copy, as for another process, opens
-    the same directories anew.
+    Used as a context manager, the object closes the files at the end. Unpickling, for example in another
+    process, opens the same directories again.
 
     :param directories: directories of the files.
-    :raises UsageError: if no directory is passed, one does not exist, or none has such files.
+    :raises UsageError: if no directory is passed, a directory does not exist, or none contains such files.
     :raises TbgenError: if a directory cannot be read.
     """
 
@@ -150,11 +150,11 @@ class Syzygy:
         return " and ".join(map(str, self._directories))
 
     def has_material(self, name: str) -> bool:
-        """Return whether a file exists for a material or for its colours swapped."""
+        """Return whether a file exists for a material, possibly with its colours swapped."""
         return chess.syzygy.normalize_tablename(name) in self._files.wdl
 
     def winner(self, board: chess.Board) -> Winner:
-        """Return which side can force mate.
+        """Return which side can force mate in a position.
 
         :raises DamagedTableError: if a file cannot be used.
         """
@@ -165,33 +165,33 @@ class Syzygy:
             return Winner.NOBODY
         return Winner.WHITE if (wdl > 0) == board.turn else Winner.BLACK
 
-    def missing(self, board: chess.Board) -> str:
+    def missing_file(self, board: chess.Board) -> str:
         """Return the name of a missing file that is needed to find which side can force mate.
 
-        It is the file of the position, or of a position after captures. The name is empty if all files are
-        present, or if no file can help.
+        This is the file for the position itself, or for a position after captures. The name is empty if no
+        file is missing, or if no file could help.
         """
-        if chess.popcount(board.occupied) > MOST_MEN:
+        if chess.popcount(board.occupied) > MAX_MEN:
             return ""
         try:
             self._files.probe_wdl(board)
         except chess.syzygy.MissingTableError as error:
             return f"{chess.syzygy.normalize_tablename(str(error.args[0]).split()[-1])}.rtbw"
-        except KeyError:  # castling rights
+        except KeyError:  # the position has castling rights
             pass
         return ""
 
 
-def address(file: str) -> str:
-    """Return the address of a file of win, draw and loss on the mirror of Lichess, as
-    https://syzygy-tables.info names it (read in November 2026).
+def download_url(file_name: str) -> str:
+    """Return the URL of a WDL file on the Lichess mirror, as https://syzygy-tables.info states it (read in
+    November 2026).
 
-    >>> print(address("KRvKP.rtbw"))
+    >>> print(download_url("KRvKP.rtbw"))
     https://tablebase.lichess.ovh/tables/standard/3-4-5-wdl/KRvKP.rtbw
-    >>> print(address("KRPPvKRP.rtbw"))
+    >>> print(download_url("KRPPvKRP.rtbw"))
     https://tablebase.lichess.ovh/tables/standard/7/4v3_pawnful/KRPPvKRP.rtbw
     """
-    stronger, weaker = map(len, file.removesuffix(".rtbw").split("v"))
-    folder = {6: "6-wdl", 7: f"7/{stronger}v{weaker}_pawn{'ful' if 'P' in file else 'less'}"}
+    stronger, weaker = map(len, file_name.removesuffix(".rtbw").split("v"))
+    folder = {6: "6-wdl", 7: f"7/{stronger}v{weaker}_pawn{'ful' if 'P' in file_name else 'less'}"}
     place = folder.get(stronger + weaker, "3-4-5-wdl")
-    return f"https://tablebase.lichess.ovh/tables/standard/{place}/{file}"
+    return f"https://tablebase.lichess.ovh/tables/standard/{place}/{file_name}"

@@ -1,4 +1,4 @@
-"""Directories of tables, open for probing: one position, many, and views such as classical chess."""
+"""Directories of tables, opened to probe one position, many positions, or a view such as classical chess."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -36,9 +36,9 @@ from tbgen.probe.moves import (
     RankedMove,
     best_line,
     next_move,
-    order,
     ranked_moves,
-    reached_by,
+    reached_states,
+    sort_successors,
     successors,
 )
 from tbgen.probe.states import (
@@ -51,7 +51,7 @@ from tbgen.probe.states import (
     result_of,
     state_of,
 )
-from tbgen.probe.values import CACHE_BYTES, MAX_OPEN_FILES, RightsGoal, Values
+from tbgen.probe.values import CACHE_BYTES, MAX_OPEN_FILES, CastlingLookup, Values
 from tbgen.store.format import tables_in
 
 if TYPE_CHECKING:
@@ -63,61 +63,62 @@ class View(NamedChoice, what="a view"):
     """A game with the moves of chess whose values are derived from those of r-mobility."""
 
     CLASSICAL = "classical"
-    """Win, draw or loss, without the 50-move rule."""
+    """Win, draw or loss; there is no 50-move rule."""
     STALEMATE_WINS = "stalemate-wins"
-    """Stalemate wins as mate does."""
+    """Stalemate is a win, as mate is."""
     LASKER = "lasker"
     """Stalemate gives 3/4 of the point, as Emanuel Lasker proposed."""
 
     @classmethod
     def parse(cls, text: str) -> "View":
-        """Return the view of a name.
+        """Return the view with the given name.
 
         :raises UsageError: if no view has that name.
         """
         return cls(text)
 
     def points(self, value: GScore) -> Points:
-        """Return the points in the view for a value of r-mobility.
+        """Return the points that a value of r-mobility is worth in this view.
 
         >>> View.LASKER.points(GScore("-G0.5"))
         Points(white=0.25, black=0.75)
         """
-        shares = _HOLDERS_SHARE[self]
+        shares = _HOLDER_SHARES[self]
         share = shares[value.rank] if value.rank < len(shares) else 0.5
         return Points(share, 1 - share) if value.white else Points(1 - share, share)
 
     def depth(self, value: GScore, depth: int | None) -> int | None:
-        """Return the plies to mate for a value and its depth: 0 if the value is no mate; None in views
+        """Return the plies to mate for a value and its depth: 0 if the value is not mate; None in views
         other than classical chess."""
         mate = 0 if value.rank else depth
         return mate if self is View.CLASSICAL else None
 
 
-_HOLDERS_SHARE: Final = {
+_HOLDER_SHARES: Final = {
     View.CLASSICAL: (1.0, 0.5),
     View.STALEMATE_WINS: (1.0, 1.0),
     View.LASKER: (1.0, 0.75),
 }
-"""Points of the holder of a score of rank 0, and of rank 1."""
+"""For each view: the points of the holder of a score of rank 0, and of rank 1."""
 
-BATCH: Final = 65536
-"""Number of positions that are looked up together. The larger it is, the fewer chunks are decoded twice."""
+BATCH_SIZE: Final = 65536
+"""Number of positions to look up together. The larger it is, the fewer chunks are decoded twice."""
 
-MOVES_BATCH: Final = 2048
-"""Number of positions whose moves are looked up together."""
-_MAX_SINGLES: Final = 8
-"""Most positions that are looked up one by one, because sorting so few takes longer than it saves."""
+MOVES_BATCH_SIZE: Final = 2048
+"""Number of positions whose moves to look up together."""
+_MAX_ONE_BY_ONE: Final = 8
+"""Maximum number of positions to look up one by one; sorting so few takes longer than it saves."""
 
 Question: TypeAlias = tuple[AnyPosition, AnyScore]
+"""A position to look up, with its accrued score."""
 
 
-def questions(
+def with_scores(
     positions: Iterable[AnyPosition], accrued: Iterable[AnyScore] | Fresh | None
 ) -> Iterator[Question]:
-    """Pair positions with their accrued scores, lazily.
+    """Yield positions paired with their accrued scores.
 
-    :raises TypeError: if one position or one score is passed in place of many.
+    :raises TypeError: if a single position or score is passed in place of an iterable.
     :raises UsageError: at the end of the shorter iterable, if the lengths differ.
     """
     if isinstance(positions, str | chess.Board | DescribedBoard):
@@ -126,11 +127,11 @@ def questions(
         return zip(positions, repeat(accrued))
     if isinstance(accrued, str | GScore):
         raise TypeError("one accrued score for many positions: give an iterable with one for each")
-    return _paired(positions, accrued)
+    return _zip_with_scores(positions, accrued)
 
 
-def _paired(positions: Iterable[AnyPosition], accrued: Iterable[AnyScore]) -> Iterator[Question]:
-    """Yield positions with their accrued scores.
+def _zip_with_scores(positions: Iterable[AnyPosition], accrued: Iterable[AnyScore]) -> Iterator[Question]:
+    """Yield each position paired with its accrued score.
 
     :raises UsageError: at the end of the shorter iterable, if the lengths differ.
     """
@@ -143,23 +144,23 @@ def _paired(positions: Iterable[AnyPosition], accrued: Iterable[AnyScore]) -> It
 
 
 def probe(values: Values, position: AnyPosition, accrued: AnyScore) -> ProbeResult:
-    """Return what :meth:`tbgen.Tablebase.probe` does, and raise as it does."""
+    """Return what :meth:`tbgen.Tablebase.probe` returns, and raise the same errors."""
     _, state = state_of(position, accrued, values.variant)
     return result_of(state, values.of(state))
 
 
 def probe_many(
-    values: Values, pairs: Iterator[Question], size: int = BATCH
+    values: Values, questions: Iterator[Question], batch_size: int = BATCH_SIZE
 ) -> Iterator[ProbeResult | TbgenError]:
-    """Yield results or errors in the order of the questions; at most ``size`` questions are read ahead."""
-    while head := list(islice(pairs, min(size, _MAX_SINGLES + 1))):
-        if len(head) <= _MAX_SINGLES:
+    """Yield a result or an error for each question. At most ``batch_size`` questions are read ahead."""
+    while head := list(islice(questions, min(batch_size, _MAX_ONE_BY_ONE + 1))):
+        if len(head) <= _MAX_ONE_BY_ONE:
             for question in head:
                 yield result_or_error(probe, values, *question)
             continue
-        # The boards are not kept, because they take much more memory than the states.
-        batch = chain(head, islice(pairs, size - len(head)))
-        states = [_state(*question, values.variant) for question in batch]
+        # Only the states are kept, because the boards take much more memory.
+        batch = chain(head, islice(questions, batch_size - len(head)))
+        states = [_state_or_error(*question, values.variant) for question in batch]
         for state, goal in zip(states, values.of_many(states), strict=True):
             if isinstance(state, TbgenError):
                 yield state
@@ -168,10 +169,10 @@ def probe_many(
 
 
 def moves_many(
-    values: Values, pairs: Iterator[Question], size: int = MOVES_BATCH
+    values: Values, questions: Iterator[Question], batch_size: int = MOVES_BATCH_SIZE
 ) -> Iterator[list[RankedMove] | TbgenError]:
-    """Yield ranked moves or errors in the order of questions. At most ``size`` questions are read ahead."""
-    while batch := list(islice(pairs, size)):
+    """Yield ranked moves or an error for each question. At most ``batch_size`` questions are read ahead."""
+    while batch := list(islice(questions, batch_size)):
         yield from _moves_of_batch(values, batch)
 
 
@@ -180,7 +181,7 @@ def _moves_of_batch(values: Values, batch: list[Question]) -> Iterator[list[Rank
     reached = [
         []
         if isinstance(start, TbgenError) or start[1].position.terminal
-        else reached_by(start[0], start[1].accrued, values.variant)
+        else reached_states(start[0], start[1].accrued, values.variant)
         for start in starts
     ]
     results = iter(values.of_many([successor.state for after in reached for successor in after]))
@@ -193,10 +194,10 @@ def _moves_of_batch(values: Values, batch: list[Question]) -> Iterator[list[Rank
             yield next(result for result in own_results if isinstance(result, TbgenError))
         else:
             board, state = start
-            yield ranked_moves(board, order(board, state.accrued, after, goals))
+            yield ranked_moves(board, sort_successors(board, state.accrued, after, goals))
 
 
-def _state(position: AnyPosition, accrued: AnyScore, variant: Variant) -> State | TbgenError:
+def _state_or_error(position: AnyPosition, accrued: AnyScore, variant: Variant) -> State | TbgenError:
     result = result_or_error(state_of, position, accrued, variant)
     return result if isinstance(result, TbgenError) else result[1]
 
@@ -209,7 +210,7 @@ class ViewValue:
 
     @property
     def winner(self) -> Literal["white", "black"] | None:
-        """The side that gets more than half a point; None in a draw."""
+        """The side that gets more than half a point; None if the game is drawn."""
         if self.points.white == self.points.black:
             return None
         return "white" if self.points.white > self.points.black else "black"
@@ -217,12 +218,12 @@ class ViewValue:
 
 @dataclass(frozen=True, slots=True)
 class ViewResult(ViewValue):
-    """The answer of a view about a position.
+    """The result of looking up a position in a view.
 
     :ivar view: the view.
-    :ivar material: the canonical material, whichever colours the position has.
-    :ivar points: the result under best play of both sides; exact.
-    :ivar depth: ``classical``: plies to mate, 0 in a draw. Other views: None.
+    :ivar material: the canonical material, in which the colours of the position may be swapped.
+    :ivar points: the exact points of each side if both play best.
+    :ivar depth: in classical chess, the plies to mate (0 in a draw); in other views, None.
     """
 
     view: View
@@ -233,14 +234,14 @@ class ViewResult(ViewValue):
 
 @dataclass(frozen=True, slots=True)
 class ViewMove(ViewValue, MoveWithSan):
-    """A legal move, with the result in a view of the position it leads to.
+    """A legal move, with what a view says about the position that the move leads to.
 
     :ivar move: the move.
     :ivar san: the move in short algebraic notation.
-    :ivar points: the result of best play after the move; exact.
-    :ivar depth: ``classical``: plies to mate from the position it leads to, 0 in a draw. Other views: None.
-    :ivar zeroing: whether it is a capture or a pawn move.
-    :ivar position_score: position score after the move; rank 0 is mate, rank 1 stalemate.
+    :ivar points: the exact points of each side if both play best after the move.
+    :ivar depth: in classical chess, the plies to mate after the move (0 in a draw); in other views, None.
+    :ivar zeroing: whether the move is a capture or a pawn move.
+    :ivar position_score: the position score after the move; rank 0 is mate, rank 1 stalemate.
     """
 
     move: chess.Move
@@ -252,10 +253,10 @@ class ViewMove(ViewValue, MoveWithSan):
 
 
 class ViewTables:
-    """The tables of a tablebase, read as a view. Get the object from :meth:`tbgen.Tablebase.view`.
+    """The tables of a tablebase, read as a view. :meth:`tbgen.Tablebase.view` returns this object.
 
-    Positions are boards or FENs, as for the tablebase. Views have no accrued scores. A pickled copy opens the
-    directories of the tablebase anew.
+    A position is a board or a FEN, as in the tablebase. Views have no accrued scores. Unpickling opens the
+    directories of the tablebase again.
     """
 
     def __init__(self, tables: "Tablebase", values: Values, view: View) -> None:
@@ -269,7 +270,7 @@ class ViewTables:
         return f"<{self.view} view of {self._tables!r}>"
 
     def probe(self, board: AnyPosition) -> ViewResult:
-        """Return the points, and in classical chess the plies to mate, with best play.
+        """Return the points under best play and, in classical chess, the plies to mate.
 
         >>> import tbgen
         >>> with tbgen.open_tablebase("data") as tables:  # doctest: +SKIP
@@ -281,25 +282,25 @@ class ViewTables:
         return self._view_result(self._tables.probe(board, FRESH))
 
     def get(self, board: AnyPosition) -> ViewResult | None:
-        """Return what :meth:`probe` does, or None where :meth:`tbgen.Tablebase.get` does."""
+        """Return what :meth:`probe` returns, or None where :meth:`tbgen.Tablebase.get` returns None."""
         result = self._tables.get(board, FRESH)
         return None if result is None else self._view_result(result)
 
     def probe_many(self, boards: Iterable[AnyPosition]) -> Iterator[ViewResult | TbgenError]:
-        """Yield what :meth:`probe` returns for each position, or the error it raises, in order."""
+        """Yield, for each position in order, what :meth:`probe` returns, or the error that it raises."""
         results = self._tables.probe_many(boards, FRESH)
         return (result if isinstance(result, TbgenError) else self._view_result(result) for result in results)
 
     def moves(self, board: AnyPosition) -> list[ViewMove]:
-        """Return all legal moves, best first; raises as :meth:`probe` does.
+        """Return all legal moves, best first; raise the same errors as :meth:`probe`.
 
         Among moves with equal points, quick mates precede slow mates, and slow losses precede quick losses.
-        Other ties are in the order of r-mobility.
+        All other ties are ordered as in r-mobility.
         """
         valid_board, state = state_of(board, FRESH, self._values.variant)
         if state.position.terminal:
             return []
-        # With this neutral accrued score the value of a move is the fresh value of the position after it.
+        # With this neutral accrued score, the value of a move is the fresh value of the position after it.
         moves = successors(self._values, valid_board, Signed(MAX_RANK))
         return [self._view_move(move) for move in ranked_moves(valid_board, moves)]
 
@@ -313,11 +314,11 @@ class ViewTables:
 
 
 class ClassicalTables(ViewTables):
-    """Classical chess, which can replace the tablebase of :mod:`chess.gaviota`.
+    """The tables read as classical chess; the object can replace the tablebase of :mod:`chess.gaviota`.
 
-    As in python-chess, its ``probe_`` methods raise a KeyError: a :class:`~tbgen.errors.MissingTableError`
+    As in python-chess, the ``probe_`` methods raise a KeyError: a :class:`~tbgen.errors.MissingTableError`
     for a table that has not been built, a :class:`~tbgen.errors.PositionError` for a position that no table
-    contains. Its ``get_`` methods return the default in these cases.
+    contains. The ``get_`` methods return the default in these cases.
     """
 
     def __enter__(self) -> Self:
@@ -333,7 +334,7 @@ class ClassicalTables(ViewTables):
     def probe_dtm(self, board: AnyPosition) -> int:
         """Return the plies to mate: positive if the side to move mates, negative if it is mated.
 
-        It is 0 in a draw, and if the side to move is already mated.
+        The number is 0 in a draw, and if the side to move is already mated.
 
         >>> import chess, tbgen
         >>> with tbgen.open_tablebase("data") as tables:  # doctest: +SKIP
@@ -343,7 +344,7 @@ class ClassicalTables(ViewTables):
         :raises KeyError: if the probe fails.
         :raises DamagedTableError: if the table's file cannot be used.
         """
-        mated, depth = self._mated(board)
+        mated, depth = self._loses_and_plies(board)
         if depth is None:
             raise PositionError(
                 "the plies to mate are not available with castling rights if tables are packed: write - for "
@@ -356,24 +357,24 @@ class ClassicalTables(ViewTables):
 
         Raises as :meth:`probe_dtm` does.
         """
-        mated, _ = self._mated(board)
+        mated, _ = self._loses_and_plies(board)
         return 0 if mated is None else -1 if mated else 1
 
     def get_dtm(self, board: AnyPosition, default: int | None = None) -> int | None:
-        """Return what :meth:`probe_dtm` does, or the default where that raises a KeyError."""
+        """Return what :meth:`probe_dtm` returns, or the default if :meth:`probe_dtm` raises a KeyError."""
         with suppress(KeyError):
             return self.probe_dtm(board)
         return default
 
     def get_wdl(self, board: AnyPosition, default: int | None = None) -> int | None:
-        """Return what :meth:`probe_wdl` does, or the default where that raises a KeyError."""
+        """Return what :meth:`probe_wdl` returns, or the default if :meth:`probe_wdl` raises a KeyError."""
         with suppress(KeyError):
             return self.probe_wdl(board)
         return default
 
-    def _mated(self, board: AnyPosition) -> tuple[bool | None, int | None]:
-        """Return whether best play mates the side to move (None in a draw), and the plies to mate (None if
-        they are not available)."""
+    def _loses_and_plies(self, board: AnyPosition) -> tuple[bool | None, int | None]:
+        """Return whether the side to move loses (None in a draw), and the plies to mate (None if they are not
+        available)."""
         try:
             result = self._tables.probe(board, FRESH)
         except UsageError as error:
@@ -385,34 +386,34 @@ class ClassicalTables(ViewTables):
 
 
 class Tablebase:
-    """Values, moves and lines of positions from the tables of some directories. The object is thread-safe.
+    """Values, moves and lines of positions from the tables in one or more directories. It is thread-safe.
 
-    Get it from :func:`open_tablebase`. A pickled copy, as for another process, opens the same directories
-    anew.
+    :func:`open_tablebase` returns this object. Unpickling, for example in another process, opens the same
+    directories again.
 
     A position is a board, or a FEN of six or seven fields. The accrued score is the first of these that is
     available:
 
-    - the one passed, as a G-score or as text;
+    - the score passed as an argument, a G-score or its text;
     - the seventh field of a FEN, unless its halfmove clock is 0;
-    - the score that the moves in a board's history have accrued (``board.move_stack``);
-    - the position score, which ``tbgen.FRESH`` selects at once.
+    - the score that the moves in ``board.move_stack`` have accrued;
+    - the position score; to use it in any case, pass ``tbgen.FRESH``.
 
-    The position score is folded into the accrued score, and the answer contains the resulting score. In mate
-    and stalemate the position score replaces the accrued score. In r-mobility this also happens if an en
-    passant capture is legal, because such a position is the first after a reset.
+    The position score is folded into the accrued score, and the result of the probe contains the score that
+    results. In mate and stalemate, the position score replaces the accrued score. The same happens in
+    r-mobility if an en passant capture is legal, because such a position is the first after a reset.
 
-    :param directories: directories of tables, searched in this order. Without any, or for None, the directory
-        is ``$TBGEN_DIR``, else ``data``.
+    :param directories: directories of tables, searched in this order. If there are none, or only None, the
+        directory is ``$TBGEN_DIR``, else ``data``.
     :param rules: the variant that the tables are for: ``r``, or ``wg`` for whole-game mobility.
     :param max_open_files: maximum number of table files to keep open.
     :param cache_bytes: maximum number of bytes of decoded chunks to keep.
-    :param depths: whether to compute the depths with accrued scores that tables do not store. This may take
-        minutes and some GiB of memory for each score. If False, these depths are None.
+    :param depths: whether to compute depths with accrued scores if tables do not store them. This may take
+        minutes and several GiB of memory for each score. If False, these depths are None.
 
     :ivar directories: the directories of tables, in the order of search.
     :ivar directory: the first of the directories.
-    :ivar rules: the variant that the tables are built for.
+    :ivar rules: the variant that the tables have been built for.
     """
 
     def __init__(
@@ -432,9 +433,9 @@ class Tablebase:
         self._values = values_type(
             paths,
             variant=Variant.parse(rules),
-            max_open=max_open_files,
+            max_open_files=max_open_files,
             cache_bytes=cache_bytes,
-            rights=_rights_goal,
+            make_castling_lookup=_castling_lookup,
         )
         self.directories: Final = self._values.directories
         self.directory: Final = self.directories[0]
@@ -456,7 +457,7 @@ class Tablebase:
 
     @property
     def materials(self) -> list[Material]:
-        """The materials that have a table now, in build order."""
+        """The materials that currently have a table, in the order in which tables are built."""
         first, *others = self.directories
         return tables_in(first, self.rules, *others)
 
@@ -467,39 +468,39 @@ class Tablebase:
         self.close()
 
     def close(self) -> None:
-        """Close all files, each as soon as no other thread reads it."""
+        """Close all files, each as soon as no other thread is reading it."""
         self._values.close()
 
     def table_file(self, material: Material) -> AnyTable:
-        """Return the open file of a table, which is closed with the tablebase.
+        """Return the open file of a table. Closing the tablebase closes the file.
 
-        :raises MissingTableError: if it has not been built.
-        :raises DamagedTableError: if it cannot be used.
+        :raises MissingTableError: if the table has not been built.
+        :raises DamagedTableError: if the file cannot be used.
         """
         return self._values.table(material)
 
     def probe(self, position: AnyPosition, accrued: AnyScore = None) -> ProbeResult:
-        """Return value and depth of a position.
+        """Return the value and the depth of a position.
 
         >>> import tbgen
         >>> with tbgen.open_tablebase("data") as tables:  # doctest: +SKIP
         ...     print(tables.probe("8/8/8/2K3k1/8/8/8/8 w - - 0 1").value)
         -G8.5
 
-        :raises UsageError: if no table contains such a position, or the accrued score is invalid.
+        :raises UsageError: if no table can contain the position, or the accrued score is invalid.
         :raises TypeError: if the position is neither board nor text, or the score neither G-score nor text.
         :raises MissingTableError: if the table has not been built.
-        :raises DamagedTableError: if its file cannot be used.
+        :raises DamagedTableError: if the table's file cannot be used.
         """
         return probe(self._values, position, accrued)
 
     def get(self, position: AnyPosition, accrued: AnyScore = None) -> ProbeResult | None:
         """Return the result of :meth:`probe`, or None if no value is available.
 
-        No value is available for positions that no table can contain (too many men, or illegal), and for
-        positions whose table has not been built.
+        No value is available if no table can contain the position (it has too many men, or is illegal), or if
+        the table has not been built.
 
-        :raises UsageError: if a text is no FEN, or the accrued score is invalid.
+        :raises UsageError: if a text is not a FEN, or the accrued score is invalid.
         :raises TypeError: if the position is neither board nor text, or the score neither G-score nor text.
         :raises DamagedTableError: if the table's file cannot be used.
         """
@@ -513,16 +514,17 @@ class Tablebase:
             return result_of(state, self._values.of(state))
         except MissingTableError as error:
             if error.material != state.position.shape.material.name:
-                raise  # the table exists, but not a sub-table that one of its layers needs
+                raise  # the table exists, but a sub-table that one of its layers needs does not
             return None
 
     def moves(self, position: AnyPosition, accrued: AnyScore = None) -> list[RankedMove]:
-        """Return all legal moves, best first, with value and depth of the states they lead to.
+        """Return all legal moves, best first, with the value and depth of the state that each leads to.
 
         Among moves to the same value, the quickest come first if the mover prefers the value to the accrued
-        score, else the slowest. Moves whose depth is not stored follow, in the order of UCI notation.
+        score; otherwise the slowest come first. Moves whose depth is not stored follow, sorted by their UCI
+        notation.
 
-        Raises as :meth:`probe` does, also if the table is missing that one of the moves leads to.
+        Raises as :meth:`probe` does, and also if the table that a move leads to is missing.
         """
         board, state = state_of(position, accrued, self._values.variant)
         if state.position.terminal:
@@ -530,11 +532,11 @@ class Tablebase:
         return ranked_moves(board, successors(self._values, board, state.accrued))
 
     def best_move(self, position: AnyPosition, accrued: AnyScore = None) -> chess.Move | None:
-        """Return the first of :meth:`moves`, None in mate and stalemate.
+        """Return the first of :meth:`moves`; None in mate and stalemate.
 
-        The move keeps the value. To reach the value as well, play needs depths, which not all tables store.
-        To continue with an accrued score, use :meth:`next_move` or :meth:`line`, or open the tables with
-        ``depths=True``.
+        The move keeps the value. To make progress towards the value, play needs depths, which not all tables
+        store for states that are not fresh. In such states, use :meth:`next_move` or :meth:`line`, or open
+        the tables with ``depths=True``.
 
         >>> import chess, tbgen
         >>> board = chess.Board("8/8/8/4KBk1/8/8/8/8 b - - 0 1")
@@ -546,15 +548,15 @@ class Tablebase:
     def next_move(
         self, position: AnyPosition, accrued: AnyScore = None, *, patience: Callable[[], bool]
     ) -> RankedMove | None:
-        """Return the first move of best play, for play move by move.
+        """Return the first move of best play, for callers that play one move at a time.
 
-        This is the first of :meth:`moves` if tables store all depths that are needed. Otherwise a search
+        The move is the first of :meth:`moves` if tables store all depths that are needed. Otherwise a search
         looks ahead as long as ``patience`` allows.
 
         :param patience: called every few tenths of a second; returns whether to continue the search.
 
-        :returns: None in mate and stalemate, and if ``patience`` has returned False. None also with castling
-            rights, if depths are needed that are not available.
+        :returns: the move; None in mate and stalemate, and if ``patience`` has returned False. With castling
+            rights, also None if the depths that are needed are not available.
 
         Raises as :meth:`probe` does.
         """
@@ -564,12 +566,12 @@ class Tablebase:
     def line(self, position: AnyPosition, accrued: AnyScore = None) -> list[LinePly]:
         """Return best play of both sides up to the ply at which the accrued score is the value.
 
-        Depths that tables do not store are searched for some plies ahead. If that takes too long, they are
-        computed, provided that the tablebase was opened with ``depths=True``.
+        To find depths that tables do not store, a search looks some plies ahead. If the search takes too
+        long, the depths are computed, provided that the tablebase was opened with ``depths=True``.
 
         Raises as :meth:`probe` does.
 
-        :raises MissingLayerError: if depths are not available.
+        :raises MissingLayerError: if the depths are not available.
         """
         board, state = state_of(position, accrued, self._values.variant)
         return best_line(self._values, board, state)
@@ -577,15 +579,15 @@ class Tablebase:
     def probe_many(
         self, positions: Iterable[AnyPosition], accrued: Iterable[AnyScore] | Fresh | None = None
     ) -> Iterator[ProbeResult | TbgenError]:
-        """Yield what :meth:`probe` returns for each position, in order. This is faster than single probes,
+        """Yield, for each position in order, what :meth:`probe` returns. This is faster than single probes,
         especially if chunks are not in the cache.
 
-        The error that :meth:`probe` would raise about a position is yielded in place of its result. The
-        iterables may be endless, but they must not wait for answers, because thousands of positions are read
+        If :meth:`probe` would raise an error about a position, the error is yielded in place of the result.
+        The iterables may be endless, but must not wait for results, because thousands of positions are read
         ahead.
 
-        :param accrued: one accrued score for each position, as in :meth:`probe`; None for the scores that the
-            positions imply, ``tbgen.FRESH`` for the position scores.
+        :param accrued: an accrued score for each position, as in :meth:`probe`; None for the scores that the
+            positions imply; ``tbgen.FRESH`` for the position scores.
 
         >>> import chess, tbgen
         >>> with tbgen.open_tablebase("data") as tables:  # doctest: +SKIP
@@ -594,17 +596,17 @@ class Tablebase:
         -G8.5
         the position has 32 men; tables have at most 5, kings included
 
-        :raises TypeError: if one position or one score is passed in place of many, or an element has a type
-            that :meth:`probe` rejects.
+        :raises TypeError: if a single position or score is passed in place of an iterable, or an element has
+            a type that :meth:`probe` rejects.
         :raises UsageError: at the end of the shorter iterable, if the lengths differ.
         """
-        return probe_many(self._values, questions(positions, accrued))
+        return probe_many(self._values, with_scores(positions, accrued))
 
     def moves_many(
         self, positions: Iterable[AnyPosition], accrued: Iterable[AnyScore] | Fresh | None = None
     ) -> Iterator[list[RankedMove] | TbgenError]:
-        """Yield what :meth:`moves` returns for each position, or the error, as :meth:`probe_many` does."""
-        return moves_many(self._values, questions(positions, accrued))
+        """Yield, for each position, what :meth:`moves` returns or raises; see :meth:`probe_many`."""
+        return moves_many(self._values, with_scores(positions, accrued))
 
     def probe_arrays(
         self, men: str, squares: Any, side: Any, accrued: Any = None
@@ -612,30 +614,30 @@ class Tablebase:
         """Return values and depths of many positions with the same men, without castling and en passant
         rights.
 
-        Plain tables are loaded into memory whole, 10 to 90 MiB each; at most half a GiB of them is kept.
-        Large batches use one thread for each processor that the process may use, up to eight: with ``taskset
-        -c 0 python`` this is one thread.
+        Plain tables, of 10 to 90 MiB each, are loaded whole and kept in memory, up to half a GiB in total.
+        Large batches use one thread for each processor that the process may use, up to eight threads; with
+        ``taskset -c 0 python``, they use one thread.
 
-        :param men: letters as in a FEN, White's in upper case, in any order; one for each column of squares.
+        :param men: letters as in a FEN (White's in upper case), one for each column of squares, in any order.
         :param squares: whole numbers, shape (n, men): a1 = 0 to h8 = 63.
         :param side: whole numbers or bools, shape (n,): 0 with White to move, 1 with Black to move (the turn
             of a board of python-chess is the other way round).
         :param accrued: whole numbers, shape (n,): table codes of accrued scores (``GScore.code``: the rank of
-            White's, 255 minus the rank of Black's), 127 for none. Pass 127 also for a score with a
-            rank above 126, because no table has values of this rank. None without any accrued score.
+            White's, 255 minus the rank of Black's), 127 for no score. Also pass 127 for a score with
+            a rank above 126, because no table has such values. None if no position has a score.
         :returns: codes of the values, uint8 (n,), 127 for illegal positions; and depths in plies, int32 (n,),
-            -1 for illegal positions and where the table stores no depth.
+            -1 for illegal positions and for depths that the table does not store.
 
         >>> import tbgen
         >>> with tbgen.open_tablebase("data") as tables:  # doctest: +SKIP
         ...     tables.probe_arrays("KBk", [[36, 37, 38]], [1])
         (array([3], dtype=uint8), array([4], dtype=int32))
 
-        :raises UsageError: if an argument has another shape or numbers out of range, or an accrued score
-            ends the game in a position that is neither mate nor stalemate.
-        :raises TypeError: if an argument is of another type.
+        :raises UsageError: if an argument has a wrong shape or numbers out of range, or an accrued score ends
+            the game, but its position is neither mate nor stalemate.
+        :raises TypeError: if an argument has a wrong type.
         :raises MissingTableError: if the table of the men, or a sub-table that it needs, has not been built.
-        :raises DamagedTableError: if a file cannot be used.
+        :raises DamagedTableError: if the file of such a table cannot be used.
         """
         return self._arrays.probe(men, squares, side, accrued)
 
@@ -654,7 +656,7 @@ class Tablebase:
     def view(self, name: str) -> ViewTables:
         """Return the tables read as a view: ``classical``, ``stalemate-wins`` or ``lasker``.
 
-        The view is open as long as this tablebase.
+        The view can be used as long as this tablebase is open.
 
         >>> import chess, tbgen
         >>> with tbgen.open_tablebase("data") as tables:  # doctest: +SKIP
@@ -669,8 +671,8 @@ class Tablebase:
     def table(self, material: Material | str) -> "PositionTable":
         """Return all positions of one table, for research and training.
 
-        A packed table is first unpacked to a plain copy, which is kept beside it until the tablebase is
-        closed. With five men and no pawns, that takes some 4 GiB of memory and a minute.
+        A packed table is first unpacked to a plain copy, which is kept beside the table until the tablebase
+        is closed. With five men and no pawns, unpacking takes about a minute and 4 GiB of memory.
 
         >>> import tbgen
         >>> with tbgen.open_tablebase("data") as tables:  # doctest: +SKIP
@@ -678,9 +680,9 @@ class Tablebase:
         ...     print(len(stalemates), stalemates.board(0).fen())
         315 8/8/8/8/8/8/8/2K1Bk2 w - - 0 1
 
-        :raises UsageError: if the text names no material.
+        :raises UsageError: if the text does not name a material.
         :raises MissingTableError: if the table has not been built.
-        :raises DamagedTableError: if its file cannot be used.
+        :raises DamagedTableError: if the table's file cannot be used.
         """
         from tbgen.probe.positions import PositionTable
 
@@ -688,7 +690,7 @@ class Tablebase:
         return PositionTable(self, self._values.plain_table(parsed), self._arrays)
 
 
-def _rights_goal(values: Values) -> RightsGoal:
+def _castling_lookup(values: Values) -> CastlingLookup:
     from tbgen.probe.castling import CastlingSolver  # imports numba, which plain tables do not need
 
     return CastlingSolver(values).goal
@@ -700,20 +702,20 @@ def open_tablebase(
     cache_bytes: int = CACHE_BYTES,
     depths: bool = False,
 ) -> Tablebase:
-    """Open directories of tables: those passed, else the directory ``$TBGEN_DIR``, else ``data``.
+    """Open the given directories of tables; by default, the directory ``$TBGEN_DIR``, else ``data``.
 
     Files are opened when they are needed. Use the tablebase as a context manager.
 
-    :param directories: directories of tables; a table is read from the first directory that has it.
+    :param directories: directories of tables. Each table is read from the first directory that contains it.
     :param rules: the variant that the tables are for: ``r``, or ``wg`` for whole-game mobility.
     :param cache_bytes: maximum number of bytes of decoded chunks to keep.
-    :param depths: whether to compute the depths with accrued scores that packed tables do not store. This may
-        take minutes and some GiB of memory for each score; the depths are kept beside the table. If False,
-        these depths are None.
+    :param depths: whether to compute depths with accrued scores, which packed tables do not store. This may
+        take minutes and several GiB of memory for each score; the depths are kept beside the table. If
+        False, these depths are None.
 
     :raises UsageError: if a directory, passed or named by ``$TBGEN_DIR``, does not exist, or the rules are
         unknown.
-    :raises TypeError: if a directory is no path.
+    :raises TypeError: if a directory is not a path.
     """
     for directory in directories or (os.environ.get("TBGEN_DIR") or None,):
         if not isinstance(directory, str | PathLike | None):

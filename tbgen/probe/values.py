@@ -1,4 +1,4 @@
-"""Values of states from the tables of some directories."""
+"""Values and depths of states, from the tables in one or more directories."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 class Place(NamedTuple):
     """The place of a position in a table.
 
-    :ivar ep_square: target of a legal en passant capture as the table numbers it, -1 if none is legal.
+    :ivar ep_square: the target of a legal en passant capture, with the table's number for it; -1 if none is
+        legal.
     """
 
     layout: Layout
@@ -44,34 +45,36 @@ class Place(NamedTuple):
 
 MAX_OPEN_FILES: Final = 64
 CACHE_BYTES: Final = 64 << 20
-"""Maximum size of the decoded chunks that a tablebase keeps by default."""
+"""Default maximum size of the decoded chunks that a tablebase keeps."""
 _MAX_LOADED_BYTES: Final = 512 << 20
-"""Maximum size of the plain tables that are kept in memory."""
-_MAX_SINGLES: Final = 1 << 13
-"""Most positions of a table that are looked up one by one. For more, a plain table is loaded."""
-_MAX_SINGLES_LOADED: Final = 100
-"""Most positions of a loaded table that are looked up one by one."""
+"""Maximum total size of the plain tables that are kept in memory."""
+_MAX_ONE_BY_ONE: Final = 1 << 13
+"""Maximum number of positions of a table to look up one by one. For more, the table is loaded if plain."""
+_MAX_ONE_BY_ONE_LOADED: Final = 100
+"""Maximum number of positions of a loaded table to look up one by one."""
 _SLOT_BITS: Final = 48
-RightsGoal: TypeAlias = Callable[[chess.Board, Code], tuple[Code, int | None]]
+CastlingLookup: TypeAlias = Callable[[chess.Board, Code], tuple[Code, int | None]]
 """Function of a position P with castling rights and the code of A. It returns the code of V(P, A), and
-D(P, A) in plies or None."""
-_PLACEHOLDER: Final = Goal(Signed(0), 0)
-"""Goal that stands for a state not looked up yet."""
+D(P, A) in plies (None if unavailable)."""
+_PLACEHOLDER_GOAL: Final = Goal(Signed(0), 0)
+"""Goal that stands for a state that has not been looked up yet."""
 
 
-_FAILED: Final = (-1, 0)
+_FAILED_ENTRY: Final = (-1, 0)
 """Code and depth that stand for a position that cannot be looked up."""
 
 
 class Values:
     """Looks up values and depths of states. The object is thread-safe.
 
-    Files are opened when they are needed. The ``max_open`` most recently used files stay open.
+    Files are opened when they are needed. The most recently used files stay open.
 
-    :param paths: the directories that the user named; empty for the default directory. A table is read from
-        the first directory that has it.
-    :param rights: factory of the function that looks up positions with castling rights; None if no such
-        positions are looked up.
+    :param paths: the directories that the user has named; empty for the default directory. Each table is read
+        from the first directory that contains it.
+    :param max_open_files: maximum number of files to keep open.
+    :param cache_bytes: maximum number of bytes of decoded chunks to keep.
+    :param make_castling_lookup: makes the function that looks up positions with castling rights; None if no
+        such positions will be looked up.
     """
 
     def __init__(
@@ -79,51 +82,51 @@ class Values:
         paths: Sequence[str | PathLike[str]],
         *,
         variant: Variant,
-        max_open: int = MAX_OPEN_FILES,
+        max_open_files: int = MAX_OPEN_FILES,
         cache_bytes: int = CACHE_BYTES,
-        rights: "Callable[[Values], RightsGoal] | None" = None,
+        make_castling_lookup: "Callable[[Values], CastlingLookup] | None" = None,
     ) -> None:
         self.directories: Final = directories_of(paths)
         self.variant: Final = variant
         self._has_layers: Final = variant.layered
         self._cache = ChunkCache(cache_bytes)
-        # A file dropped from here closes with its last reference, because another thread may be reading it.
-        self._files = LruCache[AnyTable](max_open, lambda _: 1)
+        # A file removed from here closes with its last reference, because another thread may be reading it.
+        self._files = LruCache[AnyTable](max_open_files, lambda _: 1)
         self._loaded = LruCache["LoadedTable"](_MAX_LOADED_BYTES, lambda table: table.bytes)
         self._lock = Lock()
         self._closed = False
         self._copies = ExitStack()
-        self._rights: Final = rights
-        self._rights_goal: RightsGoal | None = None
-        self._rights_lock = Lock()
+        self._make_lookup: Final = make_castling_lookup
+        self._castling_lookup: CastlingLookup | None = None
+        self._castling_lock = Lock()
 
     def close(self) -> None:
-        """Close all files, each as soon as no other thread reads it, and remove copies of packed tables."""
+        """Close all files, each when no other thread is reading it, and remove copies of packed tables."""
         with self._lock:
             self._files = LruCache(0, lambda _: 1)
             self._closed = True
-        with self._rights_lock:
-            self._rights_goal = None
+        with self._castling_lock:
+            self._castling_lookup = None
         self._copies.close()
 
     def of(self, state: State) -> Goal:
-        """Return value and depth of a state of a valid position.
+        """Return the value and the depth of a state of a valid position.
 
         Raises as :meth:`stored` does.
         """
         return self.stored(state)
 
     def of_many(self, states: Sequence[State | TbgenError]) -> Iterator[Goal | TbgenError]:
-        """Yield what :meth:`of` returns for each state, or the error. Errors among the states are kept."""
+        """Yield what :meth:`of` returns or raises for each state. Errors among ``states`` are yielded too."""
         return iter(self.stored_of_many(states))
 
     def stored(self, state: State) -> Goal:
-        """Return value and depth of a state of a valid position as far as tables store them.
+        """Return the value and the depth of a state of a valid position, as far as tables store them.
 
-        This follows from the facts F1 and F4 of docs/theory.md, in whole-game mobility from its section 9.
+        The method is correct by the facts F1 and F4 of docs/theory.md, in whole-game mobility by section 9.
 
         :raises MissingTableError: if the table has not been built.
-        :raises MissingLayerError: if the value depends on accrued scores and the table stores none.
+        :raises MissingLayerError: if the value depends on accrued scores, but the table does not store them.
         :raises DamagedTableError: if the table's file cannot be used.
         """
         position, accrued = state
@@ -148,21 +151,21 @@ class Values:
         return Goal(of_code(value, shape.swapped), plies)
 
     def _with_rights(self, board: chess.Board, accrued: Signed) -> Goal:
-        """Return what :meth:`stored` does for a position with castling rights."""
-        with self._rights_lock:
-            if self._rights_goal is None:
-                assert self._rights is not None, "opened for positions without castling rights only"
-                self._rights_goal = self._rights(self)
-            code, depth = self._rights_goal(board, code_of(accrued))
+        """Return the result of :meth:`stored` for a position with castling rights."""
+        with self._castling_lock:
+            if self._castling_lookup is None:
+                assert self._make_lookup is not None, "opened for positions without castling rights only"
+                self._castling_lookup = self._make_lookup(self)
+            code, depth = self._castling_lookup(board, code_of(accrued))
         return Goal(of_code(code), depth)
 
     def packed_table(self, material: Material) -> "PackedFile | None":
-        """Return an open table if it is packed, else None; raises as :meth:`table` does."""
+        """Return an open table if it is packed, else None; raise the same errors as :meth:`table`."""
         table = self.table(material)
         return None if isinstance(table, TableFile) else table
 
     def fresh(self, place: Place) -> Entry:
-        """Return the code of W and D in plies of a legal position, in the colours of its table.
+        """Return, for a legal position, the code of W, and D in plies, in the colours of the table.
 
         Raises as :meth:`stored` does.
         """
@@ -180,17 +183,17 @@ class Values:
     def look_up(
         self, table: AnyTable, side: NDArray[np.uint8], slots: NDArray[np.int64], accrued: NDArray[np.int64]
     ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-        """Return what :meth:`tbgen.packed.file.PackedFile.look_up` does, for a table in either form."""
+        """Return what :meth:`tbgen.packed.file.PackedFile.look_up` returns, for a plain or packed table."""
         if isinstance(table, TableFile):
-            value, depth = self.loaded(table).look_up(side, slots, accrued)
+            value, depth = self.load(table).look_up(side, slots, accrued)
         else:
             value, depth = table.look_up(side, slots, accrued)
         if (value == NONE).any():
             raise table.damaged("it has no value for a legal position")
         return value, depth
 
-    def loaded(self, table: TableFile) -> "LoadedTable":
-        """Return a plain table loaded into memory, where the most recently used tables stay."""
+    def load(self, table: TableFile) -> "LoadedTable":
+        """Load a plain table into memory, and return it. The most recently used tables stay in memory."""
         from tbgen.store.table_file import LoadedTable
 
         return self._loaded.get_or_make(table.layout, lambda: LoadedTable(table))
@@ -198,16 +201,19 @@ class Values:
     def fresh_after(
         self, targets: Sequence["Target"], moves: "Moves"
     ) -> tuple[NDArray[np.int64], TbgenError | None]:
-        """Return the fresh values and depths after zeroing moves, and the first error or None: a function as
-        described by :data:`FreshValues` of ``tbgen/packed/decoder.py``."""
-        if len(moves) <= _MAX_SINGLES_LOADED:
+        """Return the fresh values and depths after zeroing moves, and the first error or None.
+
+        :data:`FreshValues` of ``tbgen/packed/decoder.py`` describes the arguments and the results.
+        """
+        if len(moves) <= _MAX_ONE_BY_ONE_LOADED:
             return self._fresh_one_by_one(targets, moves)
-        entries, first_error = np.full((len(moves), 2), _FAILED, np.int64), None
-        numbers = np.where(moves[:, 3] < 0, moves[:, 1], len(targets))  # arrays have no en passant positions
+        entries, first_error = np.full((len(moves), 2), _FAILED_ENTRY, np.int64), None
+        # En passant positions cannot be looked up with arrays.
+        numbers = np.where(moves[:, 3] < 0, moves[:, 1], len(targets))
         for target in np.unique(numbers).tolist():
             rows = np.flatnonzero(numbers == target)
             try:
-                if target < len(targets) and self._is_for_arrays(targets[target][0], len(rows)):
+                if target < len(targets) and self._is_looked_up_together(targets[target][0], len(rows)):
                     layout, side = targets[target]
                     sides, none = np.full(len(rows), side, np.uint8), np.full(len(rows), NO_SCORE)
                     values_and_depths = self.look_up(self.table(layout.material), sides, moves[rows, 2], none)
@@ -219,36 +225,36 @@ class Values:
                 first_error = first_error or error.with_traceback(None)
         return entries, first_error
 
-    def _is_for_arrays(self, layout: Layout, count: int) -> bool:
-        """Return whether ``count`` positions of a table are looked up together."""
-        limit = _MAX_SINGLES if self._loaded.get(layout) is None else _MAX_SINGLES_LOADED
+    def _is_looked_up_together(self, layout: Layout, count: int) -> bool:
+        """Return whether to look up ``count`` positions of a table together."""
+        limit = _MAX_ONE_BY_ONE if self._loaded.get(layout) is None else _MAX_ONE_BY_ONE_LOADED
         return count > limit
 
     def _fresh_one_by_one(
         self, targets: Sequence["Target"], moves: "Moves"
     ) -> tuple[NDArray[np.int64], TbgenError | None]:
-        """Return what :meth:`fresh_after` does, looking up one position after another."""
+        """Return the results of :meth:`fresh_after`, found by looking up one position after another."""
         places, entries, first_error = list[Place](), list[tuple[int, int]](), None
         for _, target, slot, ep_square in moves.tolist():
             layout, side = targets[target]
             places.append(Place(layout, side, Slot(slot), ep_square))
         if len(places) > 1:
-            self.learn((place, NO_SCORE) for place in places)
+            self.prefetch((place, NO_SCORE) for place in places)
         for place in places:
             try:
                 entries.append(self.fresh(place))
             except TbgenError as error:
                 first_error = first_error or error.with_traceback(None)
-                entries.append(_FAILED)
+                entries.append(_FAILED_ENTRY)
         return np.array(entries, np.int64).reshape(-1, 2), first_error
 
     def stored_of_many(self, states: Sequence[State | TbgenError]) -> list[Goal | TbgenError]:
-        """Return what :meth:`stored` does for each state, or the error. Errors among the states are kept.
+        """Return what :meth:`stored` returns or raises for each state. Errors in ``states`` are returned too.
 
         States are looked up table by table, so that no table with a large cache is closed in between. Within
-        a table they are looked up in the order of storage, so that each chunk is decoded once.
+        a table, they are looked up in the order of storage, so that each chunk is decoded only once.
         """
-        goals = [state if isinstance(state, TbgenError) else _PLACEHOLDER for state in states]
+        goals = [state if isinstance(state, TbgenError) else _PLACEHOLDER_GOAL for state in states]
         by_layout = defaultdict[Layout, list[tuple[int, int, State]]](list)
         for place, state in enumerate(states):
             if not isinstance(state, TbgenError):
@@ -256,22 +262,23 @@ class Values:
                 part = (ep_square >= 0) << 1 | side
                 by_layout[shape.layout].append((part << _SLOT_BITS | slot, place, state))
         for layout, keys in by_layout.items():
-            self._learn(layout, self.questions_of(state for _, _, state in keys))
+            self._prefetch_table(layout, self.questions_of(state for _, _, state in keys))
             for _, place, state in sorted(keys):
                 goals[place] = result_or_error(self.stored, state)
         return goals
 
     def questions_of(self, states: Iterable[State]) -> Iterator[tuple[Place, int]]:
-        """Yield the questions that :meth:`stored` asks about states: places, and codes of accrued scores."""
+        """Yield the questions that :meth:`stored` asks about states: places with codes of accrued scores."""
         for (shape, side, slot, ep_square, score, terminal, castling), accrued in states:
             if not terminal and castling is None:
                 inherits = self._has_layers and accrued != score
                 code = code_of(accrued, shape.swapped) if inherits else NO_SCORE
                 yield Place(shape.layout, side, slot, ep_square), code
 
-    def learn(self, questions: Iterable[tuple[Place, int]]) -> None:
-        """Make packed tables look up several questions together before :meth:`stored` or :meth:`fresh` is
-        called for each.
+    def prefetch(self, questions: Iterable[tuple[Place, int]]) -> None:
+        """Make packed tables look up many questions together and keep the answers.
+
+        Calls to :meth:`stored` or :meth:`fresh` about the same places are then faster.
 
         :param questions: places with codes of accrued scores, or with ``NO_SCORE``.
         """
@@ -279,17 +286,17 @@ class Values:
         for question in questions:
             by_layout[question[0].layout].append(question)
         for layout, group in by_layout.items():
-            self._learn(layout, group)
+            self._prefetch_table(layout, group)
 
-    def _learn(self, layout: Layout, questions: Iterable[tuple[Place, int]]) -> None:
-        """Do what :meth:`learn` does, for one table."""
-        with suppress(TbgenError):  # a single look-up raises the error again
+    def _prefetch_table(self, layout: Layout, questions: Iterable[tuple[Place, int]]) -> None:
+        """Do the work of :meth:`prefetch` for one table."""
+        with suppress(TbgenError):  # a later look-up raises the error again
             self.table(layout.material).learn(
                 (side, slot, code) for (_, side, slot, ep_square), code in questions if ep_square < 0
             )
 
     def plain_table(self, material: Material) -> TableFile:
-        """Return an open table in plain form; a packed table is unpacked to a plain copy, which takes time.
+        """Return an open plain table. A packed table is first unpacked to a plain copy, which takes time.
 
         Raises as :meth:`table` does.
         """
@@ -303,14 +310,14 @@ class Values:
         return open_plain(table.path.parent, material, self.variant)
 
     def path_of(self, material: Material) -> Path:
-        """Return the path of the table of a material, or the path where it would be stored."""
+        """Return the path of the table of a material or, if it does not exist, where it would be stored."""
         return find_table(self.directories, material.name, self.variant)
 
     def table(self, material: Material) -> AnyTable:
-        """Return an open table; it stays open as long as the caller keeps a reference.
+        """Return an open table, which stays open as long as the caller keeps a reference.
 
-        :raises MissingTableError: if it has not been built.
-        :raises DamagedTableError: if its file cannot be used.
+        :raises MissingTableError: if the table has not been built.
+        :raises DamagedTableError: if the table's file cannot be used.
         :raises ValueError: if the tablebase is closed.
         """
         with self._lock:

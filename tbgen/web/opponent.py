@@ -109,7 +109,7 @@ class Opponent:
 
     async def _ensure_engine(self) -> Engine:
         """Return the engine, which is started if it is not running."""
-        if self._engine is None or not self._engine.usable:
+        if self._engine is None or not self._engine.is_usable:
             await self._end_engine()
             self._guard = self._guard or Guard()
             self._engine = await Engine.launch(self._engine_settings, self._guard, (), None)

@@ -35,7 +35,7 @@ def test_the_best_is_found(fen: str, mobile: str) -> None:
     after: list[chess.Board | None] = [cell.board_of(SIDES[1 - side], slot) for slot in range(cell.size)]
     there = [each is not None and not each.was_into_check() for each in after]
     merit = np.array([rng.randrange(1, 256) if ok else 0 for ok in there], np.uint8)
-    found = QuietMoves(cell, side).best(merit)
+    found = QuietMoves(cell, side).best_merit(merit)
     assert len(set(found.tolist())) > 10
     still = cell.standing_mask
     for slot in rng.sample(range(cell.size), min(cell.size, sample(500, 1500))):

@@ -46,7 +46,7 @@ def test_an_engine_with_bad_evaluations_resigns() -> None:
 
 
 def test_both_must_agree_if_asked() -> None:
-    told = Evaluations(StopRules(resign=ResignRule(1, 500, both=True)))
+    told = Evaluations(StopRules(resign=ResignRule(1, 500, two_sided=True)))
     told.add(WHITE_MOVED, -700)
     told.add(BLACK_MOVED, 400)
     assert told.ending(chess.WHITE, 1) is None
@@ -55,7 +55,7 @@ def test_both_must_agree_if_asked() -> None:
 
 
 def test_draws_need_both_sides_and_their_time() -> None:
-    told = Evaluations(StopRules(draw=DrawRule(2, 10, first=2)))
+    told = Evaluations(StopRules(draw=DrawRule(2, 10, min_moves=2)))
     for centipawns in (10, -10):
         told.add(WHITE_MOVED, centipawns)
         told.add(BLACK_MOVED, centipawns)
@@ -186,7 +186,7 @@ def test_positions_without_a_table_are_solved(tmp_path: Path) -> None:
         proof = SolveProof(ProvedValue(ScoreInterval.parse(bounds), None))
         with tbgen.probe.tablebase.Tablebase(tmp_path) as tables:
             judge = Judge(tables, Solver(prove=lambda *_, proof=proof, **__: proof))
-            outcome, ending = asyncio.run(judge.outcome_of_stopped(arbiter, Ending(None, None, "End")))
+            outcome, ending = asyncio.run(judge.outcome_of_stopped_game(arbiter, Ending(None, None, "End")))
             assert asyncio.run(judge.outcome_by_tables(arbiter.board, arbiter)) is None
         assert (outcome.basis, ending.text) == (basis, text)
 
@@ -206,7 +206,7 @@ def test_an_interruption_stops_the_solver(tmp_path: Path) -> None:
             raise
 
     async def interrupted(judge: Judge) -> bool:
-        judging = asyncio.ensure_future(judge.outcome_of_stopped(Arbiter(), Ending(None, None, "End")))
+        judging = asyncio.ensure_future(judge.outcome_of_stopped_game(Arbiter(), Ending(None, None, "End")))
         await asyncio.to_thread(begun.wait)
         judging.cancel()
         await asyncio.wait({judging})

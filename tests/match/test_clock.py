@@ -59,7 +59,7 @@ def test_without_a_clock_time_is_unlimited() -> None:
     clock = Clock(TimeControl(nodes=100))
     assert clock.allowed_seconds is None
     assert clock.spend(1e6)
-    assert not TimeControl.parse("inf").limited
+    assert not TimeControl.parse("inf").has_limit
 
 
 def test_engines_get_both_clocks() -> None:

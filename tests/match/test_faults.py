@@ -153,7 +153,7 @@ def test_an_engine_that_says_what_it_does_has_longer_to_get_ready(
         monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: clock[0])
         uci = Uci()
         engine = Engine(EngineSettings("A", ("none",)), uci, 0, create_autospec(Guard), told.append)
-        await engine._in_time(get_ready(uci))
+        await engine._wait_for(get_ready(uci))
 
     with pytest.raises(EngineFault, match=f"within {fault}=SECONDS$") if fault else nullcontext():
         asyncio.run(wait())

@@ -7,7 +7,7 @@ import pytest
 
 from tbgen.cli.main import main
 from tbgen.match.foreign import NO_EFFECT, NO_EFFECT_OF_ENGINES, REFUSED, REFUSED_OF_ENGINES, translate
-from tbgen.match.settings import MANAGED
+from tbgen.match.settings import MANAGED_IN_EVENTS
 from tests.match.engines import MATE, words
 from tests.support.matches import games_of, played
 from tests.support.paths import ROOT
@@ -153,5 +153,5 @@ def test_the_documentation_lists_all_of_them() -> None:
     section = text[text.index("## Command lines of other programs") :]
     for name in (*NO_EFFECT, *REFUSED):
         assert f"`-{name}" in section, name
-    for word in (*NO_EFFECT_OF_ENGINES, *REFUSED_OF_ENGINES, *MANAGED):
+    for word in (*NO_EFFECT_OF_ENGINES, *REFUSED_OF_ENGINES, *MANAGED_IN_EVENTS):
         assert f"`{word}" in section, word

@@ -125,8 +125,8 @@ def test_the_other_options() -> None:
     for text, expected in (
         ("file=a.pgn format=pgn order=random plies=8 start=3 policy=round", openings),
         ("movecount=3 score=600", ResignRule(3, 600)),
-        ("movecount=3 score=600 twosided=true", ResignRule(3, 600, both=True)),
-        ("movenumber=40 movecount=8 score=10", DrawRule(8, 10, first=40)),
+        ("movecount=3 score=600 twosided=true", ResignRule(3, 600, two_sided=True)),
+        ("movenumber=40 movecount=8 score=10", DrawRule(8, 10, min_moves=40)),
         ("elo0=-1.5 elo1=5 model=normalized", TestSettings(-1.5, 5, model=EloModel.NORMALISED)),
     ):
         assert struct_of("option", text.split(), type(expected)) == expected

@@ -57,7 +57,7 @@ def test_a_flipped_byte_of_a_block_is_noticed_by_the_probe_that_meets_it(path: P
         length, number = (raw["fresh/length"][...], int(np.argmax(raw["fresh/length"][...])))
     begin = offset + int(length[:number].sum())
     content = path.read_bytes()
-    values = Values([tables], variant=R, max_open=64, cache_bytes=1 << 24)
+    values = Values([tables], variant=R, max_open_files=64, cache_bytes=1 << 24)
     with TableFile(table_path(tables, "KNvK", R)) as plain:
         value, depth = plain.read_fresh()
     for at in [*range(0, int(length[number]), sample(200, 40)), int(length[number]) - 1]:

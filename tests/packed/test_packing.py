@@ -136,7 +136,7 @@ def test_every_state_of_single_positions(name: str, every: int, tables: Path, pa
     """One in ``every`` positions, chosen at random, with all accrued scores."""
     path, chance = packed(name), random.Random(name)
     layout, states = layout_of(Material.parse(name)), 0
-    values = Values([tables], variant=R, max_open=64, cache_bytes=1 << 24)
+    values = Values([tables], variant=R, max_open_files=64, cache_bytes=1 << 24)
     with (
         TableFile(table_path(tables, name, R)) as full,
         PackedFile(path, fresh=values.fresh_after) as file,

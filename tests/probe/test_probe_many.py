@@ -27,7 +27,7 @@ from tbgen.board.variant import Variant
 from tbgen.cli.main import main
 from tbgen.errors import DamagedTableError, MissingTableError, TbgenError, UsageError, result_or_error
 from tbgen.probe.states import ProbeResult
-from tbgen.probe.tablebase import Tablebase, moves_many, open_tablebase, probe_many, questions
+from tbgen.probe.tablebase import Tablebase, moves_many, open_tablebase, probe_many, with_scores
 from tbgen.store.dataset_file import ChunkedArray
 from tbgen.store.format import table_path
 from tests.support.exhaustive import exhaustive, sample
@@ -89,9 +89,9 @@ def test_many_are_as_one_by_one(tablebase: Tablebase) -> None:
     assert alike(tablebase.moves_many(boards[:60], scores[:60]), moves)
     assert [] in moves
     for size in (1, 2, 7, 1000):
-        asked = questions(boards[:60], scores[:60])
+        asked = with_scores(boards[:60], scores[:60])
         assert alike(probe_many(tablebase._values, asked, size), one[:60])
-        asked = questions(boards[:60], scores[:60])
+        asked = with_scores(boards[:60], scores[:60])
         assert alike(moves_many(tablebase._values, asked, size), moves)
     fresh = [board for board in boards if board.is_valid()]
     assert alike(tablebase.probe_many(fresh), map(partial(result_or_error, tablebase.probe), fresh))
@@ -99,10 +99,10 @@ def test_many_are_as_one_by_one(tablebase: Tablebase) -> None:
 
 def test_endless_iterables(tablebase: Tablebase) -> None:
     boards, scores = random_questions(5, 30, all_materials(3))
-    asked = questions(cycle(boards), cycle(scores))
+    asked = with_scores(cycle(boards), cycle(scores))
     many = list(islice(probe_many(tablebase._values, asked, 50), 120))
     assert alike(many, list(tablebase.probe_many(boards, scores)) * 4)
-    assert next(probe_many(tablebase._values, questions((board for board in cycle(BAD)), None), 50))
+    assert next(probe_many(tablebase._values, with_scores((board for board in cycle(BAD)), None), 50))
     assert list(tablebase.probe_many([])) == list(tablebase.moves_many(iter(()), ())) == []
 
 
@@ -251,7 +251,7 @@ def test_lines_are_answered_as_one_by_one(ask: Ask, tables: Path, capsys: pytest
 
 
 def test_more_lines_than_a_batch(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tbgen.cli.probe.MOVES_BATCH", 20)
+    monkeypatch.setattr("tbgen.cli.probe.MOVES_BATCH_SIZE", 20)
     boards, _ = random_questions(10, 50, all_materials(3), bad=0)
     texts = [board.fen() for board in boards]
     lines = ask("\n".join(texts * 2).encode())

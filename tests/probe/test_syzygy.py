@@ -56,7 +56,7 @@ def test_what_files_tell(syzygy: Syzygy) -> None:
         ("8/k7/3p4/p2P1p2/P2P1P2/8/8/K7 w - - 3 30", Winner.UNKNOWN, ""),
     ):
         board = chess.Board(fen)
-        assert (syzygy.winner(board), syzygy.missing(board)) == (winner, missing)
+        assert (syzygy.winner(board), syzygy.missing_file(board)) == (winner, missing)
         assert board.fen() == fen
 
 

@@ -202,7 +202,7 @@ def test_a_probe_that_says_something_else_is_found(
     subs = {sub: plain(tables, sub.name) for sub in material.successors()}
     sources = {sub: source_of(other) for sub, other in subs.items()}
     put(table, needed)
-    values = Values([tmp_path], variant=Variant.R_MOBILITY, max_open=8, cache_bytes=1 << 20)
+    values = Values([tmp_path], variant=Variant.R_MOBILITY, max_open_files=8, cache_bytes=1 << 20)
     file = values.table(material)
     assert isinstance(file, PackedFile)
     liar = Liar(table, file, kind)
