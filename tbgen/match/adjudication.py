@@ -36,7 +36,7 @@ class ResignRule(
     centipawns: PositiveInt
     """Smallest disadvantage in centipawns that makes an evaluation bad."""
     two_sided: bool = False
-    """Whether the opponent's evaluations must also see this disadvantage."""
+    """Whether the opponent's evaluations must show the same disadvantage."""
 
 
 class DrawRule(
@@ -47,7 +47,7 @@ class DrawRule(
 ):
     """The rule by which a game is stopped as a draw after several consecutive evaluations near 0.
 
-    ``maxpieces``, ``maxpawns`` and ``reset`` come from TCEC's fork of Cute Chess, whose rule since 2022
+    ``maxpieces``, ``maxpawns`` and ``reset`` come from TCEC's fork of Cute Chess. TCEC's rule since 2022
     is ``movenumber=1 movecount=5 score=20 maxpieces=8 maxpawns=8 reset=false``.
     """
 
@@ -98,14 +98,14 @@ class Evaluations:
 
     rules: StopRules
     by_side: dict[chess.Color, list[int | None]] = field(default_factory=lambda: {True: [], False: []})
-    """For each side: its evaluations from its own point of view, in centipawns; None if it reported none."""
+    """For each side: an evaluation after each of its moves, in centipawns from its point of view, or None."""
     near_zero_count: int = 0
     """Number of consecutive evaluations near 0, counting both sides."""
 
     def add(self, board: chess.Board, centipawns: int | None) -> None:
         """Record the evaluation of the engine that has just moved.
 
-        :param board: the position after its move.
+        :param board: the position after the engine's move.
         """
         self.by_side[not board.turn].append(centipawns)
         if self.rules.draw is not None:
@@ -181,7 +181,7 @@ class Judge:
         has_too_many_men = men > material.MAX_MEN and syzygy is None
         if self._tables is None or self._play_on or board.castling_rights or has_too_many_men:
             return None
-        # In a thread, because this may have to read a table, or compile the code that reads it.
+        # This runs in a thread, because it may have to read a table, or compile the code that reads tables.
         outcome = await asyncio.to_thread(self._adjudicate, arbiter, syzygy)
         if not outcome.basis.best_play:
             return None

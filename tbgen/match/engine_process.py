@@ -1,7 +1,7 @@
 """One engine process: its start, moves, faults, termination and log.
 
 If tbgen dies, Linux kills the engines that tbgen has started, but not their children. Other systems kill
-neither of them. A :class:`Guard` therefore terminates engines and their children if tbgen dies.
+neither the engines nor their children. A :class:`Guard` therefore terminates all of them if tbgen dies.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class EngineSettings:
     options: Mapping[str, str] = field(default_factory=dict)
     control: TimeControl = field(default_factory=TimeControl)
     restart: bool = False
-    """Whether the engine is restarted for each game."""
+    """Whether the engine is restarted before each game."""
     start: float = START_SECONDS
     """Time limit in seconds for starting and for answering ``isready``; each ``info`` line restarts it."""
     stall: float = STALL_SECONDS
@@ -191,7 +191,7 @@ class Engine:
         log: LineLog | None,
         warn: Callable[[str], object] = lambda _: None,
     ) -> Engine:
-        """Start an engine in its own session of processes, and set its options.
+        """Start an engine in its own process session, and set its options.
 
         :param warn: called with a sentence if the engine explains why it is not ready yet.
         :raises EngineFault: if the engine cannot be started, or does not respond as UCI requires.
@@ -269,7 +269,7 @@ class Engine:
             if not uci.answer:
                 raise self._fault_of_error(error) from None
         seconds = uci.bestmove_time - uci.go_time
-        if not clock.spend(seconds):  # time counts even if the answer is no legal move
+        if not clock.spend(seconds):  # the time counts even if the move is not legal
             raise EngineFault(Fault.TIME, f"its move has taken {seconds:.3f} s of {allowed_seconds:g} s")
         if move is None or not board.is_legal(move):
             raise EngineFault(Fault.ILLEGAL_MOVE, self._sent_move_text())
@@ -306,7 +306,7 @@ class Engine:
         return EngineFault(Fault.TIME, f"it has not moved after {allowed_seconds:g} s")
 
     def _fault_of_error(self, error: EngineError) -> EngineFault:
-        """Return the fault of an engine that no longer responds or violates UCI."""
+        """Return the fault of an engine that no longer responds, or that violates UCI."""
         return EngineFault(Fault.ABANDONED, self._uci.failure or str(error))
 
     def _sent_move_text(self) -> str:

@@ -58,7 +58,7 @@ class _Slot:
         self._engines: dict[str, Engine] = {}
 
     async def ensure_engine(self, settings: EngineSettings) -> Engine:
-        """Return an engine that is ready to play, and start it first if necessary.
+        """Return an engine that is ready to play. If necessary, start it first.
 
         :raises EngineFault: if the engine cannot be started.
         """
@@ -206,7 +206,7 @@ class Event:
         """Write a finished game to the file, and send its result to the listeners."""
         if self._is_sampled(game):
             verified = await self._judge.verify(game.arbiter, game.outcome)
-            self._summary.verified_count += verified  # after the await, which lets other games add to it
+            self._summary.verified_count += verified  # not inlined: other games add to it during the await
         record, size = await file.append(game_text(game, self.settings, self._digest))
         self._games.add(record)
         self._summary.thinking_seconds += game.thinking_seconds
@@ -220,9 +220,9 @@ class Event:
                 raise TbgenError(
                     f"{game.faulty_engine} has failed in game {game.fixture.key}: {game.fault_detail}"
                 )
-        await self._send_standing()
+        await self._send_score()
 
-    async def _send_standing(self) -> None:
+    async def _send_score(self) -> None:
         """Send the score or the standings, and the endings if due. A thread computes standings."""
         games = self._games
         if games.is_test_outdated:
@@ -236,7 +236,7 @@ class Event:
             self._send(Endings(games.ending_counts()))
 
     def _note_unproved(self, game: MatchGame) -> None:
-        """Send a note about each reason why a result could not be proved, unless it was sent before."""
+        """Send a note about each new reason why a result could not be proved."""
         for reason in (*game.outcome.lacks, game.outcome.unsolvable):
             if reason and reason not in self._reasons_noted:
                 self._reasons_noted.add(reason)

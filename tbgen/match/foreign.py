@@ -32,9 +32,9 @@ _PGN_KEYS: Final = re.compile(
 )
 """Matches words of ``-pgnout`` that are not file names. (A file name may also contain an equals sign.)"""
 
-_ENGINES: Final = "engines.json"
+_FILE_NAME: Final = "engines.json"
 
-NO_EFFECT: Final[Mapping[str, tuple[re.Pattern[str], str]]] = {
+IGNORED_OPTIONS: Final[Mapping[str, tuple[re.Pattern[str], str]]] = {
     "autosaveinterval": (_ANY_WORD, "every game is in the PGN file when it ends"),
     "bergerschedule": (_NO_WORD, "round robins always follow Berger's tables"),
     "bookmode": (_ANY_WORD, "there are no books of Polyglot: --openings takes EPD and PGN"),
@@ -71,12 +71,12 @@ NO_EFFECT: Final[Mapping[str, tuple[re.Pattern[str], str]]] = {
 }
 """Options without effect: the pattern of the first word after the option, and the reason."""
 
-REFUSED: Final[Mapping[str, str]] = {
+REFUSED_OPTIONS: Final[Mapping[str, str]] = {
     "quick": "name the engines with --engine cmd=A --engine cmd=B --each tc=10+0.1 --openings file=BOOK",
 }
 """Rejected options, each with the words to write instead."""
 
-NO_EFFECT_OF_ENGINES: Final[Mapping[str, str]] = {
+IGNORED_WORDS: Final[Mapping[str, str]] = {
     "debug": "--log DIR keeps what engines say",
     "ponder": "engines think in their own time only",
     "stderr": "--log DIR keeps what engines say, but not their standard error",
@@ -85,7 +85,7 @@ NO_EFFECT_OF_ENGINES: Final[Mapping[str, str]] = {
 }
 """Words of ``-engine`` and ``-each`` that have no effect, each with the reason."""
 
-REFUSED_OF_ENGINES: Final[Mapping[str, str]] = {
+REFUSED_WORDS: Final[Mapping[str, str]] = {
     "book": "give all engines their openings with --openings file=FILE",
     "bookdepth": "give all engines their openings with --openings file=FILE plies=N",
     "initstr": "set options of the engine with option.NAME=VALUE",
@@ -132,15 +132,15 @@ def _configured_words(name: str) -> Iterator[str]:
     :raises UsageError: if the file cannot be read, or does not list such an engine.
     """
     try:
-        engines = msgspec.json.decode(Path(_ENGINES).read_bytes(), type=list[_ConfiguredEngine])
+        engines = msgspec.json.decode(Path(_FILE_NAME).read_bytes(), type=list[_ConfiguredEngine])
     except (OSError, msgspec.MsgspecError) as error:
         reason = getattr(error, "strerror", "") or error
         raise UsageError(
-            f"conf={name}: {_ENGINES} cannot be read here: {reason}; give cmd= instead"
+            f"conf={name}: {_FILE_NAME} cannot be read here: {reason}; give cmd= instead"
         ) from None
     engine = next((each for each in engines if each.name == name), None)
     if engine is None:
-        raise UsageError(f"conf={name}: there is no engine of that name in {_ENGINES}; give cmd= instead")
+        raise UsageError(f"conf={name}: there is no engine of that name in {_FILE_NAME}; give cmd= instead")
     return engine.words()
 
 
@@ -208,8 +208,8 @@ def _translate_option(option: str, words: Sequence[str], warn: Warn) -> Iterator
                 "-config file= is not understood: the settings of an event are read from EVENT.toml "
                 "(docs/match.md), and the same command resumes the event from its PGN file"
             )
-        case _ if option in REFUSED:
-            raise UsageError(f"-{option} is not understood: {REFUSED[option]}")
+        case _ if option in REFUSED_OPTIONS:
+            raise UsageError(f"-{option} is not understood: {REFUSED_OPTIONS[option]}")
         case _ if option in _REASONS:
             warn(f"-{option} has no effect: {_REASONS[option]}")
 
@@ -234,10 +234,10 @@ def _translate_engine(option: str, words: Sequence[str], warn: Warn) -> Iterator
         key, _, value = word.partition("=")
         if key == "conf":
             yield from _translate_engine(option, [*_configured_words(value)], warn)
-        elif key in REFUSED_OF_ENGINES:
-            raise UsageError(f"-{option} {word} is not understood: {REFUSED_OF_ENGINES[key]}")
-        elif key in NO_EFFECT_OF_ENGINES:
-            warn(f"-{option} {word} has no effect: {NO_EFFECT_OF_ENGINES[key]}")
+        elif key in REFUSED_WORDS:
+            raise UsageError(f"-{option} {word} is not understood: {REFUSED_WORDS[key]}")
+        elif key in IGNORED_WORDS:
+            warn(f"-{option} {word} has no effect: {IGNORED_WORDS[key]}")
         elif key == "args":
             yield from (f"arg={each}" for each in value.split())
         else:
@@ -245,13 +245,13 @@ def _translate_engine(option: str, words: Sequence[str], warn: Warn) -> Iterator
 
 
 _REASONS: Final = {
-    **{option: why for option, (_, why) in NO_EFFECT.items()},
+    **{option: why for option, (_, why) in IGNORED_OPTIONS.items()},
     "config": "the PGN file is the state of the event",
     "log": "--log DIR keeps what engines say",
 }
 _PATTERNS: Final[Mapping[str, tuple[re.Pattern[str], re.Pattern[str]]]] = {
-    **{option: (first, _FURTHER_WORD) for option, (first, _) in NO_EFFECT.items()},
-    **dict.fromkeys([*REFUSED, "each", "engine", "openings"], (_ANY_WORD, _ANY_WORD)),
+    **{option: (first, _FURTHER_WORD) for option, (first, _) in IGNORED_OPTIONS.items()},
+    **dict.fromkeys([*REFUSED_OPTIONS, "each", "engine", "openings"], (_ANY_WORD, _ANY_WORD)),
     "config": (_FURTHER_WORD, _FURTHER_WORD),
     "help": (_NO_WORD, _NO_WORD),
     "log": (_ANY_WORD, _FURTHER_WORD),
@@ -261,4 +261,4 @@ _PATTERNS: Final[Mapping[str, tuple[re.Pattern[str], re.Pattern[str]]]] = {
     "tcecadj": (_NO_WORD, _NO_WORD),
     "use-affinity": (_NUMBER_WORDS, _NO_WORD),
 }
-"""For each option to translate: the pattern of the first word after it, and that of each further word."""
+"""For each option to translate: a pattern for the first word after it, and one for each further word."""

@@ -98,15 +98,15 @@ def _unbreakable_units(game: MatchGame) -> Iterator[str]:
     yield game.outcome.classical
 
 
-def _wrap(words: Iterator[str]) -> Iterator[str]:
-    """Yield lines of as many words as fit."""
-    line = next(words)
-    for word in words:
-        if len(line) + 1 + len(word) > _MAX_COLUMNS:
+def _wrap(units: Iterator[str]) -> Iterator[str]:
+    """Yield lines, each with as many units as fit."""
+    line = next(units)
+    for unit in units:
+        if len(line) + 1 + len(unit) > _MAX_COLUMNS:
             yield line
-            line = word
+            line = unit
         else:
-            line = f"{line} {word}"
+            line = f"{line} {unit}"
     yield line
 
 
@@ -182,24 +182,24 @@ class GamesFile:
         self._truncate(complete_bytes)
         return list(records.values())
 
-    async def append(self, text: bytes) -> tuple[GameRecord, int]:
+    async def append(self, pgn: bytes) -> tuple[GameRecord, int]:
         """Write and sync a game; return the game's record, and the new size of the file.
 
         The game is written even if this coroutine is cancelled.
 
         :raises TbgenError: if the game cannot be written; the file is then unchanged.
         """
-        writing = asyncio.get_running_loop().run_in_executor(self._writer, self._append_now, text)
+        writing = asyncio.get_running_loop().run_in_executor(self._writer, self._append_now, pgn)
         return await asyncio.shield(writing)
 
-    def _append_now(self, text: bytes) -> tuple[GameRecord, int]:
-        (raw,) = split_games(BytesIO(text))
+    def _append_now(self, pgn: bytes) -> tuple[GameRecord, int]:
+        (raw,) = split_games(BytesIO(pgn))
         raw.number = self._game_count + 1
         record = self._record_of(raw)
-        self._write(text)
+        self._write(pgn)
         return record, self.size
 
-    def _write(self, text: bytes) -> None:
+    def _write(self, data: bytes) -> None:
         """Append bytes to the file, and sync them.
 
         :raises TbgenError: if not all of them can be written; the file is then unchanged.
@@ -207,14 +207,14 @@ class GamesFile:
         with write_errors(self.path, remedy=_REMEDY):
             size = self._file.seek(0, os.SEEK_END)
             try:
-                unwritten = memoryview(text)
+                unwritten = memoryview(data)
                 while unwritten:
                     unwritten = unwritten[self._file.write(unwritten) :]
                 os.fsync(self._file.fileno())
             except OSError:
                 self._file.truncate(size)
                 raise
-            self.size = size + len(text)
+            self.size = size + len(data)
 
     def _truncate(self, size: int) -> None:
         """Truncate the file to the ``size`` of its complete games, and make it end with an empty line."""

@@ -60,7 +60,7 @@ Listener: TypeAlias = Callable[[Message], object]
 
 @dataclass(slots=True)
 class Summary:
-    """What has happened in an event, for the report at its end."""
+    """The results of an event, for the report at its end."""
 
     standings: Standings | None = None
     """The standings from the complete encounters."""
@@ -77,7 +77,7 @@ class Summary:
 
     @property
     def skip_count(self) -> int:
-        """Number of finished games that standings skip, because their encounters are incomplete."""
+        """Number of finished games that do not count, because their encounters are incomplete."""
         return self.games - (0 if self.standings is None else len(self.standings.games))
 
 
@@ -88,20 +88,20 @@ _MAX_BYTES: Final = 16 << 20
 class LiveWriter(AbstractContextManager["LiveWriter"]):
     """Writes the live file of an event. After the first error, which it reports, it writes nothing more.
 
-    :param pgn: path of the event's PGN file, from which the path of the live file follows.
+    :param pgn_path: path of the event's PGN file, from which the path of the live file follows.
     :param warn: called with a sentence about the first error.
     """
 
-    def __init__(self, pgn: Path, warn: Callable[[str], object]) -> None:
-        self._path, self._warn = live_path(pgn), warn
+    def __init__(self, pgn_path: Path, warn: Callable[[str], object]) -> None:
+        self._path, self._warn = live_path(pgn_path), warn
         self._file: FileIO | None = None
         self._start: EventStart | None = None
         self._playing: dict[str, list[bytes]] = {}
         """For the key of each game in play: the lines written about the game."""
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(self, error_type: type[BaseException] | None, *_: object) -> None:
         if self._start is not None:
-            self._write(EventEnd(Termination.FINISHED if kind is None else Termination.STOPPED))
+            self._write(EventEnd(Termination.FINISHED if error_type is None else Termination.STOPPED))
         self._close()
 
     def __call__(self, message: Message) -> None:

@@ -25,7 +25,7 @@ from tbgen.games.referee import Arbiter
 from tbgen.games.settings import GameOptions
 from tbgen.text import counted, legible
 
-_CHESS960_POSITIONS: Final = 960
+_CHESS960_COUNT: Final = 960
 _PGN_SUFFIXES: Final = (".pgn", ".pgn.gz", ".pgn.bz2", ".pgn.xz", ".pgn.zst")
 
 
@@ -97,7 +97,7 @@ class Opening:
 
 
 class Openings:
-    """The openings of an event, numbered from 0. After the last opening of a book comes its first one again.
+    """The openings of an event, numbered from 0. After the last opening of a book, the first one follows.
 
     A book may have millions of positions, so positions are kept as text and parsed only when they are played.
     """
@@ -137,8 +137,8 @@ class Openings:
                 raise UsageError(f"{place}: {error}") from None
             return opening
         generator = random.Random(f"{self._seed} {number}")
-        white = generator.randrange(_CHESS960_POSITIONS)
-        black = generator.randrange(_CHESS960_POSITIONS) if self._variant is ChessVariant.DOUBLE else white
+        white = generator.randrange(_CHESS960_COUNT)
+        black = generator.randrange(_CHESS960_COUNT) if self._variant is ChessVariant.DOUBLE else white
         return chess960_opening(white, black)
 
     def check(self, opening_count: int, warn: Callable[[str], object] = lambda _: None) -> bool:

@@ -158,12 +158,12 @@ MAX_EXTRA_ENCOUNTERS: Final = 4
 def knockout_rounds(settings: EventSettings, lead: Lead) -> Rounds:
     """Yield the rounds of a knockout: for each stage one round, and one more for each further encounter."""
     players, rounds = settings.players, settings.rounds
-    places = bracket(players)  # the remaining players; each two neighbours form a duel
+    places = bracket(players)  # the remaining players; each pair of neighbours forms a duel
 
-    def encounters(duels: Sequence[Pair], turns: Iterable[int]) -> Sequence[Pair]:
-        """Return an encounter of each duel for each turn. Single games have reversed colours in odd turns."""
+    def encounters(duels: Sequence[Pair], numbers: Iterable[int]) -> Sequence[Pair]:
+        """Return the encounters of duels that have these numbers. Colours alternate between single games."""
         single = settings.games == 1 and settings.swap
-        return [(b, a) if single and turn % 2 else (a, b) for turn in turns for a, b in duels]
+        return [(b, a) if single and number % 2 else (a, b) for number in numbers for a, b in duels]
 
     while len(places) > 1:
         duels = [
@@ -213,10 +213,10 @@ def swiss_rounds(settings: EventSettings, lead: Lead) -> Rounds:
         )
     with needs_extra("a Swiss tournament", "match"):
         from caissify_pairings import generate_pairings
-    return _paired_rounds(settings, lead, generate_pairings)
+    return _generate_rounds(settings, lead, generate_pairings)
 
 
-def _paired_rounds(settings: EventSettings, lead: Lead, generate_pairings: Callable[..., Any]) -> Rounds:
+def _generate_rounds(settings: EventSettings, lead: Lead, generate_pairings: Callable[..., Any]) -> Rounds:
     """Yield the rounds of a Swiss tournament.
 
     :param generate_pairings: the function ``generate_pairings`` of the package caissify-pairings.

@@ -152,7 +152,7 @@ class _Seconds(float):
 
 
 class _Restart(NamedChoice, what="a time to restart an engine"):
-    """Whether an engine is restarted before each game: yes only if the value is ``on``."""
+    """When an engine is restarted: with ``on``, before each game, otherwise only if it no longer responds."""
 
     AUTO = "auto"
     ON = "on"
@@ -286,19 +286,19 @@ def _option_value(path: Path, name: str, value: Any) -> bool | str | list[Any]:
         return list(_table_words(path, name, value))
     if isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
         return [list(_table_words(path, name, each)) for each in value]
-    return _text(path, name, value)
+    return _as_text(path, name, value)
 
 
 def _table_words(path: Path, name: str, table: Mapping[str, Any]) -> Iterator[str]:
     for key, value in table.items():
         if key == "options" and isinstance(value, dict):
-            yield from (f"option.{option}={_text(path, option, each)}" for option, each in value.items())
+            yield from (f"option.{option}={_as_text(path, option, each)}" for option, each in value.items())
         else:
             for each in value if isinstance(value, list) else [value]:
-                yield f"{key}={_text(path, f'{name}.{key}', each)}"
+                yield f"{key}={_as_text(path, f'{name}.{key}', each)}"
 
 
-def _text(path: Path, name: str, value: object) -> str:
+def _as_text(path: Path, name: str, value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int) and abs(value) > _MAX_NUMBER:

@@ -27,7 +27,7 @@ from tbgen.system.processes import kill_tree
 _MAX_LINE_BYTES: Final = 1 << 16
 """Maximum length of a line; the rest is cut off."""
 _MAX_BURST_BYTES: Final = 1 << 20
-"""Amount of output that is read without a pause."""
+"""Maximum amount of output that is read without a pause."""
 _PAUSE_SECONDS: Final = 0.1
 """Length of a pause; a burst ends when there has been no output for this time."""
 _PASSED_ON_WORDS: Final = frozenset({b"readyok", b"uciok"})
@@ -37,10 +37,10 @@ _REPORT_SECONDS: Final = 1.0
 _LAST_OUTPUT_SECONDS: Final = 0.2
 """Time to keep reading after a process has ended; another process may keep its output open forever."""
 _STDOUT: Final = 1
-_BOUNDS: Final = (b" lowerbound", b" upperbound")
-_SCORE: Final = re.compile(rb" score (cp|mate) ([+-]?\d{1,9})\b")
-_DEPTH: Final = re.compile(rb" depth (\d{1,9})\b")
-_EXPECTED_LINE: Final = re.compile(rb" pv((?: [a-h][1-8][a-h][1-8][qrbn]?){1,12})\b")
+_BOUND_WORDS: Final = (b" lowerbound", b" upperbound")
+_SCORE_PATTERN: Final = re.compile(rb" score (cp|mate) ([+-]?\d{1,9})\b")
+_DEPTH_PATTERN: Final = re.compile(rb" depth (\d{1,9})\b")
+_LINE_PATTERN: Final = re.compile(rb" pv((?: [a-h][1-8][a-h][1-8][qrbn]?){1,12})\b")
 """Matches the first 12 plies of the expected line, which spectators see."""
 
 
@@ -56,7 +56,7 @@ class Thought(NamedTuple):
     @classmethod
     def of(cls, info: bytes) -> Thought:
         """Parse an ``info`` line."""
-        score, depth, line = (pattern.search(info) for pattern in (_SCORE, _DEPTH, _EXPECTED_LINE))
+        score, depth, line = (each.search(info) for each in (_SCORE_PATTERN, _DEPTH_PATTERN, _LINE_PATTERN))
         return cls(
             None if score is None else (Cp if score[1] == b"cp" else Mate)(int(score[2])),
             0 if depth is None else int(depth[1]),
@@ -179,7 +179,7 @@ class Uci(chess.engine.UciProtocol):
     def _keep_info(self, info: bytes) -> None:
         """Keep an ``info`` line if it is about the best move, and schedule a report."""
         is_best_line = b"multipv " not in info or b"multipv 1 " in info
-        is_exact = not any(bound in info for bound in _BOUNDS)
+        is_exact = not any(bound in info for bound in _BOUND_WORDS)
         if b"score " in info and is_best_line and (is_exact or not self._info):
             self._info = info
             if self._next_report is None:

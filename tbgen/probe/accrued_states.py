@@ -84,12 +84,12 @@ class QuietMoves:
         return best.reshape(-1)
 
 
-def _best_on_ride(merit: NDArray[np.uint8], free: NDArray[np.bool_], step: Step) -> NDArray[np.uint8]:
+def _best_on_ride(merit: NDArray[np.uint8], is_free: NDArray[np.bool_], step: Step) -> NDArray[np.uint8]:
     """Return, for each square, the greatest merit that a man reaches from it by riding in one direction."""
     best = np.zeros_like(merit)
     for origin, target in _origins_and_targets(step):
         # From an empty square, the ride continues as if it had begun there.
-        best[origin] = np.where(free[target], np.maximum(merit[target], best[target]), 0)
+        best[origin] = np.where(is_free[target], np.maximum(merit[target], best[target]), 0)
     return best
 
 
@@ -299,7 +299,7 @@ _MAX_ONE_BY_ONE: Final = 1 << 12
 class RightlessValues:
     """Finds values and depths of positions without castling rights.
 
-    The methods raise the same errors as :meth:`Values.stored`.
+    The methods raise the same errors as :meth:`Values.stored_goal`.
     """
 
     def __init__(self, values: "Values") -> None:
@@ -309,7 +309,7 @@ class RightlessValues:
     def values_of(self, states: Sequence[State]) -> list[Code]:
         """Return the code of V(P, A) for each state."""
         self._values.prefetch(self._values.questions_of(states))
-        return [code_of(self._values.stored(state).value) for state in states]
+        return [code_of(self._values.stored_goal(state).value) for state in states]
 
     def states_after_quiet(self, route: Route) -> PackedStates | TableStates:
         """Return the states after a quiet route, for any accrued score; they inherit this score."""
@@ -328,7 +328,7 @@ class RightlessValues:
         return self._states_in_memory(route, needs_accrued=False).fresh(), True
 
     def _states_in_memory(self, route: Route, *, needs_accrued: bool) -> TableStates:
-        """Return the states that a route leads to. Their table is loaded whole, and unpacked first if packed.
+        """Return the states that a route leads to. Their table is loaded whole, if necessary after unpacking.
 
         :raises MissingLayerError: if accrued scores are needed, but the table does not store them.
         """
@@ -356,7 +356,7 @@ class RightlessValues:
             layout, mover = layout_of(material), SIDES[side ^ swapped]
             places = [Place(layout, mover, Slot(slot), -1) for slot in slots_in_table(cell)[slots].tolist()]
             self._values.prefetch((place, NO_SCORE) for place in places)
-            codes = [self._values.fresh(place)[0] for place in places]
+            codes = [self._values.fresh_entry(place)[0] for place in places]
             value[slots] = [255 - code for code in codes] if swapped else codes
         else:
             boards = [board_after(route, slot) for slot in slots.tolist()]

@@ -191,7 +191,8 @@ class CellStates:
     def with_accrued(self, holder: Side, rank: int) -> Block:
         """Return values and depths for an accrued score, after folding each position score into it."""
         fresh, layer = self._layers.fresh, self._layers.accrued.get((holder, rank), self._layers.fresh)
-        # If the position score is the accrued score, the value of the layer is the fresh value.
+        # A layer has no values for positions with smaller position ranks: their fresh values count. If the
+        # position score is the accrued score, the layer contains the fresh value.
         is_fresh = layer.value == NONE
         value = np.where(is_fresh, fresh.value, layer.value)
         return self._gather(Block(value, np.where(is_fresh, fresh.depth, layer.depth)))
@@ -255,7 +256,7 @@ class CastlingSolver:
         return self._find_goal(board, accrued)
 
     def _find_goal(self, board: chess.Board, accrued: Code) -> tuple[Code, int | None]:
-        """Return the result of :meth:`goal`, once :meth:`goal` has made its preparations."""
+        """Return the result of :meth:`goal`, which must already have made its preparations."""
         if board.has_legal_en_passant():
             code = self._best_code(board, accrued)
             return code, 0 if code == accrued else None
@@ -351,7 +352,7 @@ class _CastlingProgress:
     """
 
     def __init__(self, cells: set[CastlingCell]) -> None:
-        # Only these cells take time that is not negligible.
+        # The other cells take negligible time.
         self._remaining = {castling_cell for castling_cell in cells if cell_seconds(castling_cell)}
         self._countdown = Countdown(sum(map(cell_seconds, self._remaining)))
         self._countdown.begin({})

@@ -71,7 +71,7 @@ class Layers:
         key = layer_path(table, accrued, phase), table.info.digest
         try:
             return self._open_layer(key, table, accrued, phase).get(side, within)
-        except DamagedTableError:  # found only on reading; the layer is then made again
+        except DamagedTableError:  # damage is found only on reading; the layer is made again
             key[0].unlink(missing_ok=True)
         return self._open_layer(key, table, accrued, phase, rebuild=True).get(side, within)
 
@@ -160,29 +160,29 @@ class DeepValues(Values):
         super().close()
         self._layers.close()
 
-    def of(self, state: State) -> Goal:
+    def goal(self, state: State) -> Goal:
         """Return the value and the depth of a state of a valid position.
 
-        Raises as :meth:`Values.of` does.
+        Raises as :meth:`Values.goal` does.
 
         :raises TbgenError: if a layer is needed and cannot be made.
         """
         try:
-            goal = self.stored(state)
+            goal = self.stored_goal(state)
         except MissingLayerError:  # the table stores no accrued scores, so even the value needs a layer
             if state.position.castling is not None:
                 raise
             return self._complete_goal(state, None)
         return self._complete_goal(state, goal.value) if _lacks_depth(state, goal) else goal
 
-    def of_many(self, states: Sequence[State | TbgenError]) -> Iterator[Goal | TbgenError]:
-        """Yield what :meth:`of` returns or raises for each state. Errors among ``states`` are yielded too.
+    def goals(self, states: Sequence[State | TbgenError]) -> Iterator[Goal | TbgenError]:
+        """Yield what :meth:`goal` returns or raises for each state. Errors among ``states`` are yielded too.
 
         Each result is yielded as soon as it is found, because the next result may take long.
         """
-        for state, goal in zip(states, self.stored_of_many(states), strict=True):
+        for state, goal in zip(states, self.stored_goals(states), strict=True):
             is_final = isinstance(state, TbgenError) or not _lacks_depth(state, goal)
-            yield goal if is_final else result_or_error(self.of, state)
+            yield goal if is_final else result_or_error(self.goal, state)
 
     def _complete_goal(self, state: State, value: Signed | None) -> Goal:
         """Return the goal of a state whose depth is not stored, using a search or a layer.
@@ -193,7 +193,7 @@ class DeepValues(Values):
         table = self.table(shape.material)
         accrued = GScore.from_code(code_of(state.accrued, shape.swapped))
         if value is not None and not self._layers.has(table, slot, accrued):
-            depth = DepthSearch(self.stored).depth(state, value)
+            depth = DepthSearch(self.stored_goal).depth(state, value)
             if depth is not None:
                 return Goal(value, depth)
         code, depth = self._layers.get(table, side, slot, accrued)

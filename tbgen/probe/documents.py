@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Category(StrEnum):
-    """What a value means for the side to move."""
+    """The meaning of a value for the side to move."""
 
     MATE = "mate"
     """The side to move mates."""
@@ -48,7 +48,7 @@ class Category(StrEnum):
 
 
 class ViewCategory(StrEnum):
-    """What the points in a view mean for the side to move."""
+    """The meaning of points in a view for the side to move."""
 
     WIN = "win"
     STALEMATE = "stalemate"

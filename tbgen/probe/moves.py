@@ -90,7 +90,7 @@ def names_without_check(board: AnyBoard, moves: Sequence[chess.Move]) -> list[st
 def successors(values: Values, board: AnyBoard, accrued: Signed) -> list[Successor]:
     """Return the states that the legal moves of a valid board lead to, the best for the mover first."""
     reached = reached_states(board, accrued, values.variant)
-    return sort_successors(board, accrued, reached, [values.of(r.state) for r in reached])
+    return sort_successors(board, accrued, reached, [values.goal(r.state) for r in reached])
 
 
 def reached_states(board: AnyBoard, accrued: Signed, variant: Variant) -> list[ReachedState]:
@@ -149,13 +149,14 @@ _NodeKey: TypeAlias = tuple[Layout, Side, Slot, Signed]
 class DepthSearch:
     """Finds depths in r-mobility by iterative deepening. Bounds of depths are kept from search to search.
 
-    Only successors with the same value as a state determine its depth (docs/theory.md, section 5). If this
-    value is better for the side to move than the accrued score, the depth is 1 plus the smallest depth of
-    these successors. If it is worse, the depth is 1 plus their greatest depth. Whether the depth is at most n
-    depends only on whether depths of these successors are at most n - 1. The search increases n ply by ply.
+    The depth of a state depends only on its successors with the same value (docs/theory.md, section 5). If
+    this value is better for the side to move than the accrued score, the depth is 1 plus the smallest depth
+    of these successors. If it is worse, the depth is 1 plus their greatest depth. Whether the depth is at
+    most n depends only on which of these successors have a depth of at most n - 1. The search increases n ply
+    by ply.
 
     :param look_up: function that returns the goal of a state, with None as the depth if no depth is stored,
-        such as :meth:`tbgen.probe.values.Values.of`.
+        such as :meth:`tbgen.probe.values.Values.goal`.
     """
 
     def __init__(self, look_up: Callable[[State], Goal]) -> None:
@@ -293,7 +294,7 @@ def best_line(values: Values, board: AnyBoard, state: State) -> list[LinePly]:
     :raises MissingLayerError: if the line needs depths that tables do not store and the search does not find.
     :raises DamagedTableError: if the tables that the line needs contradict each other.
     """
-    search = DepthSearch(values.of)
+    search = DepthSearch(values.goal)
 
     def depth_of(state: State, goal: Goal) -> int:
         depth = search.depth_of(state, goal)
@@ -307,7 +308,7 @@ def best_line(values: Values, board: AnyBoard, state: State) -> list[LinePly]:
             )
         return depth
 
-    accrued, goal = state.accrued, values.of(state)
+    accrued, goal = state.accrued, values.goal(state)
     depth = depth_of(state, goal)
     board = board.copy(stack=False)
     line = []
@@ -360,13 +361,13 @@ def next_move(
     moves = [] if state.position.terminal else successors(values, board, state.accrued)
     if not moves:
         return None
-    goal = values.of(state)
+    goal = values.goal(state)
     keeping = [each for each in moves if each.goal.value == goal.value]
     if goal.value == state.accrued or all(each.goal.depth is not None for each in keeping):
         return ranked_moves(board, moves)[0]
     if state.position.castling is not None:  # the search does not find depths with castling rights
         return None
-    depth_of = partial(DepthSearch(values.of).depth_of, max_states=_STATES_PER_SEARCH)
+    depth_of = partial(DepthSearch(values.goal).depth_of, max_states=_STATES_PER_SEARCH)
     depth = goal.depth
     while patience():
         depth = depth or depth_of(state, goal)

@@ -98,7 +98,8 @@ class Positions:
 class PositionTable:
     """The positions of one table with fresh values and depths, except the few with an en passant right.
 
-    :meth:`tbgen.Tablebase.table` returns it. Unpickling opens the directories of the tablebase again.
+    :meth:`tbgen.Tablebase.table` returns this object. Unpickling opens the directories of the tablebase
+    again.
 
     All methods that select positions have these parameters:
 

@@ -79,7 +79,7 @@ def read(
     The accrued score is the score passed, else the score in the seventh field of a FEN, else None. If the
     seventh field is ignored, a warning is issued.
 
-    :raises UsageError: if a text is not a FEN, or not a G-score.
+    :raises UsageError: if the text of the position is not a FEN, or the text of the score is not a G-score.
     :raises TypeError: if an argument has a wrong type.
     """
     fen_score = None

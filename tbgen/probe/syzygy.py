@@ -74,7 +74,7 @@ class _Files(chess.syzygy.Tablebase):
         self.wdl = {key: copies[0] for key, copies in self._copies.items()}
 
     def probe_wdl_table(self, board: chess.Board) -> int:
-        """Return what the file of a position stores for it. This entry ignores captures.
+        """Return the entry for a position in its file. Entries ignore captures.
 
         :raises DamagedTableError: if neither the file nor a copy can be used.
         """

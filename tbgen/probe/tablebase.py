@@ -1,4 +1,4 @@
-"""Directories of tables, opened to probe one position, many positions, or a view such as classical chess."""
+"""Directories of tables, opened for probing: single positions, many, and views such as classical chess."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -146,7 +146,7 @@ def _zip_with_scores(positions: Iterable[AnyPosition], accrued: Iterable[AnyScor
 def probe(values: Values, position: AnyPosition, accrued: AnyScore) -> ProbeResult:
     """Return what :meth:`tbgen.Tablebase.probe` returns, and raise the same errors."""
     _, state = state_of(position, accrued, values.variant)
-    return result_of(state, values.of(state))
+    return result_of(state, values.goal(state))
 
 
 def probe_many(
@@ -161,7 +161,7 @@ def probe_many(
         # Only the states are kept, because the boards take much more memory.
         batch = chain(head, islice(questions, batch_size - len(head)))
         states = [_state_or_error(*question, values.variant) for question in batch]
-        for state, goal in zip(states, values.of_many(states), strict=True):
+        for state, goal in zip(states, values.goals(states), strict=True):
             if isinstance(state, TbgenError):
                 yield state
             else:
@@ -184,7 +184,7 @@ def _moves_of_batch(values: Values, batch: list[Question]) -> Iterator[list[Rank
         else reached_states(start[0], start[1].accrued, values.variant)
         for start in starts
     ]
-    results = iter(values.of_many([successor.state for after in reached for successor in after]))
+    results = iter(values.goals([successor.state for after in reached for successor in after]))
     for start, after in zip(starts, reached, strict=True):
         own_results = list(islice(results, len(after)))
         goals = [result for result in own_results if not isinstance(result, TbgenError)]
@@ -399,12 +399,12 @@ class Tablebase:
     - the score that the moves in ``board.move_stack`` have accrued;
     - the position score; to use it in any case, pass ``tbgen.FRESH``.
 
-    The position score is folded into the accrued score, and the result of the probe contains the score that
-    results. In mate and stalemate, the position score replaces the accrued score. The same happens in
-    r-mobility if an en passant capture is legal, because such a position is the first after a reset.
+    The position score is folded into the accrued score, and results contain the folded score. In mate and
+    stalemate, the position score replaces the accrued score. The same happens in r-mobility if an en
+    passant capture is legal, because such a position is the first after a reset.
 
-    :param directories: directories of tables, searched in this order. If there are none, or only None, the
-        directory is ``$TBGEN_DIR``, else ``data``.
+    :param directories: directories of tables, searched in this order. By default, or for None, the directory
+        is ``$TBGEN_DIR``, else ``data``.
     :param rules: the variant that the tables are for: ``r``, or ``wg`` for whole-game mobility.
     :param max_open_files: maximum number of table files to keep open.
     :param cache_bytes: maximum number of bytes of decoded chunks to keep.
@@ -511,7 +511,7 @@ class Tablebase:
             return None
         state = locate_state(board, score, self._values.variant)
         try:
-            return result_of(state, self._values.of(state))
+            return result_of(state, self._values.goal(state))
         except MissingTableError as error:
             if error.material != state.position.shape.material.name:
                 raise  # the table exists, but a sub-table that one of its layers needs does not

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 class Place(NamedTuple):
     """The place of a position in a table.
 
-    :ivar ep_square: the target of a legal en passant capture, with the table's number for it; -1 if none is
-        legal.
+    :ivar ep_square: the target square of a legal en passant capture, as the table stores it; -1 if no such
+        capture is legal.
     """
 
     layout: Layout
@@ -109,21 +109,21 @@ class Values:
             self._castling_lookup = None
         self._copies.close()
 
-    def of(self, state: State) -> Goal:
+    def goal(self, state: State) -> Goal:
         """Return the value and the depth of a state of a valid position.
 
-        Raises as :meth:`stored` does.
+        Raises as :meth:`stored_goal` does.
         """
-        return self.stored(state)
+        return self.stored_goal(state)
 
-    def of_many(self, states: Sequence[State | TbgenError]) -> Iterator[Goal | TbgenError]:
-        """Yield what :meth:`of` returns or raises for each state. Errors among ``states`` are yielded too."""
-        return iter(self.stored_of_many(states))
+    def goals(self, states: Sequence[State | TbgenError]) -> Iterator[Goal | TbgenError]:
+        """Yield what :meth:`goal` returns or raises for each state. Errors in ``states`` are yielded too."""
+        return iter(self.stored_goals(states))
 
-    def stored(self, state: State) -> Goal:
+    def stored_goal(self, state: State) -> Goal:
         """Return the value and the depth of a state of a valid position, as far as tables store them.
 
-        The method is correct by the facts F1 and F4 of docs/theory.md, in whole-game mobility by section 9.
+        The result follows from the facts F1 and F4 of docs/theory.md, in whole-game mobility from section 9.
 
         :raises MissingTableError: if the table has not been built.
         :raises MissingLayerError: if the value depends on accrued scores, but the table does not store them.
@@ -135,7 +135,7 @@ class Values:
         if position.castling is not None:
             return self._with_rights(position.castling, accrued)
         shape, side, slot, ep_square = position[:4]
-        code, depth = self.fresh(Place(shape.layout, side, slot, ep_square))
+        code, depth = self.fresh_entry(Place(shape.layout, side, slot, ep_square))
         if rank_of(accrued) > rank_of(of_code(code)) or (self._has_layers and accrued == position.score):
             return Goal(of_code(code, shape.swapped), depth)
         if not self._has_layers:
@@ -151,7 +151,7 @@ class Values:
         return Goal(of_code(value, shape.swapped), plies)
 
     def _with_rights(self, board: chess.Board, accrued: Signed) -> Goal:
-        """Return the result of :meth:`stored` for a position with castling rights."""
+        """Return the result of :meth:`stored_goal` for a position with castling rights."""
         with self._castling_lock:
             if self._castling_lookup is None:
                 assert self._make_lookup is not None, "opened for positions without castling rights only"
@@ -164,10 +164,10 @@ class Values:
         table = self.table(material)
         return None if isinstance(table, TableFile) else table
 
-    def fresh(self, place: Place) -> Entry:
+    def fresh_entry(self, place: Place) -> Entry:
         """Return, for a legal position, the code of W, and D in plies, in the colours of the table.
 
-        Raises as :meth:`stored` does.
+        Raises as :meth:`stored_goal` does.
         """
         layout, side, slot, ep_square = place
         table = self.table(layout.material)
@@ -242,14 +242,14 @@ class Values:
             self.prefetch((place, NO_SCORE) for place in places)
         for place in places:
             try:
-                entries.append(self.fresh(place))
+                entries.append(self.fresh_entry(place))
             except TbgenError as error:
                 first_error = first_error or error.with_traceback(None)
                 entries.append(_FAILED_ENTRY)
         return np.array(entries, np.int64).reshape(-1, 2), first_error
 
-    def stored_of_many(self, states: Sequence[State | TbgenError]) -> list[Goal | TbgenError]:
-        """Return what :meth:`stored` returns or raises for each state. Errors in ``states`` are returned too.
+    def stored_goals(self, states: Sequence[State | TbgenError]) -> list[Goal | TbgenError]:
+        """Return what :meth:`stored_goal` returns or raises for each state. Errors in ``states`` are kept.
 
         States are looked up table by table, so that no table with a large cache is closed in between. Within
         a table, they are looked up in the order of storage, so that each chunk is decoded only once.
@@ -264,11 +264,11 @@ class Values:
         for layout, keys in by_layout.items():
             self._prefetch_table(layout, self.questions_of(state for _, _, state in keys))
             for _, place, state in sorted(keys):
-                goals[place] = result_or_error(self.stored, state)
+                goals[place] = result_or_error(self.stored_goal, state)
         return goals
 
     def questions_of(self, states: Iterable[State]) -> Iterator[tuple[Place, int]]:
-        """Yield the questions that :meth:`stored` asks about states: places with codes of accrued scores."""
+        """Yield the questions that :meth:`stored_goal` asks: places with codes of accrued scores."""
         for (shape, side, slot, ep_square, score, terminal, castling), accrued in states:
             if not terminal and castling is None:
                 inherits = self._has_layers and accrued != score
@@ -278,7 +278,7 @@ class Values:
     def prefetch(self, questions: Iterable[tuple[Place, int]]) -> None:
         """Make packed tables look up many questions together and keep the answers.
 
-        Calls to :meth:`stored` or :meth:`fresh` about the same places are then faster.
+        Calls to :meth:`stored_goal` or :meth:`fresh_entry` about the same places are then faster.
 
         :param questions: places with codes of accrued scores, or with ``NO_SCORE``.
         """

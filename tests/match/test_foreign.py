@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tbgen.cli.main import main
-from tbgen.match.foreign import NO_EFFECT, NO_EFFECT_OF_ENGINES, REFUSED, REFUSED_OF_ENGINES, translate
+from tbgen.match.foreign import IGNORED_OPTIONS, IGNORED_WORDS, REFUSED_OPTIONS, REFUSED_WORDS, translate
 from tbgen.match.settings import MANAGED_IN_EVENTS
 from tests.match.engines import MATE, words
 from tests.support.matches import games_of, played
@@ -151,7 +151,7 @@ def test_counts_of_endings_include_earlier_runs(tmp_path: Path, capsys: pytest.C
 def test_the_documentation_lists_all_of_them() -> None:
     text = (ROOT / "docs" / "match.md").read_text()
     section = text[text.index("## Command lines of other programs") :]
-    for name in (*NO_EFFECT, *REFUSED):
+    for name in (*IGNORED_OPTIONS, *REFUSED_OPTIONS):
         assert f"`-{name}" in section, name
-    for word in (*NO_EFFECT_OF_ENGINES, *REFUSED_OF_ENGINES, *MANAGED_IN_EVENTS):
+    for word in (*IGNORED_WORDS, *REFUSED_WORDS, *MANAGED_IN_EVENTS):
         assert f"`{word}" in section, word

@@ -100,12 +100,12 @@ def test_searched_depths_are_those_that_tables_store(
     states = [
         found for found in accrued_states(tablebase, name, sample(15, 50)) if found[1] != found[2].value
     ]
-    together = DepthSearch(packed._values.of)
+    together = DepthSearch(packed._values.goal)
     answered = 0
     for board, accrued, full in states:
         _, state = state_of(board, accrued, Variant.R_MOBILITY)
         value = of_gscore(full.value)
-        depth = DepthSearch(packed._values.of).depth(state, value, max_states=60)
+        depth = DepthSearch(packed._values.goal).depth(state, value, max_states=60)
         again = together.depth(state, value, max_states=60)
         assert depth in (None, full.depth), board.fen()
         assert again in (None, full.depth), board.fen()
@@ -118,7 +118,7 @@ def test_the_search_ends_where_tables_contradict_each_other(tablebase: Tablebase
     """The search gives up if no move keeps the value, or if the moves that do only repeat states."""
     _, state = state_of("1K6/3k3B/8/8/8/8/8/8 w - - 1 1", "-G1.5", Variant.R_MOBILITY)
     for value in ("-G9.5", "G5.5"):
-        search = DepthSearch(lambda about: tablebase._values.of(about)._replace(depth=None))
+        search = DepthSearch(lambda about: tablebase._values.goal(about)._replace(depth=None))
         assert search.depth(state, of_gscore(GScore(value)), max_states=50) is None
 
 
