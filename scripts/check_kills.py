@@ -76,14 +76,14 @@ def proved(folder: Path, tables: Path) -> dict[str, object]:
     """Return the bounds and depths, by position, that a command has proved and stored in a folder."""
     with open_results(folder / "results.jsonl") as results, Tablebase(tables) as opened:
         states = [job_of(text, None, opened, text).state for text in POSITIONS]
-        return {" ".join(state): results.proved(state) for state in states}
+        return {" ".join(state): results.get(state) for state in states}
 
 
 def contradictions(first: Path, second: Path) -> Iterator[str]:
     """Yield errors in the cells of two directories: unusable cells, and cells with contradictory bounds."""
     for cell in dict.fromkeys(each for text in POSITIONS for each in cells_of(text)):
         folders = [folder for folder in (first, second) if (folder / file_name(name_of(cell))).exists()]
-        packed = [KeptCells(folder, note=lambda _: None).get(cell) for folder in folders]
+        packed = [KeptCells(folder, warn=lambda _: None).get(cell) for folder in folders]
         bounds = [unpack(each, cell).value for each in packed if each is not None]
         if len(bounds) < len(folders):
             yield f"{name_of(cell)} cannot be used"

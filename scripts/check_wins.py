@@ -90,9 +90,7 @@ def check(directory: Path, tables: Tablebase, material: Material, count: int) ->
         with open_tablebase(folder) as smaller_tables:
             won = WonCells(material.men - 1 - material.pawns)
             known = ExitBounds(Tables(smaller_tables), SolvedCells(), wins=won)
-            solved = [
-                won.solve(each, known) for cell in cells_of(material) for each in won.unsolved_up_to(cell)
-            ]
+            solved = [won.solve(each, known) for cell in cells_of(material) for each in won.cells_up_to(cell)]
     seconds = time.process_time() - start
     for wins in solved:
         if wins.cell.men == material.men:

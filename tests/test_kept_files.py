@@ -50,6 +50,6 @@ def test_data_of_a_report(kept: Path, three_men: Path) -> None:
 
 @pytest.mark.usefixtures("compiled")
 def test_a_solved_cell(kept: Path, tables: Path) -> None:
-    cells = KeptCells(kept, note=pytest.fail)
+    cells = KeptCells(kept, warn=pytest.fail)
     solution = tbgen.solve(QUEEN, tables=tables, mobile=[chess.D2, chess.C4, chess.H1], kept=cells)
     assert (str(solution.value), solution.depth, solution.cells) == ("G0.0", 11, 0)

@@ -1,7 +1,7 @@
-"""The budget of a solution: its limits, a meter of the rest, and the reasons to stop.
+"""The budget of a solution: its limits, a meter of what remains, and the reasons to stop.
 
 A solution of a position is found by solving *cells* one by one (docs/glossary.md). The size of a cell is its
-number of *slots*, the positions of one side to move. This module loads no compiler.
+number of *slots*, that is, of its positions with one side to move. This module loads no compiler.
 """
 
 import math
@@ -27,13 +27,13 @@ class Budget:
     memory: int = 8 << 30
     """Maximum memory in bytes."""
     cells: int | None = None
-    """Maximum number of solutions of cells; None for no limit. A cell that is solved twice counts twice."""
+    """Maximum number of cells to solve; None for no limit. A cell that is solved twice counts twice."""
     threads: int = 2
     """Number of threads. Two solve the two games of a cell; further threads help to count moves."""
 
 
 class Stop(StrEnum):
-    """Reason why solving ended before the value was proved. The first reason that applies counts."""
+    """Reason why solving ended before the value was proved. If several apply, the first one below counts."""
 
     INTERRUPT = "interrupted"
     TIME = "time"
@@ -57,13 +57,14 @@ class SolvingInterruptedError(KeyboardInterrupt):
         self.solution, self.interrupt = solution, interrupt
 
 
-_RESOLVE_TIME_RATIO: Final = 1.3
-"""Estimated time to solve a cell again, divided by the time of its sweeps. The estimate serves until the time
-is measured. Looking up the exits takes little of it, because most of them were looked up the first time."""
+_SOLVE_AGAIN_TIME_RATIO: Final = 1.3
+"""Estimated time to solve a cell again, divided by the time of its sweeps. The estimate is used until the
+time has been measured. Looking up the exits adds little, because most of them were looked up the first
+time."""
 
 
 class OutOfBudgetError(Exception):
-    """The next step needs more than the rest of the budget.
+    """Raised if the next step needs more than remains of the budget.
 
     :ivar stop: the scarce resource: time, memory or cells.
     """
@@ -80,15 +81,19 @@ class Meter:
         self._max_bytes, self._cells_left, self.threads = budget.memory, budget.cells, budget.threads
         self._deadline = time.perf_counter() + budget.seconds
         self._cell_seconds: dict[tuple[int, bool], float] = {}
-        """Time of the last solution of a cell, by its slots and by whether the cell was solved again."""
+        """Maps a number of slots, and whether the cell was solved again, to the seconds of the last
+        solution."""
         self._sweep_seconds: dict[int, float] = {}
-        """Time of the sweeps in the last solution of a cell, without looking up its exits, by slots."""
-        self._wins_seconds: dict[int, float] = {}
-        """Time of the last search for forced mates in a cell, by slots."""
+        """Maps a number of slots to the seconds of the sweeps in the last solution, without looking up
+        exits."""
+        self._search_seconds: dict[int, float] = {}
+        """Maps a number of slots to the seconds of the last search for forced mates in a cell of this
+        size."""
         self._reserves: list[tuple[int, bool]] = []
-        """Cells for which time and memory are reserved: slots, and whether the cell is solved again."""
+        """For each cell with reserved time and memory: its number of slots, and whether it is solved
+        again."""
         self.forcing_bytes = 0
-        """Bytes in use by the search for forcing moves. Callers do not include them."""
+        """Bytes that the search for forcing moves uses. Callers of :meth:`has_memory` do not add them."""
 
     @property
     def seconds_left(self) -> float:
@@ -102,7 +107,7 @@ class Meter:
 
     @contextmanager
     def reserving(self, sizes: Iterable[int], repeated: bool = False) -> Iterator[None]:
-        """Reserve time and memory for cells that will be solved later, and count these cells in advance.
+        """Reserve time and memory for cells that will be solved later, and count them against the limit now.
 
         :param sizes: number of slots of each cell.
         :param repeated: whether the cells have been solved before.
@@ -118,12 +123,12 @@ class Meter:
 
         :raises OutOfBudgetError: if not enough time or cells remain.
         """
-        self.require_seconds(self.seconds_of([size], repeated))
+        self.require_seconds(self.seconds_for([size], repeated))
         if self._cells_left is not None and self._cells_left <= len(self._reserves):
             raise OutOfBudgetError(Stop.CELLS)
 
     def require_seconds(self, seconds: float) -> None:
-        """Check that this number of seconds remains besides the reserved time.
+        """Check that this number of seconds remains in addition to the reserved time.
 
         :raises OutOfBudgetError: if less time remains.
         """
@@ -137,65 +142,65 @@ class Meter:
 
         :raises OutOfBudgetError: if not enough time remains.
         """
-        self.require_seconds(self._sweep_seconds.get(size, self.seconds_of([size]) / 2))
+        self.require_seconds(self._sweep_seconds.get(size, self.seconds_for([size]) / 2))
 
     def has_memory(self, nbytes: int) -> bool:
         """Return whether the budget allows using ``nbytes`` bytes in addition to :attr:`forcing_bytes`."""
         return nbytes + self.forcing_bytes <= self._max_bytes
 
     def has_memory_for(self, size: int, used_bytes: int) -> bool:
-        """Return whether memory suffices to solve a cell of ``size`` slots and each reserved cell.
+        """Return whether memory suffices for a cell of ``size`` slots and the reserved cells, one at a time.
 
         :param used_bytes: bytes already in use.
         """
         return self.has_memory(used_bytes + memory_needed(max([size, *(each for each, _ in self._reserves)])))
 
     def extend(self, seconds: float) -> None:
-        """Extend the time limit by a number of seconds, which were spent on work that does not count."""
+        """Extend the time limit by the seconds that were spent on work that does not count."""
         self._deadline += seconds
 
-    def record(self, size: int, repeated: bool, seconds: float, sweep_seconds: float) -> None:
+    def record_cell(self, size: int, repeated: bool, seconds: float, sweep_seconds: float) -> None:
         """Record that a cell has been solved.
 
-        :param repeated: whether it had been solved before.
+        :param repeated: whether the cell had been solved before.
         :param sweep_seconds: the part of ``seconds`` that was spent after looking up the exits.
         """
         if self._cells_left is not None:
             self._cells_left -= 1
         self._cell_seconds[size, repeated], self._sweep_seconds[size] = seconds, sweep_seconds
 
-    def record_wins(self, size: int, seconds: float) -> None:
+    def record_mate_search(self, size: int, seconds: float) -> None:
         """Record the time of a search for forced mates in a cell of ``size`` slots."""
-        self._wins_seconds[size] = seconds
+        self._search_seconds[size] = seconds
 
-    def has_time(self, seconds: float, cells: int) -> bool:
-        """Return whether these numbers of seconds and cells remain besides the reserved ones."""
-        if self._cells_left is not None and self._cells_left < cells + len(self._reserves):
+    def allows(self, seconds: float, cell_count: int) -> bool:
+        """Return whether this time and number of cells remain in addition to what is reserved."""
+        if self._cells_left is not None and self._cells_left < cell_count + len(self._reserves):
             return False
         return seconds + self._seconds_reserved <= self.seconds_left
 
-    def seconds_of(self, sizes: Iterable[int], repeated: bool = False) -> float:
+    def seconds_for(self, sizes: Iterable[int], repeated: bool = False) -> float:
         """Estimate the seconds to solve cells for the first time or again.
 
         :param sizes: number of slots of each cell.
         """
-        return sum(self._seconds_of(size, repeated) for size in sizes)
+        return sum(self._cell_seconds_of(size, repeated) for size in sizes)
 
-    def seconds_of_wins(self, size: int) -> float:
+    def mate_search_seconds(self, size: int) -> float:
         """Estimate the seconds of a search for forced mates in a cell of ``size`` slots."""
-        return self._wins_seconds.get(size, seconds_of("wins", size, self.threads))
+        return self._search_seconds.get(size, seconds_of("wins", size, self.threads))
 
-    def _seconds_of(self, size: int, repeated: bool) -> float:
+    def _cell_seconds_of(self, size: int, repeated: bool) -> float:
         first_time = self._cell_seconds.get((size, False), seconds_of("cell", size))
         if not repeated:
             return first_time
         return self._cell_seconds.get(
-            (size, True), min(first_time, _RESOLVE_TIME_RATIO * self._sweep_seconds.get(size, first_time))
+            (size, True), min(first_time, _SOLVE_AGAIN_TIME_RATIO * self._sweep_seconds.get(size, first_time))
         )
 
     @property
     def _seconds_reserved(self) -> float:
-        return sum(self._seconds_of(size, repeated) for size, repeated in self._reserves)
+        return sum(self._cell_seconds_of(size, repeated) for size, repeated in self._reserves)
 
 
 def memory_needed(size: int) -> int:
@@ -204,12 +209,12 @@ def memory_needed(size: int) -> int:
 
 
 SOLVE_COMMAND: Final = (sys.executable, "-P", "-m", "tbgen", "solve")
-"""Start of the command line of a solving process. ``-P`` prevents imports from the current directory."""
-KERNEL_FAMILY: Final = "tbgen.cells.cell_warmup"
+"""Beginning of the command line of a solving process. ``-P`` prevents imports from the current directory."""
+KERNEL_MODULE: Final = "tbgen.cells.cell_warmup"
 """Module that compiles the kernels needed for solving."""
 COMPILE_COMMAND: Final = (
     *SOLVE_COMMAND[:2],
     "-c",
-    f"from {KERNEL_FAMILY} import compile_kernels; compile_kernels()",
+    f"from {KERNEL_MODULE} import compile_kernels; compile_kernels()",
 )
-"""Command line of a process that only compiles the kernels of :data:`KERNEL_FAMILY`."""
+"""Command line of a process that only compiles the kernels of :data:`KERNEL_MODULE`."""

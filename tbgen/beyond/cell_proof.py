@@ -1,4 +1,4 @@
-"""The proof of one cell: every state of its lower and its upper game is proved from its successors.
+"""The proof of one cell: every state of the lower and the upper game is proved from its successors.
 
 Each of the two games is proved like a table (docs/theory.md, section 5). First come the fresh states, then
 the layers, which hold the states with one accrued score each. Layers are not stored; they are computed for
@@ -57,13 +57,14 @@ class ProofRoute(NamedTuple):
     """A route, and the move as :func:`tbgen.verify.kernels.resets.way_number` expects it."""
 
     mover: int
-    """Index of the moving man among all men of the cell; the number of men for any mobile man."""
+    """Index of the moving man among all men of the cell; the number of men if any mobile man may move."""
     target: int
-    """Square of a pawn or frozen man's move, or of the man that a mobile man captures; else 0."""
+    """Target square of the move of a pawn or frozen man. For a mobile man: the square of the pawn or frozen
+    man that it captures, or 0 if it captures a mobile man."""
     victim: int
     """1 + index of the captured man if it is mobile, else 0."""
     promotion: int
-    """Kind of the promoted man; 0 without promotion."""
+    """Kind of the promoted man; 0 if the move is not a promotion."""
     route: Route
     """The route; its ``number`` is 0, because the solver's numbers are not used here."""
 
@@ -71,10 +72,10 @@ class ProofRoute(NamedTuple):
 def proof_routes(cell: Cell) -> Iterator[ProofRoute]:
     """Yield all routes out of a cell. Some of them may have no legal move."""
     for side in SIDES:
-        yield from _ProofRoutesOfSide(cell, side).routes()
+        yield from _SideRouteFinder(cell, side).routes()
 
 
-class _ProofRoutesOfSide:
+class _SideRouteFinder:
     """Finds the routes of the moves of one side."""
 
     def __init__(self, cell: Cell, side: Side) -> None:
@@ -113,7 +114,7 @@ class _ProofRoutesOfSide:
     def _victims(self, square: int, target: int, man: Man) -> list[int]:
         """Return the mobile men that a move may capture, each as 1 + index.
 
-        The list contains 0 if the move may capture no mobile man.
+        The list contains 0 if the move need not capture a mobile man.
         """
         if target in self.standing:
             return [0] if self._may_capture(self.standing[target]) else []
@@ -131,7 +132,7 @@ class _ProofRoutesOfSide:
         return man.colour != self.side and man.kind != KING
 
     def _route(self, origin: int | None, target: int, victim: int = 0, promotion: int = 0) -> ProofRoute:
-        """Return the route of the pawn or frozen man on ``origin``, or with None of any mobile man."""
+        """Return the route of the man on ``origin``, or of any mobile man if ``origin`` is None."""
         standing = {square: man for square, man in self.standing.items() if victim or square != target}
         mover, passed, quiet = self.cell.men, None, False
         if origin is not None:
@@ -154,18 +155,19 @@ class _ProofRoutesOfSide:
 
 
 _RANGE_SLOTS: Final = 4096
-"""Number of consecutive slots in each range from which a sample is drawn."""
+"""Number of consecutive slots in each of the ranges that a sample consists of."""
 _GAME_NAMES: Final = ("lower", "upper")
 """Names of the two games, indexed by ``LOWER`` and ``UPPER``."""
 _ALLOWED_DEVIATION: Final = (1, -1)
-"""Values of ``ProofGame.allowed`` for the lower and the upper game. They allow claims that are weaker than
-the bounds implied by the successors."""
+"""Values of ``ProofGame.allowed`` for the lower and the upper game. They allow bounds that are weaker
+than the successors imply."""
 
 
 REMEDY: Final = "prove the tables with tbgen verify, and report this if they are in order"
 
 _ProofFunction: TypeAlias = Callable[[StateProof, int], int]
-"""Function of a proof and an end that proves one game of a cell, and returns the number of proved states."""
+"""Function that proves one game of a cell, given the proof and ``LOWER`` or ``UPPER``; it returns the number
+of proved states."""
 
 
 class WrongBoundError(TbgenError):
@@ -178,7 +180,7 @@ class CellProof:
     """Proves the bounds of a cell.
 
     :param sample_divisor: one position in ``sample_divisor`` is proved, chosen at random; 1 proves all.
-    :param threads: with two or more, both games are proved at the same time.
+    :param threads: number of threads; if at least two, both games are proved at the same time.
     """
 
     def __init__(self, cell: Cell, sample_divisor: int = 1, threads: int = len(ENDS)) -> None:
@@ -197,21 +199,21 @@ class CellProof:
             )
             self.selected = random_numbers == 0
 
-    def prove(self, bounds: Bounds, knowledge: Knowledge) -> int:
+    def prove(self, bounds: Bounds, exit_bounds: Knowledge) -> int:
         """Prove the fresh bounds of all positions, and the layers that these bounds depend on.
 
-        :param knowledge: bounds of the exits, already proved.
+        :param exit_bounds: bounds of the exits, already proved.
         :returns: the number of proved states.
         :raises WrongBoundError: if a bound does not follow from the successors.
         """
         frame = frame_of_cell(self.cell)
         routes = list(routes_of(frame))
 
-        def prove(proof: StateProof, end: int) -> int:
+        def prove_all_layers(proof: StateProof, end: int) -> int:
             value = bounds.value[end]
             proof.compare(proof.ranges)
             _raise_if_wrong(self.cell, end, proof.threads)
-            (pool,) = pools_of_ends(frame, routes, knowledge, [end])
+            (pool,) = pools_of_ends(frame, routes, exit_bounds, [end])
             solver, fresh = BoundsGame(frame, pool), Block(value, bounds.depth[end])
             is_position = self.rank != NO_RANK
             ranks = np.minimum(value, 255 - value)[is_position]
@@ -220,42 +222,42 @@ class CellProof:
             for accrued in accrued_scores(top_rank(value)):
                 claims = proof.no_claims()
                 if FIRST_RANK <= accrued.rank <= max_alive_rank:
-                    claims = _claims(*solver.layer(fresh, GScore(accrued.rank, accrued.level > MIDDLE)))
+                    claims = _layer_of(*solver.layer(fresh, GScore(accrued.rank, accrued.level > MIDDLE)))
                 states += _prove_states(self.cell, end, proof, accrued, claims)
             return states
 
-        return self._prove_games(prove, bounds, knowledge)
+        return self._prove_games(prove_all_layers, bounds, exit_bounds)
 
-    def prove_layer(self, bounds: Bounds, layer: Bounds, accrued: GScore, knowledge: Knowledge) -> int:
+    def prove_layer(self, bounds: Bounds, layer: Bounds, accrued: GScore, exit_bounds: Knowledge) -> int:
         """Prove that the bounds in a layer follow from the fresh bounds and the exits.
 
-        The bounds of the layer may be weaker than the implied ones, because the bounds of exits may have
-        improved after the fresh bounds were found.
+        The bounds of the layer may be weaker than the implied bounds, because the bounds of exits may have
+        improved since the fresh bounds were found.
 
         :param bounds: the fresh bounds, already proved.
-        :param knowledge: bounds of the exits, already proved.
+        :param exit_bounds: bounds of the exits, already proved.
         :returns: the number of proved states.
         :raises WrongBoundError: if a bound does not follow.
         """
         score = accrued_by(accrued.rank, accrued.white)
 
-        def prove(proof: StateProof, end: int) -> int:
-            return _prove_states(self.cell, end, proof, score, _claims(layer.value[end], layer.depth[end]))
+        def prove_one_layer(proof: StateProof, end: int) -> int:
+            return _prove_states(self.cell, end, proof, score, _layer_of(layer.value[end], layer.depth[end]))
 
-        return self._prove_games(prove, bounds, knowledge, weaker=True)
+        return self._prove_games(prove_one_layer, bounds, exit_bounds, lenient=True)
 
     def _prove_games(
-        self, prove: _ProofFunction, bounds: Bounds, knowledge: Knowledge, weaker: bool = False
+        self, prove: _ProofFunction, bounds: Bounds, exit_bounds: Knowledge, lenient: bool = False
     ) -> int:
         """Call ``prove`` for each game that was solved; return the number of proved states.
 
-        :param weaker: whether claims may be weaker than the implied bounds.
+        :param lenient: whether bounds may be weaker than the successors imply.
         """
 
         def prove_game(end: int) -> int:
-            exits = _exits(self.men, self.routes, knowledge, end)
+            exits = _exits_of(self.men, self.routes, exit_bounds, end)
             game = game_of_cell(self.men, exits, (bounds.value[end], bounds.depth[end]), self.rank)
-            game = replace(game, selected=self.selected, allowed=_ALLOWED_DEVIATION[end] if weaker else 0)
+            game = replace(game, selected=self.selected, allowed=_ALLOWED_DEVIATION[end] if lenient else 0)
             with ProofThreads(1) as workers:
                 proof = StateProof(game, workers)
                 proof.begin()
@@ -266,27 +268,27 @@ class CellProof:
 
 
 def prove_lookahead_block(
-    route: Route, end: int, block: Block, knowledge: Knowledge, sample_divisor: int = 1
+    route: Route, end: int, block: Block, exit_bounds: Knowledge, sample_divisor: int = 1
 ) -> int:
     """Prove lower or upper bounds that were computed by looking one capture or pawn move ahead.
 
-    Only bounds that are better than ``knowledge.bound`` are proved. That bound holds for all positions of the
-    route.
+    Only bounds that are better than ``exit_bounds.bound`` are proved. That bound holds for all positions
+    that the route leads to.
 
     :param block: the bounds of the positions that the route leads to.
-    :param knowledge: bounds after the captures and pawn moves, already proved.
+    :param exit_bounds: bounds after the captures and pawn moves, already proved.
     :param sample_divisor: one position in ``sample_divisor`` is proved, in random ranges of slots; 1 proves
         all.
     :returns: the number of proved positions.
     :raises WrongBoundError: if a bound does not follow.
     """
     cell, side = route.destination, side_after(route)
-    bound, men = knowledge.bound(route, end), _men_of(cell)
+    bound, men = exit_bounds.bound(route, end), _men_of(cell)
     routes = [each for each in proof_routes(cell) if each.route.side == side and not each.route.is_quiet]
     value, depth = np.full((2, cell.size), NONE, np.uint8), np.zeros((2, cell.size), np.uint16)
     value[side], depth[side] = block
     rank = np.full_like(value, NO_RANK)
-    game = game_of_cell(men, _exits(men, routes, knowledge, end), (value, depth), rank)
+    game = game_of_cell(men, _exits_of(men, routes, exit_bounds, end), (value, depth), rank)
     game = replace(game, allowed=_ALLOWED_DEVIATION[end])
     # With the worst accrued score, quiet moves cannot help the side to move.
     accrued = Accrued(0, 0 if end == LOWER else WHITE_WORTH)
@@ -298,11 +300,11 @@ def prove_lookahead_block(
         is_better = block.value < bound if end == LOWER else block.value > bound
         rank[1 - side] = NO_RANK
         rank[side][~is_better] = NO_RANK
-        return _prove_states(cell, end, proof, accrued, _claims(value, depth))
+        return _prove_states(cell, end, proof, accrued, _layer_of(value, depth))
 
 
 def _slot_ranges(size: int, sample_divisor: int) -> list[Range]:
-    """Return ranges that cover all slots, or one in ``sample_divisor`` of them, chosen at random."""
+    """Return ranges of slots: all of them, or one in ``sample_divisor``, chosen at random."""
     ranges = [(start, min(start + _RANGE_SLOTS, size)) for start in range(0, size, _RANGE_SLOTS)]
     return (
         ranges
@@ -311,32 +313,32 @@ def _slot_ranges(size: int, sample_divisor: int) -> list[Range]:
     )
 
 
-def _prove_states(cell: Cell, end: int, proof: StateProof, accrued: Accrued, claims: Claims) -> int:
+def _prove_states(cell: Cell, end: int, proof: StateProof, accrued: Accrued, layer: Claims) -> int:
     """Prove all states with one accrued score; return their number.
 
     :raises WrongBoundError: if a bound does not follow.
     """
-    proof.enter(accrued, claims)
+    proof.enter(accrued, layer)
     states = proof.prove(accrued)
     _raise_if_wrong(cell, end, proof.threads)
     return states
 
 
-def _claims(value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> Claims:
-    """Return a layer as claims. Where the layer has ``NONE``, the fresh value applies: no claim is made."""
+def _layer_of(value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> Claims:
+    """Return a layer in the form that the proof reads. ``NONE`` marks positions whose fresh value applies."""
     has_claim = np.zeros((2, max(64, value.shape[1])), np.bool_)
     has_claim[:, : value.shape[1]] = value != NONE
     return Claims(value, depth, np.packbits(has_claim, axis=1, bitorder="little").view(np.uint64))
 
 
-def _raise_if_wrong(cell: Cell, end: int, threads: ProofThreads) -> None:
+def _raise_if_wrong(cell: Cell, end: int, workers: ProofThreads) -> None:
     """Check that the proof has found no wrong state.
 
     :raises WrongBoundError: if a wrong state was found.
     """
-    if not threads.wrong:
+    if not workers.wrong:
         return
-    problem, _, side, slot, level, stored, expected = threads.rows[0].tolist()
+    problem, _, side, slot, level, stored, expected = workers.rows[0].tolist()
     claim, accrued = entry_of(stored, level), "any score" if level == MIDDLE else score_of(level)
     if problem in (problems.NOWHERE, problems.MISSING, problems.ENDED):
         reason = PROBLEMS[problem]
@@ -354,15 +356,15 @@ def _men_of(cell: Cell) -> ProofMen:
     return proof_men(men, len(cell.mobile), [list(cell.standing)])
 
 
-def _exits(men: ProofMen, routes: Iterable[ProofRoute], knowledge: Knowledge, end: int) -> CellExits:
+def _exits_of(men: ProofMen, routes: Iterable[ProofRoute], exit_bounds: Knowledge, end: int) -> CellExits:
     """Return the values after the moves out of a cell, in its lower or its upper game."""
     exit_numbers = np.zeros(python_of(way_number)(men, men.kinds.size + 1, 0, 0, 0), np.int32)
     starts, blocks, size = [-1 - WORST[end]], [], 0
     for each in routes:
         exit_numbers[python_of(way_number)(men, *each[:4])] = len(starts)
-        block = knowledge.block(each.route, end)
+        block = exit_bounds.block(each.route, end)
         if block is None:
-            starts.append(-1 - knowledge.bound(each.route, end))
+            starts.append(-1 - exit_bounds.bound(each.route, end))
         else:
             starts.append(size)
             blocks.append(block)

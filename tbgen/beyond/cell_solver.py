@@ -1,4 +1,4 @@
-"""Solving the cells of a search one by one within the budget, each after small cells that it depends on.
+"""Solving the cells of a search one by one within the budget, each after the small cells that it depends on.
 
 A cell depends on its *homes*: the canonical cells that its captures and pawn moves lead to. docs/glossary.md
 explains the terms.
@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from tbgen.beyond.budget import Meter, OutOfBudgetError, Stop
-from tbgen.beyond.choices import MIN_EFFORT_SLOTS, SMALL_SLOTS, CellTask
+from tbgen.beyond.choices import MAX_SMALL_SLOTS, MIN_COST_SLOTS, CellTask
 from tbgen.beyond.knowledge import CellLayers, ExitBounds
 from tbgen.beyond.ledger import Ledger
 from tbgen.beyond.structures import homes_below
@@ -28,58 +28,59 @@ _MAX_SLOTS_BELOW: Final = 2 << 20
 
 
 class CellSolver:
-    """Solves canonical cells, and adds their bounds to the knowledge of the search.
+    """Solves canonical cells, and adds their bounds to ``exits``.
 
     :param root: the cell of the searched position. No answer is possible without its solution.
-    :param prover: proves each solution; the time for this does not count. None for no proofs.
+    :param prover: proves each solution; the time for this does not count. None if nothing is to be proved.
     :ivar layers: the layers of the solved cells.
     :ivar ledger: records the question of the search, and which cells are solved or refused.
     """
 
-    def __init__(self, known: ExitBounds, root: Cell, meter: Meter, prover: "Prover | None" = None) -> None:
-        self._known, self._root, self._meter, self._prover = known, root, meter, prover
-        self.layers = CellLayers(known, meter, root, None if prover is None else prover.prove_layer)
-        self.ledger = Ledger(known, root, use_windows=prover is None)
+    def __init__(self, exits: ExitBounds, root: Cell, meter: Meter, prover: "Prover | None" = None) -> None:
+        self._exits, self._root, self._meter, self._prover = exits, root, meter, prover
+        self.layers = CellLayers(exits, meter, root, None if prover is None else prover.prove_layer)
+        self.ledger = Ledger(exits, root, use_windows=prover is None)
 
     def is_complete(self, cell: Cell) -> bool:
         """Return whether a cell and the small cells that it depends on are solved.
 
-        A cell kept by an earlier run may lack the small cells, because they are not kept.
+        If an earlier run kept the cell on disk, the small cells may be unsolved, because they are not kept.
         """
-        max_slots = min(SMALL_SLOTS, cell.size)
+        max_slots = min(MAX_SMALL_SLOTS, cell.size)
         is_solved = self.ledger.is_solved(cell)
         return is_solved and all(home.size > max_slots for home in self._unsolved_homes(cell))
 
-    def solve_after_small(self, task: CellTask) -> None:
-        """Solve small cells that a cell depends on, as far as the budget allows, and then the cell itself.
+    def solve_after_small_cells(self, task: CellTask) -> None:
+        """Solve the small cells that a cell depends on, as far as the budget allows, and then the cell.
 
         Time for the cell itself is reserved first, so that the small cells cannot use it up.
 
-        :raises NoCodeError: as :meth:`solve` does.
-        :raises OutOfBudgetError: as :meth:`solve` does.
+        :raises NoCodeError: if the cell is the root, solved for the first time, and its scores cannot be
+            stored.
+        :raises OutOfBudgetError: if the cell needs more time or memory than remains.
         """
         cell = task.cell
         self._require_budget(cell)
-        repeated = cell in self._known.cells
+        repeated = cell in self._exits.cells
         with self._meter.reserving([cell.size], repeated):
             self.solve_wins(cell)
             with contextlib.suppress(OutOfBudgetError):
-                self._solve_below(cell, _MAX_SLOTS_BELOW)
-                self._solve_replies(cell, _MAX_SLOTS_BELOW)
+                self._solve_small_below(cell, _MAX_SLOTS_BELOW)
+                self._solve_below_large_homes(cell, _MAX_SLOTS_BELOW)
         self.layers.free_memory(cell)
         self._solve_unchecked(task)
 
     def solve_wins(self, home: Cell) -> Stop | None:
         """Find the forced mates after a promotion, unless they were found or refused before.
 
-        :param home: the home of the promotion. Nothing happens if it is another kind of cell.
+        :param home: the home of the promotion. If it is another kind of cell, nothing happens.
         :returns: the scarce resource if the budget does not allow the search; the home is then refused. None
             otherwise.
         """
         if home in self.ledger.refused_wins:
             return None
         try:
-            for whole in list(self._known.wins.unsolved(home)):
+            for whole in list(self._exits.wins.cells_to_solve(home)):
                 self._find_wins(whole, home)
         except OutOfBudgetError as error:
             self.ledger.refused_wins.add(home)
@@ -92,38 +93,40 @@ class CellSolver:
         :param home: the home of the promotion.
         :raises OutOfBudgetError: if the search needs more time or memory than remains.
         """
-        self._meter.require_seconds(self._meter.seconds_of_wins(whole.size))
+        self._meter.require_seconds(self._meter.mate_search_seconds(whole.size))
         if not self._meter.has_memory(self.layers.free_memory(home) + memory_of("wins", whole.size)):
             raise OutOfBudgetError(Stop.MEMORY)
-        start, levels = time.perf_counter(), self._prover is not None
-        wins = self._known.wins.solve(whole, self._known, levels=levels, threads=self._meter.threads)
-        self._meter.record_wins(whole.size, time.perf_counter() - start)
+        start, rounds = time.perf_counter(), self._prover is not None
+        wins = self._exits.wins.solve(whole, self._exits, with_rounds=rounds, threads=self._meter.threads)
+        self._meter.record_mate_search(whole.size, time.perf_counter() - start)
         self.ledger.add_wins(whole)
         if self._prover is not None:
             self._prover.prove_wins(wins)
 
-    def _solve_below(self, cell: Cell, slots_left: int) -> int:
-        """Solve small cells that a cell depends on, each after its own dependencies.
+    def _solve_small_below(self, cell: Cell, slots_left: int) -> int:
+        """Solve the small cells that a cell depends on, each after its own small cells.
 
         :param slots_left: maximum number of slots to solve in total.
         :returns: the part of ``slots_left`` that was not used.
         """
         for home in self._unsolved_homes(cell):
-            if home.size > min(SMALL_SLOTS, cell.size) or slots_left <= 0:
+            if home.size > min(MAX_SMALL_SLOTS, cell.size) or slots_left <= 0:
                 break
-            if home not in self._known.cells:
-                slots_left = self._solve_below(home, slots_left - max(home.size, MIN_EFFORT_SLOTS))
+            if home not in self._exits.cells:
+                slots_left = self._solve_small_below(home, slots_left - max(home.size, MIN_COST_SLOTS))
                 self.solve(CellTask(home))
         return slots_left
 
-    def _solve_replies(self, cell: Cell, max_slots: int) -> None:
-        """Solve small cells that the large homes of a cell depend on. They bound most recaptures.
+    def _solve_below_large_homes(self, cell: Cell, max_slots: int) -> None:
+        """Solve small cells that the large homes of a cell depend on.
+
+        These small cells bound most recaptures.
 
         :param max_slots: maximum number of slots to solve in total.
         """
-        large = [home for home in self._unsolved_homes(cell) if SMALL_SLOTS < home.size <= cell.size]
+        large = [home for home in self._unsolved_homes(cell) if MAX_SMALL_SLOTS < home.size <= cell.size]
         for home in large:
-            self._solve_below(home, max_slots // len(large))
+            self._solve_small_below(home, max_slots // len(large))
 
     def _unsolved_homes(self, cell: Cell) -> list[Cell]:
         """Return the unsolved homes of a cell, including homes of promotions, small ones first."""
@@ -132,8 +135,8 @@ class CellSolver:
     def solve(self, task: CellTask) -> bool:
         """Solve a canonical cell, for the first time or again; return whether its scores can be stored.
 
-        :raises NoCodeError: if the scores cannot be stored, and the cell is the root, solved for the first
-            time.
+        :raises NoCodeError: if the cell is the root, solved for the first time, and its scores cannot be
+            stored.
         :raises OutOfBudgetError: if the cell needs more time or memory than remains.
         """
         self._require_budget(task.cell)
@@ -144,16 +147,16 @@ class CellSolver:
 
         :raises OutOfBudgetError: if the budget does not allow it.
         """
-        self._meter.require_cell(cell.size, cell in self._known.cells)
+        self._meter.require_cell(cell.size, cell in self._exits.cells)
         if not self._meter.has_memory_for(cell.size, self.layers.free_memory(cell)):
             raise OutOfBudgetError(Stop.MEMORY)
         # Freeing memory takes time if cells have to be closed.
-        self._meter.require_cell(cell.size, cell in self._known.cells)
+        self._meter.require_cell(cell.size, cell in self._exits.cells)
 
     def _solve_unchecked(self, task: CellTask) -> bool:
-        """Solve a cell like :meth:`solve`, without first checking the budget."""
+        """Solve a cell without first checking the budget; return whether its scores can be stored."""
         cell = task.cell
-        start, repeated = time.perf_counter(), cell in self._known.cells
+        start, repeated = time.perf_counter(), cell in self._exits.cells
         try:
             games = self._games_of(task)
             sweep_start = time.perf_counter()
@@ -167,11 +170,11 @@ class CellSolver:
             return False
         finish = time.perf_counter()
         share = len(task.ends) / len(ENDS)
-        self._meter.record(cell.size, repeated, (finish - start) / share, (finish - sweep_start) / share)
+        self._meter.record_cell(cell.size, repeated, (finish - start) / share, (finish - sweep_start) / share)
         if self._prover is not None:
             self._prover.prove_cell(bounds)
-        self._known.cells.add(bounds, self.ledger.complete_window(cell))
-        self.ledger.add([bounds])
+        self._exits.cells.add(bounds, self.ledger.complete_window(cell))
+        self.ledger.add_solutions([bounds])
         self.layers.renew(games)
         return True
 
@@ -183,12 +186,12 @@ class CellSolver:
         :raises OutOfBudgetError: if looking up the exits takes too long.
         """
         cell = task.cell
-        exempt = cell == self._root and cell not in self._known.cells
+        exempt = cell == self._root and cell not in self._exits.cells
 
         def block(route: Route, end: int) -> Block | None:
             if not exempt:
                 self._meter.require_sweep_seconds(cell.size)
-            return self._known.block(route, end)
+            return self._exits.block(route, end)
 
-        knowledge = SomeKnowledge(block, self._known.bound, self._known.same_ends)
+        knowledge = SomeKnowledge(block, self._exits.bound, self._exits.same_ends)
         return Games(cell, knowledge, self._meter.threads, task.ends, self.ledger.window(cell))

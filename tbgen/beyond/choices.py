@@ -6,9 +6,9 @@ moves lead to, and these depend on their own homes. docs/glossary.md explains th
 
 If pawn moves of one side lead into unsolved cells, the first question is how much that side may hope for.
 This is one end of the interval. As long as the pawns of the other side stand still, only a few cells have to
-be solved, each at this end alone. Their solutions also show which score the other side is sure of without
-pawn moves. These are the cells *ahead* of the root, the cell of the searched position. They are solved in
-this way only once; later they are solved like all others, after the cells that they depend on.
+be solved, each at this end alone. Their solutions also show which score the other side can be sure of
+without moving its pawns. These cells are *ahead* of the root, the cell of the searched position. They are
+solved in this way only once. Later each of them is solved after the cells that it depends on.
 """
 
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ from tbgen.beyond.structures import (
     cells_ahead,
     height,
     homes_below,
-    is_to_queen,
+    is_queening,
     iterate_cells_below,
     whole_cells_of,
 )
@@ -31,16 +31,18 @@ from tbgen.cells.bounds import ENDS
 from tbgen.cells.cell import Cell, CellPosition, side_of
 from tbgen.index.layout import MIRROR_RANKS, SIDES
 
-SMALL_SLOTS: Final = 64**3
-"""Maximum number of slots of a small cell, whose solution takes next to no time."""
-MIN_EFFORT_SLOTS: Final = 64**3 // 4
-"""Minimum effort counted for a cell, in slots. A smaller cell counts as if it had this number of slots."""
+MAX_SMALL_SLOTS: Final = 64**3
+"""Maximum number of slots of a small cell. Solving such a cell takes next to no time."""
+MIN_COST_SLOTS: Final = 64**3 // 4
+"""Minimum cost of a cell, in slots. A smaller cell counts as if it had this number of slots."""
 _WINS_SPEEDUP: Final = 32
-"""Speed of finding forced mates, in positions per time, divided by the speed of solving cells."""
-_AHEAD_EFFORT_RATIO: Final = 3
-"""The cells ahead are preferred only if their effort times this ratio is at most that of all cells below."""
+"""Speed of finding forced mates, divided by the speed of solving cells, both in positions per second."""
+_AHEAD_COST_RATIO: Final = 3
+"""The cells ahead are preferred only if their cost times this ratio is at most the cost of all cells
+below."""
 _AHEAD_TIME_RATIO: Final = 8
-"""The cells ahead are preferred only if at least this many times their estimated time remains."""
+"""The cells ahead are preferred only if the remaining time is at least this many times their estimated
+time."""
 
 
 class CellTask(NamedTuple):
@@ -53,7 +55,7 @@ class CellTask(NamedTuple):
 class Choice(NamedTuple):
     """Cells that may be solved together, for the sake of the unsolved cell that play enters."""
 
-    effort: int
+    cost: int
     """Number of slots to solve, including the slots of the cells above, which are solved again."""
     tasks: list[CellTask]
     """The cells in order; the cell that play enters is last. Empty if only forced mates are to be found."""
@@ -62,10 +64,10 @@ class Choice(NamedTuple):
     promotion_homes: tuple[Cell, ...] = ()
     """Homes of promotions for which forced mates are found before the cells are solved."""
     is_late: bool = False
-    """Whether the last cell is the home of an underpromotion. It comes late, because bounds after promotions
-    to a queen may suffice."""
+    """Whether the last cell is the home of an underpromotion. Such a choice comes late, because bounds after
+    promotions to a queen may suffice."""
     is_alone: bool = False
-    """Whether the cell is solved without the cells that it depends on, because time is short."""
+    """Whether a cell is solved without the cells that it depends on, because too little time remains."""
     is_ahead: bool = False
     """Whether the cells are those ahead of the root, where the pawns of one side stand still."""
 
@@ -76,51 +78,52 @@ class Chooser:
     :param root: the cell of the searched position.
     """
 
-    def __init__(self, known: ExitBounds, meter: Meter, root: Cell, ledger: Ledger) -> None:
-        self._known, self._meter, self._root, self._ledger = known, meter, root, ledger
+    def __init__(self, exits: ExitBounds, meter: Meter, root: Cell, ledger: Ledger) -> None:
+        self._exits, self._meter, self._root, self._ledger = exits, meter, root, ledger
 
     def choices(self, play: Play) -> list[Choice]:
         """Return a choice for each unsolved cell that play enters, best first."""
         choices = (
-            self._choice_for(home, _hoped_end(after), play.all_cells_above(home))
-            for home, after in play.unsolved.items()
-            if home not in self._ledger.refused_cells and not self._known.has_table_of(home)
+            self._choice_for(home, _hoped_end(position), play.all_cells_above(home))
+            for home, position in play.unsolved_cells.items()
+            if home not in self._ledger.refused_cells and not self._exits.has_table_of(home)
         )
-        return sorted(choices, key=lambda choice: (choice.is_alone, choice.is_late, choice.effort))
+        return sorted(choices, key=lambda choice: (choice.is_alone, choice.is_late, choice.cost))
 
     def _choice_for(self, home: Cell, end: int, above: set[Cell]) -> Choice:
         """Return the choice for an unsolved cell that play enters.
 
         The choice is the first item that applies:
 
-        - the forced mates after a promotion, if the cell is the home of one and its mates are not yet found;
-        - the cells ahead of the root, if they cost much less than all cells below ``home`` and take little of
+        - the forced mates after a promotion, if the cell is the home of one whose mates have not been found;
+        - the cells ahead of the root, if they cost much less than all cells below ``home`` and need little of
           the remaining time;
         - the cell after all cells that it depends on, if time allows;
         - the cells ahead of the root, if time allows;
         - the cell alone.
 
         :param end: the end that the side whose move enters the cell hopes for.
+        :param above: the solved cells from which play leads to the cell.
         """
-        promotion_homes, wholes = self._wins_in_time([home], self._meter.seconds_left)
+        promotion_homes, wholes = self._wins_to_find([home], self._meter.seconds_left)
         if promotion_homes:
-            return self._choice([], above, promotion_homes, wholes)
-        all_below = self._all_below(home, above)
-        ahead = self._cells_ahead(home, end) if home.size > SMALL_SLOTS and above == {self._root} else None
+            return self._bundle([], above, promotion_homes, wholes)
+        all_below = self._choice_below(home, above)
+        ahead = self._find_ahead(home, end) if home.size > MAX_SMALL_SLOTS and above == {self._root} else None
         if all_below is None:
-            return ahead or self._choice([CellTask(home)], above)._replace(is_alone=True)
-        if ahead is None or all_below.effort < _AHEAD_EFFORT_RATIO * ahead.effort:
+            return ahead or self._bundle([CellTask(home)], above)._replace(is_alone=True)
+        if ahead is None or all_below.cost < _AHEAD_COST_RATIO * ahead.cost:
             return all_below
         max_seconds = self._meter.seconds_left / _AHEAD_TIME_RATIO
         return ahead if self._seconds_of(ahead.tasks) <= max_seconds else all_below
 
-    def _all_below(self, cell: Cell, cells_above: set[Cell]) -> Choice | None:
+    def _choice_below(self, cell: Cell, cells_above: set[Cell]) -> Choice | None:
         """Return the choice that solves a cell after all cells that it depends on; None if time is too short.
 
         Forced mates after promotions are included if finding them takes no longer than solving the cells, and
         if time allows both.
         """
-        tasks = self._tasks_in_time(
+        tasks = self._affordable_tasks(
             CellTask(below) for below, _ in iterate_cells_below(cell, self._ledger.is_done)
         )
         if tasks is None:
@@ -128,29 +131,31 @@ class Chooser:
         below = {home for each in tasks for home in homes_below(each.cell, promotions=True)}
         seconds = self._seconds_of(tasks)
         with self._meter.reserving(each.cell.size for each in tasks):
-            return self._choice(tasks, cells_above, *self._wins_in_time(sorted(below, key=height), seconds))
+            return self._bundle(tasks, cells_above, *self._wins_to_find(sorted(below, key=height), seconds))
 
-    def _wins_in_time(self, homes: Iterable[Cell], max_seconds: float) -> tuple[tuple[Cell, ...], set[Cell]]:
-        """Return the homes of promotions after which forced mates remain to be found, and their whole cells.
+    def _wins_to_find(self, homes: Iterable[Cell], max_seconds: float) -> tuple[tuple[Cell, ...], set[Cell]]:
+        """Return the homes of promotions after which forced mates remain to be found, and their whole cells
+        (:mod:`tbgen.beyond.structures`).
 
-        :param homes: cells to consider, which need not be homes of promotions.
-        :param max_seconds: maximum total time. The result is empty if it or the remaining time is exceeded.
+        :param homes: cells to consider. Those that are not homes of promotions are ignored.
+        :param max_seconds: maximum total time. If this or the remaining time is exceeded, the result is
+            empty.
         """
         promotion_homes: dict[Cell, None] = {}
         seconds, wholes = 0.0, set[Cell]()
         for home in homes:
-            if home in self._ledger.refused_wins or self._known.has_table_of(home):
+            if home in self._ledger.refused_wins or self._exits.has_table_of(home):
                 continue
-            for whole in self._known.wins.unsolved(home):
+            for whole in self._exits.wins.cells_to_solve(home):
                 if whole not in wholes:
-                    seconds += self._meter.seconds_of_wins(whole.size)
+                    seconds += self._meter.mate_search_seconds(whole.size)
                     wholes.add(whole)
                 promotion_homes[home] = None
-                if seconds > max_seconds or not self._meter.has_time(seconds, 0):
+                if seconds > max_seconds or not self._meter.allows(seconds, 0):
                     return (), set()
         return tuple(promotion_homes), wholes
 
-    def _cells_ahead(self, home: Cell, end: int) -> Choice | None:
+    def _find_ahead(self, home: Cell, end: int) -> Choice | None:
         """Return the choice that solves one end of a cell and of the cells ahead.
 
         The result is None if this has been done before, or if time does not allow it.
@@ -160,52 +165,52 @@ class Chooser:
             return None
         ahead = cells_ahead(home, SIDES[1 - end], self._ledger.is_done)
         nodes = ((cell, int(1 - side)) for cell, side in ahead)
-        tasks = self._tasks_in_time(
+        tasks = self._affordable_tasks(
             CellTask(cell, (each,)) for cell, each in nodes if not is_solved(cell, each)
         )
-        return None if tasks is None else self._choice(tasks, {self._root})._replace(is_ahead=True)
+        return None if tasks is None else self._bundle(tasks, {self._root})._replace(is_ahead=True)
 
-    def _tasks_in_time(self, tasks: Iterable[CellTask]) -> list[CellTask] | None:
+    def _affordable_tasks(self, tasks: Iterable[CellTask]) -> list[CellTask] | None:
         """Return the tasks as a list; None if the budget does not allow all of them."""
         accepted, seconds = list[CellTask](), 0.0
         for each in tasks:
             accepted.append(each)
             seconds += self._seconds_of([each])
-            if not self._meter.has_time(seconds, len(accepted)):
+            if not self._meter.allows(seconds, len(accepted)):
                 return None
         return accepted
 
     def _seconds_of(self, tasks: Iterable[CellTask]) -> float:
-        return sum(self._meter.seconds_of([each.cell.size]) * len(each.ends) / len(ENDS) for each in tasks)
+        return sum(self._meter.seconds_for([each.cell.size]) * len(each.ends) / len(ENDS) for each in tasks)
 
-    def _choice(
+    def _bundle(
         self,
         tasks: list[CellTask],
         cells_above: set[Cell],
         promotion_homes: tuple[Cell, ...] = (),
         wholes: Iterable[Cell] = (),
     ) -> Choice:
-        """Return the choice of some tasks, with its effort.
+        """Return the choice to solve ``tasks``, with its cost.
 
         :param wholes: the whole cells in which forced mates are found for ``promotion_homes``.
         """
-        wins_effort = sum(max(whole.size // _WINS_SPEEDUP, MIN_EFFORT_SLOTS) * len(ENDS) for whole in wholes)
-        slots = effort(tasks) + wins_effort + effort(map(CellTask, cells_above))
+        wins_cost = sum(max(whole.size // _WINS_SPEEDUP, MIN_COST_SLOTS) * len(ENDS) for whole in wholes)
+        slots = cost_of(tasks) + wins_cost + cost_of(map(CellTask, cells_above))
         last_cell = tasks[-1].cell if tasks else promotion_homes[-1]
-        is_late = bool(whole_cells_of(last_cell, self._known.wins.mobile)) and not is_to_queen(last_cell)
+        is_late = bool(whole_cells_of(last_cell, self._exits.wins.mobile)) and not is_queening(last_cell)
         return Choice(slots, tasks, cells_above, promotion_homes, is_late)
 
 
-def effort(tasks: Iterable[CellTask]) -> int:
+def cost_of(tasks: Iterable[CellTask]) -> int:
     """Return the number of slots to solve, each counted once for each end.
 
-    A cell counts as at least ``MIN_EFFORT_SLOTS`` slots.
+    A cell counts as at least ``MIN_COST_SLOTS`` slots.
     """
-    return sum(max(each.cell.size, MIN_EFFORT_SLOTS) * len(each.ends) for each in tasks)
+    return sum(max(each.cell.size, MIN_COST_SLOTS) * len(each.ends) for each in tasks)
 
 
-def _hoped_end(after: CellPosition) -> int:
+def _hoped_end(position: CellPosition) -> int:
     """Return the end that the side that has just moved hopes for, as seen in the canonical cell."""
-    _, symmetry = after.cell.canonical()
-    end = end_of(side_of(after.board))
+    _, symmetry = position.cell.canonical()
+    end = end_of(side_of(position.board))
     return 1 - end if symmetry & MIRROR_RANKS else end

@@ -4,8 +4,8 @@ Requires the package ``distributed``, which the extra ``tbgen[cluster]`` install
 
 In each task, a worker solves one cell (docs/glossary.md) from tables and from the cells of a shared
 directory. The client determines beforehand which cells the bounds of the cell depend on, and the task uses
-these only. So the bounds are the same bit for bit on every machine and in every order, even if workers die on
-the way.
+only these cells. So the bounds are the same bit for bit on every machine and in every order, even if workers
+die.
 """
 
 import contextlib
@@ -52,16 +52,17 @@ from tbgen.system.files import remove_leftovers
 
 
 def tasks_below(roots: Iterable[Cell], available: Callable[[Cell], bool]) -> dict[Cell, tuple[Cell, ...]]:
-    """Return the cells below canonical cells that are large enough to be kept, in an order of solution.
+    """Return the cells below ``roots`` that are large enough to be kept, each after the cells that it needs.
 
     The result maps each cell to the returned cells that must be solved before it. The roots themselves and
     the cells that only promotions lead to are left out.
 
-    The bounds of a cell depend on the cells that its moves lead to, promotions included. If one of these
-    cells is not solved, they also depend on the cells that its moves lead to. The same holds for the small
-    cells that are solved in the same task. A cell therefore comes after every returned cell on which it or
-    one of its small cells depends.
+    The bounds of a cell depend on the cells that its moves lead to, promotions included. If such a cell is
+    unsolved, the bounds also depend on the cells one move further on. A task also solves small cells, whose
+    bounds depend on other cells in the same way. A cell therefore comes after every returned cell on which it
+    or one of its small cells depends.
 
+    :param roots: canonical cells.
     :param available: returns whether bounds of a cell are available elsewhere, such as in tables.
     """
     roots = [root for root in dict.fromkeys(roots) if not available(root)]
@@ -94,35 +95,35 @@ def cells_of_task(cell: Cell, available: Callable[[Cell], bool]) -> tuple[Cell, 
     Small cells are not kept, so every task solves them again.
 
     :param available: returns whether bounds of a cell are available elsewhere, such as in tables.
-    :returns: the cells in an order of solution, ``cell`` last.
+    :returns: the cells in the order in which they are solved, ``cell`` last.
     """
     return tuple(cells_below(cell, lambda below: below.size >= MIN_KEPT_SLOTS or available(below)))
 
 
-def solve_cell(cell: Cell, below: Iterable[Cell], tables: Tables, directory: Path, threads: int) -> bool:
+def solve_cell(cell: Cell, inputs: Iterable[Cell], tables: Tables, directory: Path, threads: int) -> bool:
     """Solve a canonical cell and keep it in a directory, unless its complete bounds are kept there already.
 
-    :param below: cells that the cell depends on. The call waits until the directory shows all of them.
+    :param inputs: solved cells that the cell depends on. The call waits until all of them are visible.
     :returns: whether the scores of the cell can be stored.
-    :raises TbgenError: if one of the cells ``below`` does not appear, or the cell cannot be kept.
+    :raises TbgenError: if one of the ``inputs`` does not become visible, or the cell cannot be kept.
     """
     notes: list[str] = []
     store = KeptCells(directory, None, notes.append)
     if cell in store and (packed := store.get(cell)) is not None and is_complete(packed):
         return True
-    for path in map(store.path, below):
+    for path in map(store.path_of, inputs):
         if not wait_until_visible(path):
             raise TbgenError(f"{path} is solved but not visible: all machines must share {path.parent}")
-    known = ExitBounds(tables, SolvedCells(store))
+    exits = ExitBounds(tables, SolvedCells(store))
     for each in cells_of_task(cell, tables.has_cell):
         try:
-            bounds = Games(each, known, threads).solve()
+            bounds = Games(each, exits, threads).solve()
         except NoCodeError:
             if each == cell:
                 return False
             continue
-        known.cells.add(bounds)
-    known.cells.wait_for_packing()
+        exits.cells.add(bounds)
+    exits.cells.wait_for_packing()
     if store.writing_failed or cell not in store:  # after a failure, an older file may remain
         raise TbgenError(notes[-1] if notes else f"a solved cell has vanished from {directory}")
     return True
@@ -130,27 +131,27 @@ def solve_cell(cell: Cell, below: Iterable[Cell], tables: Tables, directory: Pat
 
 def run_task(
     cell: Cell,
-    below: list[Cell],
+    inputs: list[Cell],
     *,
     tables: list[str],
     directory: str,
     version: str,
-    probe: str,
+    probe_path: str,
     threads: int,
 ) -> bool:
-    """Solve a cell as :func:`solve_cell` does; this is the function that Dask runs on a worker.
+    """Solve a cell on a worker, by :func:`solve_cell`. This is the function that Dask calls.
 
     :param version: the client's version of tbgen.
-    :param probe: path of a file that the client has made in the directory of cells.
+    :param probe_path: path of a file that the client has made in the directory of cells.
     :raises TbgenError: if the cell cannot be solved. Other exceptions are logged and converted to a
         TbgenError.
     """
     place = label_of(get_worker())
-    if problem := problem_of(Path(probe), version):
+    if problem := problem_of(Path(probe_path), version):
         raise TbgenError(f"the newly joined worker {place} {problem}")
     try:
         compile_kernels()
-        return solve_cell(cell, below, _tables(tuple(tables), threads), Path(directory), threads)
+        return solve_cell(cell, inputs, _open_tables(tuple(tables), threads), Path(directory), threads)
     except TbgenError as error:
         raise TbgenError(f"{error}, on the worker {place}") from None
     except Exception as error:
@@ -159,15 +160,16 @@ def run_task(
 
 
 @lru_cache(maxsize=1)
-def _tables(directories: tuple[str, ...], threads: int) -> Tables:
-    """Return the tables of some directories. They stay open for later tasks."""
+def _open_tables(directories: tuple[str, ...], threads: int) -> Tables:
+    """Open the tables of some directories. They stay open for later tasks."""
     return Tables(Tablebase(*directories), threads)
 
 
 _TICK_SECONDS: Final = 0.5
 """Interval between two checks of the workers."""
 _MAX_TRIES: Final = 5
-"""Maximum number of times that a cell is submitted. Dask gives it up after the deaths of four workers."""
+"""Maximum number of times that a cell is submitted. Each time, Dask gives up on it
+after four of its workers have died."""
 
 
 def solve_on_cluster(
@@ -180,11 +182,12 @@ def solve_on_cluster(
     threads: int = 1,
     patience: float = 30.0,
 ) -> int:
-    """Solve all cells below some canonical cells, but not these roots, on the workers of a Dask scheduler.
+    """Solve all cells below ``roots``, but not the roots, on the workers of a Dask scheduler.
 
+    :param roots: canonical cells.
     :param tables: directories of tables, which have the same paths on all workers.
-    :param directory: the directory of cells, which has the same path on all workers. The cells that it
-        contains are not solved again.
+    :param directory: the directory of cells, which has the same path on all workers. Cells that it
+        already contains are not solved again.
     :param scheduler: the address of the scheduler.
     :param progress: called with the number of finished cells and the number of all cells.
     :param threads: number of threads for each cell.
@@ -204,15 +207,15 @@ def solve_on_cluster(
     try:
         with connect(scheduler) as client, shared_probe(directory) as probe:
             inspect_workers(client, probe, patience)
-            task = partial(
+            solve = partial(
                 run_task,
                 tables=[str(each.absolute()) for each in tables],
                 directory=str(directory),
                 version=__version__,
-                probe=str(probe),
+                probe_path=str(probe),
                 threads=threads,
             )
-            submitter = _CellSubmitter(client, scheduler, dependencies, solved, task, progress, patience)
+            submitter = _CellSubmitter(client, scheduler, dependencies, solved, solve, progress, patience)
             submitter.run()
     except TbgenError as error:
         if submitter is None:
@@ -223,14 +226,14 @@ def solve_on_cluster(
 
 
 class StoppedClusterError(TbgenError):
-    """Raised if the cluster fails after it has begun. The cells solved before are kept."""
+    """Raised if the cluster fails after it has begun. The cells solved until then are kept."""
 
 
 @dataclass
 class _CellSubmitter:
     """Submits each cell to the workers as soon as the cells that it depends on are done.
 
-    There are never more submitted cells than threads of workers, so no cell waits in a queue. This matters
+    There are never more submitted cells than worker threads, so no cell waits in a queue. This matters
     because Dask counts the death of a worker against all cells assigned to it. Results are files in the
     directory, so cells that a dead worker has finished are not lost.
     """
@@ -238,10 +241,10 @@ class _CellSubmitter:
     client: Client
     scheduler: str
     dependencies: dict[Cell, tuple[Cell, ...]]
-    """The cells to solve, each with the cells that it depends on, in an order of solution."""
+    """The cells to solve, each with the cells that it depends on. These come before it."""
     done_cells: set[Cell]
     """Cells that are solved or refused."""
-    task: Callable[..., bool]
+    solve: Callable[..., bool]
     """Function that solves a cell on a worker, given the cell and its dependencies."""
     progress: Callable[[int, int], None]
     patience: float
@@ -250,9 +253,9 @@ class _CellSubmitter:
     ended_tasks: "SimpleQueue[Future]" = field(default_factory=SimpleQueue)
     """Tasks that have ended and have not been handled."""
     running_tasks: dict[str, tuple[Cell, Future]] = field(default_factory=dict)
-    """The submitted cells with their tasks, by the key of the task."""
-    deaths: Counter[Cell] = field(default_factory=Counter)
-    """Number of times that Dask has given up each cell."""
+    """Maps the key of each submitted task to its cell and the task."""
+    failure_counts: Counter[Cell] = field(default_factory=Counter)
+    """Number of times that Dask has given up on each cell."""
     refused_cells: set[Cell] = field(default_factory=set)
     """Cells whose scores cannot be stored."""
 
@@ -266,17 +269,17 @@ class _CellSubmitter:
             while len(self.done_cells) < len(self.dependencies):
                 if time.monotonic() >= next_check:
                     workers = connected_workers(self.client, self.scheduler)
-                    last_seen = self._check(workers, last_seen)
-                    self._submit(workers)
+                    last_seen = self._check_workers(workers, last_seen)
+                    self._submit_cells(workers)
                     next_check = time.monotonic() + _TICK_SECONDS
                 with contextlib.suppress(Empty):
-                    self._handle(self.ended_tasks.get(timeout=_TICK_SECONDS))
+                    self._handle_ended(self.ended_tasks.get(timeout=_TICK_SECONDS))
                     next_check = time.monotonic()
         finally:
             if self.running_tasks and self.client.status == "running":
                 self.client.cancel([future for _, future in self.running_tasks.values()])
 
-    def _check(self, workers: list[Worker], last_seen: float) -> float:
+    def _check_workers(self, workers: list[Worker], last_seen: float) -> float:
         """Check that the workers can solve the remaining cells.
 
         :param last_seen: the time at which the last check found a worker.
@@ -298,7 +301,7 @@ class _CellSubmitter:
             raise TbgenError("no worker is left: start some and solve again, the solved cells are kept")
         return last_seen
 
-    def _submit(self, workers: list[Worker]) -> None:
+    def _submit_cells(self, workers: list[Worker]) -> None:
         """Submit as many solvable cells as the workers have idle threads."""
         idle_threads = sum(worker.threads for worker in workers) - len(self.running_tasks)
         submitted = {cell for cell, _ in self.running_tasks.values()}
@@ -310,16 +313,16 @@ class _CellSubmitter:
             key = f"cell-{name_of(cell).replace(' ', '-').replace('/', '.')}-{secrets.token_hex(4)}"
             below = [each for each in dependencies if each not in self.refused_cells]
             future = self.client.submit(
-                self.task, cell, below, key=key, resources={MEMORY_RESOURCE: _memory(cell)}, pure=False
+                self.solve, cell, below, key=key, resources={MEMORY_RESOURCE: _memory(cell)}, pure=False
             )
             self.running_tasks[key] = cell, future
             future.add_done_callback(self.ended_tasks.put)
             idle_threads -= 1
 
-    def _handle(self, future: Future) -> None:
+    def _handle_ended(self, future: Future) -> None:
         """Handle a task that is finished, failed or lost. The cell of a lost task will be submitted again.
 
-        :raises TbgenError: if the task failed, or its cell was given up too often.
+        :raises TbgenError: if the task failed, or Dask has given up on its cell too often.
         """
         if future.key not in self.running_tasks:
             return
@@ -330,8 +333,8 @@ class _CellSubmitter:
                 if isinstance(error, TbgenError):
                     raise error
                 raise TbgenError(f"a cell could not be solved: {first_line(error)}")
-            self.deaths[cell] += 1
-            if self.deaths[cell] >= _MAX_TRIES:
+            self.failure_counts[cell] += 1
+            if self.failure_counts[cell] >= _MAX_TRIES:
                 raise TbgenError(
                     f"all workers that tried to solve {name_of(cell)} died: see their logs; it may need "
                     f"more memory than the estimated {mib_text(_memory(cell))}"

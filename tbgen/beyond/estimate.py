@@ -1,6 +1,7 @@
 """Estimates of the cost of solving positions, before anything is solved or compiled.
 
-Positions are solved in *cells*, whose size is the number of *slots* for one side to move (docs/glossary.md).
+Positions are solved in *cells* (docs/glossary.md). The size of a cell is its number of *slots*, that is, of
+its positions with one side to move.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Final
 import chess
 
 from tbgen.beyond.budget import memory_needed
-from tbgen.beyond.jobs import available_in
+from tbgen.beyond.jobs import make_table_check
 from tbgen.beyond.structures import (
     cells_below,
     homes_below,
@@ -32,12 +33,12 @@ MAX_COUNTED_CELLS: Final = 5_000
 
 
 class StructureDocument(Document):
-    """The cells of one pawn structure, with those of its colour-swapped and mirrored images."""
+    """The cells of one pawn structure. Colour-swapped and mirrored images count as the same structure."""
 
     white: list[str]
     black: list[str]
     cells: dict[str, Count]
-    """Number of cells by size in slots."""
+    """Maps a size, in slots, to the number of cells of this size."""
     seconds: float
 
 
@@ -64,7 +65,7 @@ class EstimateDocument(Document):
     """Whether all these cells were counted."""
     structures: list[StructureDocument]
     promoted: dict[str, Count]
-    """Number of further cells that promotions lead to, by size in slots. Few of them need to be solved."""
+    """Maps a size to the number of further cells that promotions lead to. Few of them need to be solved."""
     wholes: WholeCellsDocument | None
     threads: Count
     seconds: float
@@ -85,7 +86,7 @@ def estimate(
         processors do not count.
     :param max_cells: maximum number of cells to count.
     """
-    available, threads = available_in(tables), min(threads, processor_count())
+    available, threads = make_table_check(tables), min(threads, processor_count())
     cells, complete = cells_to_solve(chain.from_iterable(roots), available, max_cells)
     promoted = {
         home
@@ -113,8 +114,9 @@ def estimate(
 def cells_to_solve(
     roots: Iterable[Cell], available: Callable[[Cell], bool], max_cells: int
 ) -> tuple[frozenset[Cell], bool]:
-    """Return some canonical cells and all cells that they depend on, apart from promotions.
+    """Return ``roots`` and all cells that they depend on, apart from promotions.
 
+    :param roots: canonical cells.
     :param available: returns whether a table contains the positions of a cell. Such a cell is left out.
     :param max_cells: maximum number of cells.
     :returns: the cells, and whether the set is complete.

@@ -25,42 +25,44 @@ from tbgen.store.cache import LruCache
 
 
 class Answer(NamedTuple):
-    """The bounds of a state, and their depths if a solved cell gave the bounds."""
+    """The bounds of a state, and their depths if the bounds come from a solved cell."""
 
-    value: Interval
+    bounds: Interval
     depths: tuple[int, int] | None = None
-    """Depths in plies, in the lower and the upper game of the cell; None if no cell gave the bounds."""
+    """Depths in plies, in the lower and the upper game of the cell; None if the bounds come from
+    elsewhere."""
 
     @property
     def depth(self) -> int | None:
         """The depth in plies; None if the value or the depth is not exact."""
-        if not self.value.exact or self.depths is None or self.depths[LOWER] != self.depths[UPPER]:
+        if not self.bounds.exact or self.depths is None or self.depths[LOWER] != self.depths[UPPER]:
             return None
         return self.depths[LOWER]
 
-    def within(self, other: Self) -> Self:
-        """Return the intersection of two answers, with the depths of an answer whose depth is exact."""
+    def intersection(self, other: Self) -> Self:
+        """Return the intersection of two answers, with the depths of the first one whose depth is exact."""
         depths = (each.depths for each in (self, other) if each.depth is not None)
-        return type(self)(self.value.within(other.value), next(depths, None))
+        return type(self)(self.bounds.within(other.bounds), next(depths, None))
 
     @property
     def swapped(self) -> Self:
         """The answer with the colours swapped."""
-        return type(self)(self.value.swapped, self.depths and (self.depths[UPPER], self.depths[LOWER]))
+        return type(self)(self.bounds.swapped, self.depths and (self.depths[UPPER], self.depths[LOWER]))
 
 
 class ExitSource(ABC):
     """A source of bounds, such as tables, solved cells or files of other programs. Thread-safe.
 
     A source has bounds of a cell if it has them for any symmetric image of the cell. ``block`` and
-    ``fresh_bounds`` return the same bounds, for fresh states. ``universal_bounds`` holds for every accrued
-    score, so its bounds are never closer than those of ``fresh_bounds``. An unknown depth is stored as the
-    weakest claim. In the lower game this is ``FAR_DEPTH`` for White's scores and 0 for Black's; in the upper
-    game it is the reverse. ``tests/support/exit_contract.py`` checks these rules.
+    ``fresh_bounds`` return the same bounds, for fresh states. The result of ``universal_bounds`` holds for
+    every accrued score, so it is never narrower than that of ``fresh_bounds``. An unknown depth is stored as
+    the depth that claims least. In the lower game this is ``FAR_DEPTH`` for White's scores and 0 for Black's;
+    in the upper game it is the reverse. ``tests/support/exit_contract.py`` checks these rules.
     """
 
     proved: bool = False
-    """Whether the bounds are proved or can be. Cells that depend on other bounds are stored separately."""
+    """Whether the bounds are proved or can be proved. Cells that depend on unproved bounds are stored
+    separately."""
     exact: bool = False
     """Whether every interval is a single value, so that no other source is needed."""
     final: bool = False
@@ -108,8 +110,8 @@ def bound_of(cell: Cell, end: int) -> Code:
     return _BARE_KING_BOUNDS[end] if (black if end == LOWER else white) == "K" else WORST[end]
 
 
-def better_bounds(first: Block | None, second: Block | None, end: int) -> Block | None:
-    """Combine the better bound of each position from two blocks of lower or upper bounds.
+def combine_blocks(first: Block | None, second: Block | None, end: int) -> Block | None:
+    """Combine two blocks of lower or upper bounds: the result has the better bound of each position.
 
     If both bounds are equal, the depth comes from the first block.
     """
@@ -121,18 +123,18 @@ def better_bounds(first: Block | None, second: Block | None, end: int) -> Block 
 
 
 _MAX_BLOCK_SLOTS: Final = 64**2
-"""Maximum number of slots of a cell for which a block is made. One look-up takes some 70 microseconds."""
+"""Maximum number of slots of a cell for which a block is made. One look-up takes about 70 microseconds."""
 _NO_POSITION: Final = len(Winner)
 """Index that marks a slot without a position in an array of winners."""
 _BOUNDS_BY_WINNER: Final = (
     *(Interval(winner.bounds.lower.code, winner.bounds.upper.code) for winner in Winner),
     Interval(NONE, NONE),
 )
-"""Bounds of a position, by its winner or :data:`_NO_POSITION`."""
+"""Bounds of a position, indexed by its winner or :data:`_NO_POSITION`."""
 _DEPTHS_BY_WINNER: Final = {Winner.WHITE: (FAR_DEPTH, 0), Winner.BLACK: (0, FAR_DEPTH)}
-"""Depths in plies in the lower and the upper game, by the winner. The files have no depths, so these are the
-weakest claims: a win by White has ``FAR_DEPTH`` in the lower game and 0 in the upper game, a win by Black the
-reverse."""
+"""Maps a winner to the depths in plies in the lower and the upper game. The files have no depths, so these
+claim as little as possible: a win by White has ``FAR_DEPTH`` in the lower game and 0 in the upper game, a win
+by Black has the reverse."""
 
 
 class SyzygyExits(ExitSource):
@@ -141,7 +143,8 @@ class SyzygyExits(ExitSource):
     def __init__(self, files: Syzygy) -> None:
         self._files = files
         self._winners = LruCache[NDArray[np.uint8]](sys.maxsize, attrgetter("nbytes"))
-        """Winners of all slots, by cell, side to move and en passant square. No entry is ever dropped."""
+        """Maps a cell, a side to move and an en passant square to the winners of all slots. Entries are never
+        dropped."""
 
     @property
     def nbytes(self) -> int:
@@ -153,11 +156,11 @@ class SyzygyExits(ExitSource):
         return self._has_cell(route.destination)
 
     def fresh_bounds(self, position: CellPosition) -> Interval | None:
-        """Return the bounds of a position for any accrued score; None if its cell has no block."""
+        """Return bounds of a position that hold with any accrued score; None if its cell has no block."""
         return self.universal_bounds(position) if self._has_cell(position.cell) else None
 
     def universal_bounds(self, position: CellPosition) -> Interval | None:
-        """Return the bounds of a position for any accrued score; None if the files do not cover it.
+        """Return bounds of a position that hold with any accrued score; None if the files do not cover it.
 
         :raises DamagedTableError: if a file cannot be used.
         """
@@ -171,7 +174,7 @@ class SyzygyExits(ExitSource):
     def block(self, route: Route, end: int) -> Block:
         """Return the lower or upper bounds of the positions that a route leads to.
 
-        A bound is the worst one if the file of a material that a capture leads to is missing.
+        If a capture leads to a material whose file is missing, the bound is the worst one.
 
         :raises DamagedTableError: if a file cannot be used.
         """
@@ -183,15 +186,15 @@ class SyzygyExits(ExitSource):
             depth[winner] = depths[end]
         return Block(value[winners], depth[winners])
 
-    def _find_winners(self, cell: Cell, side: Side, passed: int | None) -> NDArray[np.uint8]:
-        """Return the winners of all slots of a cell with a side to move.
+    def _find_winners(self, cell: Cell, side: Side, ep_square: int | None) -> NDArray[np.uint8]:
+        """Return the winners of all slots of a cell with ``side`` to move.
 
-        :param passed: the square on which en passant captures are possible; None if there is none.
+        :param ep_square: the square on which en passant captures are possible; None if there is none.
         """
         winners = np.full(cell.size, _NO_POSITION, np.uint8)
         for slot in range(cell.size):
             board = cell.board_of(side, slot)
             if board is not None and not board.was_into_check():
-                board.ep_square = passed
+                board.ep_square = ep_square
                 winners[slot] = self._files.winner(board)
         return winners

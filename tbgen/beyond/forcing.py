@@ -1,16 +1,17 @@
 """Bounds that a side proves by forcing moves, with any number of men on the board.
 
 The *attacker* plays only forcing moves: checks, moves that leave few answers, and captures and pawn moves
-into tables. The other side may play any answer. A position in which few answers are legal is a good score for
-the attacker. So a perpetual check proves a bound, and so does any other way to keep the opponent at a few
+into tables. The other side may play any answer. A position in which few answers are legal gives the attacker
+a good score. So a perpetual check proves a bound, and so does any other way to keep the opponent at a few
 moves.
 
-A search has a *goal*, the score to prove. The accrued score may be worse than the goal after the attacker's
-first few moves; their number is the *patience* of the search. Once the accrued score has reached the goal, or
-after a capture or pawn move of the opponent, it must not become worse than the goal. The accrued score can
-change only a limited number of times, so infinite play also reaches the goal. A position is therefore good
-for the attacker unless it is refuted. This is a safety game, whose winning positions are a greatest fixed
-point [1].
+A search has a *target*, the score to prove. After each of the attacker's first few
+moves, the accrued score may still be worse than the target. The number of these moves is the *patience* of
+the search. Once the accrued score has reached
+the target, or after a capture or pawn move of the opponent, it must not become worse than the target. The
+accrued score can change only a limited number of times, so infinite play also reaches the target. A position
+is therefore good for the attacker unless it is refuted. This is a safety game, whose winning positions are a
+greatest fixed point [1].
 
 The search follows the play in which the attacker has one move in each position and the opponent has all
 answers. When all positions of this play have been examined, the bound is proved. In each position the search
@@ -47,19 +48,19 @@ from tbgen.board.score import (
     to_gscore,
 )
 
-TableValue: TypeAlias = Callable[[chess.Board], Signed | None]
+ValueFinder: TypeAlias = Callable[[chess.Board], Signed | None]
 """Function that returns the value of a position after a capture or pawn move; None if no table has it."""
 _Key: TypeAlias = tuple[int | None, ...]
-"""Key of a position with its accrued score and patience."""
+"""Identifies a position with its accrued score and patience."""
 _MAX_ANSWERS: Final = 4
-"""Maximum number of answers to a forcing move that gives no check."""
-_MIN_EXAMINED: Final = 4
+"""Maximum number of answers to a forcing move that does not give check."""
+_MIN_EXAMINED_POSITIONS: Final = 4
 """Minimum number of positions that are examined before the play is followed again from its start."""
 _EXAMINED_DIVISOR: Final = 32
-"""The play is followed again when one in this many of its positions has been examined, but not before the
-minimum number."""
+"""The play is followed again when one in this many of its positions has been examined, but not before
+``_MIN_EXAMINED_POSITIONS``."""
 _PATIENCE: Final = 3
-"""Number of the attacker's first moves after which the accrued score may be worse than the goal."""
+"""Number of the attacker's first moves after which the accrued score may be worse than the target."""
 
 
 class ForcingMove(NamedTuple):
@@ -88,12 +89,13 @@ class AttackPosition:
     """A position with the attacker to move.
 
     :ivar board: the position.
-    :ivar accrued: the accrued score without the position score; None after a capture or pawn move.
+    :ivar accrued: the accrued score before the position score is folded in; None after a capture or pawn
+        move.
     :ivar patience: number of further moves of the attacker after which the accrued score may be worse than
-        the goal.
+        the target.
     :ivar moves: the moves that have not been refuted; None if the position has not been examined.
-    :ivar value: the value if a table has the position and the value reaches the goal, else None.
-    :ivar predecessors: the predecessors of the position.
+    :ivar value: the value if a table contains the position and the value reaches the target, else None.
+    :ivar predecessors: the positions that lead here by the attacker's move and an answer.
     """
 
     board: chess.Board
@@ -110,8 +112,8 @@ class AttackPosition:
         return score if self.accrued is None else fold(self.accrued, score)
 
     @property
-    def refuted(self) -> bool:
-        """Whether the position was examined and no move can reach the goal."""
+    def is_refuted(self) -> bool:
+        """Whether the position was examined and no move can reach the target."""
         return self.moves == [] and self.value is None
 
     @property
@@ -135,13 +137,13 @@ class ForcingProof:
     :ivar bound: code of the score that the attacker is sure of.
     :ivar roots: the initial position if the attacker is to move, else the positions after all moves of the
         other side.
-    :ivar lasting: the positions on cycles of this play, which may be repeated for ever.
+    :ivar cycle_positions: the positions of this play that may be repeated for ever.
     """
 
     white: bool
     bound: Code
     roots: list[Reply]
-    lasting: frozenset[AttackPosition]
+    cycle_positions: frozenset[AttackPosition]
 
     def moves(self) -> Iterator[chess.Move]:
         """Yield the moves in the initial position after which the bound holds."""
@@ -153,7 +155,7 @@ class ForcingProof:
         The position score is folded into the accrued score. If a state occurs with several values of
         patience, the smallest one comes last.
         """
-        for attack in sorted(_followed_attacks(self.roots), key=lambda attack: -attack.patience):
+        for attack in sorted(_positions_of_play(self.roots), key=lambda attack: -attack.patience):
             if attack.value is None:
                 yield attack.board, to_gscore(attack.folded_score), attack.best.move
 
@@ -162,23 +164,23 @@ class ForcingProof:
         paths: dict[AttackPosition, list[chess.Move]] = {}
         for move, position in self.roots:
             paths.setdefault(position, [] if move is None else [move])
-        for attack in _followed_attacks(self.roots):
+        for attack in _positions_of_play(self.roots):
             if attack.value is not None:
                 if code_of(attack.value) == self.bound:
                     yield from paths[attack]
                     return
                 continue
             move, score, answers = attack.best
-            if code_of(score) == self.bound and (attack in self.lasting or not answers):
+            if code_of(score) == self.bound and (attack in self.cycle_positions or not answers):
                 yield from paths[attack]
-                yield from self._lasting_play(attack)
+                yield from self._repeating_play(attack)
                 return
             for answer, position in answers:
                 assert answer is not None
                 paths.setdefault(position, [*paths[attack], move, answer])
 
-    def _lasting_play(self, attack: AttackPosition) -> Iterator[chess.Move]:
-        """Yield play among the lasting positions until a position is repeated."""
+    def _repeating_play(self, attack: AttackPosition) -> Iterator[chess.Move]:
+        """Yield play among ``cycle_positions`` until a position is repeated."""
         seen: set[AttackPosition] = set()
         while attack not in seen and attack.value is None:
             seen.add(attack)
@@ -187,7 +189,7 @@ class ForcingProof:
             replies = [
                 reply
                 for reply in attack.best.answers
-                if reply.position in self.lasting and reply.position.best.score == score
+                if reply.position in self.cycle_positions and reply.position.best.score == score
             ]
             unseen = [reply for reply in replies if reply.position not in seen]
             if not replies:
@@ -198,23 +200,23 @@ class ForcingProof:
 
 
 class ForcingSearch:
-    """Searches for a proof that a side reaches its goal by forcing moves.
+    """Searches for a proof that a side reaches its target by forcing moves.
 
-    The goal is a score that the side itself holds.
+    The target is a score that the side itself holds.
 
     :param board: the initial position, not over and without castling rights.
     :param accrued: the accrued score.
     :param white: whether White is the attacker.
-    :param rank: rank of the goal, up to G63.0.
+    :param rank: rank of the target, up to G63.0.
     :param answers: maximum number of answers to a move without check; 0 for checks only.
     :param value_of: returns the value of a position; None if no table has it.
     """
 
     def __init__(
-        self, board: chess.Board, accrued: Signed, white: bool, rank: int, answers: int, value_of: TableValue
+        self, board: chess.Board, accrued: Signed, white: bool, rank: int, answers: int, value_of: ValueFinder
     ) -> None:
         self.white, self.rank, self.max_answers, self._value_of = white, rank, answers, value_of
-        self._goal = merit(Signed(rank if white else ~rank), white)
+        self._target_merit = merit(Signed(rank if white else ~rank), white)
         self._positions: dict[_Key, AttackPosition] = {}
         patience = 0 if self._reaches(accrued) else _PATIENCE
         root = board.copy(stack=False)
@@ -225,7 +227,7 @@ class ForcingSearch:
         )
         self.proof: ForcingProof | None = None
         """The proof; None until it is found."""
-        self.refuted = False
+        self.is_refuted = False
         """Whether it is known that no proof exists."""
 
     @property
@@ -233,27 +235,27 @@ class ForcingSearch:
         """Number of positions in memory."""
         return len(self._positions)
 
-    def run(self, max_kept: int, has_time: Callable[[], bool]) -> None:
+    def run(self, max_positions: int, has_time: Callable[[], bool]) -> None:
         """Continue the search until it ends or a limit is reached.
 
-        :param max_kept: maximum number of positions to keep, examined or not.
+        :param max_positions: maximum number of positions to keep, examined or not.
         :param has_time: returns whether time remains.
         """
-        while self.proof is None and not self.refuted:
-            if any(root.position.refuted for root in self._roots):
-                self.refuted, self._positions = True, {}
+        while self.proof is None and not self.is_refuted:
+            if any(root.position.is_refuted for root in self._roots):
+                self.is_refuted, self._positions = True, {}
                 return
-            positions = list(_followed_attacks(self._roots))
+            positions = list(_positions_of_play(self._roots))
             unexamined = [attack for attack in positions if attack.moves is None]
             if not unexamined:
-                self._prove(positions)
-            for attack in unexamined[: max(_MIN_EXAMINED, len(positions) // _EXAMINED_DIVISOR)]:
-                if len(self._positions) >= max_kept or not has_time():
+                self._record_proof(positions)
+            for attack in unexamined[: max(_MIN_EXAMINED_POSITIONS, len(positions) // _EXAMINED_DIVISOR)]:
+                if len(self._positions) >= max_positions or not has_time():
                     return
                 self._examine(attack)
 
-    def _prove(self, positions: list[AttackPosition]) -> None:
-        """Record the proof by play in which all positions are examined.
+    def _record_proof(self, positions: list[AttackPosition]) -> None:
+        """Record the proof after all positions of the play have been examined.
 
         The bound is the worst score with which the play may end.
 
@@ -276,7 +278,7 @@ class ForcingSearch:
         self._positions = {}
 
     def _examine(self, attack: AttackPosition) -> None:
-        """Find the moves of a position that may reach the goal."""
+        """Find the moves of a position that may reach the target."""
         board = attack.board
         value = self._value_of(board) if attack.accrued is None else None
         if value is not None:
@@ -284,18 +286,18 @@ class ForcingSearch:
             if self._reaches(value):
                 attack.value = value
         else:
-            attack.moves = list(self._moves(board, attack.folded_score, attack.patience))
+            attack.moves = list(self._forcing_moves(board, attack.folded_score, attack.patience))
             for move in attack.moves:
                 for _, position in move.answers:
                     position.predecessors.append(attack)
-            _drop_refuted(attack)
-        if attack.refuted:
-            _refute(attack)
+            _drop_refuted_moves(attack)
+        if attack.is_refuted:
+            _propagate_refutation(attack)
 
-    def _moves(self, board: chess.Board, accrued: Signed, patience: int) -> Iterator[ForcingMove]:
-        """Yield the forcing moves that reach the goal, or any forcing moves as long as patience lasts.
+    def _forcing_moves(self, board: chess.Board, accrued: Signed, patience: int) -> Iterator[ForcingMove]:
+        """Yield the forcing moves that reach the target, or any forcing moves as long as patience lasts.
 
-        If a move ends the game or leads into a table and reaches the goal, only this move is yielded.
+        If a move ends the game or leads into a table and reaches the target, only this move is yielded.
         """
         forcing_moves = []
         for move in board.legal_moves if self.max_answers else _checking_moves(board):
@@ -317,13 +319,13 @@ class ForcingSearch:
             yield ForcingMove(move, score, self._answers(next_board, score, patience - 1))
 
     def _reaches(self, score: Signed) -> bool:
-        """Return whether a score is at least as good for the attacker as the goal."""
-        return merit(score, self.white) >= self._goal
+        """Return whether a score is at least as good for the attacker as the target."""
+        return merit(score, self.white) >= self._target_merit
 
     def _answers(self, board: chess.Board, accrued: Signed, patience: int) -> list[Reply]:
         """Return the legal moves of the other side in a state, with the positions after them.
 
-        :param patience: the remaining patience. It is lost if the accrued score has reached the goal.
+        :param patience: the remaining patience. It is lost if the accrued score has reached the target.
         """
         answers = []
         for move in board.legal_moves:
@@ -335,15 +337,15 @@ class ForcingSearch:
         return answers
 
     def _position(self, board: chess.Board, accrued: Signed | None, patience: int) -> AttackPosition:
-        """Return the only object for a position with this accrued score and patience, a new one if needed."""
+        """Return the object for a position with this accrued score and patience; make it if there is none."""
         men = board.pawns, board.knights, board.bishops, board.rooks, board.queens, board.kings
         passed = board.ep_square if board.has_legal_en_passant() else None
         key = *men, board.occupied_co[chess.WHITE], passed, accrued, patience
         return self._positions.setdefault(key, AttackPosition(board, accrued, patience))
 
 
-def _followed_attacks(roots: list[Reply]) -> Iterator[AttackPosition]:
-    """Yield the positions of the play from some roots, each once, in breadth-first order."""
+def _positions_of_play(roots: list[Reply]) -> Iterator[AttackPosition]:
+    """Yield the positions of the play from ``roots``, each once, in breadth-first order."""
     seen = dict.fromkeys(position for _, position in roots)
     queue = list(seen)
     for attack in queue:
@@ -369,20 +371,20 @@ def _keep_cycles(successors: dict[AttackPosition, list[AttackPosition]]) -> None
             successors[attack] = [child for child in children if child in successors]
 
 
-def _drop_refuted(attack: AttackPosition) -> None:
+def _drop_refuted_moves(attack: AttackPosition) -> None:
     """Drop the moves that have an answer after which the position is refuted."""
     moves = attack.moves or []
-    attack.moves = [move for move in moves if not any(position.refuted for _, position in move.answers)]
+    attack.moves = [move for move in moves if not any(position.is_refuted for _, position in move.answers)]
 
 
-def _refute(attack: AttackPosition) -> None:
+def _propagate_refutation(attack: AttackPosition) -> None:
     """Propagate the refutation of a position to its predecessors."""
     queue = [attack]
     for refuted in queue:
         for predecessor in refuted.predecessors:
             if predecessor.moves:
-                _drop_refuted(predecessor)
-                if predecessor.refuted:
+                _drop_refuted_moves(predecessor)
+                if predecessor.is_refuted:
                     queue.append(predecessor)
 
 
@@ -393,7 +395,7 @@ def _checking_moves(board: chess.Board) -> Iterator[chess.Move]:
     diagonal = chess.BB_DIAG_ATTACKS[king][chess.BB_DIAG_MASKS[king] & board.occupied]
     straight = chess.BB_RANK_ATTACKS[king][chess.BB_RANK_MASKS[king] & board.occupied]
     straight |= chess.BB_FILE_ATTACKS[king][chess.BB_FILE_MASKS[king] & board.occupied]
-    lines = diagonal | straight  # with the first men on them, which may uncover a check
+    lines = diagonal | straight  # including the first man on each, whose move may discover check
     pawn_squares = chess.BB_PAWN_ATTACKS[not board.turn][king]
     checking_squares = (
         chess.BB_EMPTY,
@@ -414,24 +416,24 @@ def _checking_moves(board: chess.Board) -> Iterator[chess.Move]:
 
 
 _TRIED_RANKS: Final = (0, 2, 4, 6, 8, 12, MAX_CODED_RANK)
-"""Ranks of the goals that are tried, the strictest first. A strict goal leaves few positions to examine, so
-it may be proved where a weaker goal needs too many positions."""
-_FIRST_POSITIONS: Final = 500
+"""Ranks of the targets that are tried, the strictest first. A strict target leaves few positions to examine,
+so its proof may succeed where a proof of a weaker target needs too many."""
+_FIRST_MAX_POSITIONS: Final = 500
 """Maximum number of positions that a search keeps in its first turn. It doubles in each further turn."""
 MAX_POSITIONS: Final = 32_000
 """Maximum number of positions that a search keeps in any turn."""
 _POSITION_BYTES: Final = 1_700
 """Estimated memory of a position in bytes."""
-QUICK_POSITIONS: Final = 1_000
-"""Maximum number of positions of each search if all searches together may take only a second or two."""
+QUICK_MAX_POSITIONS: Final = 1_000
+"""Maximum number of positions of each search if all searches together should take only a second or two."""
 
 
 class ForcingSearches:
-    """The searches of both sides from one state, each for one goal and one maximum number of answers.
+    """The searches of both sides from one state, each for one target and one maximum number of answers.
 
     :param accrued: the accrued score of the state.
     :param value_of: returns the value of a position; None if no table has it.
-    :param meter: the rest of the budget. It is told the memory of the positions.
+    :param meter: what remains of the budget. Its ``forcing_bytes`` is kept up to date.
     :param memory: maximum memory in bytes of all searches together.
     :param checks_only: whether to examine only checks.
     """
@@ -440,7 +442,7 @@ class ForcingSearches:
         self,
         board: chess.Board,
         accrued: Signed,
-        value_of: TableValue,
+        value_of: ValueFinder,
         meter: Meter,
         memory: int,
         *,
@@ -454,17 +456,18 @@ class ForcingSearches:
             ]
             for white in chess.COLORS
         }
-        """Unfinished searches. Those for checks only come first, the strictest goal before others."""
+        """Unfinished searches of each side. Those for checks only come first; in each group, the strictest
+        target comes first."""
         self.proofs: dict[chess.Color, ForcingProof] = {}
         """The best proof of each side; sides without a proof are missing."""
         self._meter, self._memory, self._limit = meter, memory, 0
         self._shortage: Stop | None = None
-        """The scarce resource because of which searches were given up."""
+        """The resource whose shortage ended the searches, if any."""
 
-    def turns(self, max_kept: int = MAX_POSITIONS, time_share: float = 1.0) -> Iterator[None]:
+    def turns(self, max_positions: int = MAX_POSITIONS, time_share: float = 1.0) -> Iterator[None]:
         """Continue the searches of both sides in turns; yield after each turn.
 
-        :param max_kept: maximum number of positions that each search may keep.
+        :param max_positions: maximum number of positions that each search may keep.
         :param time_share: the share of the remaining time that the searches may use.
         """
         seconds_left = self._meter.seconds_left
@@ -473,43 +476,43 @@ class ForcingSearches:
         def has_time() -> bool:
             return self._meter.seconds_left > reserve
 
-        while self._limit < max_kept and (count := sum(map(len, self._open.values()))) and has_time():
-            limit = min(max(_FIRST_POSITIONS, 2 * self._limit), self._memory // (_POSITION_BYTES * count))
+        while self._limit < max_positions and (count := sum(map(len, self._open.values()))) and has_time():
+            limit = min(max(_FIRST_MAX_POSITIONS, 2 * self._limit), self._memory // (_POSITION_BYTES * count))
             if limit <= self._limit:
-                self._give_up(Stop.MEMORY)
+                self._drop_searches(Stop.MEMORY)
                 return
             for white in chess.COLORS:
                 for search in tuple(self._open[white]):
                     if search in self._open[white]:
                         search.run(limit, has_time)
-                        self._use_outcome(search)
+                        self._drop_useless(search)
                 self._meter.forcing_bytes = _POSITION_BYTES * sum(s.size for s in chain(*self._open.values()))
                 yield
             if has_time():
                 self._limit = limit
         if self._limit >= MAX_POSITIONS:
-            self._give_up()
+            self._drop_searches()
 
-    def _give_up(self, shortage: Stop | None = None) -> None:
+    def _drop_searches(self, shortage: Stop | None = None) -> None:
         """Drop all searches with their positions.
 
-        :param shortage: the scarce resource because of which the searches are given up.
+        :param shortage: the resource whose shortage ends the searches; None if there is none.
         """
         self._shortage = shortage
         self._open, self._meter.forcing_bytes = {white: [] for white in chess.COLORS}, 0
         gc.collect()  # positions refer to each other in cycles
 
-    def _use_outcome(self, search: ForcingSearch) -> None:
+    def _drop_useless(self, search: ForcingSearch) -> None:
         """Drop the searches that the outcome of a search makes useless.
 
-        After a proof these are the searches for goals that the bound reaches. After a refutation they are the
-        searches for goals at least as strict, with at most as many answers.
+        After a proof these are the searches for targets that the bound reaches. After a refutation they are
+        the searches for targets at least as strict, with at most as many answers.
         """
         searches, proof = self._open[search.white], search.proof
         if proof is not None:
             self.proofs[search.white] = proof
             searches[:] = [other for other in searches if other.rank < rank_of_code(proof.bound)]
-        elif search.refuted:
+        elif search.is_refuted:
             searches[:] = [s for s in searches if s.rank > search.rank or s.max_answers > search.max_answers]
 
     @property

@@ -25,7 +25,7 @@ from tbgen.cells.bounds import WORST
 from tbgen.cells.cell import MAX_MOBILE, Cell, CellPosition, Step
 from tbgen.costs import seconds_of
 
-_MAX_STATES: Final = 200
+_MAX_EXAMINED_STATES: Final = 200
 """Maximum number of states that are examined."""
 _MAX_CELLS: Final = 200
 """Maximum number of cells that are counted."""
@@ -98,11 +98,11 @@ class Gaps:
 
     :param search: a search whose bounds differ.
     :param memory: bytes that the budget allows.
-    :param threads: number of threads with which cells are solved.
+    :param threads: number of threads for solving cells.
     """
 
     def __init__(self, search: Search, memory: int, threads: int) -> None:
-        self._search, self._window = search, search.answer().value
+        self._search, self._window = search, search.answer().bounds
         self._memory, self._threads = memory, threads
         self._positions: defaultdict[_GapKind, set[str]] = defaultdict(set)
         self._costs: dict[_GapKind, tuple[float | None, int]] = {}
@@ -114,10 +114,10 @@ class Gaps:
         of deviations from the best moves, the position and its accrued score."""
         self._seen: set[tuple[str, int, Code]] = set()
         self._state_counts = Counter[Cell]()
-        """Number of states found in each cell. Further states of a cell with many states come later."""
-        if search.position.cell in search.known.cells:
+        """Number of states found in each cell. The more states a cell has, the later its next states come."""
+        if search.position.cell in search.exits.cells:
             self._add_state(0, search.position, search.accrued)
-        for _ in range(_MAX_STATES):
+        for _ in range(_MAX_EXAMINED_STATES):
             if not self._queue:
                 break
             *_, deviations, position, accrued = heappop(self._queue)
@@ -143,39 +143,39 @@ class Gaps:
         return Narrowing(len(cells), seconds_to_solve(cells, self._threads), memory)
 
     def _is_available(self, cell: Cell) -> bool:
-        return cell in self._search.known.cells or self._search.known.has_table_of(cell)
+        return cell in self._search.exits.cells or self._search.exits.has_table_of(cell)
 
     def _examine(self, position: CellPosition, accrued: Code, deviations: int) -> None:
         """Follow the moves of a state that keep its bounds apart, and record those that are gaps."""
-        bounds = self._search.state(position, accrued).value
+        bounds = self._search.probe(position, accrued).bounds
         if bounds.clamped(self._window).exact:
             return
         scores, moves = dict[chess.Move, Code](), list[tuple[Step, Answer]]()
         for step in position.moves():
-            scores[step.move], answer = self._state_after(step, accrued)
+            scores[step.move], answer = self._score_and_bounds_after(step, accrued)
             moves.append((step, answer))
         if all(scores[step.move] == carried_score(step, accrued) for step, _ in moves if step.is_inside):
-            bounds = bounds.within(best_of([answer.value for _, answer in moves], position.board))
+            bounds = bounds.within(best_of([answer.bounds for _, answer in moves], position.board))
         for step, _ in followed_moves(moves, bounds, position.board, self._window):
-            if step.is_inside or (step.zeroing and step.after.cell in self._search.known.cells):
+            if step.is_inside or (step.zeroing and step.after.cell in self._search.exits.cells):
                 self._add_state(deviations, step.after, scores[step.move])
             else:
                 self._record_gap(position, step)
             deviations += 1
 
-    def _state_after(self, step: Step, accrued: Code) -> tuple[Code, Answer]:
+    def _score_and_bounds_after(self, step: Step, accrued: Code) -> tuple[Code, Answer]:
         """Return the accrued score after a move, and the bounds of the state after the move.
 
-        If the bounds require a layer that is not made, the bounds of the fresh state are returned instead.
+        If the bounds require a layer that has not been made, the bounds of the fresh state are returned.
         """
         score = step.after.position_score
         if step.zeroing:
-            return score, Answer(self._search.known.fresh_bounds(step.after))
+            return score, Answer(self._search.exits.fresh_bounds(step.after))
         if not step.is_inside:
             return accrued, Answer(WORST)
         with suppress(UnmadeLayerError):
-            return carried_score(step, accrued), self._search.state(step.after, carried_score(step, accrued))
-        return score, self._search.state(step.after, score)
+            return carried_score(step, accrued), self._search.probe(step.after, carried_score(step, accrued))
+        return score, self._search.probe(step.after, score)
 
     def _add_state(self, deviations: int, position: CellPosition, accrued: Code) -> None:
         """Add a state to the queue, unless it was added before."""
@@ -191,29 +191,29 @@ class Gaps:
         board, move = position.board, step.move
         piece = board.piece_at(move.from_square)
         assert piece is not None
-        need, mobile, seconds, memory = self._cost(position, step)
-        kind = _GapKind(piece.color, _man_name(piece, move.from_square), _deed(board, move), need, mobile)
+        need, mobile, seconds, memory = self._cost_of(position, step)
+        kind = _GapKind(piece.color, _man_name(piece, move.from_square), _action(board, move), need, mobile)
         self._positions[kind].add(board.epd())
         self._costs[kind] = seconds, memory
 
-    def _cost(self, position: CellPosition, step: Step) -> tuple[Need, int, float | None, int]:
+    def _cost_of(self, position: CellPosition, step: Step) -> tuple[Need, int, float | None, int]:
         """Return the cost of solving the cell that a move leads to.
 
-        :returns: the scarce resource, the number of mobile men, the seconds and the bytes.
+        :returns: the resource that is needed, the number of mobile men, the seconds and the bytes.
         """
-        known, cell = self._search.known, step.after.cell
+        exits, cell = self._search.exits, step.after.cell
         pieces = (step.after.board.occupied & ~step.after.board.pawns).bit_count()
         if step.zeroing and pieces <= max(len(cell.mobile), MAX_MOBILE):
             self._solvable_cells[cell.canonical()[0]] = None
             mobile, memory = len(cell.mobile), memory_needed(cell.size)
             seconds = seconds_of("cell", cell.size, self._threads)
         else:
-            wholes, ends = self._search.unsolved_promotions(cell if step.zeroing else position.cell)
+            wholes, ends = self._search.next_promotion_cells(cell if step.zeroing else position.cell)
             if not wholes:
                 return Need.MEN, pieces, None, memory_needed(64**pieces)
-            seconds, memory = wholes_cost(wholes, known.wins.mobile, self._threads, len(ends))
+            seconds, memory = wholes_cost(wholes, exits.wins.mobile, self._threads, len(ends))
             mobile = pieces
-        fits_memory = memory <= self._memory - known.nbytes
+        fits_memory = memory <= self._memory - exits.nbytes
         return Need.TIME if fits_memory else Need.MEMORY, mobile, seconds, memory
 
 
@@ -223,7 +223,7 @@ def _man_name(piece: chess.Piece, square: chess.Square) -> str:
     return f"{chess.FILE_NAMES[chess.square_file(square)]}-{name}" if piece.piece_type == chess.PAWN else name
 
 
-def _deed(board: chess.Board, move: chess.Move) -> str:
+def _action(board: chess.Board, move: chess.Move) -> str:
     """Return the action of a move, in words."""
     if move.promotion:
         return "promotes"

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 
 _MAX_CELLS: Final = 300
-"""Maximum number of cells counted for the cost of one position. It takes at most a tenth of a second."""
+"""Maximum number of cells counted for the cost of one position. Counting takes at most a tenth of a
+second."""
 
 
 def never_suffices(_bounds: ScoreInterval) -> bool:
@@ -48,7 +49,7 @@ class Job:
     """A position to solve, with its accrued score.
 
     :ivar tables: the tables that may be used.
-    :ivar suffice: returns whether bounds are close enough. Exact values always are.
+    :ivar suffice: returns whether bounds are narrow enough. Exact values always are.
     :ivar name: the name of the position in messages.
     """
 
@@ -65,9 +66,10 @@ class Job:
 
 
 def job_of(text: str, accrued: GScore | None, tables: Tablebase, name: str = "") -> Job:
-    """Return the job to solve the position of a FEN.
+    """Return a job that solves the position of a FEN.
 
-    :param accrued: the accrued score. With None, it is the one stated in the FEN, or else the position score.
+    :param accrued: the accrued score. If None, it is the score stated in the FEN or, without one, the
+        position score.
     :param tables: the tables that may be used.
     :param name: the name of the position in messages.
     :raises UsageError: if the FEN or the score is invalid.
@@ -86,23 +88,23 @@ def merged_jobs(jobs: Iterable[Job]) -> list[Job]:
     by_state: dict[StateName, list[Job]] = {}
     for job in jobs:
         by_state.setdefault(job.state, []).append(job)
-    return [replace(group[0], suffice=_suffice_for_all(group)) for group in by_state.values()]
+    return [replace(group[0], suffice=_make_suffice_for_all(group)) for group in by_state.values()]
 
 
-def _suffice_for_all(jobs: list[Job]) -> Callable[[ScoreInterval], bool]:
+def _make_suffice_for_all(jobs: list[Job]) -> Callable[[ScoreInterval], bool]:
     return lambda bounds: all(job.suffice(bounds) for job in jobs)
 
 
 class JobCollector:
     """A substitute for a solver that records the positions instead of solving them.
 
-    :param name: returns the name, for messages, of the position that is recorded next.
+    :param next_name: returns the name, for messages, of the position that is recorded next.
     :ivar jobs: the recorded positions.
     """
 
-    def __init__(self, name: Callable[[], str]) -> None:
+    def __init__(self, next_name: Callable[[], str]) -> None:
         self.jobs: list[Job] = []
-        self._name = name
+        self._next_name = next_name
 
     def solve(
         self,
@@ -112,7 +114,7 @@ class JobCollector:
         suffice: Callable[[ScoreInterval], bool] = never_suffices,
     ) -> ProvedValue | None:
         """Record a position."""
-        self.jobs.append(Job(board.copy(stack=False), accrued, tables, suffice, self._name()))
+        self.jobs.append(Job(board.copy(stack=False), accrued, tables, suffice, self._next_name()))
         return None
 
 
@@ -138,10 +140,10 @@ class JobCosts:
     def __init__(self, memory: int, is_solved: Callable[[Cell], bool]) -> None:
         self._memory, self._is_solved = memory, is_solved
         self._cells: dict[StateName, tuple[Cell | None, list[Cell]]] = {}
-        """The cell of each position, and the cells counted for it."""
+        """Maps each state to its cell and to the cells counted for it."""
 
     def cost_of(self, job: Job) -> JobCost:
-        """Return the cost of a position, for which the cells solved so far cost nothing."""
+        """Return the cost of a position. Cells that are already solved cost nothing."""
         if job.state not in self._cells:
             self._cells[job.state] = self._cells_of(job)
         root, cells = self._cells[job.state]
@@ -160,7 +162,7 @@ class JobCosts:
             root, *_ = roots_of(job.board, self._memory)
         except UsageError:
             return None, []
-        available = available_in(job.tables)
+        available = make_table_check(job.tables)
         return (None, []) if available(root) else (root, list(cells_below(root, available, limit=_MAX_CELLS)))
 
 
@@ -177,10 +179,10 @@ def roots_of(board: chess.Board, memory: int, mobile: MobileChoice = None) -> li
     return [Cell.of_board(board, men).canonical()[0] for men in sets]
 
 
-def available_in(tables: Tablebase) -> Callable[[Cell], bool]:
+def make_table_check(tables: Tablebase) -> Callable[[Cell], bool]:
     """Return a function that returns whether a table contains the positions of a cell.
 
-    It ignores tables that are built later.
+    The function ignores tables that are built later.
     """
     materials = frozenset(tables.materials)
     return lambda cell: cell.men <= MAX_MEN and cell.material()[0] in materials
@@ -193,7 +195,7 @@ FIRST_SECONDS: Final = 60.0
 _ROUND_FACTOR: Final = 4
 """Time for a position in one round, divided by the time in the round before."""
 _TIME_INDEPENDENT_STOPS: Final = (Stop.MEMORY, Stop.TABLES, Stop.NOTHING_LEFT)
-"""Reasons for stopping that a longer attempt would meet too."""
+"""Reasons to stop that would also end a longer attempt."""
 
 
 class SolveProof(NamedTuple):
@@ -209,7 +211,7 @@ Prove: TypeAlias = Callable[[chess.Board, GScore, Tablebase, Budget, SolveProgre
 
 
 class CellProver:
-    """Solves positions by :func:`tbgen.beyond.solver.solve`, and keeps the cells for later positions.
+    """Solves positions with :func:`tbgen.beyond.solver.solve`, and keeps the cells for later positions.
 
     The compiler is imported by the first call, not by the constructor.
 
@@ -225,7 +227,7 @@ class CellProver:
     ) -> None:
         self._kept = None if cells is None else KeptCells(cells, max_bytes)
         self._syzygy = syzygy
-        self._known: ExitBounds | None = None
+        self._exits: ExitBounds | None = None
 
     def __call__(
         self,
@@ -243,7 +245,7 @@ class CellProver:
         """
         from tbgen.beyond.solver import solve
 
-        known = self._known = self._knowledge(tables, budget)
+        known = self._exits = self._exits_for(tables, budget)
         solution = solve(board, accrued, tables=tables, budget=budget, known=known, progress=progress)
         return SolveProof(solution.proved, solution.stopped_by)
 
@@ -259,28 +261,28 @@ class CellProver:
     def is_solved(self, cell: Cell) -> bool:
         """Return whether a canonical cell is in memory or on disk. Its file is not opened."""
         is_kept = self._kept is not None and cell in self._kept
-        return is_kept or (self._known is not None and cell in self._known.cells)
+        return is_kept or (self._exits is not None and cell in self._exits.cells)
 
-    def _knowledge(self, tables: Tablebase, budget: Budget) -> ExitBounds:
+    def _exits_for(self, tables: Tablebase, budget: Budget) -> ExitBounds:
         """Return the bounds and cells that earlier positions have left in memory.
 
-        If they use more than half of the memory, or if the tables are others, only cells on disk are reused.
+        If they use more than half of the memory, or come from other tables, only cells on disk are reused.
         """
-        from tbgen.beyond.solver import knowledge
+        from tbgen.beyond.solver import make_exit_bounds
 
-        known = self._known
+        known = self._exits
         if known and known.tables.tablebase is tables and known.nbytes <= budget.memory // 2:
             return known
-        return knowledge(tables, budget, self._kept, self._syzygy)
+        return make_exit_bounds(tables, budget, self._kept, self._syzygy)
 
 
-def _raise(interrupt: KeyboardInterrupt) -> None:
+def _raise_interrupt(interrupt: KeyboardInterrupt) -> None:
     raise interrupt
 
 
 @dataclass(slots=True)
 class SolveCounts:
-    """Number of games by the outcome of solving their positions, and the time spent."""
+    """Numbers of games by the outcome of solving their positions, and the time spent."""
 
     asked: int = 0
     """Number of all games whose positions were to be solved."""
@@ -312,7 +314,7 @@ class JobTurn(NamedTuple):
 class Solver:
     """Solves positions, such as those in which games stopped, one at a time, and stores the results.
 
-    :param seconds: time for one position. With None there are rounds: each position first gets a minute, and
+    :param seconds: time for one position. If None, there are rounds: each position first gets a minute, and
         in each further round four times as much, as long as more time may help and ``total`` allows it.
     :param memory: memory in bytes, as in :class:`tbgen.beyond.budget.Budget`.
     :param threads: number of threads, as in :class:`tbgen.beyond.budget.Budget`.
@@ -321,7 +323,7 @@ class Solver:
     :param file_count: number of Syzygy files that may be used.
     :param progress: called with the progress of a position while it is being solved.
     :param interrupt: called on an interrupt (Ctrl-C), after everything proved so far has been added to the
-        results. By default it raises the interrupt. If it returns, no other position is begun.
+        results. By default it raises the interrupt. If it returns, no other position is started.
     :param prove: the function that solves a position.
     :param is_solved: returns whether a canonical cell is already solved.
     :param prepare: called with each position and its tables before its time begins.
@@ -335,20 +337,20 @@ class Solver:
     results: SolveResults = field(default_factory=SolveResults)
     file_count: int = 0
     progress: SolveProgress = ignore_solve_progress
-    interrupt: Callable[[KeyboardInterrupt], None] = _raise
+    interrupt: Callable[[KeyboardInterrupt], None] = _raise_interrupt
     prove: Prove = field(default_factory=CellProver)
     is_solved: Callable[[Cell], bool] = lambda _: False
     prepare: Callable[[chess.Board, Tablebase], object] = lambda board, tables: None
 
     counts: SolveCounts = field(default_factory=SolveCounts, init=False)
     turn: JobTurn | None = field(default=None, init=False)
-    """The position that :meth:`work_on` is solving or has solved last; None before the first one."""
+    """The position that :meth:`work_on` is solving or solved last; None before the first one."""
     _stops: dict[StateName, Stop | None] = field(default_factory=dict, init=False)
-    """Reason why the last attempt on a state ended; None if it proved the value."""
+    """Maps each attempted state to the reason why the last attempt ended; None if it proved the value."""
     _errors: dict[StateName, TbgenError] = field(default_factory=dict, init=False)
-    """Error because of which a state cannot be solved."""
-    _stopped: bool = field(default=False, init=False)
-    """Whether :meth:`stop` has been called, or an interrupt has come."""
+    """Maps each state that cannot be solved to the error that says why."""
+    _is_stopped: bool = field(default=False, init=False)
+    """Whether :meth:`stop` has been called, or an interrupt has occurred."""
 
     def solve(
         self,
@@ -360,10 +362,10 @@ class Solver:
         """Solve a state, and return everything that is proved about it.
 
         The state is not attempted again if its bounds are exact or suffice, if :meth:`work_on` has already
-        tried it, or if an earlier attempt had at least as much time and memory, and as many tables. The
+        tried it, or if an earlier attempt had at least as much time, as much memory and as many tables. The
         result is None if nothing is proved and no time remains.
 
-        :param suffice: returns whether bounds are close enough. Exact values always are.
+        :param suffice: returns whether bounds are narrow enough. Exact values always are.
 
         :raises UsageError: if positions of this kind cannot be solved.
         :raises TbgenError: if a table cannot be used, or the result cannot be stored.
@@ -417,46 +419,46 @@ class Solver:
         """
         if job.state in self._errors:
             raise self._errors[job.state]
-        return self.results.proved(job.state)
+        return self.results.get(job.state)
 
     def stopped_by(self, job: Job) -> Stop | None:
         """Return why no more has been proved about a state.
 
         The reason is None if the value is proved, or if only an earlier run attempted the state.
         """
-        proved = self.results.proved(job.state)
+        proved = self.results.get(job.state)
         if proved is not None and proved.bounds.exact:
             return None
-        not_attempted = Stop.INTERRUPT if self._stopped else Stop.TIME if proved is None else None
+        not_attempted = Stop.INTERRUPT if self._is_stopped else Stop.TIME if proved is None else None
         return self._stops.get(job.state, not_attempted)
 
     def stop(self) -> None:
-        """Begin no other position. Work on a position in another thread ends when its next cell is solved.
+        """Start no other position. If another thread is solving one, it stops after the current cell.
 
-        From now on the solver only returns results that it has.
+        From now on the solver only returns results that it already has.
         """
-        self._stopped = True
+        self._is_stopped = True
 
     def _report(self, stage: SolveStage) -> None:
         """Report the progress of the current position.
 
         :raises KeyboardInterrupt: if :meth:`stop` has been called.
         """
-        if self._stopped:
+        if self._is_stopped:
             raise KeyboardInterrupt
         self.progress(stage)
 
     def _rounds(self) -> Iterator[float]:
-        """Return an iterator over the rounds: the seconds for each position in a round."""
+        """Return an iterator that gives, for each round, the seconds for one position."""
         if self.seconds is not None:
             return iter((self.seconds,))
         return (FIRST_SECONDS * _ROUND_FACTOR**number for number in count())
 
     def _needs_work(self, job: Job, seconds: float) -> bool:
-        """Return whether a state needs closer bounds, and an attempt of this time may find them."""
+        """Return whether a state needs narrower bounds and an attempt of this time may find them."""
         if job.state in self._errors:
             return False
-        proved = self.results.proved(job.state)
+        proved = self.results.get(job.state)
         if proved is not None and (proved.bounds.exact or job.suffice(proved.bounds)):
             return False
         return not self.results.was_tried(job.state, self._effort(job, seconds))
@@ -465,8 +467,8 @@ class Solver:
         return Effort(seconds, self.memory, len(job.tables.materials) + self.file_count)
 
     def _seconds_allowed(self, seconds: float) -> float:
-        """Return ``seconds``, or the rest of the total time if that is less."""
-        if self._stopped:
+        """Return ``seconds``, or what remains of the total time if that is less."""
+        if self._is_stopped:
             return 0.0
         remaining = math.inf if self.total is None else self.total - self.counts.seconds
         return max(0.0, min(seconds, remaining))
@@ -476,7 +478,7 @@ class Solver:
         allowed = self._seconds_allowed(seconds)
         if not allowed:
             return
-        proved = self.results.proved(job.state)
+        proved = self.results.get(job.state)
         self.progress(SolveStage(*(proved.bounds if proved else ANYTHING)))
         start, interrupt = time.perf_counter(), None
         try:
@@ -495,6 +497,6 @@ class Solver:
         stop = self._stops[job.state] = proof.stopped_by
         effective = math.inf if stop in _TIME_INDEPENDENT_STOPS else allowed
         self.results.add(job.state, proof.proved, self._effort(job, effective))
-        if interrupt is not None and not self._stopped:
+        if interrupt is not None and not self._is_stopped:
             self.stop()
             self.interrupt(interrupt)

@@ -1,7 +1,7 @@
 """Solved cells on disk, for later positions.
 
-Each cell that is large enough has a file. The name of the file consists of the men of the cell and a digest
-of its name (docs/solve_reference.md). Any number of processes and machines may share a directory: files are
+Each cell that is large enough has a file. The file name consists of the men of the cell and a digest of the
+cell's name (docs/solve_reference.md). Any number of processes and machines may share a directory: files are
 replaced atomically, and the last writer wins. If the files need too much space, the least recently used files
 are removed.
 
@@ -51,8 +51,8 @@ class KeptCells:
     """The cells kept in a directory. The directory is created if necessary. Thread-safe.
 
     :param max_bytes: maximum size of all files in bytes; None for no limit.
-    :param note: called with a sentence about each file that cannot be used or written. Solving continues.
-    :param fallback: another directory. Cells that this directory lacks are read from it.
+    :param warn: called with a sentence about each file that cannot be used or written. Solving continues.
+    :param fallback: cells of another directory, which are read if this directory lacks them.
     :raises UsageError: if the path is not a directory.
     :raises TbgenError: if the directory cannot be made.
     """
@@ -61,33 +61,33 @@ class KeptCells:
         self,
         directory: Path,
         max_bytes: int | None = DEFAULT_BYTES,
-        note: Callable[[str], object] = _logger.warning,
+        warn: Callable[[str], object] = _logger.warning,
         fallback: "KeptCells | None" = None,
     ) -> None:
         check_directory(directory)
         make_directory(directory, remedy=_REMEDY)
-        self.directory, self._max_bytes, self._note, self._fallback = directory, max_bytes, note, fallback
+        self.directory, self._max_bytes, self._warn, self._fallback = directory, max_bytes, warn, fallback
         self._last_stamps: dict[Cell, Stamp] = {}
         """The stamp of each cell's file when this process last read or wrote it."""
         self._unusable_stamps: dict[Cell, Stamp] = {}
         """The stamps of the files that cannot be used."""
         self.writing_failed = False
-        """Whether writing has failed. No further cells are kept then."""
+        """Whether writing has failed. If so, no further cells are kept."""
         if old_count := sum(1 for _ in directory.glob(_OLD_FILE_PATTERN)):
-            note(f"{directory} has {old_count} cells of an earlier version, which are of no use: remove them")
+            warn(f"{directory} has {old_count} cells of an earlier version, which are of no use: remove them")
 
-    def for_unproved(self) -> "KeptCells":
+    def unproved_subdirectory(self) -> "KeptCells":
         """Return the cells of the subdirectory for unproved bounds, which is created if necessary.
 
         The result also reads the cells of this directory, but does not change them.
         """
-        return KeptCells(self.directory / UNPROVED_DIRECTORY, self._max_bytes, self._note, self)
+        return KeptCells(self.directory / UNPROVED_DIRECTORY, self._max_bytes, self._warn, self)
 
     def __contains__(self, cell: Cell) -> bool:
         """Return whether a canonical cell has a file that is not known to be unusable."""
         if (source := self._source_of(cell)) is not self:
             return cell in source
-        stamp = None if cell.size < MIN_KEPT_SLOTS else _stamp(self.path(cell))
+        stamp = None if cell.size < MIN_KEPT_SLOTS else _stamp_of(self.path_of(cell))
         return stamp is not None and stamp != self._unusable_stamps.get(cell)
 
     def last_stamp(self, cell: Cell) -> Stamp | None:
@@ -96,7 +96,7 @@ class KeptCells:
 
     def has_changed(self, cell: Cell) -> bool:
         """Return whether the file of a cell has been replaced since this process last read or wrote it."""
-        return cell in self and _stamp(self._source_of(cell).path(cell)) != self.last_stamp(cell)
+        return cell in self and _stamp_of(self._source_of(cell).path_of(cell)) != self.last_stamp(cell)
 
     def get(self, cell: Cell) -> PackedBounds | None:
         """Return the bounds of a canonical cell; None if they are not kept or cannot be used."""
@@ -104,8 +104,8 @@ class KeptCells:
             return source.get(cell)
         if cell not in self:
             return None
-        path = self.path(cell)
-        stamp = _stamp(path)
+        path = self.path_of(cell)
+        stamp = _stamp_of(path)
         try:
             bounds = read_cell(path, name_of(cell))
         except FileNotFoundError:  # another process has just removed it
@@ -115,7 +115,7 @@ class KeptCells:
             return None
         if stamp is not None:
             self._last_stamps[cell] = stamp
-            with suppress(OSError):  # the time of access only ranks the files by their use
+            with suppress(OSError):  # the access time only serves to find the least recently used file
                 os.utime(path, ns=(time.time_ns(), stamp[2]))
         return bounds
 
@@ -125,38 +125,38 @@ class KeptCells:
         :param reason: the reason, which follows a colon in the message.
         """
         source = self._source_of(cell)
-        path = source.path(cell)
-        if (stamp := _stamp(path)) is not None:
+        path = source.path_of(cell)
+        if (stamp := _stamp_of(path)) is not None:
             source._unusable_stamps[cell] = stamp
-            self._note(f"{path} is not used, and will be replaced when its cell is solved again: {reason}")
+            self._warn(f"{path} is not used, and will be replaced when its cell is solved again: {reason}")
 
     def put(self, cell: Cell, bounds: PackedBounds) -> bool:
         """Keep the bounds of a canonical cell, unless the cell is small; return whether they are kept."""
         if cell.size < MIN_KEPT_SLOTS or self.writing_failed:
             return False
-        path = self.path(cell)
+        path = self.path_of(cell)
         try:
             with atomic_write(path, remedy=_REMEDY) as temporary, write_errors(path, remedy=_REMEDY):
                 temporary.write_bytes(encode_cell(name_of(cell), bounds))
         except TbgenError as error:
             self.writing_failed = True
-            self._note(f"{error}; solving continues without keeping further cells")
+            self._warn(f"{error}; solving continues without keeping further cells")
             return False
-        if (stamp := _stamp(path)) is not None:
+        if (stamp := _stamp_of(path)) is not None:
             self._last_stamps[cell] = stamp
         self._remove_oldest(path)
         return True
 
-    def path(self, cell: Cell) -> Path:
+    def path_of(self, cell: Cell) -> Path:
         """Return the path of the file of a canonical cell."""
         return self.directory / file_name(name_of(cell))
 
     def _source_of(self, cell: Cell) -> "KeptCells":
         """Return the cells from which a canonical cell is read: these cells or the fallback."""
-        return self if self._fallback is None or _stamp(self.path(cell)) is not None else self._fallback
+        return self if self._fallback is None or _stamp_of(self.path_of(cell)) is not None else self._fallback
 
-    def _remove_oldest(self, newest: Path) -> None:
-        """Remove the least recently used files until the limit holds; ``newest`` is removed last."""
+    def _remove_oldest(self, newest_path: Path) -> None:
+        """Remove the least recently used files until the size is within the limit, ``newest_path`` last."""
         if self._max_bytes is None:
             return
         files = []
@@ -165,7 +165,7 @@ class KeptCells:
                 if is_file_name(path.name):
                     files.append((path, path.stat()))
         size = sum(status.st_size for _, status in files)
-        for path, status in sorted(files, key=lambda each: (each[0] == newest, each[1].st_atime_ns)):
+        for path, status in sorted(files, key=lambda each: (each[0] == newest_path, each[1].st_atime_ns)):
             if size <= self._max_bytes:
                 break
             with suppress(OSError):
@@ -173,7 +173,7 @@ class KeptCells:
             size -= status.st_size
 
 
-def _stamp(path: Path) -> Stamp | None:
+def _stamp_of(path: Path) -> Stamp | None:
     """Return the stamp of a file; None if it does not exist."""
     try:
         status = path.stat()

@@ -5,7 +5,7 @@ docs/glossary.md explains the other terms.
 
 If both bounds of a state are equal, they are its value, whatever else is unknown. Depths are different: the
 depths in the lower and the upper game may be equal and still be wrong. One side hurries towards
-the value, and the other side delays it. A capture or pawn move may swap these parts: a side that improves on
+the value, and the other side delays it. A capture or pawn move may swap these roles: a side that improves on
 the accrued score by a pawn move may afterwards be held to the new score by its opponent. So a depth is
 reported only if the values and depths of all positions that play can reach are proved. The game then has only
 one solution.
@@ -18,7 +18,7 @@ import chess
 import numpy as np
 
 from tbgen.beyond.budget import Meter
-from tbgen.beyond.exit_sources import Answer, ExitSource, better_bounds, bound_of
+from tbgen.beyond.exit_sources import Answer, ExitSource, bound_of, combine_blocks
 from tbgen.beyond.promoted_cells import PromotedCells, WonCells
 from tbgen.beyond.solved_cells import SolvedCells, end_of
 from tbgen.beyond.table_source import Tables
@@ -46,7 +46,7 @@ from tbgen.store.cache import LruCache
 from tbgen.system.memory import resident_memory, trim_memory
 
 _RouteVersions: TypeAlias = tuple[tuple[int, int], ...]
-"""The routes from which a block was computed: the number of each, and the version of its home's bounds."""
+"""For each route from which a block was computed: its number, and the version of its home's bounds."""
 _MAX_LOOKAHEAD_BYTES: Final = 1 << 30
 """Maximum size in bytes of the cache of blocks that were computed by looking one ply ahead."""
 
@@ -90,7 +90,7 @@ class ExitBounds:
         if any(source.final and source.knows(route) for source in self._sources):
             return block
         lookahead = self._lookahead_block(route, end)
-        return block if lookahead is None else better_bounds(block, part_of(lookahead, route), end)
+        return block if lookahead is None else combine_blocks(block, part_of(lookahead, route), end)
 
     def stored_block(self, route: Route, end: int) -> Block | None:
         """Return the bounds that the sources have of the positions after a route; None if unavailable.
@@ -101,13 +101,13 @@ class ExitBounds:
         for source in () if route.is_quiet else self._sources:
             if source.knows(route):
                 bounds = source.block(route, end)
-                block = block if bounds is None else better_bounds(block, part_of(bounds, route), end)
+                block = block if bounds is None else combine_blocks(block, part_of(bounds, route), end)
                 if source.exact:
                     return block
         bound = self.bound(route, end)
         if block is None or bound == WORST[end]:
             return block
-        return better_bounds(block, Block(np.array([bound], np.uint8), np.zeros(1, np.uint16)), end)
+        return combine_blocks(block, Block(np.array([bound], np.uint8), np.zeros(1, np.uint16)), end)
 
     def bound(self, route: Route, end: int) -> Code:
         """Return a lower or upper bound that holds for all positions that a route leads to."""
@@ -144,7 +144,7 @@ class ExitBounds:
         return self.bound(route, end) != WORST[end] or any(source.knows(route) for source in self._sources)
 
     def _best_exits(self, frame: CellFrame, routes: Sequence[Route], end: int) -> Block:
-        """Return the bound that the best of some routes gives to each position of a cell.
+        """Return, for each position of a cell, the best bound that the given routes imply.
 
         :param routes: routes out of the cell, all of the same side.
         """
@@ -152,7 +152,7 @@ class ExitBounds:
         return BoundsGame(frame, pool).best_exits(routes[0].side, bound_of(frame.cell, end))
 
     def fresh_bounds(self, position: CellPosition) -> Interval:
-        """Return the bounds of a position in its fresh state, which are the same as in blocks."""
+        """Return the bounds of a position in its fresh state. They agree with :meth:`block`."""
         bounds, final = self._stored_bounds(position)
         return bounds if final else bounds.within(self._lookahead_bounds(position))
 
@@ -175,7 +175,7 @@ class ExitBounds:
     def _stored_bounds(self, position: CellPosition) -> tuple[Interval, bool]:
         """Return the bounds that the sources have of a position, and whether they are final.
 
-        Looking a ply ahead cannot narrow final bounds. The bounds are at least as close as those that hold
+        Looking one ply ahead cannot narrow final bounds. The bounds are at least as narrow as those that hold
         for all positions of the cell.
         """
         bounds, final = Interval(*(bound_of(position.cell, end) for end in ENDS)), False
@@ -203,18 +203,18 @@ class CellLayers:
 
     Games (:class:`tbgen.cells.games.Games`) are kept because setting them up takes longer than making a
     layer. Layers and games only save time, so they are dropped when memory is needed for something else. If
-    layers are proved, games are not kept. A layer and its proof then use the current bounds of the exits.
+    layers are proved, games are not kept, so that a layer and its proof use the current bounds of the exits.
 
-    :param root: the cell whose games are kept longest. Games of one other cell are kept besides.
+    :param root: the cell whose games are kept longest. The games of one other cell are kept as well.
     :param on_layer: called after each layer has been made; None for no call.
     """
 
-    def __init__(self, known: ExitBounds, meter: Meter, root: Cell, on_layer: _LayerCallback | None) -> None:
-        self._known, self._meter, self._root, self._on_layer = known, meter, root, on_layer
+    def __init__(self, exits: ExitBounds, meter: Meter, root: Cell, on_layer: _LayerCallback | None) -> None:
+        self._exits, self._meter, self._root, self._on_layer = exits, meter, root, on_layer
         self._layers: dict[tuple[Cell, Code], tuple[int, Bounds]] = {}
-        """The layers by cell and accrued score, each with the version of its cell's fresh bounds."""
+        """Maps a cell and an accrued score to the version of the cell's fresh bounds, and the layer."""
         self._games: dict[Cell, Games] = {}
-        """The kept games by cell; the root is last."""
+        """Maps a cell to its games; the root is last."""
         self._keeps_games = on_layer is None
         self.max_slots = 64**MAX_MOBILE
         """Maximum number of slots of a cell for which missing layers are made."""
@@ -222,7 +222,7 @@ class CellLayers:
     def is_made(self, cell: Cell, accrued: Code) -> bool:
         """Return whether a layer has been made from the current bounds of its cell."""
         entry = self._layers.get((cell, accrued))
-        return entry is not None and entry[0] == self._known.cells.version(cell)
+        return entry is not None and entry[0] == self._exits.cells.version(cell)
 
     def layer(self, fresh: Bounds, accrued: Code) -> Bounds:
         """Return the layer of a cell with an accrued score, and make it if necessary.
@@ -240,7 +240,7 @@ class CellLayers:
                 self._layers.clear()
             score = GScore.from_code(accrued)
             layer = games.accrued_bounds(fresh, score)
-            self._layers[key] = self._known.cells.version(fresh.cell), layer
+            self._layers[key] = self._exits.cells.version(fresh.cell), layer
             if self._on_layer is not None:
                 self._on_layer(fresh, layer, score)
         return self._layers[key][1]
@@ -262,21 +262,22 @@ class CellLayers:
         - close cells;
         - drop everything that can be computed or read again.
         """
-        others = resident_memory() - self._meter.forcing_bytes  # up to a tenth: fragments of freed arrays
+        # Up to a tenth of this memory consists of fragments of freed arrays.
+        others = resident_memory() - self._meter.forcing_bytes
         if not self._meter.has_memory_for(cell.size, others):
             trim_memory()
         if not self._meter.has_memory_for(cell.size, self._kept_bytes + ARRAY_MEMORY.idle_bytes):
             ARRAY_MEMORY.release()
         if not self._meter.has_memory_for(cell.size, self._kept_bytes):
-            self._known.cells.wait_for_packing()
+            self._exits.cells.wait_for_packing()
         if not self._meter.has_memory_for(cell.size, self._kept_bytes):
             self._layers.clear()
         while self._games and not self._meter.has_memory_for(cell.size, self._kept_bytes):
             del self._games[next(iter(self._games))]
-        while not self._meter.has_memory_for(cell.size, self._kept_bytes) and self._known.cells.close_one():
+        while not self._meter.has_memory_for(cell.size, self._kept_bytes) and self._exits.cells.close_one():
             pass
         if not self._meter.has_memory_for(cell.size, self._kept_bytes):
-            self._known.forget()
+            self._exits.forget()
         return self._kept_bytes
 
     def drop_all(self) -> int:
@@ -287,8 +288,8 @@ class CellLayers:
         WORKSPACES.release()
         self._layers.clear()
         self._games.clear()
-        self._known.forget()
-        self._known.cells.wait_for_packing()
+        self._exits.forget()
+        self._exits.cells.wait_for_packing()
         ARRAY_MEMORY.release()
         return self._kept_bytes
 
@@ -303,7 +304,7 @@ class CellLayers:
         games = self._games.get(cell)
         if games is None or not games.ends.issuperset(fresh.ends):
             self.free_memory(cell)
-            games = Games(cell, self._known, self._meter.threads, fresh.ends)
+            games = Games(cell, self._exits, self._meter.threads, fresh.ends)
             self._keep(games)
         return games
 
@@ -319,11 +320,11 @@ class CellLayers:
     def _kept_bytes(self) -> int:
         """Bytes in use by layers, games and exit sources."""
         layers = sum(layer.nbytes for _, layer in self._layers.values())
-        return self._known.nbytes + layers + sum(games.nbytes for games in self._games.values())
+        return self._exits.nbytes + layers + sum(games.nbytes for games in self._games.values())
 
 
 _MIN_GUESSED_SLOTS: Final = 64**4
-"""Minimum number of slots of a cell whose layers may be guessed, because making them takes long."""
+"""Minimum number of slots of a cell whose layers may be guessed, because making them takes a long time."""
 
 
 class States:
@@ -333,8 +334,8 @@ class States:
         accrued score if this score can change the bound, else the fresh bound.
     """
 
-    def __init__(self, known: ExitBounds, layers: CellLayers, *, guess: bool = False) -> None:
-        self._known, self._layers, self._guess = known, layers, guess
+    def __init__(self, exits: ExitBounds, layers: CellLayers, *, guess: bool = False) -> None:
+        self._exits, self._layers, self._guess = exits, layers, guess
 
     def answer(self, position: CellPosition, accrued: Code) -> Answer:
         """Return the bounds of a state of any cell."""
@@ -343,7 +344,7 @@ class States:
         return answer.swapped if symmetry & MIRROR_RANKS else answer
 
     @staticmethod
-    def _matters(accrued: Code, score: Code, fresh: Code) -> bool:
+    def _may_differ(accrued: Code, score: Code, fresh: Code) -> bool:
         """Return whether the bound with an accrued score may differ from the fresh bound.
 
         The bounds are equal if the position score or the fresh bound has a smaller rank than the accrued
@@ -360,16 +361,16 @@ class States:
         if position.is_over:
             return Answer(Interval(score, score), (0, 0))
         if position.board.has_legal_en_passant():
-            intervals = [self.after(step, score).value for step in position.moves()]
+            intervals = [self.after(step, score).bounds for step in position.moves()]
             return Answer(best_of(intervals, position.board))
         cell, side, slot = position.cell, side_of(position.board), position.slot
-        fresh = self._known.cells.get(cell)
+        fresh = self._exits.cells.get(cell)
         if fresh is None:
-            return Answer(self._known.fresh_bounds(position) if accrued == score else WORST)
+            return Answer(self._exits.fresh_bounds(position) if accrued == score else WORST)
         ends, depths = [], []
         for end in ENDS:
             bounds = fresh
-            if accrued != score and self._matters(accrued, score, Code(int(fresh.value[end, side, slot]))):
+            if accrued != score and self._may_differ(accrued, score, Code(int(fresh.value[end, side, slot]))):
                 guess = self._guess and cell.size >= _MIN_GUESSED_SLOTS
                 if guess and not self._layers.is_made(cell, accrued):
                     ends.append(accrued)
@@ -387,7 +388,7 @@ class States:
         :param accrued: the accrued score before the move.
         """
         if step.zeroing:
-            return Answer(self._known.fresh_bounds(step.after))
+            return Answer(self._exits.fresh_bounds(step.after))
         if not step.is_inside:
             return Answer(WORST)
         return self.answer(step.after, carried_score(step, accrued))
@@ -414,11 +415,11 @@ _MAX_RESOLVED_POSITIONS: Final = 2000
 """Maximum number of positions that :func:`resolved_play` examines."""
 
 
-def resolved_play(states: States, known: ExitBounds, start: CellPosition) -> frozenset[PositionKey]:
+def resolved_play(states: States, exits: ExitBounds, start: CellPosition) -> frozenset[PositionKey]:
     """Return all positions of a cell that play from a position can reach, if their depths are proved.
 
-    A depth is proved if the values and depths are available of all these positions, and of all positions
-    after moves out of the cell. Otherwise the result is empty. It is also empty if there are too many
+    A depth is proved if the values and depths of all these positions, and of all positions after moves out
+    of the cell, are available. Otherwise the result is empty. It is also empty if there are too many
     positions.
     """
     reached, queue = {start.key}, [start]
@@ -433,15 +434,15 @@ def resolved_play(states: States, known: ExitBounds, start: CellPosition) -> fro
                 if (key := step.after.key) not in reached:
                     reached.add(key)
                     queue.append(step.after)
-            elif not _is_resolved(known, step):
+            elif not _is_resolved(exits, step):
                 return frozenset()
     return frozenset(reached)
 
 
-def _is_resolved(known: ExitBounds, step: Step) -> bool:
+def _is_resolved(exits: ExitBounds, step: Step) -> bool:
     """Return whether the value and depth after a move out of a cell are available."""
     after = step.after
     if not step.zeroing or after.board.has_pseudo_legal_en_passant():
         return False
     cell = after.cell.canonical()[0]
-    return after.is_over or known.tables.fresh_bounds(after) is not None or known.cells.has_values(cell)
+    return after.is_over or exits.tables.fresh_bounds(after) is not None or exits.cells.has_values(cell)

@@ -14,7 +14,7 @@ from itertools import product
 from typing import Final, NamedTuple
 
 from tbgen.beyond.knowledge import ExitBounds
-from tbgen.beyond.structures import colours_below, homes_below, whole_cells_of
+from tbgen.beyond.structures import homes_below, possible_colour_swaps, whole_cells_of
 from tbgen.board.score import Code
 from tbgen.cells.bounds import ENDS, Bounds
 from tbgen.cells.cell import Cell
@@ -31,7 +31,7 @@ SAMPLE_DIVISOR: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class ForwardProof:
-    """The amount of results that have been proved forward.
+    """The numbers of cells and states that have been proved forward.
 
     :ivar cells: number of proved solutions of cells. A cell that was solved twice counts twice.
     :ivar states: number of states proved from their successors, in the lower and the upper game.
@@ -43,8 +43,8 @@ class ForwardProof:
     sampled: int = 0
 
 
-class _Solve(NamedTuple):
-    """The number of a solution, and the window in which it was found."""
+class _Entry(NamedTuple):
+    """An entry of the ledger: the number of a solution, and the window in which it was found."""
 
     number: int
     window: Interval
@@ -55,9 +55,9 @@ class Ledger:
 
     All cells are canonical. The colours of the question are those of the state's canonical cell.
 
-    :param known: the tables, and the solutions of earlier searches.
+    :param exits: the tables, and the solutions of earlier searches.
     :param root: the cell of the state.
-    :param use_windows: whether questions may have a window. A proof needs all scores.
+    :param use_windows: whether cells may be solved in windows. A proof needs all scores.
     :ivar last_number: number of the last solution. Searches for forced mates and solutions of whole cells are
         numbered too.
     :ivar refused_cells: cells that need too much time or memory, or whose scores cannot be stored.
@@ -65,18 +65,19 @@ class Ledger:
     :ivar refused_promotions: homes of promotions for which finding values needs too much time or memory.
     """
 
-    def __init__(self, known: ExitBounds, root: Cell, *, use_windows: bool) -> None:
-        self._known, self._root, self._use_windows = known, root, use_windows
+    def __init__(self, exits: ExitBounds, root: Cell, *, use_windows: bool) -> None:
+        self._exits, self._root, self._use_windows = exits, root, use_windows
         self._question = ALL_SCORES
         self._relevant: dict[Cell, Interval] = {}
         """The scores that the current question distinguishes in a cell, for the cells requested so far."""
         self._last_tried: Interval | None = None
-        """The interval that the state had when the close window around its accrued score was last tried."""
+        """The interval that the state had when the narrow window around its accrued score was last tried."""
         self.last_number = 0
-        self._last_solution: dict[tuple[Cell, int], _Solve] = {}
-        """The last solution that narrowed each end of each cell."""
+        self._last_solution: dict[tuple[Cell, int], _Entry] = {}
+        """Maps a cell and an end to the last solution of the cell at this end."""
         self._wins_number: dict[Cell, int] = {}
-        """Number of the solution that found the forced mates, by whole cell; mirror images are included."""
+        """Maps each whole cell, and its mirror image, to the number of the solution that found its forced
+        mates."""
         self._solved_ahead: set[tuple[Cell, int]] = set()
         """Ends of cells that have been solved only with the pawns of one side standing still."""
         self.refused_cells: set[Cell] = set()
@@ -91,7 +92,7 @@ class Ledger:
     def intervals(self, interval: Interval, accrued: Code | None) -> Iterator[Interval]:
         """Yield the intervals for successive questions.
 
-        The first interval is a close window around the accrued score. It shows whether this score is the
+        The first interval is a narrow window around the accrued score. It shows whether this score is the
         value. It is left out if it was tried before with the same interval of the state. The last interval is
         the whole interval of the state.
 
@@ -107,7 +108,7 @@ class Ledger:
     def relevant_scores(self, cell: Cell) -> Interval:
         """Return the interval of scores that the question needs to distinguish in a cell."""
         if cell not in self._relevant:
-            colours = {False} if cell == self._root else colours_below(self._root, cell)
+            colours = {False} if cell == self._root else possible_colour_swaps(self._root, cell)
             questions = [self._question.swapped if swapped else self._question for swapped in colours]
             self._relevant[cell] = reduce(Interval.hull, questions) if questions else ALL_SCORES
         return self._relevant[cell]
@@ -123,21 +124,21 @@ class Ledger:
         """
         complete = self.window(cell)
         for home in homes_below(cell, promotions=True):
-            window = self._known.cells.window(home) if home in self._known.cells else ALL_SCORES
+            window = self._exits.cells.window(home) if home in self._exits.cells else ALL_SCORES
             if window != ALL_SCORES:
-                for swapped in colours_below(cell, home):
+                for swapped in possible_colour_swaps(cell, home):
                     complete = complete.within(window.swapped if swapped else window)
         return complete
 
-    def add(self, all_bounds: Iterable[Bounds], count: int = 1) -> None:
+    def add_solutions(self, all_bounds: Iterable[Bounds], solution_count: int = 1) -> None:
         """Record bounds one by one as they are found, and afterwards the solutions that found them.
 
-        :param count: number of these solutions.
+        :param solution_count: number of these solutions.
         """
-        number = self.last_number + count
+        number = self.last_number + solution_count
         for bounds in all_bounds:
             ends = product([bounds.cell], bounds.ends)
-            self._last_solution |= dict.fromkeys(ends, _Solve(number, bounds.window))
+            self._last_solution |= dict.fromkeys(ends, _Entry(number, bounds.window))
         self.last_number = number
 
     def add_wins(self, whole: Cell) -> None:
@@ -147,7 +148,7 @@ class Ledger:
 
     def add_looked_up(self, cells: Iterable[Cell]) -> None:
         """Record that cells are now looked up in tables. Cells above them may then be solved again."""
-        self._last_solution |= dict.fromkeys(product(cells, ENDS), _Solve(self.last_number + 1, ALL_SCORES))
+        self._last_solution |= dict.fromkeys(product(cells, ENDS), _Entry(self.last_number + 1, ALL_SCORES))
 
     def add_ahead(self, cell: Cell, ends: Iterable[int]) -> None:
         """Record that a cell has been solved at some ends with the pawns of one side standing still."""
@@ -164,37 +165,37 @@ class Ledger:
     def is_answered(self, cell: Cell, end: int) -> bool:
         """Return whether one end of a cell was last solved in a window that is wide enough for the question.
 
-        If this end has not been solved, the result depends on who solved the other end. It is False if that
-        was an earlier search. It may be True if it was this search, because then
-        :class:`tbgen.beyond.choices.Chooser` and the search for promotions see to the missing end.
+        If only the other end has been solved, the result depends on the search that solved it. It is False
+        for an earlier search. It may be True for this search, because
+        :class:`tbgen.beyond.choices.Chooser` and the search for promotions then take care of this end.
         """
         if (solution := self._last_solution.get((cell, end))) is not None:
             return solution.window.covers(self.window(cell))
-        if (cell, 1 - end) not in self._last_solution and end not in self._known.cells.ends(cell):
+        if (cell, 1 - end) not in self._last_solution and end not in self._exits.cells.ends(cell):
             return False
-        return self._known.cells.window(cell).covers(self.window(cell))
+        return self._exits.cells.window(cell).covers(self.window(cell))
 
     def is_solved(self, cell: Cell) -> bool:
         """Return whether a canonical cell is solved in a wide enough window, with moves of all pawns."""
-        if any((cell, end) in self._solved_ahead for end in ENDS) or cell not in self._known.cells:
+        if any((cell, end) in self._solved_ahead for end in ENDS) or cell not in self._exits.cells:
             return False
         return all(self.is_answered(cell, end) for end in ENDS)
 
     def is_solved_ahead(self, cell: Cell, end: int) -> bool:
         """Return whether a canonical cell is solved at one end, with moves of at least one side's pawns."""
         return (cell, end) in self._solved_ahead or (
-            cell in self._known.cells and self.is_answered(cell, end)
+            cell in self._exits.cells and self.is_answered(cell, end)
         )
 
     def is_done(self, cell: Cell) -> bool:
         """Return whether a canonical cell is solved, refused, or contained in a table."""
-        return self.is_solved(cell) or cell in self.refused_cells or self._known.has_table_of(cell)
+        return self.is_solved(cell) or cell in self.refused_cells or self._exits.has_table_of(cell)
 
     def is_stale(self, cell: Cell, end: int, home: Cell, swapped: bool) -> bool:
         """Return whether solving one end of a cell again may narrow its bounds.
 
         This is possible in three cases: this search has not solved this end, the bounds of ``home`` have
-        become narrower since then, or the window of the last solution has become too close.
+        become narrower since then, or the window of the last solution is no longer wide enough.
 
         :param home: a cell that moves from the cell lead to.
         :param swapped: whether these moves lead to ``home`` with swapped colours.
@@ -202,6 +203,6 @@ class Ledger:
         last, below = self._last_solution.get((cell, end)), self._last_solution.get((home, end ^ swapped))
         if last is None:
             return True
-        numbers = [self._wins_number.get(whole, 0) for whole in whole_cells_of(home, self._known.wins.mobile)]
+        numbers = [self._wins_number.get(whole, 0) for whole in whole_cells_of(home, self._exits.wins.mobile)]
         is_later = max(0 if below is None else below.number, *numbers, 0) > last.number
         return is_later or not self.is_answered(cell, end)

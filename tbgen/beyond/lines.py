@@ -1,4 +1,4 @@
-"""Lines of play that show the proved bounds, and holds of one man by another.
+"""Lines of play that show the proved bounds, and how one man holds another.
 
 In the line of an exact value, White chooses moves by their lower bounds and Black by their upper bounds. In
 the line of one bound of an interval, both sides choose moves by that bound. One side then follows the proof,
@@ -57,7 +57,7 @@ Plan = tuple[PlanMove, ...]
 """The first moves of a line."""
 
 _UNKNOWN_DEPTH: Final = 1 << 20
-"""Depth of a bound that only Syzygy files have: more plies than any real depth."""
+"""Depth of a bound that only Syzygy files prove; it is greater than any real depth."""
 
 
 class _LineGoal(NamedTuple):
@@ -96,8 +96,8 @@ class LineMaker:
     exact: bool = False
 
     @property
-    def _known(self) -> ExitBounds:
-        return self.searches[LOWER].known
+    def _exits(self) -> ExitBounds:
+        return self.searches[LOWER].exits
 
     def line(self, end: int) -> Line:
         """Return play that shows the lower or upper bound; best play if the searches prove the value."""
@@ -118,30 +118,30 @@ class LineMaker:
         black, white = (UPPER, LOWER) if self.exact else (end, end)
         return self._line_from_searches(self.accrued, black, white)
 
-    def _line_from_searches(self, accrued: Code, black: int, white: int) -> Iterator[PlanMove]:
+    def _line_from_searches(self, accrued: Code, black_end: int, white_end: int) -> Iterator[PlanMove]:
         """Yield the line in which both sides choose moves by bounds.
 
-        :param black: the end of the bounds by which Black chooses.
-        :param white: the end of the bounds by which White chooses.
+        :param black_end: ``LOWER`` or ``UPPER``: the bounds by which Black chooses.
+        :param white_end: ``LOWER`` or ``UPPER``: the bounds by which White chooses.
         """
-        positions = {end: self.searches[end].position for end in (black, white)}
+        positions = {end: self.searches[end].position for end in (black_end, white_end)}
         seen: set[tuple[str, Code]] = set()
         while True:
-            board = positions[white].board
-            end = white if board.turn else black
+            board = positions[white_end].board
+            end = white_end if board.turn else black_end
             state = board.epd(), accrued
-            goal = self._goal(positions[white], accrued, white)
+            goal = self._goal(positions[white_end], accrued, white_end)
             if state in seen or goal.value == accrued or goal.depth == _UNKNOWN_DEPTH:
                 return
             seen.add(state)
-            if self._known.tables.has_cell(positions[end].cell):
+            if self._exits.tables.has_cell(positions[end].cell):
                 yield from self._line_in_tables(board, GScore.from_code(accrued))
                 return
-            if not all(position.cell in self._known.cells for position in positions.values()):
+            if not all(position.cell in self._exits.cells for position in positions.values()):
                 return
             best_move = self._best_move(positions[end], accrued, end)
             move, claims = best_move.step.move, self._bounds_by_end(positions, accrued)
-            steps = {each: self._step(position, move) for each, position in positions.items()}
+            steps = {each: self._find_step(position, move) for each, position in positions.items()}
             inside = {each: step.after for each, step in steps.items() if step.is_inside}
             bounds_after = self._bounds_by_end(inside, best_move.accrued)
             if any(_is_worse(bounds_after[each], claims[each], each) for each in bounds_after):
@@ -161,24 +161,24 @@ class LineMaker:
             position_after = of_gscore(position_score(board))
             score = position_after if zeroing else fold(score, position_after)
             yield PlanMove(move, san, to_gscore(score))
-        if self._known.tables.fresh_value(board) is not None and any(board.legal_moves):
+        if self._exits.tables.fresh_value(board) is not None and any(board.legal_moves):
             yield from self._line_in_tables(board.copy(stack=False), to_gscore(score))
 
     def _line_in_tables(self, board: chess.Board, accrued: GScore) -> Iterator[PlanMove]:
         """Yield best play from a position in a table, as far as the tables have the depths."""
         with contextlib.suppress(MissingLayerError, MissingTableError):
-            for ply in self._known.tables.tablebase.line(board, accrued):
+            for ply in self._exits.tables.tablebase.line(board, accrued):
                 yield PlanMove(ply.move, ply.san, ply.accrued)
 
-    def _bounds_by_end(self, states: dict[int, CellPosition], accrued: Code) -> dict[int, Code]:
-        """Return the bound of each state at its end."""
-        return {end: self._goal(position, accrued, end).value for end, position in states.items()}
+    def _bounds_by_end(self, positions: dict[int, CellPosition], accrued: Code) -> dict[int, Code]:
+        """Return, for each end, the lower or upper bound of the state at ``positions[end]``."""
+        return {end: self._goal(position, accrued, end).value for end, position in positions.items()}
 
-    def _step(self, position: CellPosition, move: chess.Move) -> Step:
+    def _find_step(self, position: CellPosition, move: chess.Move) -> Step:
         return next(step for step in position.moves() if step.move == move)
 
     def _best_move(self, position: CellPosition, accrued: Code, end: int) -> _LineMove:
-        """Return the best move of a state by the lower or upper bounds after its moves.
+        """Return the best move of a state according to the lower or upper bounds after its moves.
 
         Among moves with the best bound, the mover prefers the smallest depth if the bound is better than the
         accrued score, and otherwise the greatest depth.
@@ -201,26 +201,26 @@ class LineMaker:
         """Return the lower or upper bound of a state, with its depth."""
         if position.is_over:
             return _LineGoal(position.position_score, 0)
-        if self._known.tables.has_cell(position.cell):
-            result = self._known.tables.tablebase.probe(position.board, GScore.from_code(accrued))
+        if self._exits.tables.has_cell(position.cell):
+            result = self._exits.tables.tablebase.probe(position.board, GScore.from_code(accrued))
             return _LineGoal(result.value.code, result.depth or 0)
         if position.board.has_legal_en_passant():
             goal = self._best_move(position, accrued, end).goal
             return _LineGoal(goal.value, 0 if goal.value == accrued else min(goal.depth + 1, _UNKNOWN_DEPTH))
-        value, depths = self.searches[end].state(position, accrued)
-        combined = value.within(self._known.universal_bounds(position))
+        value, depths = self.searches[end].probe(position, accrued)
+        combined = value.within(self._exits.universal_bounds(position))
         if combined[end] != value[end]:
             return _LineGoal(combined[end], _UNKNOWN_DEPTH)
         return _LineGoal(value[end], depths[end] if depths else 0)
 
 
-def _is_worse(code: Code, claim: Code, end: int) -> bool:
+def _is_worse(bound: Code, other: Code, end: int) -> bool:
     """Return whether a lower or upper bound proves less than another bound at the same end."""
-    return code > claim if end == LOWER else code < claim
+    return bound > other if end == LOWER else bound < other
 
 
 def _uci_for_mover(move: chess.Move, white: bool) -> str:
-    """Return a move in UCI notation, with the ranks mirrored for Black. So ties are broken alike for both."""
+    """Return a move in UCI notation, mirrored for Black, so that ties are broken alike for both sides."""
     if white:
         return move.uci()
     origin, target = map(chess.square_mirror, (move.from_square, move.to_square))
@@ -240,8 +240,8 @@ class Hold:
     :ivar squares: for each square of the changer, with the changer to move, the squares on which the blocker
         guarantees the score. Only squares that play can reach are listed, the nearest first.
     :ivar distances: for each square of the changer, the plies until the accrued score equals ``value``. The
-        changer is to move, and the blocker is on the first of its ``squares``. Changer's squares without an
-        available depth are missing.
+        changer is to move, and the blocker is on the first of its ``squares``. Squares for which no depth
+        is available are missing.
     """
 
     holder: chess.Color
@@ -252,7 +252,7 @@ class Hold:
     distances: dict[chess.Square, int]
 
 
-def holds(search: Search) -> tuple[Hold, ...]:
+def find_holds(search: Search) -> tuple[Hold, ...]:
     """Return the holds that a search has proved, White's first.
 
     The result is empty unless exactly one man of each side is mobile.
@@ -263,46 +263,46 @@ def holds(search: Search) -> tuple[Hold, ...]:
         root.is_over
         or white_mobile.bit_count() != 1
         or root.mobile.bit_count() != 2
-        or root.cell not in search.known.cells
+        or root.cell not in search.exits.cells
     ):
         return ()
-    bounds = search.state(root, search.accrued).value
-    return tuple(_hold(search, end, bounds[end]) for end in ENDS if bounds[end] != WORST[end])
+    bounds = search.probe(root, search.accrued).bounds
+    return tuple(_find_hold(search, end, bounds[end]) for end in ENDS if bounds[end] != WORST[end])
 
 
-def _hold(search: Search, end: int, bound: Code) -> Hold:
+def _find_hold(search: Search, end: int, bound: Code) -> Hold:
     holder = chess.WHITE if end == LOWER else chess.BLACK
     root, accrued = search.position, search.accrued
     squares: dict[chess.Square, dict[chess.Square, None]] = {}
     distances: dict[chess.Square, int] = {}
-    queue, seen = deque([(root, accrued)]), {_key(root, accrued)}
+    queue, seen = deque([(root, accrued)]), {_state_key(root, accrued)}
     while queue:
         position, score = queue.popleft()
-        blocker, changer = _men(position, holder)
+        blocker, changer = _men_squares(position, holder)
         if position.board.turn != holder:
-            if changer not in squares and (depths := search.state(position, score).depths) is not None:
+            if changer not in squares and (depths := search.probe(position, score).depths) is not None:
                 distances[changer] = depths[end]
             squares.setdefault(changer, {})[blocker] = None
         for step in position.moves():
             if not step.is_inside:
                 continue
             accrued_after = carried_score(step, score)
-            key = _key(step.after, accrued_after)
+            key = _state_key(step.after, accrued_after)
             if key not in seen:
                 seen.add(key)
-                value = search.state(step.after, accrued_after).value[end]
+                value = search.probe(step.after, accrued_after).bounds[end]
                 if value <= bound if end == LOWER else value >= bound:
                     queue.append((step.after, accrued_after))
     blocker_squares = {square: tuple(blockers) for square, blockers in sorted(squares.items())}
-    return Hold(holder, GScore.from_code(bound), *_men(root, holder), blocker_squares, distances)
+    return Hold(holder, GScore.from_code(bound), *_men_squares(root, holder), blocker_squares, distances)
 
 
-def _men(position: CellPosition, holder: chess.Color) -> tuple[chess.Square, chess.Square]:
+def _men_squares(position: CellPosition, holder: chess.Color) -> tuple[chess.Square, chess.Square]:
     """Return the squares of the blocker and of the changer."""
     sides = (position.mobile & position.board.occupied_co[colour] for colour in (holder, not holder))
     blocker, changer = map(chess.msb, sides)
     return blocker, changer
 
 
-def _key(position: CellPosition, accrued: Code) -> tuple[int, ...]:
+def _state_key(position: CellPosition, accrued: Code) -> tuple[int, ...]:
     return position.board.turn, *position.board.occupied_co, accrued

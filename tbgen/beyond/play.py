@@ -5,7 +5,7 @@ the best score that is still possible. In *wide* play, a side chooses any move t
 bound it is sure of. Where the play leaves the solved cells for positions without exact values, more cells
 have to be solved. docs/glossary.md explains the terms.
 
-States are examined in two orders alternately. The first order prefers states whose bounds come from the
+States are examined in two orders, in turn. The first order prefers states whose bounds come from the
 nearest exits. The second order prefers play with few *deviations*. Play without deviations chooses the moves
 that reach the hoped-for scores soonest. It leaves the cell, because play inside a cell ends with one score,
 which cannot be both bounds. The second-best move counts as one deviation, the third-best move as two, and so
@@ -42,17 +42,17 @@ class Play:
 
     :ivar bound_source: the object in which the bounds were looked up.
     :ivar states: the states of each solved cell, in the order in which they were examined.
-    :ivar unsolved: the unsolved cells that play reaches, each with the first position found in it.
+    :ivar unsolved_cells: the unsolved cells that play reaches, each with the first position found in it.
     :ivar cells_above: for each cell that play enters, the solved cells from which it is entered. The set of
         each solved cell contains True if some of these moves swap the colours, and False if some do not.
-    :ivar complete: whether all states of the play have been examined.
+    :ivar is_complete: whether all states of the play have been examined.
     """
 
     bound_source: States
     states: dict[Cell, list[State]] = field(default_factory=dict)
-    unsolved: dict[Cell, CellPosition] = field(default_factory=dict)
+    unsolved_cells: dict[Cell, CellPosition] = field(default_factory=dict)
     cells_above: dict[Cell, dict[Cell, set[bool]]] = field(default_factory=dict)
-    complete: bool = True
+    is_complete: bool = True
 
     def all_cells_above(self, cell: Cell) -> set[Cell]:
         """Return the solved cells from which play leads to a cell, directly or through other cells."""
@@ -65,7 +65,7 @@ class Play:
         return cells
 
     def homes_from(self, cell: Cell) -> Iterator[tuple[Cell, bool]]:
-        """Yield the cells that play enters from a solved cell, each with whether the colours are swapped.
+        """Yield the cells that play enters from a solved cell, and whether the colours are swapped.
 
         A cell occurs twice if it is entered in both ways.
         """
@@ -114,24 +114,24 @@ class PlayFollower:
         while self._by_plies and len(self._examined) < max_states and has_time():
             # Each queue contains all states that remain to be examined.
             *_, position, score = heappop(self._by_plies if len(self._examined) % 2 else self._by_deviations)
-            if (key := _key(position, score)) not in self._examined:
+            if (key := _state_key(position, score)) not in self._examined:
                 self._examined.add(key)
                 self._examine(position, score, self._deviations[key])
-            while self._by_plies and _key(*self._by_plies[0][2:]) in self._examined:
+            while self._by_plies and _state_key(*self._by_plies[0][2:]) in self._examined:
                 heappop(self._by_plies)
-        self._play.complete = not self._by_plies
+        self._play.is_complete = not self._by_plies
         return self._play
 
     def _examine(self, here: CellPosition, accrued: Code, deviations: int) -> None:
         """Record a state if its value is inexact, and add the states that play leads to from it."""
         window = self._window_of(here.cell)
-        bounds = self._states.canonical(here, accrued).value
+        bounds = self._states.canonical(here, accrued).bounds
         if bounds.clamped(window).exact:
             return
         self._play.states.setdefault(here.cell, []).append((here, accrued))
         moves = [(step, self._states.after(step, accrued)) for step in here.moves()]
         # A bound may be better than the bounds of all moves if solutions in several windows are combined.
-        bounds = bounds.within(best_of([then.value for _, then in moves], here.board))
+        bounds = bounds.within(best_of([then.bounds for _, then in moves], here.board))
         for i, (step, then) in enumerate(followed_moves(moves, bounds, here.board, window, wide=self._wide)):
             if step.is_inside:
                 score = carried_score(step, accrued)
@@ -142,20 +142,20 @@ class PlayFollower:
     def _add_after_exit(self, cell: Cell, position: CellPosition, deviations: int) -> None:
         """Add the position after a move out of a cell.
 
-        It is added to the queues, or to ``unsolved`` if its own cell must not be entered.
+        It is added to the queues, or to ``unsolved_cells`` if its own cell must not be entered.
         """
         home, symmetry = position.cell.canonical()
         swapped = bool(symmetry & MIRROR_RANKS)
         self._play.cells_above.setdefault(home, {}).setdefault(cell, set()).add(swapped)
         if not self._may_enter(home):
-            self._play.unsolved.setdefault(home, position)
+            self._play.unsolved_cells.setdefault(home, position)
         else:
             image = position.image(symmetry)
             plies = _plies_to_exit(self._states.canonical(image, image.position_score), image.position_score)
             self._add_state(plies, deviations, image, image.position_score)
 
     def _add_state(self, plies: int, deviations: int, position: CellPosition, accrued: Code) -> None:
-        key, order = _key(position, accrued), next(self._insertions)
+        key, order = _state_key(position, accrued), next(self._insertions)
         earlier = self._deviations.get(key)
         if earlier is None:
             heappush(self._by_plies, (plies, order, position, accrued))
@@ -164,18 +164,18 @@ class PlayFollower:
             heappush(self._by_deviations, (deviations, order, position, accrued))
 
 
-def _key(position: CellPosition, accrued: Code) -> _Key:
+def _state_key(position: CellPosition, accrued: Code) -> _Key:
     return position.key, accrued
 
 
 def _plies_to_exit(answer: Answer, accrued: Code) -> int:
     """Estimate the number of plies from a state to the nearest exit that one of its bounds comes from.
 
-    A bound that equals the accrued score comes from no exit and is ignored.
+    A bound that equals the accrued score does not come from an exit and is ignored.
     """
     if answer.depths is None:  # the bounds come from the next moves
         return 1
-    ends = zip(answer.value, answer.depths, strict=True)
+    ends = zip(answer.bounds, answer.depths, strict=True)
     return min((depth for code, depth in ends if code != accrued), default=FAR_DEPTH)
 
 
@@ -196,33 +196,34 @@ def followed_moves(
     """
     end = UPPER if board.turn else LOWER
 
-    def order(answer: Answer) -> tuple[bool, int]:
-        is_less = answer.value.clamped(window)[end] != bounds.clamped(window)[end]
+    def sort_key(answer: Answer) -> tuple[bool, int]:
+        is_less = answer.bounds.clamped(window)[end] != bounds.clamped(window)[end]
         return is_less, 0 if answer.depths is None else answer.depths[end]
 
-    def is_followed(answer: Interval) -> bool:
-        if answer.clamped(window).exact:
+    def is_followed(interval: Interval) -> bool:
+        if interval.clamped(window).exact:
             return False
         if wide:
-            return answer.upper < bounds.lower if board.turn else answer.lower > bounds.upper
+            return interval.upper < bounds.lower if board.turn else interval.lower > bounds.upper
         # The bound after the move may even be better than the bound of the state: an earlier run may have
         # solved the cell with bounds of small cells, which are not kept.
-        return answer.upper <= bounds.upper if board.turn else answer.lower >= bounds.lower
+        return interval.upper <= bounds.upper if board.turn else interval.lower >= bounds.lower
 
-    return sorted((move for move in moves if is_followed(move[1].value)), key=lambda move: order(move[1]))
+    return sorted((move for move in moves if is_followed(move[1].bounds)), key=lambda move: sort_key(move[1]))
 
 
 def ends_to_narrow(states: States, position: CellPosition, accrued: Code, window: Interval) -> set[int]:
     """Return the ends at which solving the cell of a state again may narrow the bounds of the state.
 
     At such an end, the bounds after the moves imply a better bound, or the state has only the worst bound. In
-    the latter case the moves inside the cell may imply nothing, because it was never solved at this end.
+    the latter case the moves inside the cell may imply nothing, because the cell was never solved at this
+    end.
 
     :param position: a position of a canonical cell.
     :param window: the scores that need to be distinguished in the cell.
     """
-    bounds = states.canonical(position, accrued).value
+    bounds = states.canonical(position, accrued).bounds
     clamped = bounds.clamped(window)
-    by_moves = best_of([states.after(step, accrued).value for step in position.moves()], position.board)
+    by_moves = best_of([states.after(step, accrued).bounds for step in position.moves()], position.board)
     narrowed = clamped.within(by_moves.clamped(window))
     return {end for end in ENDS if narrowed[end] != clamped[end] or bounds[end] == WORST[end]}

@@ -1,8 +1,8 @@
 """Forced mates and values after promotions that leave more mobile men than an ordinary cell may have.
 
-A promotion beside two pieces leads to positions of five mobile men. There are 64 times as many as positions
-of an ordinary cell. They form a *whole* cell (:mod:`tbgen.beyond.structures`). Two kinds of results are found
-for whole cells:
+A promotion beside two pieces leads to positions of five mobile men. There are 64 times as many of these as
+there are positions of an ordinary cell. They form a *whole* cell (:mod:`tbgen.beyond.structures`). Two kinds
+of results are found for whole cells:
 
 - The forced mates after a promotion to a queen. One bit for each position shows whether it is won
   (:mod:`tbgen.cells.wins`). The value of a forced mate is G0.0 with any accrued score. :class:`WonCells` is
@@ -10,7 +10,8 @@ for whole cells:
 - All values, but no depths (:mod:`tbgen.cells.games`). Each end, lower or upper, is solved separately. The
   whole cells that further steps and captures of pawns lead to are solved first. :class:`PromotedCells` keeps
   only the values directly after promotions, as bounds of the *home* of the promotion. This is the ordinary
-  cell in which the promoted man is frozen on the last rank. It gets bounds only with the other side to move.
+  cell in which the promoted man is frozen on the last rank. The home gets bounds only with the other side to
+  move.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,12 +27,12 @@ from tbgen.beyond.exit_sources import ExitSource
 from tbgen.beyond.solved_cells import end_of
 from tbgen.beyond.structures import (
     QUEEN,
-    is_to_queen,
-    large_routes,
+    is_queening,
     postorder,
     symmetries,
     whole_cell,
     whole_cells_of,
+    whole_routes,
 )
 from tbgen.beyond.table_source import Tables
 from tbgen.board.score import NONE, Code
@@ -66,20 +67,20 @@ from tbgen.retro.kernels.words import Codes, Words
 
 Flags: TypeAlias = NDArray[np.bool_]
 
-_MATE: Final = (Code(0), Code(255))
-"""Codes of the value of a forced mate, by the side that mates."""
+_MATE_CODES: Final = (Code(0), Code(255))
+"""Codes of the value of a forced mate, indexed by the side that mates."""
 
 
 class WonCells(ExitSource):
     """The whole cells in which forced mates have been found, as an exit source. White is the promoting side.
 
-    :param mobile: number of mobile men besides the new queen.
+    :param mobile_count: number of mobile men besides the new queen.
     """
 
     proved = True
 
-    def __init__(self, mobile: int = MAX_MOBILE) -> None:
-        self.mobile = mobile
+    def __init__(self, mobile_count: int = MAX_MOBILE) -> None:
+        self.mobile = mobile_count
         self._wins: dict[Cell, Wins] = {}
 
     @property
@@ -92,50 +93,50 @@ class WonCells(ExitSource):
         return not self._wins.keys().isdisjoint((cell, cell.image(MIRROR_FILES)))
 
     def won_words(self, cell: Cell, side: Side) -> Words | None:
-        """Return which positions of a whole cell White wins, one bit each: uint64 (words,).
+        """Return which positions of a whole cell White wins, as bits: uint64 (words,).
 
         None is returned if the cell is not solved.
         """
         wins = self._wins.get(cell)
         return None if wins is None else wins.won[side]
 
-    def solve(self, cell: Cell, known: Knowledge, *, levels: bool = False, threads: int = 1) -> Wins:
+    def solve(self, cell: Cell, knowledge: Knowledge, *, with_rounds: bool = False, threads: int = 1) -> Wins:
         """Find and keep the positions of a whole cell in which White forces mate.
 
-        :param known: the bounds after captures.
-        :param levels: whether the result contains levels. A proof needs them; they are not kept.
+        :param knowledge: the bounds after captures.
+        :param with_rounds: whether the result contains rounds. A proof needs them; they are not kept.
         """
 
-        def won_after(after: Cell, side: Side) -> Words | None:
-            if after in self._wins:
-                words: Words = self._wins[after].won[side]
+        def find_won_words(other: Cell, side: Side) -> Words | None:
+            if other in self._wins:
+                words: Words = self._wins[other].won[side]
                 return words
-            if after.size > 64**self.mobile:
+            if other.size > 64**self.mobile:
                 return None
-            promoted = after.frozen[0].square if after.frozen else None
-            block = known.block(Route(SIDES[1 - side], 0, after, promoted), LOWER)
-            return None if block is None else _packed(block.value == _MATE[WHITE_TO_MOVE])
+            promoted = other.frozen[0].square if other.frozen else None
+            block = knowledge.block(Route(SIDES[1 - side], 0, other, promoted), LOWER)
+            return None if block is None else _pack_bits(block.value == _MATE_CODES[WHITE_TO_MOVE])
 
-        wins = solve_wins(cell, won_after, with_rounds=levels, threads=threads)
+        wins = solve_wins(cell, find_won_words, with_rounds=with_rounds, threads=threads)
         self._wins[cell] = replace(wins, rounds=wins.rounds[:0])
         return wins
 
     def knows(self, route: Route) -> bool:
-        """Return whether the search for forced mates after a route has been made."""
-        return self._wins_image(route) is not None
+        """Return whether the forced mates after a route have been searched for."""
+        return self._find_wins_image(route) is not None
 
     def block(self, route: Route, end: int) -> Block | None:
         """Return the forced mates among the positions that a route leads to, as bounds.
 
-        None is returned at the end of the other side, for which forced mates are no bounds.
+        None is returned for the end that forced mates do not bound.
         """
-        image = self._wins_image(route)
+        image = self._find_wins_image(route)
         if image is None or end != route.side:  # White's mates bound the lower end, Black's the upper end
             return None
         wins, symmetry = image
         assert route.promoted is not None, "only promotions are searched"
         index = wins.cell.mobile.index(man_of(WHITE_TO_MOVE, QUEEN))
-        won = _with_man_on(wins, index, IMAGE[symmetry][route.promoted])
+        won = _won_with_man_on(wins, index, IMAGE[symmetry][route.promoted])
         stored = Block(
             np.where(won, np.uint8(0), np.uint8(NONE)), np.where(won, np.uint16(FAR_DEPTH), np.uint16(0))
         )
@@ -143,7 +144,7 @@ class WonCells(ExitSource):
         return gather_block(replace(route.destination, frozen=()), others, symmetry, stored)
 
     def fresh_bounds(self, position: CellPosition) -> Interval | None:
-        """Return the result of :meth:`universal_bounds`."""
+        """Return the value of a mate if the side that has just moved forces it, else None."""
         return self.universal_bounds(position)
 
     def universal_bounds(self, position: CellPosition) -> Interval | None:
@@ -158,16 +159,16 @@ class WonCells(ExitSource):
             if wins is not None:
                 image = CellPosition(board, board.occupied & ~board.pawns).image(symmetry)
                 mate = wins.has(BLACK_TO_MOVE, image.slot)
-                return Interval(_MATE[winner], _MATE[winner]) if mate else None
+                return Interval(_MATE_CODES[winner], _MATE_CODES[winner]) if mate else None
         return None
 
-    def unsolved(self, home: Cell) -> Iterator[Cell]:
+    def cells_to_solve(self, home: Cell) -> Iterator[Cell]:
         """Yield the whole cells to solve for the forced mates in the home of a promotion, in order."""
         for whole in whole_cells_of(home, self.mobile):
-            if is_to_queen(home) and whole not in self:
-                yield from self.unsolved_up_to(whole)
+            if is_queening(home) and whole not in self:
+                yield from self.cells_up_to(whole)
 
-    def unsolved_up_to(self, cell: Cell) -> Iterator[Cell]:
+    def cells_up_to(self, cell: Cell) -> Iterator[Cell]:
         """Yield the unsolved whole cells below a whole cell in order, and then the cell itself if
         unsolved."""
         ordered = postorder(cell, self._unsolved_below)
@@ -176,9 +177,9 @@ class WonCells(ExitSource):
     def _unsolved_below(self, cell: Cell) -> tuple[Cell, ...]:
         """Return the unsolved cells directly below a cell.
 
-        Steps and captures of Black's pawns lead to them, and, if Black has pawns, captures of Black's pieces.
-        The cells are solved even if tables contain them, because decoding the tables takes longer. It takes
-        many times longer if pawns are about to promote.
+        These are the cells after steps of Black's pawns, after captures of these pawns and, if Black has
+        pawns, after captures of Black's pieces. The cells are solved even if tables contain them, because
+        decoding the tables takes longer. It takes many times longer if pawns are about to promote.
         """
         below = list[Cell]()
         for pawn in chess.scan_forward(cell.black_pawns):
@@ -191,15 +192,15 @@ class WonCells(ExitSource):
         return tuple(each for each in below if each not in self._wins)
 
     def is_won(self, board: chess.Board) -> bool:
-        """Return whether White wins a position by the solution of its own cell, without symmetries."""
+        """Return whether White wins a position according to the solution of its own cell, not of an image."""
         position = CellPosition(board, board.occupied & ~board.pawns)
         wins = self._wins.get(position.cell)
         return wins is not None and wins.has(side_of(board), position.slot)
 
-    def _wins_image(self, route: Route) -> "_WinsImage | None":
-        """Return the wins of the whole cell that a route leads to; None if the cell is not solved."""
+    def _find_wins_image(self, route: Route) -> "_WinsImage | None":
+        """Return the forced mates of the whole cell that a route leads to; None if it is not solved."""
         whole = whole_cell(route.destination, route.side, self.mobile)
-        if route.promoted is None or whole is None or not is_to_queen(route.destination):
+        if route.promoted is None or whole is None or not is_queening(route.destination):
             return None
         for symmetry in symmetries(route.side):
             wins = self._wins.get(whole.image(symmetry))
@@ -215,13 +216,13 @@ class _WinsImage(NamedTuple):
     symmetry: int
 
 
-def _packed(bits: Flags) -> Words:
+def _pack_bits(bits: Flags) -> Words:
     words: Words = np.packbits(bits, bitorder="little").view(np.uint64)
     return words
 
 
-def _with_man_on(wins: Wins, index: int, square: int) -> Flags:
-    """Return which positions with Black to move and a certain man on a square are won: bool (slots,).
+def _won_with_man_on(wins: Wins, index: int, square: int) -> Flags:
+    """Return which positions with Black to move and a given man on ``square`` are won: bool (slots,).
 
     :param index: index of the man among the mobile men. The squares of the other men form the slots.
     """
@@ -240,7 +241,7 @@ _CHUNK_WORDS: Final = 1 << 20
 """Number of words that are processed at a time; a word has the bits of 64 positions."""
 
 
-def _all_scores(_: Cell) -> Interval:
+def _all_scores_window(_: Cell) -> Interval:
     return ALL_SCORES
 
 
@@ -248,23 +249,24 @@ class PromotedCells:
     """Finds the values of whole cells (:mod:`tbgen.beyond.structures`).
 
     :param tables: the tables, which contain the values after some captures and pawn steps.
-    :param won: the forced mates in whole cells.
+    :param won_cells: the forced mates in whole cells.
     """
 
-    def __init__(self, tables: Tables, won: WonCells) -> None:
-        self._tables, self._won, self._mobile = tables, won, won.mobile
+    def __init__(self, tables: Tables, won_cells: WonCells) -> None:
+        self._tables, self._won_cells, self._mobile = tables, won_cells, won_cells.mobile
         self._solved: dict[tuple[Cell, int, int], Interval] = {}
-        """The window of each solution, by whole cell, kind of the promoted man, and end."""
+        """Maps a whole cell, the kind of its promoted man, and an end to the window of the solution."""
 
-    def unsolved(
+    def cells_to_solve(
         self,
         home: Cell,
-        window_of: Callable[[Cell], Interval] = _all_scores,
+        window_of: Callable[[Cell], Interval] = _all_scores_window,
         ends: Sequence[int] = ENDS,
     ) -> list[Cell]:
-        """Return the whole cells to solve for the home of a promotion, in an order of solution.
+        """Return the whole cells to solve for the home of a promotion, in the order of solution.
 
-        Each cell comes after the cells that steps and captures of pawns lead to, without cells in tables.
+        Each cell comes after the cells that steps and captures of pawns lead to. Cells in tables are left
+        out.
 
         :param window_of: returns the scores that need to be distinguished in a cell.
         :param ends: the ends to solve, as seen with White as the promoting side.
@@ -273,11 +275,11 @@ class PromotedCells:
         for whole in whole_cells_of(home, self._mobile):
             kind, window = home.frozen[0].man.kind, window_of(whole)
             if not all(self._is_solved(whole, kind, end, window) for end in ends):
-                cells |= postorder(whole, self._below)
+                cells |= postorder(whole, self._cells_below)
         return list(cells)
 
-    def _below(self, cell: Cell) -> tuple[Cell, ...]:
-        routes = (route for route in large_routes(cell, self._mobile) if route.promoted is None)
+    def _cells_below(self, cell: Cell) -> tuple[Cell, ...]:
+        routes = (route for route in whole_routes(cell, self._mobile) if route.promoted is None)
         return tuple(route.destination for route in routes if not self._tables.knows(route))
 
     def _is_solved(self, whole: Cell, kind: int, end: int, window: Interval) -> bool:
@@ -288,17 +290,17 @@ class PromotedCells:
         self,
         cells: Sequence[Cell],
         kind: int,
-        known: Knowledge,
+        knowledge: Knowledge,
         threads: int = 1,
         check: Callable[[], object] = lambda: None,
-        window_of: Callable[[Cell], Interval] = _all_scores,
+        window_of: Callable[[Cell], Interval] = _all_scores_window,
         ends: Sequence[int] = ENDS,
     ) -> Iterator[Bounds]:
         """Solve whole cells, and yield bounds of the homes of all promotions to one kind of man.
 
-        :param cells: whole cells in the order of :meth:`unsolved`.
+        :param cells: whole cells in the order of :meth:`cells_to_solve`.
         :param kind: the kind of the promoted man.
-        :param known: the bounds after captures of mobile men.
+        :param knowledge: the bounds after captures of mobile men.
         :param check: called every few seconds. An exception that it raises ends the work.
         :param window_of: returns the scores that need to be distinguished in a cell.
         :param ends: the ends to solve. If all exits have values, both ends are solved at once.
@@ -309,10 +311,10 @@ class PromotedCells:
         needed = {
             (route.destination, side_after(route))
             for cell in cells
-            for route in large_routes(cell, self._mobile)
+            for route in whole_routes(cell, self._mobile)
         }
         for cell in cells:
-            exits = self._exit_knowledge(known, wholes)
+            exits = self._whole_exits(knowledge, wholes)
             exact = all(map(exits.same_ends, routes_of(lineup_of_cell(cell))))
             window = ALL_SCORES if exact else window_of(cell)
             sides = [side for side in SIDES if (cell, side) in needed]
@@ -321,7 +323,7 @@ class PromotedCells:
             for end in ENDS[:1] if exact else ends:
                 values = solve_values(cell, exits, end, threads, check, window)
                 if end == LOWER:
-                    _add_wins(values, cell, self._won)
+                    _write_wins(values, cell, self._won_cells)
                 by_square = values[BLACK_TO_MOVE].reshape((64,) * len(cell.mobile))
                 solved_ends = ENDS if exact else [end]
                 for square, codes_by_end in homes.items():
@@ -336,16 +338,16 @@ class PromotedCells:
                     yield _bounds_of_home(cell, kind, square, codes_by_end, window)
             self._solved |= {(cell, kind, end): window for end in planes}
 
-    def _exit_knowledge(self, known: Knowledge, solved_wholes: "Mapping[Cell, _WholeValues]") -> Knowledge:
+    def _whole_exits(self, others: Knowledge, solved_wholes: "Mapping[Cell, _WholeValues]") -> Knowledge:
         """Return the bounds of the exits of a whole cell.
 
         The bounds of other whole cells come from tables or from ``solved_wholes``. All other bounds come from
-        ``known``.
+        ``others``.
         """
 
         def block(route: Route, end: int) -> Block | None:
             if len(route.destination.mobile) <= self._mobile or self._tables.knows(route):
-                return known.block(route, end)
+                return others.block(route, end)
             whole, side = solved_wholes.get(route.destination), side_after(route)
             # After a double step that may be captured en passant, only one end is bounded.
             if whole is None or (route.ep_square is not None and end != end_of(side)):
@@ -354,9 +356,9 @@ class PromotedCells:
 
         def same_ends(route: Route) -> bool:
             whole = solved_wholes.get(route.destination)
-            return known.same_ends(route) or (whole is not None and whole.exact and route.ep_square is None)
+            return others.same_ends(route) or (whole is not None and whole.exact and route.ep_square is None)
 
-        return SomeKnowledge(block, known.bound, same_ends)
+        return SomeKnowledge(block, others.bound, same_ends)
 
 
 def _bounds_of_home(
@@ -382,7 +384,7 @@ def _bounds_of_home(
         stored = Block(codes, np.zeros(home.size, np.uint16))
         bounds = gather_block(replace(home, frozen=()), men, symmetry, stored).value
         value[end, side] = np.where(legal[side], bounds, np.uint8(NONE))
-        # Unknown depths claim as little as possible: FAR for scores of the side that the end bounds, else 0.
+        # Unknown depths claim as little as possible: FAR_DEPTH for scores of the end's side, else 0.
         depth[end, side, (bounds < NONE) if end == LOWER else (bounds > NONE)] = FAR_DEPTH
     ends = tuple(sorted(1 - end if swapped else end for end in codes_by_end))
     return Bounds(home, value, depth, ends, window.swapped if swapped else window)
@@ -400,14 +402,14 @@ class _WholeValues:
     exact: bool
 
     def values(self, end: int, side: Side) -> Codes:
-        """Return the codes of lower or upper bounds with a side to move, shape (slots,)."""
+        """Return the codes of the lower or upper bounds with ``side`` to move, shape (slots,)."""
         return np.frombuffer(zlib_ng.decompress(self.planes[end][side]), np.uint8)
 
 
-def _add_wins(values: NDArray[np.uint8], cell: Cell, won: WonCells) -> None:
+def _write_wins(values: NDArray[np.uint8], cell: Cell, won_cells: WonCells) -> None:
     """Write White's forced mates into the values of the lower end, uint8 (2, slots)."""
     for side in SIDES:
-        words = won.won_words(cell, side)
+        words = won_cells.won_words(cell, side)
         if words is None:
             continue
         for first in range(0, len(words), _CHUNK_WORDS):

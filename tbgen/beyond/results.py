@@ -117,7 +117,7 @@ class SolveResults:
         self._proved: dict[StateName, ProvedValue] = {}
         self._efforts: defaultdict[StateName, list[Effort]] = defaultdict(list)
 
-    def proved(self, state: StateName) -> ProvedValue | None:
+    def get(self, state: StateName) -> ProvedValue | None:
         """Return the proved bounds of a state; None if the state has never been attempted."""
         return self._proved.get(state)
 
@@ -130,12 +130,12 @@ class SolveResults:
 
         :raises TbgenError: if it contradicts an earlier result, or cannot be written.
         """
-        self.recall(state, proved, effort)
+        self.restore(state, proved, effort)
         lower, upper = map(str, proved.bounds)
         seconds = effort.seconds if math.isfinite(effort.seconds) else None
         self._write(_Attempt(*state, lower, upper, proved.depth, seconds, effort.memory, effort.tables).line)
 
-    def recall(self, state: StateName, proved: ProvedValue, effort: Effort) -> None:
+    def restore(self, state: StateName, proved: ProvedValue, effort: Effort) -> None:
         """Add the result of an attempt without writing it to the file.
 
         :raises TbgenError: if it contradicts an earlier result.
@@ -179,14 +179,14 @@ def open_results(path: Path, option: str = "--solve-results") -> Iterator[SolveR
                     f"another run of tbgen is writing to {quote(str(path))}: let it end, or name another file"
                 )
         results = SolveResults(lambda line: append(line + b"\n"))
-        complete = _read(path, file, results, option)
+        complete = _read_results(path, file, results, option)
         file.truncate(complete)
         if not complete:
             append(_HEADER_LINE)
         yield results
 
 
-def _read(path: Path, file: FileIO, results: SolveResults, option: str) -> int:
+def _read_results(path: Path, file: FileIO, results: SolveResults, option: str) -> int:
     """Add the results in a file to ``results``; return the number of bytes in its complete lines.
 
     :raises UsageError: if the file is not a file of results, or contains an invalid line.
@@ -209,5 +209,5 @@ def _read(path: Path, file: FileIO, results: SolveResults, option: str) -> int:
                 f"{quote(str(path))}, line {number}: this is not a result of solving; "
                 f"remove the line, or name another file with {option}"
             ) from None
-        results.recall(*result)
+        results.restore(*result)
     return end

@@ -6,7 +6,8 @@ three steps:
 - It follows the play that keeps the bounds apart (:mod:`tbgen.beyond.play`) through all cells solved so far.
 - It solves the cheapest unsolved cells that this play enters, each after all cells that it depends on if time
   allows.
-- It solves the cells *above* them again, from which the play enters them, if this narrows bounds on the play.
+- It solves again the cells *above* them, from which the play enters them, if this narrows the bounds of
+  states that the play visits.
 
 Bounds are proved only from bounds that were proved before, never in a circle. So they only become narrower.
 
@@ -22,11 +23,11 @@ import chess
 
 from tbgen.beyond.budget import Meter, OutOfBudgetError, Stop
 from tbgen.beyond.cell_solver import CellSolver
-from tbgen.beyond.choices import SMALL_SLOTS, CellTask, Choice, Chooser, effort
+from tbgen.beyond.choices import MAX_SMALL_SLOTS, CellTask, Choice, Chooser, cost_of
 from tbgen.beyond.exit_sources import Answer
 from tbgen.beyond.knowledge import ExitBounds, States, image_score, resolved_play
 from tbgen.beyond.play import Play, PlayFollower, ends_to_narrow
-from tbgen.beyond.structures import height, is_to_queen, wholes_cost
+from tbgen.beyond.structures import height, is_queening, wholes_cost
 from tbgen.board.score import Code
 from tbgen.cells.bounds import ENDS, LOWER, UPPER, Bounds, NoCodeError
 from tbgen.cells.cell import Cell, CellPosition, PositionKey, Step
@@ -43,7 +44,7 @@ _FIRST_STATES: Final = 150
 _MAX_STATES: Final = _FIRST_STATES << 4
 """Maximum number of states that are examined if the first states lead to no inexpensive choice."""
 _SLOTS_PER_STATE: Final = 1 << 20
-"""A choice is expensive if its effort exceeds this number of slots for each state examined so far. Examining
+"""A choice is expensive if its cost exceeds this number of slots for each state examined so far. Examining
 a state takes at most a tenth of the time for solving that many slots, layers included."""
 
 
@@ -52,43 +53,44 @@ class Search:
 
     :param position: the position of the state.
     :param accrued: code of its accrued score.
-    :param meter: the rest of the budget.
+    :param meter: what remains of the budget.
     :param progress: called with the current interval, the number of solutions, the number of cells that
         remain to be solved, and the estimated seconds for them; the last two are None if they are unknown.
-    :param prover: proves each solution; the time for this does not count. None for no proofs.
+    :param prover: proves each solution; the time for this does not count. None if nothing is to be proved.
     """
 
     def __init__(
         self,
-        known: ExitBounds,
+        exits: ExitBounds,
         position: CellPosition,
         accrued: Code,
         meter: Meter,
         progress: Callable[[Interval, int, int | None, float | None], None],
         prover: "Prover | None" = None,
     ) -> None:
-        self.known, self._meter, self._progress, self._prover = known, meter, progress, prover
+        self.exits, self._meter, self._progress, self._prover = exits, meter, progress, prover
         self.position, self.accrued = position, accrued
         self._cell, self._symmetry = position.cell.canonical()
-        self._solver = CellSolver(known, self._cell, meter, prover)
+        self._solver = CellSolver(exits, self._cell, meter, prover)
         self.layers, self._ledger = self._solver.layers, self._solver.ledger
         self._score = image_score(accrued, self._symmetry)
         """The accrued score in the canonical cell."""
-        self._states = States(known, self.layers)
-        self._guesses = States(known, self.layers, guess=True)
+        self._states = States(exits, self.layers)
+        self._guesses = States(exits, self.layers, guess=True)
         """Used to follow play at first, because making layers takes longer than everything else."""
         self._resolved_keys: tuple[int, frozenset[PositionKey]] | None = None
         """The result of :func:`resolved_play`, and the number of solutions from which it was computed."""
         self._best_answers: dict[chess.Move | None, Answer] = {}
-        """The best bounds so far of the states after the moves, and under None of the state itself."""
-        self._chooser = Chooser(known, meter, self._cell, self._ledger)
+        """The best bounds found so far for the state after each move. The key None stands for the state
+        itself."""
+        self._chooser = Chooser(exits, meter, self._cell, self._ledger)
         self._last_shortage: Stop | None = None
-        """The scarce resource because of which a cell was last refused."""
+        """The resource whose shortage last caused a cell to be refused."""
         self._plays: dict[bool, Play] = {}
         """The last narrow play (False) and wide play (True)."""
 
     @property
-    def solved(self) -> int:
+    def solve_count(self) -> int:
         """Number of solutions found by this search."""
         return self._ledger.last_number
 
@@ -97,17 +99,17 @@ class Search:
 
         :raises NoCodeError: if the scores of the state's own cell cannot be stored.
         """
-        if self.known.universal_bounds(self.position).exact:
+        if self.exits.universal_bounds(self.position).exact:
             return None
         try:
-            if self._cell not in self.known.cells and self._cell.size <= SMALL_SLOTS:  # takes next to no time
+            if self._cell not in self.exits.cells and self._cell.size <= MAX_SMALL_SLOTS:
                 self._solver.solve(CellTask(self._cell))
-            elif self._cell in self.known.cells:
+            elif self._cell in self.exits.cells:
                 self._ledger.set_question(self._interval)
-            if not self.answer().value.exact and not self._solver.is_complete(self._cell):
-                self._solver.solve_after_small(CellTask(self._cell))
+            if not self.answer().bounds.exact and not self._solver.is_complete(self._cell):
+                self._solver.solve_after_small_cells(CellTask(self._cell))
             accrued = None if self.accrued == self.position.position_score else self._score
-            while not self.answer().value.exact:
+            while not self.answer().bounds.exact:
                 self.report()
                 if not any(map(self._narrow_within, self._ledger.intervals(self._interval, accrued))):
                     has_time = self._meter.seconds_left > 0
@@ -122,34 +124,34 @@ class Search:
     def answer(self, step: Step | None = None) -> Answer:
         """Return the bounds of the state, or of the state after one of its moves."""
         if step is None:
-            position, answer = self.position, self.state(self.position, self.accrued)
+            position, answer = self.position, self.probe(self.position, self.accrued)
         else:
             position, answer = step.after, self._states.after(step, self.accrued)
-        if step is None and answer.value == (self.accrued, self.accrued):
-            answer = Answer(answer.value, (0, 0))
+        if step is None and answer.bounds == (self.accrued, self.accrued):
+            answer = Answer(answer.bounds, (0, 0))
         elif answer.depth is not None and not self._is_resolved(position):
-            answer = Answer(answer.value)
-        answer = answer.within(Answer(self.known.universal_bounds(position)))
-        # A layer made in a closer window may have wider bounds than an earlier layer.
+            answer = Answer(answer.bounds)
+        answer = answer.intersection(Answer(self.exits.universal_bounds(position)))
+        # A layer made in a narrower window may have wider bounds than an earlier layer.
         move = None if step is None else step.move
-        self._best_answers[move] = answer = answer.within(self._best_answers.get(move, answer))
+        self._best_answers[move] = answer = answer.intersection(self._best_answers.get(move, answer))
         return answer
 
     def _is_resolved(self, position: CellPosition) -> bool:
-        """Return whether a depth that is the same at both ends is proved.
+        """Return whether the depth of a position is proved, given that it is the same at both ends.
 
-        It is not proved if only an earlier search solved the cell: that search did not record which positions
-        it left open.
+        If only an earlier search solved the cell, the depth is not proved, because which positions that
+        search left open is not recorded.
         """
-        if position.is_over or self.known.cells.has_values(position.cell.canonical()[0]):
+        if position.is_over or self.exits.cells.has_values(position.cell.canonical()[0]):
             return True
         if not self._ledger.has_solved(self._cell):
             return False
-        if self._resolved_keys is None or self._resolved_keys[0] != self.solved:
-            self._resolved_keys = self.solved, resolved_play(self._states, self.known, self.position)
+        if self._resolved_keys is None or self._resolved_keys[0] != self.solve_count:
+            self._resolved_keys = self.solve_count, resolved_play(self._states, self.exits, self.position)
         return position.key in self._resolved_keys[1]
 
-    def state(self, position: CellPosition, accrued: Code) -> Answer:
+    def probe(self, position: CellPosition, accrued: Code) -> Answer:
         """Return the bounds of any state."""
         return self._states.answer(position, accrued)
 
@@ -164,13 +166,13 @@ class Search:
 
         :param cells: the cells that remain to be solved; None if they are unknown.
         """
-        seconds = None if cells is None else self._meter.seconds_of(cell.size for cell in cells)
-        self._progress(self.answer().value, self.solved, None if cells is None else len(cells), seconds)
+        seconds = None if cells is None else self._meter.seconds_for(cell.size for cell in cells)
+        self._progress(self.answer().bounds, self.solve_count, None if cells is None else len(cells), seconds)
 
     @property
     def _interval(self) -> Interval:
         """The bounds of the state, as seen in its canonical cell."""
-        bounds = self.answer().value
+        bounds = self.answer().bounds
         return bounds.swapped if self._symmetry & MIRROR_RANKS else bounds
 
     def _narrow_within(self, interval: Interval) -> bool:
@@ -192,36 +194,36 @@ class Search:
                 play = self._plays[wide] = follower.follow(max_states, self._has_time)
                 if self._solve_again(play.states, play):
                     return True
-                exhausted = play.complete or max_states >= _MAX_STATES
+                exhausted = play.is_complete or max_states >= _MAX_STATES
                 choices = self._chooser.choices(play)
-                min_effort = choices[0].effort if choices else None
-                if self._look_up(play, min_effort):
+                min_cost = choices[0].cost if choices else None
+                if self._look_up_cells(play, min_cost):
                     return True
-                if min_effort is None or not (exhausted or min_effort <= max_states * _SLOTS_PER_STATE):
+                if min_cost is None or not (exhausted or min_cost <= max_states * _SLOTS_PER_STATE):
                     continue
-                if self._solve_new(choices, play) or self._look_up(play, None):
+                if self._solve_choices(choices, play) or self._look_up_cells(play, None):
                     return True
         return False
 
-    def _look_up(self, play: Play, max_effort: int | None) -> bool:
-        """Look up cells on the play in tables, unless solving the cells above them again costs too much.
+    def _look_up_cells(self, play: Play, max_cost: int | None) -> bool:
+        """Look up cells of the play in tables, unless solving the cells above again costs too much.
 
-        :param max_effort: maximum effort for the cells above; None for no limit.
+        :param max_cost: maximum cost of the cells above; None for no limit.
         :returns: whether any cell above was solved again.
         """
-        cells, tables = self.known.cells, self.known.tables
-        homes = set(filter(tables.can_open, play.unsolved))
+        cells, tables = self.exits.cells, self.exits.tables
+        homes = set(filter(tables.can_open, play.unsolved_cells))
         small = {cell for cell in play.states if tables.can_look_up(cell) and not cells.has_values(cell)}
         cells_above = set[Cell]().union(*map(play.all_cells_above, homes | small))
-        if max_effort is not None and effort(map(CellTask, cells_above)) > max_effort:
+        if max_cost is not None and cost_of(map(CellTask, cells_above)) > max_cost:
             return False
         looked_up = set(homes)
         for home in homes:
             tables.open_cell(home)
         with self._meter.reserving([self._cell.size], repeated=True):
             for cell in small:
-                if self._meter.has_time(seconds_of("look-ups", cell.size, self._meter.threads), 0):
-                    cells.add(tables.bounds(cell))
+                if self._meter.allows(seconds_of("look-ups", cell.size, self._meter.threads), 0):
+                    cells.add(tables.look_up_bounds(cell))
                     looked_up.add(cell)
         self._ledger.add_looked_up(looked_up)
         return self._solve_again(set[Cell]().union(*map(play.all_cells_above, looked_up)), play)
@@ -232,8 +234,8 @@ class Search:
     def _narrow_promotions(self) -> bool:
         """Find the values after a promotion that leaves too many mobile men for an ordinary cell.
 
-        Only promotions on the play that keeps the bounds apart are tried. Nothing is done with a prover:
-        these values have no depths, so they cannot be proved.
+        Only promotions in the play that keeps the bounds apart are tried. If there is a prover, nothing is
+        done: these values have no depths, so they cannot be proved.
 
         :returns: whether the values after a promotion were found within time and memory.
         """
@@ -241,22 +243,22 @@ class Search:
             return False
         for _, play in sorted(self._plays.items()):
             homes = [home for home in play.cells_above if home not in self._ledger.refused_promotions]
-            homes = [home for home in homes if self.unsolved_promotions(home)[0]]
-            for home in sorted(homes, key=is_to_queen, reverse=True):
+            homes = [home for home in homes if self.next_promotion_cells(home)[0]]
+            for home in sorted(homes, key=is_queening, reverse=True):
                 if self._solve_promoted(home):
                     with contextlib.suppress(OutOfBudgetError):
                         self._solve_again(play.all_cells_above(home), play)
                     return True
         return False
 
-    def unsolved_promotions(self, home: Cell) -> tuple[list[Cell], tuple[int, ...]]:
+    def next_promotion_cells(self, home: Cell) -> tuple[list[Cell], tuple[int, ...]]:
         """Return the whole cells to solve next for the home of a promotion, and at which end.
 
         The upper end comes first, because the promoting side may hope for it. The result is empty if both
         ends are solved.
         """
         for end in (UPPER, LOWER):
-            if cells := self.known.promotions.unsolved(home, self._ledger.window, [end]):
+            if cells := self.exits.promotions.cells_to_solve(home, self._ledger.window, [end]):
                 return cells, (end,)
         return [], ()
 
@@ -265,17 +267,17 @@ class Search:
 
         If it did not, the home is refused.
         """
-        (cells, ends), meter = self.unsolved_promotions(home), self._meter
-        seconds, memory = wholes_cost(cells, self.known.wins.mobile, meter.threads, len(ends))
+        (cells, ends), meter = self.next_promotion_cells(home), self._meter
+        seconds, memory = wholes_cost(cells, self.exits.wins.mobile, meter.threads, len(ends))
         try:
             meter.require_seconds(seconds)
             if not meter.has_memory(memory) or not meter.has_memory(self.layers.drop_all() + memory):
                 raise OutOfBudgetError(Stop.MEMORY)
-            self._progress(self.answer().value, self.solved, len(cells), seconds)
+            self._progress(self.answer().bounds, self.solve_count, len(cells), seconds)
             kind, check_time = home.frozen[0].man.kind, lambda: meter.require_seconds(0)
-            arguments = cells, kind, self.known, meter.threads, check_time, self._ledger.window, ends
-            all_bounds = self.known.promotions.solve(*arguments)
-            self._ledger.add(map(self._keep_bounds, all_bounds), len(cells))
+            arguments = cells, kind, self.exits, meter.threads, check_time, self._ledger.window, ends
+            all_bounds = self.exits.promotions.solve(*arguments)
+            self._ledger.add_solutions(map(self._keep_bounds, all_bounds), len(cells))
         except (OutOfBudgetError, NoCodeError, MemoryError) as error:
             if not isinstance(error, NoCodeError):
                 self._last_shortage = error.stop if isinstance(error, OutOfBudgetError) else Stop.MEMORY
@@ -284,35 +286,35 @@ class Search:
         return True
 
     def _keep_bounds(self, bounds: Bounds) -> Bounds:
-        self.known.cells.add(bounds)
+        self.exits.cells.add(bounds)
         return bounds
 
-    def _solve_new(self, choices: Iterable[Choice], play: Play) -> bool:
+    def _solve_choices(self, choices: Iterable[Choice], play: Play) -> bool:
         """Solve choices, best first, and then solve the cells above them again.
 
-        No further choice is solved once the choices have cost as much as the cells above them will.
+        No further choice is solved once the solved choices have cost more than the cells above them will.
 
         :returns: whether the search may continue: a cell was solved, or a refusal may lead to other choices.
         """
-        count_before, spent, refused_before = self.solved, 0, len(self._ledger.refused_wins)
+        count_before, spent, refused_before = self.solve_count, 0, len(self._ledger.refused_wins)
         above: set[Cell] = set()
         for choice in choices:
-            is_enough = choice.is_late or spent > effort(map(CellTask, above & choice.cells_above))
-            if self.solved > count_before and is_enough:
+            is_enough = choice.is_late or spent > cost_of(map(CellTask, above & choice.cells_above))
+            if self.solve_count > count_before and is_enough:
                 break
             try:
                 with self._meter.reserving((cell.size for cell in above | choice.cells_above), repeated=True):
-                    self._solve_all(choice)
+                    self._solve_choice(choice)
             except OutOfBudgetError as error:
                 self._refuse(choice.tasks[-1].cell, error.stop)
             above |= choice.cells_above
-            spent += choice.effort - effort(map(CellTask, choice.cells_above))
-        if self.solved > count_before:
+            spent += choice.cost - cost_of(map(CellTask, choice.cells_above))
+        if self.solve_count > count_before:
             with contextlib.suppress(OutOfBudgetError):
                 self._solve_again(above, play)
-        return self.solved > count_before or len(self._ledger.refused_wins) > refused_before
+        return self.solve_count > count_before or len(self._ledger.refused_wins) > refused_before
 
-    def _solve_all(self, choice: Choice) -> None:
+    def _solve_choice(self, choice: Choice) -> None:
         """Find the forced mates of a choice, and solve its cells in their order.
 
         :raises OutOfBudgetError: at the first cell that needs more time or memory than remains.
@@ -325,14 +327,14 @@ class Search:
             if len(choice.tasks) > 1:
                 self.report([remaining.cell for remaining in choice.tasks[number:]])
             if choice.is_ahead or not self._ledger.is_done(each.cell):
-                self._solver.solve_after_small(each)
+                self._solver.solve_after_small_cells(each)
                 if choice.is_ahead:
                     self._ledger.add_ahead(each.cell, each.ends)
                 else:
                     self._ledger.add_complete(each.cell)
 
     def _solve_again(self, cells: Iterable[Cell], play: Play) -> bool:
-        """Solve cells again at the ends whose bounds on the play may become narrower, the lowest cells first.
+        """Solve cells again, the lowest first, at ends where this may narrow bounds of states in the play.
 
         :returns: whether any cell was solved again.
         """
@@ -343,9 +345,10 @@ class Search:
         return solved
 
     def _stale_ends(self, cell: Cell, play: Play) -> tuple[int, ...]:
-        """Return the ends at which solving a cell again may narrow bounds on the play.
+        """Return the ends at which solving a cell again may narrow bounds of states in the play.
 
-        The reason may be that a cell below was solved later, or that the cell's window has become too close.
+        The reason may be that a cell below was solved later, or that the cell's window is no longer wide
+        enough.
         """
         stale = {
             end

@@ -15,7 +15,7 @@ from tbgen.beyond.exit_sources import Answer
 from tbgen.beyond.forcing import ForcingProof, ForcingSearches
 from tbgen.beyond.gaps import Gap, Gaps, Narrowing
 from tbgen.beyond.ledger import ForwardProof
-from tbgen.beyond.lines import Hold, Line, LineMaker, Plan, holds
+from tbgen.beyond.lines import Hold, Line, LineMaker, Plan, find_holds
 from tbgen.beyond.search import Search
 from tbgen.board.rules import position_score
 from tbgen.board.score import GScore, Signed, code_of, to_gscore
@@ -85,12 +85,12 @@ class Solution:
         earlier if the next ply would be expensive to find. It is empty if the solution comes from tables, and
         for a bound that always holds.
     :ivar gaps: the kinds of moves that keep the bounds apart, the most frequent kind first.
-    :ivar narrowing: the cost of the cells that might close the gaps; None if there are none.
-    :ivar proof: the amount of results proved forward; None if no proof was requested.
+    :ivar narrowing: the cost of the cells that might close the gaps; None if no such cells were found.
+    :ivar proof: the numbers of cells and states proved forward; None if no proof was requested.
     :ivar line: best play of both sides until the accrued score equals the value, or until only Syzygy files
         have the position. If the value is proved by forcing moves, the line shows the value and need not be
-        best play of both. It is None if no line was requested, if only an interval is proved, or if tables
-        lack the necessary depths.
+        best play of both sides. It is None if no line was requested, if only an interval is proved, or if
+        tables lack the necessary depths.
     :ivar lines: play that shows the lower bound, and play that shows the upper bound, if only an interval is
         proved. In the first line White proves the lower bound, in the second line Black proves the upper
         bound. The opponent chooses the replies that concede least. A line ends when the accrued score equals
@@ -130,7 +130,7 @@ class Solution:
 
 
 class BoundsCollector:
-    """Collects the best bounds of one state from forcing moves and from searches with sets of mobile men.
+    """Collects the best bounds of a state, from forcing moves and from searches with sets of mobile men.
 
     :param accrued: the accrued score, up to G63.0.
     :param budget: the limits of the solution.
@@ -155,7 +155,7 @@ class BoundsCollector:
         self.searches: list[Search] = []
         """The search that proves the best lower bound, and the search that proves the best upper bound."""
         self._refusal: NoCodeError | None = None
-        """The error because of which every search so far was refused; None if a search has run."""
+        """The error with which every search so far was refused; None if a search has run."""
         self._forcing: list[ForcingProof | None] = [None, None]
         """The forcing moves that prove the lower and the upper bound; None if a search proves the bound."""
         self.cells = 0
@@ -170,29 +170,29 @@ class BoundsCollector:
             self.interrupt = interrupt
             self._stops.add(Stop.INTERRUPT)
 
-    def add(self, search: Search) -> None:
-        """Run a search and add its bounds, even if it is interrupted.
+    def run_search(self, search: Search) -> None:
+        """Run a search and add its bounds, even if the search is interrupted.
 
-        The search does not run after an interrupt, or if the value is proved already. If its cell cannot be
-        solved, only the bounds that are available without the cell are added.
+        The search does not run after an interrupt, or if the value has already been proved. If its cell
+        cannot be solved, only the bounds that are available without the cell are added.
         """
         is_over, stop, refusal = search.position.is_over, None, None
         with self._interruptible():
             try:
-                if not (is_over or self.interrupt or self.answer.value.exact):
+                if not (is_over or self.interrupt or self.answer.bounds.exact):
                     stop = search.run()
             except NoCodeError as error:
                 refusal = error
             search.report()
         self._refusal = refusal if not self.searches or self._refusal else None
         self._stops |= {stop} if stop else set()
-        self.cells += search.solved
+        self.cells += search.solve_count
         answer = search.answer()
         before, is_first = self.answer, not self.searches
-        self.answer = before.within(answer)
-        better = [end for end in ENDS if before.value[end] != self.answer.value[end] or answer.value.exact]
+        self.answer = before.intersection(answer)
+        better = [end for end in ENDS if before.bounds[end] != self.answer.bounds[end] or answer.bounds.exact]
         self.searches = self.searches or [search for _ in ENDS]
-        all_holds = holds(search) if (better or is_first) and self._with_holds else ()
+        all_holds = find_holds(search) if (better or is_first) and self._with_holds else ()
         for end in ENDS if is_first else better:
             self.searches[end] = search
             if end in better:
@@ -201,7 +201,7 @@ class BoundsCollector:
                 self._holds[end] = tuple(hold for hold in all_holds if hold.holder == (end == LOWER))
         for step in () if is_over else search.steps():
             answer = search.answer(step)
-            self._moves[step.move] = self._moves.get(step.move, answer).within(answer)
+            self._moves[step.move] = self._moves.get(step.move, answer).intersection(answer)
         search.layers.release()
 
     def run_forcing(
@@ -212,7 +212,7 @@ class BoundsCollector:
         *options: Any,
         add: bool = True,
     ) -> None:
-        """Search for bounds by forcing moves of both sides, unless the value is proved already.
+        """Search for bounds by forcing moves of both sides, unless the value has already been proved.
 
         An interrupt is recorded, and ends the searches.
 
@@ -222,32 +222,32 @@ class BoundsCollector:
         :param add: whether to add the bounds now.
         """
         with self._interruptible():
-            for _ in () if self.interrupt or self.answer.value.exact else searches.turns(*options):
+            for _ in () if self.interrupt or self.answer.bounds.exact else searches.turns(*options):
                 if add:
-                    self._add_forcing(searches, prover)
+                    self._add_forcing_bounds(searches, prover)
                     report()
-                    if self.answer.value.exact:
+                    if self.answer.bounds.exact:
                         break
         if add:
             with self._interruptible():
-                self._add_forcing(searches, prover)
+                self._add_forcing_bounds(searches, prover)
 
-    def _add_forcing(self, searches: ForcingSearches, prover: "Prover | None") -> None:
+    def _add_forcing_bounds(self, searches: ForcingSearches, prover: "Prover | None") -> None:
         """Add the bounds that the searches for forcing moves have proved."""
         for proof in searches.proofs.values():
             end = LOWER if proof.white else UPPER
             bounds = Answer(Interval(*(proof.bound if each == end else WORST[each] for each in ENDS)))
-            earlier, combined = self.answer, self.answer.within(bounds)
-            if earlier.value[end] == combined.value[end]:
+            earlier, combined = self.answer, self.answer.intersection(bounds)
+            if earlier.bounds[end] == combined.bounds[end]:
                 continue
             if prover is not None:
                 prover.prove_forcing(self._board, self._score, proof)
             self.answer, self._forcing[end], self._holds[end] = combined, proof, ()
             for move in proof.moves():
-                self._moves[move] = self._moves.get(move, bounds).within(bounds)
+                self._moves[move] = self._moves.get(move, bounds).intersection(bounds)
 
     def finish(self, searches: ForcingSearches | None) -> None:
-        """Record the scarce resource that ended the searches for forcing moves, if any.
+        """Record the resource whose shortage ended the searches for forcing moves, if any.
 
         :param searches: the searches for forcing moves; None if there were none.
         :raises NoCodeError: if all cells were refused, nothing else was proved, and a larger budget would not
@@ -256,29 +256,29 @@ class BoundsCollector:
         shortage = None if searches is None else searches.shortage
         if shortage is not None:
             self._stops.add(shortage)
-        elif self._refusal is not None and self.answer.value == WORST and self.interrupt is None:
+        elif self._refusal is not None and self.answer.bounds == WORST and self.interrupt is None:
             raise self._refusal
 
-    def solution(self, line: bool) -> Solution:
+    def solution(self, with_line: bool) -> Solution:
         """Return everything that is proved.
 
-        :param line: whether to include play that shows the value or the bounds.
+        :param with_line: whether to include play that shows the value or the bounds.
         """
         board, answer = self._board, self.answer
         ranked_moves = sorted(self._moves.items(), key=lambda each: _move_sort_key(each[1], board.turn))
         moves = tuple(
-            SolvedMove(move.uci(), board.san(move), board.is_zeroing(move), *scores(after.value), after.depth)
-            for move, after in ranked_moves
+            SolvedMove(move.uci(), board.san(move), board.is_zeroing(move), *scores(then.bounds), then.depth)
+            for move, then in ranked_moves
         )
         lower, upper = (
             () if proof else tuple(chess.scan_forward(search.position.mobile))
             for search, proof in zip(self.searches, self._forcing, strict=True)
         )
         accrued = GScore.from_code(self.accrued)
-        exact, tables = answer.value.exact, self.searches[LOWER].known.tables
+        exact, tables = answer.bounds.exact, self.searches[LOWER].exits.tables
         missing = () if exact else tuple(material.name for material in tables.missing)
         solution = Solution(
-            *(position_score(board), accrued, *scores(answer.value), answer.depth, moves, self.cells),
+            *(position_score(board), accrued, *scores(answer.bounds), answer.depth, moves, self.cells),
             stopped_by=None if exact else self._stopped_by(missing),
             missing=missing,
             build=build_command(missing, tables.tablebase.directory) if missing else "",
@@ -286,37 +286,37 @@ class BoundsCollector:
             forcing=(self._forcing[LOWER] is not None, self._forcing[UPPER] is not None),
             holds=(*self._holds[LOWER], *self._holds[UPPER]),
         )
-        solution = replace(self._with_gaps(solution), plans=self._plans(solution))
-        if not line:
+        solution = replace(self._add_gaps(solution), plans=self._plans(solution))
+        if not with_line:
             return solution
-        self._make_layers(64**MAX_MOBILE)
-        lines = self._lines(solution)
+        self._allow_layers(64**MAX_MOBILE)
+        lines = self._line_maker(solution)
         if exact:
             shown_end = next((end for end in ENDS if self._forcing[end] is not None), LOWER)
             return replace(solution, line=lines.line(shown_end))
         return replace(solution, lines=(lines.line(LOWER), lines.line(UPPER)))
 
-    def _lines(self, solution: Solution) -> LineMaker:
+    def _line_maker(self, solution: Solution) -> LineMaker:
         exact = solution.value is not None and not any(self._forcing)
         return LineMaker(self.searches, self.accrued, self._forcing, exact=exact)
 
     def _plans(self, solution: Solution) -> tuple[Plan, Plan]:
         """Return the plans that show both bounds, as far as they take little work to find."""
-        self._make_layers(_PLAN_LAYER_SLOTS)
-        lines = self._lines(solution)
-        lower, upper = (() if self.answer.value[end] == WORST[end] else lines.plan(end) for end in ENDS)
+        self._allow_layers(_PLAN_LAYER_SLOTS)
+        lines = self._line_maker(solution)
+        lower, upper = (() if self.answer.bounds[end] == WORST[end] else lines.plan(end) for end in ENDS)
         return lower, upper
 
-    def _make_layers(self, max_slots: int) -> None:
-        """Allow making missing layers of cells of at most ``max_slots`` slots."""
+    def _allow_layers(self, max_slots: int) -> None:
+        """Allow missing layers to be made for cells of at most ``max_slots`` slots."""
         for search in self.searches:
             search.layers.max_slots = max_slots
 
-    def _with_gaps(self, solution: Solution) -> Solution:
+    def _add_gaps(self, solution: Solution) -> Solution:
         """Return a solution with the gaps of its interval, if only an interval is proved."""
         if solution.value is not None or self.searches[LOWER].position.is_over:
             return solution
-        self._make_layers(_GAP_LAYER_SLOTS)
+        self._allow_layers(_GAP_LAYER_SLOTS)
         gaps = Gaps(self.searches[LOWER], self._budget.memory, self._budget.threads)
         return replace(solution, gaps=gaps.gaps(), narrowing=gaps.narrowing())
 
@@ -336,5 +336,5 @@ def scores(interval: Interval) -> tuple[GScore, GScore]:
 
 def _move_sort_key(answer: Answer, white: bool) -> tuple[int, int, int]:
     """Return the sort key of a move: the bound that the mover is sure of, the other bound, and the depth."""
-    lower, upper = answer.value
+    lower, upper = answer.bounds
     return (lower, upper, answer.depth or 0) if white else (-upper, -lower, answer.depth or 0)

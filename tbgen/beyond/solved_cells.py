@@ -27,21 +27,21 @@ from tbgen.cells.window import ALL_SCORES, Interval
 from tbgen.index.layout import MIRROR_RANKS, SIDES, Side
 from tbgen.store.cache import LruCache
 
-_PACKING_BYTES: Final = 16
-"""Memory in bytes for each slot while a cell is packed."""
+_PACKING_BYTES_PER_SLOT: Final = 16
+"""Bytes of memory for each slot of a cell that is being packed."""
 _CHUNK_POSITIONS: Final = 1 << 17
 """Number of positions whose bounds are compared at a time."""
-OPEN_BYTES: Final = 1 << 30
+DEFAULT_OPEN_BYTES: Final = 1 << 30
 """Default limit for the memory of open cells. It suffices for four or five cells of four mobile men."""
 
 
-class _CellRecord(NamedTuple):
-    """Facts about a cell that are known without opening it."""
+class _CellStatus(NamedTuple):
+    """The data of a cell that are available without opening it."""
 
     version: int = 0
     """A number that changes whenever bounds of the cell become narrower."""
     window: Interval = ALL_SCORES
-    """The scores between which no better bounds could be found."""
+    """The scores between which the bounds are the best possible."""
     ends: tuple[int, ...] = ()
     """The ends at which the cell is solved."""
 
@@ -50,8 +50,8 @@ class SolvedCells(ExitSource):
     """The bounds of canonical cells. The most recently used cells are open, all others are packed.
 
     If cells are kept on disk, a cell is packed as soon as it is solved. Otherwise it is packed when it is
-    closed, because it may be solved again before. A separate thread packs a large cell while the next cell is
-    solved. Packing may change depths; blocks always have the depths of packed cells.
+    closed, because it may be solved again until then. A separate thread packs a large cell while the next
+    cell is solved. Packing may change depths; blocks always have the depths of packed cells.
 
     :param kept: the cells on disk; None for cells in memory only.
     :param open_bytes: maximum memory of open cells. The most recently used cell always stays open.
@@ -59,7 +59,7 @@ class SolvedCells(ExitSource):
 
     final = proved = True
 
-    def __init__(self, kept: KeptCells | None = None, open_bytes: int = OPEN_BYTES) -> None:
+    def __init__(self, kept: KeptCells | None = None, open_bytes: int = DEFAULT_OPEN_BYTES) -> None:
         self._kept = kept
         self._packed = LruCache[PackedBounds](sys.maxsize, attrgetter("nbytes"))
         """Packed cells that are not on disk. No cell is ever dropped."""
@@ -72,13 +72,13 @@ class SolvedCells(ExitSource):
         """Closed cells that are being packed or will be packed next."""
         self._packing_task: Future[None] | None = None
         """The task that packs a large cell in the background."""
-        self._records: dict[Cell, _CellRecord] = {}
+        self._records: dict[Cell, _CellStatus] = {}
 
     @property
     def nbytes(self) -> int:
         """Bytes of all bounds in memory, whether packed, open or being packed."""
         packing = list(self._packing.values())
-        buffers = max((_PACKING_BYTES * bounds.cell.size for bounds in packing), default=0)
+        buffers = max((_PACKING_BYTES_PER_SLOT * bounds.cell.size for bounds in packing), default=0)
         return self._packed.size + self._open.size + sum(bounds.nbytes for bounds in packing) + buffers
 
     def forget(self) -> None:
@@ -101,31 +101,31 @@ class SolvedCells(ExitSource):
         cell, window = bounds.cell, window.within(bounds.window)
         self.wait_for_packing()
         if self._kept is not None and self._kept.has_changed(cell) and (from_disk := self._read(cell)):
-            bounds = combine(from_disk, bounds)
+            bounds = combine_bounds(from_disk, bounds)
         if (earlier := self.get(cell)) is not None:
             if set(earlier.ends) - set(bounds.ends):  # these ends were solved in the earlier window
                 window = window.within(earlier.window)
-            bounds = combine(earlier, bounds)
+            bounds = combine_bounds(earlier, bounds)
         bounds = replace(bounds, window=window)
         self._unpacked.add(cell)
-        self._put(bounds, narrower=True)
+        self._put(bounds, is_narrower=True)
         if self._kept is not None:
             self._close([bounds])
 
     def wait_for_packing(self) -> None:
-        """Wait until no cell is being packed. If cells are kept on disk, all are on disk then."""
+        """Wait until no cell is being packed. After this, kept cells are all on disk."""
         if (task := self._packing_task) is not None:
             wait([task])  # an interruption does not stop the task
             self._packing_task = None
             task.result()
 
-    def _put(self, bounds: Bounds, *, narrower: bool) -> None:
+    def _put(self, bounds: Bounds, *, is_narrower: bool) -> None:
         """Add open bounds of a cell, and close the least recently used cells if memory requires it.
 
-        :param narrower: whether the bounds are narrower than the earlier bounds of the cell.
+        :param is_narrower: whether the bounds are narrower than the earlier bounds of the cell.
         """
         cell = bounds.cell
-        self._records[cell] = _CellRecord(self.version(cell) + narrower, bounds.window, bounds.ends)
+        self._records[cell] = _CellStatus(self.version(cell) + is_narrower, bounds.window, bounds.ends)
         self._close(self._open.put(cell, bounds))
 
     def _close(self, closed: Iterable[Bounds]) -> None:
@@ -136,12 +136,12 @@ class SolvedCells(ExitSource):
             self._unpacked.remove(bounds.cell)
         for bounds in to_pack:
             if bounds.cell.size < MIN_THREADED_SLOTS:
-                self._keep(bounds.cell)
+                self._pack_and_keep(bounds.cell)
             else:
                 self.wait_for_packing()
-                self._packing_task = self._packer.submit(self._keep, bounds.cell)
+                self._packing_task = self._packer.submit(self._pack_and_keep, bounds.cell)
 
-    def _keep(self, cell: Cell) -> None:
+    def _pack_and_keep(self, cell: Cell) -> None:
         packed = pack(self._packing[cell])
         if self._kept is None or not self._kept.put(cell, packed):
             self._packed.put(cell, packed)
@@ -161,7 +161,7 @@ class SolvedCells(ExitSource):
         packed, stamp = self._packed.get(cell), self._last_stamp(cell)
         bounds = self._read(cell) if packed is None else unpack(packed, cell)
         if bounds is not None:  # another process may have replaced the file by narrower bounds
-            self._put(bounds, narrower=stamp not in (None, self._last_stamp(cell)))
+            self._put(bounds, is_narrower=stamp not in (None, self._last_stamp(cell)))
         return bounds
 
     def _last_stamp(self, cell: Cell) -> Stamp | None:
@@ -183,7 +183,7 @@ class SolvedCells(ExitSource):
 
         :param cell: any cell, canonical or not.
         """
-        return self._records.get(cell.canonical()[0], _CellRecord()).version
+        return self._records.get(cell.canonical()[0], _CellStatus()).version
 
     def __contains__(self, cell: Cell) -> bool:
         """Return whether a cell, canonical or not, is solved."""
@@ -193,17 +193,17 @@ class SolvedCells(ExitSource):
         return any(cells.get(home) is not None for cells in (self._open, self._packed)) or self._is_kept(home)
 
     def window(self, cell: Cell) -> Interval:
-        """Return the scores between which no better bounds of a canonical cell could be found."""
-        return self._record(cell).window
+        """Return the scores between which the bounds of a canonical cell are the best possible."""
+        return self._status_of(cell).window
 
     def ends(self, cell: Cell) -> tuple[int, ...]:
         """Return the ends at which a canonical cell is solved."""
-        return self._record(cell).ends
+        return self._status_of(cell).ends
 
-    def _record(self, cell: Cell) -> _CellRecord:
+    def _status_of(self, cell: Cell) -> _CellStatus:
         if cell not in self._records:
             self.get(cell)
-        return self._records.get(cell, _CellRecord())
+        return self._records.get(cell, _CellStatus())
 
     def _is_kept(self, cell: Cell) -> bool:
         """Return whether a canonical cell is on disk, and its file can be used."""
@@ -226,8 +226,8 @@ class SolvedCells(ExitSource):
         """Return the lower or upper bounds of the positions that a route leads to; None if unavailable."""
         side = side_after(route)
         if route.ep_square is not None and end != end_of(side):
-            # The home is solved without the en passant capture. This capture is one more move for the side to
-            # move, and so improves the position score for it: the solution is a bound at one end only.
+            # The home is solved without the en passant capture. With it, the side to move has one more
+            # move, which improves the position score for that side. So the solution bounds only one end.
             return None
         home, symmetry = home_of_route(route).canonical()
         bounds = self.get(home)
@@ -257,15 +257,15 @@ class SolvedCells(ExitSource):
 
 
 def end_of(side: Side) -> int:
-    """Return the end of an interval that the moves of a side can improve: the lower end for White.
+    """Return the end of an interval that a side can improve: the lower end for White, the upper for Black.
 
-    White gets at least the best lower bound after his moves. Black gets at least as much at the upper end.
+    A side can be sure of the best bound at this end after its moves.
     """
     return UPPER if side else LOWER
 
 
-def combine(earlier: Bounds, later: Bounds) -> Bounds:
-    """Combine the better bounds of every position.
+def combine_bounds(earlier: Bounds, later: Bounds) -> Bounds:
+    """Return the better of two bounds for every position, at both ends.
 
     The result has the arrays and the window of ``later``.
     """

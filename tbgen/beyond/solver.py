@@ -12,7 +12,7 @@ import chess
 
 from tbgen.beyond.budget import Budget, Meter, SolvingInterruptedError, memory_needed
 from tbgen.beyond.exit_sources import ExitSource, SyzygyExits
-from tbgen.beyond.forcing import MAX_POSITIONS, QUICK_POSITIONS, ForcingSearches
+from tbgen.beyond.forcing import MAX_POSITIONS, QUICK_MAX_POSITIONS, ForcingSearches
 from tbgen.beyond.kept import KeptCells
 from tbgen.beyond.knowledge import ExitBounds
 from tbgen.beyond.ledger import ForwardProof
@@ -40,10 +40,10 @@ from tbgen.text import duration, size_text
 
 _FORCING_TIME_SHARE: Final = 1 / 2
 """Share of the time that forcing moves may use before any cell is solved."""
-_FORCING_DIVISOR: Final = 8
-"""The memory for forcing moves is at most that of the budget, divided by this."""
+_FORCING_MEMORY_DIVISOR: Final = 8
+"""The memory for forcing moves is at most the memory of the budget divided by this number."""
 _UNPACKED_CELLS_DIVISOR: Final = 4
-"""The memory for open (unpacked) cells is at most that of the budget, divided by this."""
+"""The memory for open (unpacked) cells is at most the memory of the budget divided by this number."""
 _logger = logging.getLogger(__name__)
 
 
@@ -66,20 +66,20 @@ def solve(
     Repetition and the 50-move rule are ignored.
 
     :param position: a board or a FEN.
-    :param accrued: the accrued score, as text or as a score; ``FRESH`` for the position score. With None, the
+    :param accrued: the accrued score, as text or as a score; ``FRESH`` for the position score. If None, the
         accrued score is the seventh field of a FEN, or the score accrued by the moves that a board remembers.
-        Without these it is the position score.
-    :param tables: tables that may be used, or their directory. None stands for the directory ``$TBGEN_DIR``,
+        If there is neither, it is the position score.
+    :param tables: tables that may be used, or their directory. If None, the directory is ``$TBGEN_DIR``,
         or ``data`` if this variable is not set. If the tables contain the position, it is looked up.
         Otherwise they are the first exit source.
     :param budget: limits of time, memory and threads; None for 8 GiB and unlimited time.
     :param mobile: squares of the men that may move within the position's cell. ``"auto"`` tries several sets
-        in turn, small sets first. None stands for all kings and pieces if they are at most four and memory
-        suffices, else for ``"auto"``.
+        in turn, small sets first. None means all kings and pieces if there are at most four and memory
+        suffices, and otherwise ``"auto"``.
     :param kept: cells of earlier positions on disk. The cells solved now are added. Not used with ``verify``.
     :param syzygy: Syzygy files that may be used if no table has a position. They are not proved.
-    :param known: the bounds and cells of earlier positions in memory, made by :func:`knowledge` from the same
-        tables, cells and files. Not used with ``verify``.
+    :param known: the bounds and cells of earlier positions in memory, made by :func:`make_exit_bounds` from
+        the same tables, cells and files. Not used with ``verify``.
     :param verify: whether to prove all results forward. The time for this does not count against the budget.
         Tables are not proved again; ``tbgen verify`` proves them.
     :param line: whether to add play that shows the value or the proved bounds.
@@ -90,18 +90,18 @@ def solve(
         need more memory than the budget allows.
     :raises DamagedTableError: if a table cannot be used.
     """
-    board, stated = read_chess(position, accrued, Variant.R_MOBILITY)
+    board, stated_score = read_chess(position, accrued, Variant.R_MOBILITY)
     validate(board)
     budget = budget or Budget()
     with nullcontext(tables) if isinstance(tables, Tablebase) else Tablebase(tables) as opened:
-        solution = _solution_from_tables(opened, board, stated, budget, line)
+        solution = _solution_from_tables(opened, board, stated_score, budget, line)
         if solution is not None:
             return replace(solution, proof=ForwardProof()) if verify else solution
         more_to_solve = known is not None  # the caller keeps this knowledge for further positions
         if known is None or verify:
-            known = knowledge(opened, budget, None if verify else kept, syzygy)
+            known = make_exit_bounds(opened, budget, None if verify else kept, syzygy)
         try:
-            return _solve_with_cells(known, board, stated, budget, mobile, verify, line, progress)
+            return _solve_with_cells(known, board, stated_score, budget, mobile, verify, line, progress)
         finally:
             known.cells.wait_for_packing()
             if not more_to_solve:
@@ -109,20 +109,20 @@ def solve(
                 ARRAY_MEMORY.release()
 
 
-def knowledge(
+def make_exit_bounds(
     tables: Tablebase, budget: Budget, kept: KeptCells | None = None, syzygy: Syzygy | None = None
 ) -> ExitBounds:
     """Return the exit sources before any cell is solved. The parameters are those of :func:`solve`."""
     sources: list[ExitSource] = [] if syzygy is None else [SyzygyExits(syzygy)]  # add other exit sources here
     if kept is not None and not all(source.proved for source in sources):
-        kept = kept.for_unproved()
+        kept = kept.unproved_subdirectory()
     return ExitBounds(
         Tables(tables, budget.threads), SolvedCells(kept, budget.memory // _UNPACKED_CELLS_DIVISOR), *sources
     )
 
 
 def _solution_from_tables(
-    tables: Tablebase, board: chess.Board, stated: GScore | Fresh | None, budget: Budget, line: bool
+    tables: Tablebase, board: chess.Board, stated_score: GScore | Fresh | None, budget: Budget, line: bool
 ) -> Solution | None:
     """Return the solution from tables; None if they do not contain the position."""
     if len(board.piece_map()) > MAX_MEN:
@@ -130,7 +130,7 @@ def _solution_from_tables(
     if board.clean_castling_rights():
         _check_castling(board, budget)
     try:
-        result, ranked = tables.probe(board, stated), tables.moves(board, stated)
+        result, ranked = tables.probe(board, stated_score), tables.moves(board, stated_score)
     except MissingTableError:
         return None
     moves = tuple(
@@ -141,21 +141,21 @@ def _solution_from_tables(
     )
     if line:
         with suppress(MissingLayerError):
-            return replace(solution, line=tuple(tables.line(board, stated)))
+            return replace(solution, line=tuple(tables.line(board, stated_score)))
     return solution
 
 
 def _solve_with_cells(
     known: ExitBounds,
     board: chess.Board,
-    stated: GScore | Fresh | None,
+    stated_score: GScore | Fresh | None,
     budget: Budget,
     mobile: MobileChoice,
     verify: bool,
     line: bool,
     progress: SolveProgress,
 ) -> Solution:
-    score = accrued_in_r_mobility(board, stated)
+    score = accrued_in_r_mobility(board, stated_score)
     sets, all_fit = sets_to_try(board, budget.memory, mobile)
     if rank_of(score) > MAX_CODED_RANK:
         raise NoCodeError(Cell.of_board(board, sets[0]))
@@ -170,9 +170,9 @@ def _solve_with_cells(
         ensure_compiled(_logger.warning)
         prover = Prover(known, meter)
 
-    def report(interval: Interval, cells: int, left: int | None = None, seconds: float | None = None) -> None:
-        lower, upper = scores(collection.answer.value.within(interval))
-        progress(SolveStage(lower, upper, collection.cells + cells, left, seconds))
+    def report(bounds: Interval, cells: int, cells_left: int | None = None, eta: float | None = None) -> None:
+        lower, upper = scores(collection.answer.bounds.within(bounds))
+        progress(SolveStage(lower, upper, collection.cells + cells, cells_left, eta))
 
     searches, report_turn = None, partial(report, WORST, 0)
     if mobile in (None, "auto") and position_score(board).rank > 1:
@@ -180,15 +180,15 @@ def _solve_with_cells(
         # Otherwise cells may prove little.
         all_mobile = max(map(len, sets)) == len(list(mobile_squares(board)))
         free_bytes = budget.memory - memory_needed(64 ** max(map(len, sets)))
-        memory = min(budget.memory // _FORCING_DIVISOR, free_bytes // 2)
+        memory = min(budget.memory // _FORCING_MEMORY_DIVISOR, free_bytes // 2)
         arguments = board, score, known.tables.fresh_value, meter, memory
         searches = ForcingSearches(*arguments, checks_only=all_mobile)
-        limit = QUICK_POSITIONS if all_mobile else MAX_POSITIONS
+        limit = QUICK_MAX_POSITIONS if all_mobile else MAX_POSITIONS
         collection.run_forcing(searches, report_turn, prover, limit, _FORCING_TIME_SHARE, add=not all_mobile)
     for squares in sets:
         root = CellPosition(board.copy(stack=False), int(chess.SquareSet(squares)))
-        collection.add(Search(known, root, collection.accrued, meter, report, prover))
-        if collection.answer.value.exact or collection.interrupt is not None:
+        collection.run_search(Search(known, root, collection.accrued, meter, report, prover))
+        if collection.answer.bounds.exact or collection.interrupt is not None:
             break
     if searches is not None:
         collection.run_forcing(searches, report_turn, prover)

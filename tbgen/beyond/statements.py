@@ -30,7 +30,7 @@ def claims(solution: Solution) -> tuple[str, str]:
     """
     bounds = solution.proved.bounds
     white, black = (
-        "" if score == worst else _claim(score, by_white, forcing)
+        "" if score == worst else _claim_sentence(score, by_white, forcing)
         for score, worst, by_white, forcing in zip(
             bounds, ANYTHING, chess.COLORS, solution.forcing, strict=True
         )
@@ -38,21 +38,19 @@ def claims(solution: Solution) -> tuple[str, str]:
     return white, black
 
 
-def _claim(score: GScore, by_white: bool, forcing: bool) -> str:
+def _claim_sentence(score: GScore, by_white: bool, forcing: bool) -> str:
     """Return a sentence that says what a side can be sure of."""
     side, other = ("White", "Black") if by_white else ("Black", "White")
     if score.white == by_white:
         how = " by forcing moves" if forcing else ""
-        return f"{side} can force {score}{how} ({other} {opponent_state(score)})"
+        return f"{side} can force {score}{how} ({other} {opponent_situation(score)})"
     return f"{side} can keep {other} from better than {score}"
 
 
-def opponent_state(score: GScore) -> str:
-    """Return in words the state of the opponent in a position with a certain score.
+def opponent_situation(score: GScore) -> str:
+    """Return, in words, how many moves a score leaves the opponent, the side that does not hold it.
 
-    The opponent is the side that does not hold the score.
-
-    >>> [opponent_state(GScore(text)) for text in ("G0.0", "-G0.5", "G1.0", "-G3.5")]
+    >>> [opponent_situation(GScore(text)) for text in ("G0.0", "-G0.5", "G1.0", "-G3.5")]
     ['is mated', 'is stalemated', 'is in check and has 1 move', 'has 3 moves']
     """
     if score.rank < 2:
@@ -82,7 +80,7 @@ def narrowing_text(narrowing: Narrowing) -> str:
     return f"{cells} or more, about {duration(narrowing.seconds)} and {size_text(narrowing.memory)}"
 
 
-class _Mirror(Document):
+class _CopyingDocument(Document):
     """A document that copies attributes of an object to fields of the same names."""
 
     @classmethod
@@ -96,17 +94,18 @@ class _Mirror(Document):
         return cls(**attributes | texts | others)
 
 
-class StageDocument(_Mirror):
+class StageDocument(_CopyingDocument):
     """The progress of solving a state."""
 
     lower: ScoreText
     upper: ScoreText
     cells: Count
     left: Count | None
+    """Number of cells that remain to be solved; None if unknown."""
     seconds_left: float | None
 
 
-class SolvedMoveDocument(_Mirror):
+class SolvedMoveDocument(_CopyingDocument):
     """A legal move, and the bounds of the state after it."""
 
     uci: str
@@ -117,15 +116,19 @@ class SolvedMoveDocument(_Mirror):
     zeroing: bool
 
 
-class HoldDocument(_Mirror):
-    """How one man, the blocker, restrains another, the changer; see :mod:`tbgen.beyond.lines`."""
+class HoldDocument(_CopyingDocument):
+    """How one man, the blocker, holds another man, the changer (:mod:`tbgen.beyond.lines`)."""
 
     holder: SideName
     value: ScoreText
     blocker: str
+    """Square of the blocker."""
     changer: str
+    """Square of the changer, the man that is held."""
     squares: dict[str, list[str]]
+    """For each square of the changer, the squares on which the blocker holds it."""
     distances: dict[str, Plies]
+    """For each square of the changer, the plies until the accrued score equals ``value``."""
 
 
 def _hold_document(hold: Hold) -> HoldDocument:
@@ -135,7 +138,7 @@ def _hold_document(hold: Hold) -> HoldDocument:
         holder=chess.COLOR_NAMES[hold.holder],
         blocker=name(hold.blocker),
         changer=name(hold.changer),
-        squares={name(square): _names(found) for square, found in hold.squares.items()},
+        squares={name(square): _square_names(found) for square, found in hold.squares.items()},
         distances={name(square): depth for square, depth in hold.distances.items()},
     )
 
@@ -147,8 +150,8 @@ class ProvedShareDocument(Document):
     share: Share
 
 
-class ForwardProofDocument(_Mirror):
-    """The amount of results that have been proved forward."""
+class ForwardProofDocument(_CopyingDocument):
+    """The numbers of cells and states that have been proved forward."""
 
     cells: Count
     states: Count
@@ -160,7 +163,7 @@ def _proof_document(proof: ForwardProof) -> ForwardProofDocument:
     return ForwardProofDocument.of(proof, sampled=sampled)
 
 
-class PlanMoveDocument(_Mirror):
+class PlanMoveDocument(_CopyingDocument):
     """A move of a plan."""
 
     uci: str
@@ -168,12 +171,13 @@ class PlanMoveDocument(_Mirror):
     accrued: ScoreText
 
 
-class GapDocument(_Mirror):
+class GapDocument(_CopyingDocument):
     """A kind of move that keeps the bounds apart."""
 
     side: SideName
     man: str
     deed: str
+    """The action, such as ``captures the h-pawn``."""
     positions: Count
     need: Need
     mobile_men: Count
@@ -188,7 +192,7 @@ def _gap_document(gap: Gap) -> GapDocument:
     return GapDocument.of(gap, side=side, mobile_men=gap.mobile, seconds=seconds, text=gap_text(gap))
 
 
-class NarrowingDocument(_Mirror):
+class NarrowingDocument(_CopyingDocument):
     """The cost of the cells that might close the gaps."""
 
     cells: Count
@@ -202,8 +206,8 @@ def _narrowing_document(narrowing: Narrowing) -> NarrowingDocument:
     return NarrowingDocument.of(narrowing, seconds=seconds, text=narrowing_text(narrowing))
 
 
-class SolutionDocument(_Mirror, kw_only=True):
-    """Everything that is proved about a state. Proof and lines are present only if they were requested."""
+class SolutionDocument(_CopyingDocument, kw_only=True):
+    """Everything that is proved about a state. Proof and lines are present only if requested."""
 
     fen: str
     rules: Variant
@@ -225,6 +229,7 @@ class SolutionDocument(_Mirror, kw_only=True):
     narrowing: NarrowingDocument | None
     missing_tables: list[str]
     build: str | None
+    """Shell command that builds the missing tables."""
     proof: ForwardProofDocument | UnsetType = UNSET
     moves: list[SolvedMoveDocument]
     line: list[PlyDocument] | UnsetType = UNSET
@@ -242,7 +247,7 @@ def solution_document(fen: str, solution: Solution, scoring: Scoring) -> Solutio
         fen=fen,
         rules=Variant.R_MOBILITY,
         points=EndsDocument(*(points_document(scoring, score) for score in ends)),
-        mobile=EndsDocument(*map(_names, solution.mobile)),
+        mobile=EndsDocument(*map(_square_names, solution.mobile)),
         forcing=EndsDocument(*solution.forcing),
         holds=list(map(_hold_document, solution.holds)),
         claims=EndsDocument(*(claim or None for claim in claims(solution))),
@@ -253,14 +258,14 @@ def solution_document(fen: str, solution: Solution, scoring: Scoring) -> Solutio
         build=solution.build or None,
         proof=UNSET if solution.proof is None else _proof_document(solution.proof),
         moves=list(map(SolvedMoveDocument.of, solution.moves)),
-        line=UNSET if solution.line is None else _plies(solution.line),
-        lines=UNSET if solution.lines is None else EndsDocument(*map(_plies, solution.lines)),
+        line=UNSET if solution.line is None else _ply_documents(solution.line),
+        lines=UNSET if solution.lines is None else EndsDocument(*map(_ply_documents, solution.lines)),
     )
 
 
-def _names(squares: Iterable[chess.Square]) -> list[str]:
+def _square_names(squares: Iterable[chess.Square]) -> list[str]:
     return list(map(chess.square_name, squares))
 
 
-def _plies(line: Line) -> list[PlyDocument]:
+def _ply_documents(line: Line) -> list[PlyDocument]:
     return list(map(PlyDocument.of, line))

@@ -44,7 +44,7 @@ def cells_below(
 
     :param root: a canonical cell.
     :param available: returns whether the bounds of a cell are available elsewhere, such as in tables. Such a
-        cell is left out, with the cells that only it depends on. The root is not left out even so.
+        cell is left out, with the cells that only it depends on. The root itself is never left out.
     :param promotions: whether to include the cells that promotions lead to.
     :param limit: maximum number of cells; None for no limit. If there are more, the root and other cells are
         missing.
@@ -73,7 +73,8 @@ def cells_ahead(root: Cell, side: Side, available: Callable[[Cell], bool]) -> It
     """Yield the cells *ahead*: the cells below a cell if only the pawns of one side move.
 
     Moves include captures, but no promotions. Each cell comes after its homes; the root is last. It comes
-    with the side whose pawns move, as seen in the cell, whose colours may be swapped. The solutions of these
+    with the side whose pawns move. If the colours of the canonical cell are swapped, so is this side. The
+    solutions of these
     cells show which score the other side can be sure of without moving its pawns.
 
     :param available: as in :func:`cells_below`.
@@ -85,16 +86,16 @@ def cells_ahead(root: Cell, side: Side, available: Callable[[Cell], bool]) -> It
 
 
 def postorder(
-    root: _Node, below: Callable[[_Node], tuple[_Node, ...]]
+    root: _Node, children_of: Callable[[_Node], tuple[_Node, ...]]
 ) -> Iterator[tuple[_Node, tuple[_Node, ...]]]:
     """Yield the nodes of an acyclic graph in depth-first postorder, each with its children.
 
-    :param below: returns the children of a node.
+    :param children_of: returns the children of a node.
     """
     seen = {root}
 
     def entry(node: _Node) -> tuple[_Node, tuple[_Node, ...], Iterator[_Node]]:
-        children = below(node)
+        children = children_of(node)
         return node, children, iter(children)
 
     path = [entry(root)]
@@ -135,8 +136,8 @@ def homes_below(cell: Cell, *, promotions: bool = False) -> tuple[Cell, ...]:
 
 
 @functools.lru_cache(maxsize=1 << 16)
-def colours_below(root: Cell, cell: Cell) -> frozenset[bool]:
-    """Return with which colours moves from one cell may lead to a canonical cell below it.
+def possible_colour_swaps(root: Cell, cell: Cell) -> frozenset[bool]:
+    """Return whether moves from a cell to a canonical cell below it may swap colours: False, True or both.
 
     The result contains False if moves from ``root`` may lead to the cell itself, and True if they may lead to
     the cell with swapped colours. Only a necessary condition is tested: pawns move forwards, and change files
@@ -177,66 +178,66 @@ QUEEN: Final = PIECE_ORDER.index("Q")
 """Kind of a queen."""
 
 
-def whole_cell(home: Cell, side: Side, mobile: int) -> Cell | None:
+def whole_cell(home: Cell, side: Side, mobile_count: int) -> Cell | None:
     """Return the whole cell for the home of a promotion by one side. Colours are not swapped.
 
-    None is returned if ``home`` is not the home of a promotion, or if an ordinary cell can have the promoted
-    man mobile.
+    None is returned if ``home`` is not the home of a promotion, or if the promoted man can be mobile in an
+    ordinary cell.
 
-    :param mobile: number of mobile men besides the promoted one.
+    :param mobile_count: number of mobile men besides the promoted one.
     """
-    if len(home.mobile) != mobile or len(home.frozen) != 1:
+    if len(home.mobile) != mobile_count or len(home.frozen) != 1:
         return None
     square, man = home.frozen[0]
     last_rank = chess.BB_RANK_1 if side else chess.BB_RANK_8
     return home.freed([square]) if man.colour == side and man.piece and last_rank >> square & 1 else None
 
 
-def whole_cells_of(home: Cell, mobile: int) -> list[Cell]:
+def whole_cells_of(home: Cell, mobile_count: int) -> list[Cell]:
     """Return the whole cells for the home of a promotion by White or Black.
 
     The colours are swapped after a promotion by Black, so that White is the promoting side. The result is
     empty if ``home`` is not the home of a promotion.
 
-    :param mobile: number of mobile men besides the promoted one.
+    :param mobile_count: number of mobile men besides the promoted one.
     """
-    candidates = ((side, whole_cell(home, side, mobile)) for side in SIDES)
+    candidates = ((side, whole_cell(home, side, mobile_count)) for side in SIDES)
     return [cell.image(MIRROR_RANKS if side else 0) for side, cell in candidates if cell is not None]
 
 
-def is_to_queen(home: Cell) -> bool:
+def is_queening(home: Cell) -> bool:
     """Return whether the promoted man, frozen in the home of a promotion, is a queen."""
     return home.frozen[0].man.kind == QUEEN
 
 
-def symmetries(winner: Side) -> tuple[int, int]:
-    """Return the symmetries after which White is the promoting side: without and with mirrored files.
+def symmetries(promoter: Side) -> tuple[int, int]:
+    """Return the symmetries that make White the promoting side: without and with mirrored files.
 
-    :param winner: the side that has promoted.
+    :param promoter: the side that has promoted.
     """
-    swap = MIRROR_RANKS if winner else 0
+    swap = MIRROR_RANKS if promoter else 0
     return swap, swap | MIRROR_FILES
 
 
-def large_routes(whole: Cell, mobile: int) -> list[Route]:
+def whole_routes(cell: Cell, mobile_count: int) -> list[Route]:
     """Return the routes out of a whole cell that capture no mobile man. They lead to whole cells again.
 
-    :param mobile: number of mobile men besides the promoted one.
+    :param mobile_count: number of mobile men besides the promoted one.
     """
-    return [route for route in routes_of(lineup_of_cell(whole)) if len(route.destination.mobile) > mobile]
+    return [each for each in routes_of(lineup_of_cell(cell)) if len(each.destination.mobile) > mobile_count]
 
 
-def wholes_cost(wholes: Sequence[Cell], mobile: int, threads: int = 2, ends: int = 2) -> tuple[float, int]:
+def wholes_cost(wholes: Sequence[Cell], mobile: int, threads: int = 2, games: int = 2) -> tuple[float, int]:
     """Estimate the cost of finding the values of whole cells: seconds, and bytes of memory.
 
     :param mobile: number of mobile men besides the promoted one.
-    :param ends: number of ends to solve.
+    :param games: number of games to solve: 1 for the lower or the upper game, 2 for both.
     """
     seconds, memory = 0.0, 0
     for whole in wholes:
-        exit_bytes = sum(route.part.size for route in large_routes(whole, mobile) if route.promoted is None)
-        games = ends if any(whole.pawns) else 1  # without pawns all exits have values
-        seconds += games * seconds_of("values", whole.size, threads)
+        exit_bytes = sum(route.part.size for route in whole_routes(whole, mobile) if route.promoted is None)
+        needed = games if any(whole.pawns) else 1  # without pawns all exits have values
+        seconds += needed * seconds_of("values", whole.size, threads)
         memory = max(memory, memory_of("values", whole.size) + whole.size + exit_bytes)
     return seconds, memory + (RATES.process["cells"] << 20)
 
@@ -244,10 +245,10 @@ def wholes_cost(wholes: Sequence[Cell], mobile: int, threads: int = 2, ends: int
 MobileChoice: TypeAlias = Iterable[chess.Square] | Literal["auto"] | None
 """Choice of the mobile men: certain squares, several sets in turn ("auto"), or the default (None)."""
 _MIN_MOBILE: Final = 2
-"""Number of mobile men for which memory must suffice at least: the two kings."""
+"""Minimum number of mobile men that memory must suffice for: the two kings."""
 
 
-def sets_worth_trying(board: chess.Board, max_mobile: int) -> Iterator[tuple[chess.Square, ...]]:
+def sets_for_each_prover(board: chess.Board, max_mobile: int) -> Iterator[tuple[chess.Square, ...]]:
     """Yield sets of squares of at most ``max_mobile`` men, small sets first.
 
     Each side is considered as the prover. A set consists of all kings and pieces of the other side that are
@@ -269,7 +270,7 @@ def sets_worth_trying(board: chess.Board, max_mobile: int) -> Iterator[tuple[che
 
 
 def is_shut_in(board: chess.Board, square: chess.Square) -> bool:
-    """Return whether pawns alone leave a king or piece no moves except captures."""
+    """Return whether pawns alone prevent all moves of a king or piece, except captures of pawns."""
     without_pieces = board.copy(stack=False)
     for other in mobile_squares(board):
         if other != square:
@@ -283,8 +284,8 @@ def sets_to_try(
     """Return the sets of mobile men to try, in order, and whether memory allows all of them.
 
     :param memory: bytes that may be used.
-    :raises UsageError: if the position has castling rights, if chosen mobile men are no kings or pieces, or
-        if they are more than memory or a cell allows.
+    :raises UsageError: if the position has castling rights, if a chosen mobile man is not a king or
+        piece, or if more men are chosen than memory or a cell allows.
     """
     if board.clean_castling_rights():
         raise UsageError(
@@ -294,34 +295,34 @@ def sets_to_try(
     men = tuple(mobile_squares(board))
     if mobile is None or mobile == "auto":
         _check_memory(_MIN_MOBILE, memory)
-        max_mobile = max(number for number in range(MAX_MOBILE + 1) if _bytes_needed(number) <= memory)
+        max_mobile = max(count for count in range(MAX_MOBILE + 1) if _bytes_needed(count) <= memory)
         if mobile is None and len(men) <= max_mobile:
             return [men], True
-        return list(sets_worth_trying(board, max_mobile)), max_mobile >= min(len(men), MAX_MOBILE)
+        return list(sets_for_each_prover(board, max_mobile)), max_mobile >= min(len(men), MAX_MOBILE)
     squares = tuple(mobile)
     if len(squares) > MAX_MOBILE:
         raise UsageError(
-            f"{_men(len(squares))} are more than the {MAX_MOBILE} that a cell can have: choose fewer with "
-            "--mobile (the others stand still), or leave the choice to --mobile auto"
+            f"{_men_text(len(squares))} are more than the {MAX_MOBILE} that a cell can have: choose fewer "
+            "with --mobile (the others stand still), or leave the choice to --mobile auto"
         )
     _check_memory(len(squares), memory)
     Cell.of_board(board, squares)
     return [squares], True
 
 
-def _bytes_needed(number: int) -> int:
-    """Estimate the memory in bytes for solving a cell with a number of mobile men."""
-    return memory_needed(64**number)
+def _bytes_needed(mobile_count: int) -> int:
+    """Estimate the memory in bytes for solving a cell with the given number of mobile men."""
+    return memory_needed(64**mobile_count)
 
 
-def _check_memory(number: int, memory: int) -> None:
-    needed = _bytes_needed(number)
+def _check_memory(mobile_count: int, memory: int) -> None:
+    needed = _bytes_needed(mobile_count)
     if needed > memory:
         raise UsageError(
-            f"a cell with {_men(number)} takes {size_text(needed)} of memory, and {size_text(memory)} "
-            "are allowed: let fewer men be mobile, or allow more memory"
+            f"a cell with {_men_text(mobile_count)} takes {size_text(needed)} of memory, and "
+            f"{size_text(memory)} are allowed: let fewer men be mobile, or allow more memory"
         )
 
 
-def _men(number: int) -> str:
-    return counted(number, "mobile man", "mobile men")
+def _men_text(mobile_count: int) -> str:
+    return counted(mobile_count, "mobile man", "mobile men")

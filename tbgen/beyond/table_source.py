@@ -53,7 +53,8 @@ class Tables(ExitSource):
 
     A phase of a packed table is decoded if all other tables that this requires exist; see :meth:`has_phase`.
     If only a small part of a phase is needed, its positions are looked up one by one instead. This is done
-    for routes on which a man has landed, and for captures with promotion into cells opened by
+    for routes on which a man has *landed* (:mod:`tbgen.cells.routes`), and for captures with promotion into
+    cells opened by
     :meth:`open_cell`.
 
     :param threads: number of threads that decode phases.
@@ -105,12 +106,12 @@ class Tables(ExitSource):
         if cell.men > MAX_MEN:
             return False
         if cell not in self._has_cell:
-            self._has_cell[cell] = self._finds_cell(cell)
+            self._has_cell[cell] = self._compute_has_cell(cell)
         return self._has_cell[cell]
 
-    def _finds_cell(self, cell: Cell) -> bool:
-        """Find the result of :meth:`has_cell`, without using the cache."""
-        file = self._file(cell.material()[0])
+    def _compute_has_cell(self, cell: Cell) -> bool:
+        """Compute the result of :meth:`has_cell`; the cache is not used."""
+        file = self._table(cell.material()[0])
         if not isinstance(file, PackedFile):
             return file is not None
         if cell.size < max(file.layout.phase_size, MAX_PROBED_SLOTS):
@@ -144,7 +145,7 @@ class Tables(ExitSource):
         """Return whether a cell is small and its positions can be looked up one by one in a packed table."""
         return cell.men <= MAX_MEN and cell.size <= MAX_PROBED_SLOTS and self._can_look_up(cell.material()[0])
 
-    def bounds(self, cell: Cell) -> Bounds:
+    def look_up_bounds(self, cell: Cell) -> Bounds:
         """Look up the values of all positions of a cell.
 
         :param cell: a cell for which :meth:`can_look_up` returns True.
@@ -163,19 +164,19 @@ class Tables(ExitSource):
             return self._look_up(route.part, side_after(route))
         layout = layout_of(material)
         men = [(Side(colour), kind) for colour, kind in zip(layout.colours, layout.kinds, strict=True)]
-        stored = self.phase(material, phase, side)
+        stored = self.get_phase(material, phase, side)
         block = gather_block(route.part, men, symmetry, stored, not layout.pawns)
         config = [phase, -1 if route.ep_square is None else IMAGE[symmetry][route.ep_square]]
         configs = en_passant_configs(layout).tolist()
         if config in configs:
-            stored = self.en_passant(material, configs.index(config))
+            stored = self.get_en_passant(material, configs.index(config))
             captured = gather_block(route.destination, men, symmetry, stored)
             mask = captured.value != NONE
             block.value[mask], block.depth[mask] = captured.value[mask], captured.depth[mask]
         return block
 
     def fresh_bounds(self, position: CellPosition) -> Interval | None:
-        """Return the value of a position in its fresh state; None if it is unavailable."""
+        """Return the value of a position in its fresh state as an interval; None if it is unavailable."""
         cell = position.cell
         if not self.has_cell(cell) or (_may_be_promoted(position) and not self._is_open(cell)):
             return None
@@ -184,14 +185,14 @@ class Tables(ExitSource):
 
     def fresh_value(self, board: chess.Board) -> Signed | None:
         """Return the fresh value of any position; None if no table contains it."""
-        if chess.popcount(board.occupied) <= MAX_MEN and self._file(Material.of_board(board)[0]) is not None:
+        if chess.popcount(board.occupied) <= MAX_MEN and self._table(Material.of_board(board)[0]) is not None:
             with suppress(MissingTableError):  # a packed table may need other tables
                 return of_gscore(self.tablebase.probe(board, FRESH).value)
         return None
 
     def _is_open(self, cell: Cell) -> bool:
         """Return whether positions of a cell that may follow a promotion are available."""
-        is_packed = isinstance(self._file(cell.material()[0]), PackedFile)
+        is_packed = isinstance(self._table(cell.material()[0]), PackedFile)
         return not is_packed or cell.canonical()[0] in self._opened_cells
 
     def has_phase(self, material: Material, phase: int, side: Side) -> bool:
@@ -199,33 +200,33 @@ class Tables(ExitSource):
 
         A phase of a packed table can be read only if all tables that captures lead to are plain.
         """
-        return self._source(material, phase, side) is not None
+        return self._find_source(material, phase, side) is not None
 
-    def phase(self, material: Material, phase: int, side: Side) -> Block:
-        """Return values and depths of a phase with a side to move, shape (phase size,) each.
+    def get_phase(self, material: Material, phase: int, side: Side) -> Block:
+        """Return values and depths of a phase with ``side`` to move, shape (phase size,) each.
 
         :meth:`has_phase` must return True for the arguments.
         """
-        source = self._source(material, phase, side)
+        source = self._find_source(material, phase, side)
         assert source is not None, "has_phase() is called before"
-        return self._block(material, phase, f"side {side}", partial(source.read_side, phase, side))
+        return self._cached_block(material, phase, f"side {side}", partial(source.read_side, phase, side))
 
-    def en_passant(self, material: Material, row: int) -> Block:
+    def get_en_passant(self, material: Material, row: int) -> Block:
         """Return values and depths of an en passant configuration, shape (phase size,) each.
 
         :param row: index of the configuration in the table.
         """
-        file = self._file(material)
+        file = self._table(material)
         assert file is not None, "has_phase() is called before"
         phase = int(en_passant_configs(layout_of(material))[row, 0])
-        return self._block(material, phase, f"row {row}", partial(file.read_en_passant, row))
+        return self._cached_block(material, phase, f"row {row}", partial(file.read_en_passant, row))
 
-    def _block(
-        self, material: Material, phase: int, part: str, read: Callable[[Codes, Plies], None]
+    def _cached_block(
+        self, material: Material, phase: int, part_name: str, read: Callable[[Codes, Plies], None]
     ) -> Block:
         """Return a part of a phase, from the cache or by calling ``read``.
 
-        :param part: name of the part in the cache.
+        :param part_name: name of the part in the cache.
         :param read: fills arrays of values and depths.
         """
         layout = layout_of(material)
@@ -236,16 +237,16 @@ class Tables(ExitSource):
             expand(layout, phase, *block)
             return block
 
-        key = material, phase, part
+        key = material, phase, part_name
         block = self._phases.get(key)
         if block is not None:  # cached blocks need no lock
             return block
-        is_large = layout.phase_size > MAX_PROBED_SLOTS and isinstance(self._file(material), PackedFile)
+        is_large = layout.phase_size > MAX_PROBED_SLOTS and isinstance(self._table(material), PackedFile)
         with self._large_phase_lock if is_large else nullcontext():
             return self._phases.get_or_make(key, read_all)
 
     def _is_in_memory(self, material: Material, phase: int, side: Side) -> bool:
-        """Return whether a phase with a side to move is cached."""
+        """Return whether a phase with ``side`` to move is cached."""
         return self._phases.get((material, phase, f"side {side}")) is not None
 
     def _uses_look_ups(self, route: Route) -> bool:
@@ -258,21 +259,21 @@ class Tables(ExitSource):
     def _can_look_up(self, material: Material) -> bool:
         """Return whether positions can be looked up: the table is packed and all its sub-tables exist."""
         if material not in self._allows_look_ups:
-            is_packed = isinstance(self._file(material), PackedFile)
-            self._allows_look_ups[material] = is_packed and None not in map(self._file, closure([material]))
+            is_packed = isinstance(self._table(material), PackedFile)
+            self._allows_look_ups[material] = is_packed and None not in map(self._table, closure([material]))
         return self._allows_look_ups[material]
 
     def _look_up(self, cell: Cell, side: Side) -> Block:
-        """Look up the values of all positions of a cell with a side to move."""
+        """Look up the values of all positions of a cell with ``side`` to move."""
 
         def read() -> Block:
             with self._look_up_slots:
-                value, depth = self.tablebase.probe_arrays(*_positions_of(cell), np.full(cell.size, side))
+                value, depth = self.tablebase.probe_arrays(*_probe_inputs(cell), np.full(cell.size, side))
             return Block(value, np.maximum(depth, 0).astype(np.uint16))
 
         return self._phases.get_or_make((cell, side), read)
 
-    def _file(self, material: Material) -> "AnyTable | None":
+    def _table(self, material: Material) -> "AnyTable | None":
         # Files are not stored here, because the tablebase closes them.
         with suppress(MissingTableError):
             if material not in self._missing:
@@ -280,49 +281,49 @@ class Tables(ExitSource):
         self._missing.add(material)
         return None
 
-    def _source(self, material: Material, phase: int, side: Side) -> Source | None:
-        """Return the object that reads a phase with a side to move; None if the phase cannot be read."""
-        file = self._file(material)
+    def _find_source(self, material: Material, phase: int, side: Side) -> Source | None:
+        """Return the object that reads a phase with ``side`` to move; None if the phase cannot be read."""
+        file = self._table(material)
         if not isinstance(file, PackedFile):
             return file
-        smaller = {after: self._file(after) for after in material.successors() if after.men < material.men}
+        smaller = {after: self._table(after) for after in material.successors() if after.men < material.men}
         plain = {
-            after: _Phases(partial(self.phase, after))
+            after: _Phases(partial(self.get_phase, after))
             for after, each in smaller.items()
             if isinstance(each, TableFile)
         }
         promoted = promotion_places(file.layout, [phase], 0) if promotions(file, phase, side) else ()
         if len(plain) < len(smaller) or not all(self.has_phase(*block, mover) for block, mover in promoted):
             return None
-        return PackedSource(file, lambda: plain | self._phases_of(promoted), self._threads)
+        return PackedSource(file, lambda: plain | self._read_phases(promoted), self._threads)
 
-    def _phases_of(self, phases: Iterable[tuple[tuple[Material, int], Side]]) -> "dict[Material, _Phases]":
-        """Read phases with a side to move, and return them as sources by material.
+    def _read_phases(self, phases: Iterable[tuple[tuple[Material, int], Side]]) -> "dict[Material, _Phases]":
+        """Read phases, each with one side to move, and return them as a source for each material.
 
-        :param phases: material and phase, and the side to move.
+        :param phases: material, phase and side to move of each.
         """
         blocks_of: defaultdict[Material, dict[tuple[int, Side], Block]] = defaultdict(dict)
         for (material, phase), side in phases:
-            blocks_of[material][phase, side] = self.phase(material, phase, side)
-        return {material: _Phases(_block_getter(blocks)) for material, blocks in blocks_of.items()}
+            blocks_of[material][phase, side] = self.get_phase(material, phase, side)
+        return {material: _Phases(_make_block_getter(blocks)) for material, blocks in blocks_of.items()}
 
 
 @dataclass(frozen=True)
 class _Phases:
     """Phases of one table as a source.
 
-    :ivar blocks: function of a phase and a side to move that returns the block.
+    :ivar blocks: function that returns the block of a phase with a side to move.
     """
 
     blocks: Callable[[int, Side], Block]
 
     def read_side(self, phase: int, side: Side, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
-        """Copy a phase with a side to move into arrays; see :class:`tbgen.index.table.Source`."""
+        """Copy a phase with ``side`` to move into arrays; see :class:`tbgen.index.table.Source`."""
         value[:], depth[:] = self.blocks(phase, side)
 
 
-def _block_getter(blocks: Mapping[tuple[int, Side], Block]) -> Callable[[int, Side], Block]:
-    """Return a function of a phase and a side to move that looks up the block in a mapping."""
+def _make_block_getter(blocks: Mapping[tuple[int, Side], Block]) -> Callable[[int, Side], Block]:
+    """Return a function that looks up the block of a phase with a side to move."""
     return lambda phase, side: blocks[phase, side]
 
 
@@ -333,7 +334,7 @@ def _may_be_promoted(position: CellPosition) -> bool:
     return bool(position.mobile & board.occupied_co[white] & last_rank & ~board.kings)
 
 
-def _positions_of(cell: Cell) -> tuple[str, NDArray[np.uint8]]:
+def _probe_inputs(cell: Cell) -> tuple[str, NDArray[np.uint8]]:
     """Return the letters of all men of a cell, and their squares, uint8 (slots, men)."""
     slots, last_index = np.arange(cell.size), len(cell.mobile) - 1
     squares = np.empty((cell.size, cell.men), np.uint8)
@@ -344,7 +345,7 @@ def _positions_of(cell: Cell) -> tuple[str, NDArray[np.uint8]]:
 
 
 def _location_of(cell: Cell, side: Side) -> tuple[Material, int, Side, int]:
-    """Return where a table stores the positions of a cell with a side to move.
+    """Return where a table stores the positions of a cell with ``side`` to move.
 
     :returns: material, phase, side to move in the table, and the symmetry that maps positions to the table.
     """

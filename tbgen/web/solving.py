@@ -16,7 +16,7 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tbgen.beyond.budget import COMPILE_COMMAND, KERNEL_FAMILY, SOLVE_COMMAND, Budget
+from tbgen.beyond.budget import COMPILE_COMMAND, KERNEL_MODULE, SOLVE_COMMAND, Budget
 from tbgen.board.variant import Variant
 from tbgen.compiler.cache import is_compiled
 from tbgen.errors import UsageError
@@ -80,7 +80,7 @@ class PositionSolver:
         self, query: Question, budget: Budget, bill: Bill, stack: AsyncExitStack
     ) -> AsyncIterator[str]:
         """Yield the events. The processes that compile and solve end when ``stack`` is closed."""
-        if not is_compiled(KERNEL_FAMILY):
+        if not is_compiled(KERNEL_MODULE):
             yield event_text("compiling", {"message": _COMPILING_TEXT})
             compiling = await stack.enter_async_context(_run_command(COMPILE_COMMAND, DEVNULL))
             await compiling.wait()

@@ -15,18 +15,18 @@ from tests.support.exhaustive import sample
 def same_course(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cells take as long as was expected, and no more states are looked at than tests have time for; what
     looks at more of them has its own tests."""
-    record = Meter.record
+    record = Meter.record_cell
 
     def recorded(meter: Meter, size: int, repeated: bool, seconds: float, sweep_seconds: float) -> None:
-        record(meter, size, repeated, meter.seconds_of([size], repeated), meter.seconds_of([size]) / 2)
+        record(meter, size, repeated, meter.seconds_for([size], repeated), meter.seconds_for([size]) / 2)
 
-    monkeypatch.setattr(Meter, "record", recorded)
-    monkeypatch.setattr(Meter, "record_wins", lambda *_: None)
+    monkeypatch.setattr(Meter, "record_cell", recorded)
+    monkeypatch.setattr(Meter, "record_mate_search", lambda *_: None)
     for name, few, full in (
         ("tbgen.beyond.search._MAX_STATES", 300, 2_400),
         ("tbgen.beyond.solver.MAX_POSITIONS", 1_000, 32_000),
-        ("tbgen.beyond.solver.QUICK_POSITIONS", 100, 1_000),
-        ("tbgen.beyond.gaps._MAX_STATES", 20, 200),
+        ("tbgen.beyond.solver.QUICK_MAX_POSITIONS", 100, 1_000),
+        ("tbgen.beyond.gaps._MAX_EXAMINED_STATES", 20, 200),
     ):
         monkeypatch.setattr(name, sample(few, full))
 

@@ -24,7 +24,7 @@ from tests.support.same_bounds import is_same
 from tests.support.solving import LOCKED, of_cells
 
 SIZE = 64**2
-RECORD = Meter.record
+RECORD = Meter.record_cell
 
 
 @pytest.fixture
@@ -32,14 +32,14 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """A clock that stands still, while the times of cells are recorded."""
     clock = SimpleNamespace(now=0.0)
     monkeypatch.setattr("tbgen.beyond.budget.time", SimpleNamespace(perf_counter=lambda: clock.now))
-    monkeypatch.setattr(Meter, "record", RECORD)
+    monkeypatch.setattr(Meter, "record_cell", RECORD)
     return clock
 
 
 def test_times_of_cells_are_recorded_by_size(clock: SimpleNamespace) -> None:
     meter = Meter(Budget(seconds=10.0))
     meter.require_cell(SIZE, repeated=False)
-    meter.record(SIZE, repeated=False, seconds=11.0, sweep_seconds=6.0)
+    meter.record_cell(SIZE, repeated=False, seconds=11.0, sweep_seconds=6.0)
     meter.require_cell(64, repeated=False)
     with pytest.raises(OutOfBudgetError):
         meter.require_cell(SIZE, repeated=False)
@@ -47,7 +47,7 @@ def test_times_of_cells_are_recorded_by_size(clock: SimpleNamespace) -> None:
     clock.now = 3.0
     with pytest.raises(OutOfBudgetError):
         meter.require_cell(SIZE, repeated=True)
-    meter.record(SIZE, repeated=True, seconds=4.0, sweep_seconds=4.0)
+    meter.record_cell(SIZE, repeated=True, seconds=4.0, sweep_seconds=4.0)
     meter.require_cell(SIZE, repeated=True)
 
 
@@ -55,9 +55,9 @@ def test_times_of_cells_are_recorded_by_size(clock: SimpleNamespace) -> None:
 def test_time_is_reserved(again: bool, left: float, clock: SimpleNamespace) -> None:
     """For a cell that takes 8 seconds, and 3 again, besides one of 2 seconds, half of them for sweeps."""
     meter = Meter(Budget(seconds=100.0))
-    meter.record(SIZE, repeated=False, seconds=8.0, sweep_seconds=5.0)
-    meter.record(SIZE, repeated=True, seconds=3.0, sweep_seconds=2.0)
-    meter.record(64, repeated=False, seconds=2.0, sweep_seconds=1.0)
+    meter.record_cell(SIZE, repeated=False, seconds=8.0, sweep_seconds=5.0)
+    meter.record_cell(SIZE, repeated=True, seconds=3.0, sweep_seconds=2.0)
+    meter.record_cell(64, repeated=False, seconds=2.0, sweep_seconds=1.0)
     with meter.reserving([SIZE], again):
         cell, rest = partial(meter.require_cell, 64, repeated=False), partial(meter.require_sweep_seconds, 64)
         for require, seconds in ((cell, 2.0), (rest, 1.0)):
@@ -76,11 +76,11 @@ def test_memory_and_cells_are_reserved() -> None:
         meter.require_cell(64, repeated=False)
         assert meter.has_memory_for(64, 0)
         assert not meter.has_memory_for(64, 1)
-        meter.record(64, repeated=False, seconds=0.1, sweep_seconds=0.1)
+        meter.record_cell(64, repeated=False, seconds=0.1, sweep_seconds=0.1)
         with pytest.raises(OutOfBudgetError):
             meter.require_cell(64, repeated=False)
     meter.require_cell(64, repeated=False)
-    meter.record(64, repeated=False, seconds=0.1, sweep_seconds=0.1)
+    meter.record_cell(64, repeated=False, seconds=0.1, sweep_seconds=0.1)
     assert meter.seconds_left == 0.0
 
 
@@ -181,6 +181,6 @@ def test_a_cell_is_solved_again_with_what_was_found_below_it(tables: Path) -> No
 
         first = search(2)
         assert first.run() is Stop.CELLS
-        assert 0 < first.solved <= 2
+        assert 0 < first.solve_count <= 2
         known.cells.add(Games(first._cell, known).solve())
         assert search(0).answer() == first.answer()

@@ -96,7 +96,7 @@ def test_bounds_of_the_last_cell_remain_if_stopped_while_it_is_solved(
         job = Job(chess.Board(FEW), GScore("G9.0"), tables)
         found = solver.solve(job.board, job.accrued, tables)
         assert found is not None
-        assert results.proved(job.state) == found
+        assert results.get(job.state) == found
 
 
 def test_bounds_that_are_good_enough_are_not_solved_again(tables: Tablebase) -> None:
@@ -186,7 +186,7 @@ def test_results_before_an_interruption_are_kept(tables: Tablebase) -> None:
     results, told = SolveResults(), list[KeyboardInterrupt]()
     with pytest.raises(KeyboardInterrupt):
         Solver(results=results, prove=interrupted).solve(BOARD, G4, tables)
-    assert results.proved(StateName.of(BOARD, G4)) == proved("-G4.5 G2.0")
+    assert results.get(StateName.of(BOARD, G4)) == proved("-G4.5 G2.0")
     assert Solver(interrupt=told.append, prove=interrupted).solve(BOARD, G4, tables) == proved("-G4.5 G2.0")
     assert len(told) == 1
     prover = Prover({LOCKED: [proved("G4.0 G4.0")]})

@@ -12,7 +12,7 @@ import pytest
 import tbgen
 from tbgen.beyond.budget import Budget, Meter, SolvingInterruptedError
 from tbgen.beyond.cell_solver import CellSolver
-from tbgen.beyond.choices import CellTask, Choice, Chooser, effort
+from tbgen.beyond.choices import CellTask, Choice, Chooser, cost_of
 from tbgen.beyond.knowledge import CellLayers, ExitBounds, States
 from tbgen.beyond.ledger import Ledger
 from tbgen.beyond.play import Play
@@ -32,7 +32,7 @@ NEVER = 1 << 30
 def wanted(tasks: list[CellTask], monkeypatch: pytest.MonkeyPatch) -> list[CellTask]:
     """The cells that are solved, in order; cells of two kings count as large."""
     for module in ("tbgen.beyond.cell_solver", "tbgen.beyond.choices", "tbgen.beyond.search"):
-        monkeypatch.setattr(f"{module}.SMALL_SLOTS", 0)
+        monkeypatch.setattr(f"{module}.MAX_SMALL_SLOTS", 0)
     return tasks
 
 
@@ -61,7 +61,7 @@ def test_a_bound_that_needs_no_pawn_moves_is_proved_soon(
     monkeypatch.setattr(CellSolver, "_solve_unchecked", until_ten)
     lowest = []
     for much in (3, NEVER):
-        monkeypatch.setattr("tbgen.beyond.choices._AHEAD_EFFORT_RATIO", much)
+        monkeypatch.setattr("tbgen.beyond.choices._AHEAD_COST_RATIO", much)
         with pytest.raises(SolvingInterruptedError) as caught:
             found(RACE, small)
         lowest.append(str(caught.value.solution.lower))
@@ -89,7 +89,7 @@ def choices_of(small: Path) -> Iterator[Callable[..., list[Choice]]]:
             for board in boards:
                 after = CellPosition(board, int(board.kings))
                 home = after.cell.canonical()[0]
-                play.unsolved[home] = after
+                play.unsolved_cells[home] = after
                 play.cells_above[home] = {root: {False}}
             return chooser.choices(play)
 
@@ -105,7 +105,7 @@ def test_forced_mates_by_a_queen_are_found_first(choices_of: Callable[..., list[
     assert last.tasks[-1].cell.frozen[0].man.kind != QUEEN
     (home,) = queen.promotion_homes
     assert home.frozen[0].man.kind == QUEEN
-    assert queen.effort > effort(map(CellTask, queen.cells_above))
+    assert queen.cost > cost_of(map(CellTask, queen.cells_above))
     again = choices_of(Budget(), given_up=[home])
     assert home in [choice.tasks[-1].cell for choice in again]
     apart = choices_of(Budget(seconds=0.0))
@@ -118,6 +118,6 @@ def test_forced_mates_come_before_cells_that_take_as_long(
 ) -> None:
     (queen,) = (choice for choice in choices_of(Budget(seconds=1e5)) if not choice.tasks)
     monkeypatch.setattr("tbgen.beyond.choices.homes_below", lambda *_, **__: queen.promotion_homes)
-    monkeypatch.setattr(Meter, "seconds_of_wins", lambda meter, size: seconds)
+    monkeypatch.setattr(Meter, "mate_search_seconds", lambda meter, size: seconds)
     step = next(choice for choice in choices_of(Budget(seconds=1e5)) if choice.tasks and not choice.is_late)
     assert step.promotion_homes == (() if seconds else queen.promotion_homes)

@@ -103,7 +103,7 @@ def test_bounds(fen: str, accrued: str, white: bool, bound: str | None) -> None:
 
 
 def test_bounds_contain_the_values_of_tables(four_men: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tbgen.beyond.forcing._FIRST_POSITIONS", 300)
+    monkeypatch.setattr("tbgen.beyond.forcing._FIRST_MAX_POSITIONS", 300)
     with tbgen.open_tablebase(four_men) as tables:
         bounds = 0
         for board in [each for few in map(chess.Board, FEW) for each in (few, few.mirror())]:
@@ -207,7 +207,7 @@ def test_men_that_are_too_many_are_refused(small: Path, monkeypatch: pytest.Monk
 
 def test_kept_positions_count_as_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     meter = Meter(Budget(memory=MEMORY))
-    monkeypatch.setattr("tbgen.beyond.forcing._FIRST_POSITIONS", 100)
+    monkeypatch.setattr("tbgen.beyond.forcing._FIRST_MAX_POSITIONS", 100)
     monkeypatch.setattr("tbgen.beyond.forcing.MAX_POSITIONS", 400)
     found = ForcingSearches(chess.Board(OPEN), of_gscore(GScore("G20.0")), lambda _: None, meter, MEMORY)
     list(found.turns(200))
@@ -222,7 +222,7 @@ def test_kept_positions_count_as_memory(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_searches_share_their_part_of_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """When their share is used up, they are given up."""
-    monkeypatch.setattr("tbgen.beyond.forcing._FIRST_POSITIONS", 100)
+    monkeypatch.setattr("tbgen.beyond.forcing._FIRST_MAX_POSITIONS", 100)
     meter, memory = Meter(Budget(memory=MEMORY)), 28 * 140 * 1_700
     found = ForcingSearches(chess.Board(OPEN), of_gscore(GScore("G20.0")), lambda _: None, meter, memory)
     most = max(meter.forcing_bytes for _ in found.turns())
@@ -250,7 +250,7 @@ def test_sides_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def run(search: ForcingSearch, most: int, has_time: Callable[[], bool]) -> None:
         turns.append((search.white, most))
-        search.refuted = search.rank < 8 and search.white
+        search.is_refuted = search.rank < 8 and search.white
 
     monkeypatch.setattr(ForcingSearch, "run", run)
     board, meter = chess.Board(LONG), Meter(Budget())

@@ -18,7 +18,7 @@ from tbgen.beyond.budget import Budget, Meter
 from tbgen.beyond.kept import KeptCells
 from tbgen.beyond.knowledge import CellLayers, ExitBounds
 from tbgen.beyond.solved_cells import SolvedCells
-from tbgen.beyond.solver import knowledge
+from tbgen.beyond.solver import make_exit_bounds
 from tbgen.beyond.table_source import Tables
 from tbgen.board.score import NONE, GScore
 from tbgen.cells.bounds import ENDS, WORST, Bounds, SomeKnowledge
@@ -103,7 +103,7 @@ def test_a_damaged_cell_is_not_used(at: float | None, tmp_path: Path) -> None:
         data[int(at * len(data))] ^= 0xFF
     path.write_bytes(data)
     notes: list[str] = []
-    kept = KeptCells(tmp_path, note=notes.append)
+    kept = KeptCells(tmp_path, warn=notes.append)
     assert kept.get(cell()) is None
     assert kept.get(cell()) is None
     assert cell() not in kept
@@ -115,11 +115,11 @@ def test_a_damaged_cell_is_not_used(at: float | None, tmp_path: Path) -> None:
 
 def test_cells_of_other_versions(tmp_path: Path) -> None:
     (tmp_path / "0123.cell.h5").write_bytes(b"HDF")
-    put(KeptCells(tmp_path, note=lambda _: None), bounds(cell()))
+    put(KeptCells(tmp_path, warn=lambda _: None), bounds(cell()))
     (path,) = tmp_path.glob("*.cell")
     path.write_bytes(path.read_bytes().replace(b"tbgen cell 2", b"tbgen cell 9"))
     notes: list[str] = []
-    kept = KeptCells(tmp_path, note=notes.append)
+    kept = KeptCells(tmp_path, warn=notes.append)
     assert kept.get(cell()) is None
     assert notes == [
         f"{tmp_path} has 1 cells of an earlier version, which are of no use: remove them",
@@ -129,7 +129,7 @@ def test_cells_of_other_versions(tmp_path: Path) -> None:
 
 
 def test_another_cell_under_its_name(tmp_path: Path) -> None:
-    kept = KeptCells(tmp_path, note=lambda _: None)
+    kept = KeptCells(tmp_path, warn=lambda _: None)
     put(kept, bounds(cell()))
     (one,) = tmp_path.iterdir()
     put(kept, bounds(cell(chess.A3)))
@@ -168,7 +168,7 @@ def test_cells_that_depend_on_unproved_bounds_are_kept_apart(tmp_path: Path, sma
     """These depend on Syzygy files; without the files they are neither read nor published."""
     kept = KeptCells(tmp_path)
     with tbgen.open_tablebase(small) as tables, Syzygy(DATA / "syzygy") as files:
-        (apart, own) = (knowledge(tables, Budget(), kept, each).cells for each in (files, None))
+        (apart, own) = (make_exit_bounds(tables, Budget(), kept, each).cells for each in (files, None))
     assert own._kept is kept
     assert apart._kept is not None
     put(apart._kept, bounds(cell()))
@@ -205,7 +205,7 @@ def test_kept_cells_remain_if_no_more_can_be_written(
         assert put(KeptCells(tmp_path), bounds(cell()))
         if not full:  # tests may run as root, who may write anywhere
             monkeypatch.setattr("tbgen.system.files.os.open", refused)
-        solved = SolvedCells(KeptCells(tmp_path, note=notes.append))
+        solved = SolvedCells(KeptCells(tmp_path, warn=notes.append))
         for square in (chess.A3, chess.A4):
             solved.add(bounds(cell(square)))
         solved.wait_for_packing()

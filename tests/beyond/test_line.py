@@ -110,7 +110,7 @@ def test_lines_of_the_games_of_one_cell(fen: str, mobile: str, small: Path) -> N
         known = ExitBounds(Tables(tables), SolvedCells())
         search = Search(known, root, root.position_score, Meter(of_cells(1)), lambda *_: None)
         search.run()
-        answer = search.state(root, root.position_score)
+        answer = search.probe(root, root.position_score)
         assert answer.depths is not None
         lines = LineMaker([search] * 2, root.position_score)
         for end in ENDS:
@@ -121,7 +121,7 @@ def test_lines_of_the_games_of_one_cell(fen: str, mobile: str, small: Path) -> N
             for ply in line[:-1]:
                 (step,) = (step for step in position.moves() if step.move == ply.move)
                 position = step.after
-                assert search.state(position, ply.accrued.code).value[end] == answer.value[end]
+                assert search.probe(position, ply.accrued.code).bounds[end] == answer.bounds[end]
 
 
 def test_lines_of_an_interval(small: Path) -> None:

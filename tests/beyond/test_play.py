@@ -30,7 +30,7 @@ def chosen(
     """Return the indices of the moves that play follows in a close window, from their bounds."""
     moves = list(zip(position(board).moves(), answers, strict=False))
     steps = [step.move for step, _ in moves]
-    kept = followed_moves(moves, now.value, board, CLOSE, wide=wide)
+    kept = followed_moves(moves, now.bounds, board, CLOSE, wide=wide)
     return [steps.index(step.move) for step, _ in kept]
 
 
@@ -85,7 +85,7 @@ def test_play_continues_where_a_bound_is_better_than_all_moves() -> None:
     """A solution in a window may have wider bounds after the moves than an earlier one has of the state."""
     found = play(answer(254, 8, 57, 40), [answer(251, 14, 18, 5), answer(249, 17, 60, 3)], 50)
     assert sum(map(len, found.states.values())) == 50
-    assert not found.complete
+    assert not found.is_complete
 
 
 def test_states_are_examined_once() -> None:

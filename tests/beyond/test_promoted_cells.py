@@ -76,11 +76,11 @@ def promotion(board: chess.Board, kind: int = QUEEN) -> Route:
 
 def solve_all(known: ExitBounds, route: Route) -> None:
     """Solve and keep the cells that a promotion leads to."""
-    cells = known.promotions.unsolved(route.destination)
+    cells = known.promotions.cells_to_solve(route.destination)
     assert cells
     for bounds in known.promotions.solve(cells, route.destination.frozen[0].man.kind, known, 2):
         known.cells.add(bounds)
-    assert known.promotions.unsolved(route.destination) == []
+    assert known.promotions.cells_to_solve(route.destination) == []
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_values_are_those_of_tables(
     route = promotion(chess.Board(fen), PIECE_ORDER.index(piece))
     with tbgen.open_tablebase(small) as tables:
         known = known_of(tables, 3, monkeypatch)
-        (cell,) = known.promotions.unsolved(route.destination)
+        (cell,) = known.promotions.cells_to_solve(route.destination)
         assert cell.size == 64**4
         solve_all(known, route)
         for end in ENDS:
@@ -118,7 +118,7 @@ def test_bounds_contain_what_tables_say(
 ) -> None:
     """The other side's pawn passes through several cells; captures end in tables; it has no promotions."""
     route = promotion(chess.Board(fen))
-    assert len(known.promotions.unsolved(route.destination)) == cells
+    assert len(known.promotions.cells_to_solve(route.destination)) == cells
     solve_all(known, route)
     lower, upper = (known.cells.block(route, end) for end in ENDS)
     assert lower is not None
@@ -140,11 +140,11 @@ def test_a_window_leaves_what_matters(codes: tuple[int, int], known: ExitBounds,
     """White has promoted, and wins soon, wins later, or is mated."""
     route, window = promotion(chess.Board("8/P6k/8/5p2/8/8/8/6K1 w - - 0 1")), Interval(*map(Code, codes))
     home, seen = route.destination, np.vectorize(window.nearest, otypes=[np.uint8])
-    cells = known.promotions.unsolved(home, lambda _: window)
+    cells = known.promotions.cells_to_solve(home, lambda _: window)
     for bounds in known.promotions.solve(cells, QUEEN, known, 2, window_of=lambda _: window):
         known.cells.add(bounds)
-    assert known.promotions.unsolved(home, lambda _: window) == []
-    assert known.promotions.unsolved(home) == cells
+    assert known.promotions.cells_to_solve(home, lambda _: window) == []
+    assert known.promotions.cells_to_solve(home) == cells
     told = truth.block(route, LOWER).value
     there = told != NONE
     lower, upper = (known.cells.block(route, end) for end in ENDS)
@@ -166,12 +166,12 @@ def test_each_end_is_found_on_its_own(known: ExitBounds) -> None:
     assert both is not None
     promoted = PromotedCells(known.tables, known.wins)
     for number, end in enumerate((UPPER, LOWER)):
-        wanted = promoted.unsolved(route.destination, ends=[end])
+        wanted = promoted.cells_to_solve(route.destination, ends=[end])
         assert len(wanted) == 4
         for bounds in promoted.solve(wanted, QUEEN, apart, 2, ends=[end]):
             apart.cells.add(bounds)
-        assert promoted.unsolved(route.destination, ends=[end]) == []
-        assert bool(promoted.unsolved(route.destination)) == (number == 0)
+        assert promoted.cells_to_solve(route.destination, ends=[end]) == []
+        assert bool(promoted.cells_to_solve(route.destination)) == (number == 0)
         found = apart.cells.get(home)
         assert found is not None
         own = 1 - end if colours & MIRROR_RANKS != (MIRROR_RANKS if route.side else 0) else end
@@ -216,7 +216,7 @@ def test_what_is_won_counts_too(known: ExitBounds) -> None:
     solve_all(known, route)
     without = known.cells.block(route, LOWER)
     other = ExitBounds(known.tables, SolvedCells(), wins=WonCells(2))
-    for cell in other.wins.unsolved(route.destination):
+    for cell in other.wins.cells_to_solve(route.destination):
         other.wins.solve(cell, other)
     solve_all(other, route)
     block, won = (each.block(route, LOWER) for each in (other.cells, other.wins))
@@ -230,8 +230,8 @@ def test_what_is_won_counts_too(known: ExitBounds) -> None:
 
 def test_the_cost_is_estimated(known: ExitBounds) -> None:
     promoted = known.promotions
-    (alone,) = promoted.unsolved(promotion(chess.Board("8/P6k/8/8/8/8/8/6K1 w - - 0 1")).destination)
-    several = promoted.unsolved(promotion(chess.Board("8/P6k/8/5p2/8/8/8/6K1 w - - 0 1")).destination)
+    (alone,) = promoted.cells_to_solve(promotion(chess.Board("8/P6k/8/8/8/8/8/6K1 w - - 0 1")).destination)
+    several = promoted.cells_to_solve(promotion(chess.Board("8/P6k/8/5p2/8/8/8/6K1 w - - 0 1")).destination)
     mobile = known.wins.mobile
     (seconds, memory), (more_seconds, more_memory) = (
         wholes_cost(each, mobile) for each in ([alone], several)
@@ -245,10 +245,10 @@ def test_an_interrupted_cell_is_not_kept(known: ExitBounds) -> None:
         raise KeyboardInterrupt
 
     promoted, route = known.promotions, promotion(chess.Board("8/P6k/8/8/8/8/8/6K1 w - - 0 1"))
-    cells = promoted.unsolved(route.destination)
+    cells = promoted.cells_to_solve(route.destination)
     with pytest.raises(KeyboardInterrupt):
         list(promoted.solve(cells, QUEEN, known, 1, interrupt))
-    assert promoted.unsolved(route.destination) == cells
+    assert promoted.cells_to_solve(route.destination) == cells
 
 
 PAWN = "8/P7/8/8/8/8/5k2/K7 w - - 0 1"
@@ -257,7 +257,7 @@ PAWN = "8/P7/8/8/8/8/5k2/K7 w - - 0 1"
 @pytest.fixture
 def few_mobile(monkeypatch: pytest.MonkeyPatch) -> None:
     """No forced mates are found, and few states are examined."""
-    monkeypatch.setattr(WonCells, "unsolved", lambda self, home: iter(()))
+    monkeypatch.setattr(WonCells, "cells_to_solve", lambda self, home: iter(()))
     monkeypatch.setattr("tbgen.beyond.search._MAX_STATES", 40)
     monkeypatch.setattr("tbgen.beyond.search._FIRST_STATES", 20)
 

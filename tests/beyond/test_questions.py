@@ -10,7 +10,7 @@ import pytest
 import tbgen
 from tbgen.beyond.ledger import Ledger
 from tbgen.beyond.solver import solve
-from tbgen.beyond.structures import colours_below
+from tbgen.beyond.structures import possible_colour_swaps
 from tbgen.board.material import Material
 from tbgen.board.scoring import ScoreInterval
 from tbgen.cells.cell import Cell
@@ -64,8 +64,8 @@ def test_intervals_only_narrow(
 ) -> None:
     """In whichever windows the layers of the state's cell are made."""
     for name in (
-        "tbgen.beyond.search.SMALL_SLOTS",
-        "tbgen.beyond.cell_solver.SMALL_SLOTS",
+        "tbgen.beyond.search.MAX_SMALL_SLOTS",
+        "tbgen.beyond.cell_solver.MAX_SMALL_SLOTS",
         "tbgen.beyond.cell_solver._MAX_SLOTS_BELOW",
     ):
         monkeypatch.setattr(name, 0)
@@ -100,7 +100,7 @@ def test_colours_of_cells_below(fen: str) -> None:
             moves = list(board.legal_moves)
             board.push(rng.choice([move for move in moves if board.is_zeroing(move)] or moves))
             home, symmetry = cell_of(board).canonical()
-            assert bool(symmetry & MIRROR_RANKS) in colours_below(root, home)
+            assert bool(symmetry & MIRROR_RANKS) in possible_colour_swaps(root, home)
 
 
 def cell_of(board: chess.Board) -> Cell:
@@ -111,6 +111,6 @@ def test_one_colour_is_enough_mostly() -> None:
     """If the men determine how the cell lies below, no other window has to be covered."""
     root = cell_of(chess.Board("8/8/8/8/pr1k4/2R2P2/2K5/8 b - - 0 75"))
     below = cell_of(chess.Board("8/8/8/5P2/1r1k4/p1R5/2K5/8 b - - 0 75"))
-    assert colours_below(root, below) == {False}
-    assert colours_below(root, below.image(MIRROR_RANKS)) == {True}
-    assert colours_below(below, root) == set()
+    assert possible_colour_swaps(root, below) == {False}
+    assert possible_colour_swaps(root, below.image(MIRROR_RANKS)) == {True}
+    assert possible_colour_swaps(below, root) == set()

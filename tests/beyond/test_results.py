@@ -54,11 +54,11 @@ def test_an_attempt_covers_smaller_efforts_on_the_same_state() -> None:
 
 def test_several_attempts_prove_their_intersection(path: Path, kept: bytes) -> None:
     with open_results(path) as results:
-        assert results.proved(A) == proved("-G4.5 G2.0")
-        assert results.proved(B) == proved("-G3.5 -G3.5", 7)
-        assert results.proved(StateName("8/8/8/8/8/8/8/8 w - -", "G1.0")) is None
+        assert results.get(A) == proved("-G4.5 G2.0")
+        assert results.get(B) == proved("-G3.5 -G3.5", 7)
+        assert results.get(StateName("8/8/8/8/8/8/8/8 w - -", "G1.0")) is None
         results.add(A, proved("-G6.0 G3.0"), Effort(1.0, 1 << 20, 0))
-        assert results.proved(A) == proved("-G6.0 G3.0")
+        assert results.get(A) == proved("-G6.0 G3.0")
     assert path.read_bytes().startswith(kept)
 
 
@@ -88,7 +88,7 @@ def test_an_incomplete_last_line_costs_only_that_line(
             expected.add(*found)
         with open_results(path) as results:
             for state in (A, B):
-                assert results.proved(state) == expected.proved(state)
+                assert results.get(state) == expected.get(state)
                 assert results.was_tried(state, MINUTE) == expected.was_tried(state, MINUTE)
             for found in FOUND[whole:]:
                 results.add(*found)
@@ -142,7 +142,7 @@ def test_every_changed_byte_is_refused(path: Path, kept: bytes) -> None:
 def test_lines_of_earlier_versions_have_no_checksum(path: Path, kept: bytes) -> None:
     path.write_bytes(re.sub(rb',"check":"\w{8}"', b"", kept))
     with open_results(path) as results:
-        assert results.proved(B) == proved("-G3.5 -G3.5", 7)
+        assert results.get(B) == proved("-G3.5 -G3.5", 7)
 
 
 def test_contradictions_are_no_results(path: Path, kept: bytes) -> None:

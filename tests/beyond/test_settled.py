@@ -64,7 +64,7 @@ def test_a_guess_takes_no_layer(small: Path, monkeypatch: pytest.MonkeyPatch) ->
         layers = CellLayers(known, meter, root.cell, None)
         guesses, states = States(known, layers, guess=True), States(known, layers)
         assert guesses.answer(root, root.position_score) == states.answer(root, root.position_score)
-        assert guesses.answer(root, accrued).value == (accrued, accrued)
+        assert guesses.answer(root, accrued).bounds == (accrued, accrued)
         assert not layers.is_made(root.cell, accrued)
         states.answer(root, accrued)
         assert layers.is_made(root.cell, accrued)

@@ -53,10 +53,10 @@ def test_packed_phases_are_those_of_plain_tables(
                     kept_back += 1
                     continue
                 assert is_same(
-                    some.phase(material, phase, side), plain.phase(material, phase, side), there=True
+                    some.get_phase(material, phase, side), plain.get_phase(material, phase, side), there=True
                 )
         for row in range(0, len(en_passant_configs(layout)), 5):
-            assert is_same(some.en_passant(material, row), plain.en_passant(material, row))
+            assert is_same(some.get_en_passant(material, row), plain.get_en_passant(material, row))
     assert kept_back == missing  # the derived side of KRPvK is Black
 
 
@@ -129,13 +129,13 @@ def test_phases_from_which_promotions_lead_to_packed_tables(
                 assert isinstance(file, PackedFile)
                 taken += len(promotions(file, phase, side))
                 assert is_same(
-                    some.phase(material, phase, side), plain.phase(material, phase, side), there=True
+                    some.get_phase(material, phase, side), plain.get_phase(material, phase, side), there=True
                 )
         others, places = Tables(packed_ones), list(itertools.product(phases, SIDES))
         with ThreadPoolExecutor(4) as threads:
-            blocks = threads.map(lambda place: others.phase(material, *place), [*places, *places])
+            blocks = threads.map(lambda place: others.get_phase(material, *place), [*places, *places])
             for place, block in zip([*places, *places], blocks, strict=True):
-                assert is_same(block, plain.phase(material, *place), there=True)
+                assert is_same(block, plain.get_phase(material, *place), there=True)
     assert taken
 
 
@@ -180,7 +180,7 @@ def test_values_of_small_cells(promoted: Path, tables: Path) -> None:
         some, plain = Tables(packed_ones), Tables(plain_ones)
         assert some.can_look_up(cell)
         assert not plain.can_look_up(cell), "there is no need"
-        found = some.bounds(cell)
+        found = some.look_up_bounds(cell)
         assert found.same_ends
         seen = 0
         for side, slot in itertools.product(SIDES, range(0, cell.size, 15)):
@@ -200,8 +200,8 @@ def test_kept_phases_have_a_limit(tables: Path, monkeypatch: pytest.MonkeyPatch)
         some = Tables(opened)
         assert some.nbytes == 0
         for other in [m for m in all_materials(4) if m.men == 4 and not m.pawns][:4]:
-            some.phase(other, 0, SIDES[0])
-            some.phase(other, 0, SIDES[1])
+            some.get_phase(other, 0, SIDES[0])
+            some.get_phase(other, 0, SIDES[1])
             assert 0 < some.nbytes <= 3 * size
 
 

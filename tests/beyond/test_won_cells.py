@@ -64,11 +64,11 @@ def test_forced_mates_after_promotions_are_those_of_tables(fen: str, small: Path
             assert len(routes) == 1
             (route,) = routes
             assert not won.knows(route)
-            cells = list(won.unsolved(route.destination))
+            cells = list(won.cells_to_solve(route.destination))
             for each in cells:
                 won.solve(each, known)
             assert cells
-            assert not list(won.unsolved(route.destination))
+            assert not list(won.cells_to_solve(route.destination))
             end = route.side
             found, told = won.block(route, end), truth.block(route, end)
             assert found is not None
@@ -88,7 +88,7 @@ def test_captures_that_leave_pawns_need_no_table() -> None:
     whole = Cell.of_board(board, mobile_squares(board))
     home = Cell.of_men([man for man in whole.mobile if man != queen], {chess.A8: queen, chess.F2: pawn})
     won, blind, nothing = WonCells(3), WonCells(3), SomeKnowledge()
-    cells = list(won.unsolved(home))
+    cells = list(won.cells_to_solve(home))
     assert [("".join(cell.side_letters()), bin(cell.black_pawns).count("1")) for cell in cells[-2:]] == [
         ("KQKP", 1),
         ("KQKRP", 1),
@@ -106,7 +106,7 @@ def test_a_bare_king_has_no_mates_in_blocks(tmp_path: Path) -> None:
     (route,) = (route for route in routes_of(lineup_of_cell(cell)) if is_to_queen(route, cell))
     with tbgen.open_tablebase(tmp_path) as tables:
         known = ExitBounds(Tables(tables), SolvedCells(), wins=WonCells(2))
-        for each in list(known.wins.unsolved(route.destination)):
+        for each in list(known.wins.cells_to_solve(route.destination)):
             known.wins.solve(each, known)
         block = known.block(route, LOWER)
         assert block is not None
@@ -127,7 +127,7 @@ def test_a_wrong_win_does_not_pass_the_proof(small: Path) -> None:
     with tbgen.open_tablebase(small) as tables:
         won = WonCells(2)
         known = ExitBounds(Tables(tables), SolvedCells(), wins=won)
-        wins = won.solve(Cell.of_board(board, mobile_squares(board)), known, levels=True)
+        wins = won.solve(Cell.of_board(board, mobile_squares(board)), known, with_rounds=True)
         assert 50 < prove_wins(wins, known, random.Random(1)) <= MAX_PROVED_WINS
         wins.won[BLACK_TO_MOVE] |= legal_words_of(wins)
         wins.rounds[wins.rounds == 0] = 200

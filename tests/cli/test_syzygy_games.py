@@ -140,7 +140,7 @@ def test_solving_goes_on_from_files(games: Path, capsys: Capture) -> None:
 
 def test_positions_are_solved_again_with_more_files(games: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Positions are not solved again with the same number of files."""
-    asked, knowledge = list[int](), solver.knowledge
+    asked, knowledge = list[int](), solver.make_exit_bounds
 
     def known(tables: Tablebase, budget: Budget, kept: KeptCells | None, syzygy: Syzygy | None) -> ExitBounds:
         asked.append(0 if syzygy is None else len(syzygy))
@@ -151,7 +151,7 @@ def test_positions_are_solved_again_with_more_files(games: Path, monkeypatch: py
         return Solution(accrued, accrued, lower, upper, None, (), 0)
 
     monkeypatch.setattr(solver, "solve", solved)
-    monkeypatch.setattr(solver, "knowledge", known)
+    monkeypatch.setattr(solver, "make_exit_bounds", known)
     games.write_text(stopped(WALL))
     words = ["tag", str(games), str(games), "--solve", "--solve-results", str(games.with_name("results"))]
     for more in ((), ("--syzygy", str(FILES)), ("--syzygy", str(FILES)), ()):
