@@ -40,7 +40,7 @@ from tbgen.games.settings import GameOptions
 from tbgen.games.standings import GameRecord, standings
 from tbgen.games.standings.orders import ORDERS, Order
 from tbgen.games.standings.players import Player
-from tbgen.games.standings.tiebreaks import TIEBREAKS, Field, Lead
+from tbgen.games.standings.tiebreaks import TIEBREAKS, OrderBy, TieData
 from tbgen.games.tagging import Adjudicator, TaggedGame, tag_games
 from tbgen.html.diagrams import board_words
 from tbgen.probe.tablebase import Tablebase
@@ -300,7 +300,7 @@ def _order(tiebreak: str) -> Order:
 def _ties(event: Event, games: Sequence[GameRecord]) -> Iterator[str]:
     """Yield a table of the players that are level on points, and a sentence on how certain places are."""
     result = standings(games, order=ORDERS[event.rules])
-    field = Field.of(result.players, Lead.CHESS, Scheme.EXPONENTIAL)
+    field = TieData.of(result.players, OrderBy.CHESS, Scheme.EXPONENTIAL)
     players_by_points = Counter(player.results.classical for player in result.players)
     tied = [player for player in result.players if players_by_points[player.results.classical] > 1]
     names = [name for name in TIE_COLUMNS if name != "crashes" or any(_numbers(tied, name, field).values())]
@@ -322,7 +322,7 @@ TIE_COLUMNS: Final = ("crashes", "direct", "wins", "sb", "rmobility")
 COLUMN_TITLES: Final = {"sb": "SB", "rmobility": "r-mobility"}
 
 
-def _numbers(tied: Sequence[Player], name: str, field: Field) -> dict[str, float]:
+def _numbers(tied: Sequence[Player], name: str, field: TieData) -> dict[str, float]:
     """Return the numbers of players by a tiebreak, each among the players with the same points."""
     numbers = {}
     for player in tied:

@@ -348,13 +348,13 @@ def _score_line(score: "MatchScore", elo_text: str) -> str:
 def _print_summary(summary: "Summary", settings: "EventSettings") -> None:
     """Print the final tables."""
     from tbgen.cli.score import standings_text
-    from tbgen.games.standings.tables import overview, tables
+    from tbgen.games.standings.tables import overview_keys, tables
 
     result = summary.standings
     if result is None:
         say("tbgen: no encounter has been finished")
         return
-    print(standings_text(tables(result, overview(result))))
+    print(standings_text(tables(result, overview_keys(result))))
     for line in _summary_remarks(summary, settings):
         say(f"tbgen: {line}")
 

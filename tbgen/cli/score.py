@@ -25,10 +25,10 @@ from tbgen.games.standings.elo import sprt as check_test
 from tbgen.games.standings.orders import ORDERS
 from tbgen.games.standings.render import comma_separated, markdown, text
 from tbgen.games.standings.table import StandingsTable
-from tbgen.games.standings.tables import KEYS, overview
+from tbgen.games.standings.tables import KEYS, overview_keys
 from tbgen.games.standings.tables import tables as all_tables
-from tbgen.games.standings.tiebreaks import BALANCES, TIEBREAKS, Lead, parse_names
-from tbgen.games.standings.tournament import LeftOut
+from tbgen.games.standings.tiebreaks import BALANCES, TIEBREAKS, OrderBy, parse_names
+from tbgen.games.standings.tournament import LeftOutCounts
 from tbgen.system.files import make_directory, write_file
 from tbgen.text import counted
 
@@ -152,7 +152,7 @@ def run(
         raise UsageError(f"--{'pairs' if pairs else 'sprt-player'} needs a test: add --sprt elo0=0 elo1=5")
     if sprt is not None:
         model = sprt_model or sprt.model
-        check_test([], *sprt.numbers, model=model, pairs=pairs)  # fails before the games are read
+        check_test([], *sprt.args, model=model, pairs=pairs)  # fails before the games are read
     files = matching_files(patterns)
     if out is not None:
         make_directory(out)  # fails now rather than after the work
@@ -163,7 +163,7 @@ def run(
     lost_by_both = sum(
         Doubt.BOTH_FORFEIT in record.outcome.doubts for record in records if record.classical not in RESULTS
     )
-    left_out = LeftOut(len(records) - len(games) - lost_by_both, work.tally.broken, lost_by_both)
+    left_out = LeftOutCounts(len(records) - len(games) - lost_by_both, work.tally.broken, lost_by_both)
     if not games:
         raise UsageError(f"there are no games to score{_omitted_text(left_out, ': ')}")
     rules = ORDERS[order] if tiebreaks is None else ORDERS[order].with_tiebreaks(tiebreaks)
@@ -171,7 +171,7 @@ def run(
     result = standings(games, scheme, rules, byes=byes)
     result = replace(result, left_out=left_out, tested=sprt_player)
     if sprt is not None:
-        result = replace(result, sprt=result.test(*sprt.numbers, model=model, pairs=pairs))
+        result = replace(result, sprt=result.test(*sprt.args, model=model, pairs=pairs))
     _remark_on(result)
     work.say_remarks()
     counts = work.document()
@@ -180,7 +180,7 @@ def run(
     written: dict[str, bytes] = {}
     for kind in forms:
         keys = tables or (
-            set(KEYS) if kind == "csv" else overview(result) | ({"games"} if explorer else set())
+            set(KEYS) if kind == "csv" else overview_keys(result) | ({"games"} if explorer else set())
         )
         selection = list(all_tables(result, keys))
         if event is not None and kind == "tcec-json":
@@ -198,7 +198,7 @@ def run(
 
 def _formats(form: str | None, out: Path | None, order: str) -> tuple[str, ...]:
     """Return the formats to write: ``form`` if it is set, else all formats for a directory, else text."""
-    chess = ORDERS[order].lead is Lead.CHESS
+    chess = ORDERS[order].order_by is OrderBy.CHESS
     if form == "tcec-json" and (out is None or not chess):
         raise UsageError(
             "--format tcec-json writes two files, ordered by points in chess: add --out DIR --order tcec, or "
@@ -233,7 +233,7 @@ def _remark_on(standings: Standings) -> None:
         say(f"tbgen: {counted(len(standings.games), 'game')} scored{_omitted_text(standings.left_out, '; ')}")
 
 
-def _omitted_text(left_out: LeftOut, prefix: str) -> str:
+def _omitted_text(left_out: LeftOutCounts, prefix: str) -> str:
     """Return a text that states how many games are left out and why; empty if no game is left out."""
     lost_by_both = ("lost by both sides (0-0)", left_out.lost_by_both)
     counts = (("without a result", left_out.unfinished), lost_by_both, ("broken", left_out.broken))

@@ -1,11 +1,11 @@
 """The live file of an event: its progress as JSON objects, one per line, in a file beside the PGN file.
 
 The runner, the process that runs the event, appends to the file and never waits for a reader. The first line
-is an :class:`EventStart`; its ``size`` is the size of the PGN file, whose finished games are not repeated.
-The lines of games in play follow. A new run of the event replaces the file by a new one of the same name.
-The runner also does so when the file has grown too long. A last line without a line break is still being
-written. The runner holds an exclusive ``flock`` on the file as long as it runs. docs/match.md describes all
-fields.
+is an :class:`EventStart`. Its ``size`` is the size of the PGN file; the live file does not repeat the games
+in the PGN file. The lines of games in play follow. A new run of the event replaces the live file by a new
+file of the same name, and so does the runner when the file has grown too long. A last line without a line
+break is still being written. The runner holds an exclusive ``flock`` on the live file as long as it runs.
+docs/match.md describes all fields.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from tbgen.system.locks import is_locked
 class Termination(StrEnum):
     """The way in which a run of an event has ended.
 
-    ``gone`` means that the runner terminated without writing a last line. ``untold`` means that no live file
-    can be read, so that only the finished games are available.
+    ``gone`` means that the runner terminated without writing an :class:`EventEnd`. ``untold`` means that no
+    live file can be read, so only the finished games are available.
     """
 
     FINISHED = "finished"
@@ -44,7 +44,7 @@ class Termination(StrEnum):
 
 
 class Participant(Struct, frozen=True):
-    """A player of an event, with the time control in the form of the tag ``TimeControl``."""
+    """A player of an event; ``control`` is his time control in the form of the tag ``TimeControl``."""
 
     name: str
     control: str
@@ -53,9 +53,9 @@ class Participant(Struct, frozen=True):
 class EventStart(Struct, frozen=True, tag_field="type", tag="event"):
     """An event begins or is resumed.
 
-    ``rules`` is ``r`` or ``wg``. ``games`` is the number of games of an encounter. ``total`` is the number of
-    games of the event, null if this depends on results. ``finished`` is the number of games in the PGN file,
-    and ``size`` its size in bytes. ``cutoff`` and ``komi`` are null unless they were chosen.
+    ``rules`` is ``r`` or ``wg``. ``games`` is the number of games in an encounter. ``total`` is the number of
+    games in the event, null if the results determine it. ``finished`` is the number of games in the PGN file,
+    and ``size`` is its size in bytes. ``cutoff`` and ``komi`` are null unless they were chosen.
     """
 
     name: str
@@ -77,15 +77,15 @@ class EventStart(Struct, frozen=True, tag_field="type", tag="event"):
     def __post_init__(self) -> None:
         """Check the values of the fields.
 
-        :raises UsageError: if a value is invalid; a reader then skips the line.
+        :raises UsageError: if a value is invalid; the reader then skips the line.
         """
         _ = self.options
         if self.test is not None:
-            sprt((), *self.test.numbers, model=self.test.model, pairs=self.games == 2)
+            sprt((), *self.test.args, model=self.test.model, pairs=self.games == 2)
 
     @property
     def options(self) -> GameOptions:
-        """The options by which the games of the event are scored."""
+        """The rules and scoring of the games of the event."""
         return GameOptions(
             Variant(self.rules),
             cutoff=None if self.cutoff is None else GScore.parse(self.cutoff),
@@ -116,7 +116,7 @@ class GameLine(Struct, frozen=True, tag_field="type"):
 
 
 class PairingLine(GameLine, frozen=True):
-    """The start or the end of a game; ``number`` is its number in the event, from 1."""
+    """The start or end of a game; ``number`` is the number of the game in the event, from 1."""
 
     number: int
     white: str
@@ -124,7 +124,7 @@ class PairingLine(GameLine, frozen=True):
 
 
 class GameStart(PairingLine, frozen=True, tag="started"):
-    """A game begins; the moves of its opening follow as :class:`GameMove`."""
+    """A game begins. Each move of its opening follows as a :class:`GameMove`."""
 
     start: Outset
 
@@ -133,8 +133,9 @@ class Ply(Struct, frozen=True):
     """A move of a game, with the accrued score and the position score after it.
 
     ``comment`` contains evaluation, depth and time as in the PGN file, or ``book`` for a move of the opening.
-    ``line`` contains the moves that the engine expects, its own move first, in UCI notation and separated by
-    spaces. It is empty if the engine has reported no line. The position score is empty in older files.
+    ``line`` contains the moves that the engine expects, beginning with this move, in UCI notation and
+    separated by spaces. It is empty if the engine has not reported any. The position score is empty in older
+    files.
     """
 
     uci: str
@@ -148,8 +149,8 @@ class Ply(Struct, frozen=True):
 class GameMove(GameLine, frozen=True, tag="moved"):
     """A move has been made.
 
-    ``fen`` is the position after the move. ``left`` contains the seconds on the clocks of ``white`` and
-    ``black``, null without a clock.
+    ``fen`` is the position after the move. ``left`` contains the seconds left for ``white`` and ``black``,
+    null for a player without a clock.
     """
 
     ply: Ply
@@ -158,7 +159,7 @@ class GameMove(GameLine, frozen=True, tag="moved"):
 
 
 class GameThought(GameLine, frozen=True, tag="thought"):
-    """A thought of the engine to move; ``comment`` and ``line`` are as in :class:`Ply`."""
+    """What the engine to move reports while it thinks; ``comment`` and ``line`` are as in :class:`Ply`."""
 
     comment: str
     line: str
@@ -167,8 +168,8 @@ class GameThought(GameLine, frozen=True, tag="thought"):
 class GameEnd(PairingLine, frozen=True, tag="finished"):
     """A game is over and has been written to the PGN file.
 
-    ``value`` is its result. ``finished`` is the number of finished games and ``size`` the size of the PGN
-    file in bytes, both including this game.
+    ``value`` is the result of the game. ``finished`` is the number of finished games, and ``size`` is the
+    size of the PGN file in bytes. Both include this game.
     """
 
     value: str
@@ -178,7 +179,7 @@ class GameEnd(PairingLine, frozen=True, tag="finished"):
 
 
 class EventEnd(Struct, frozen=True, tag_field="type", tag="over"):
-    """The run of the event is over."""
+    """The run of the event has ended."""
 
     how: Termination
 
@@ -188,8 +189,8 @@ LiveLine: TypeAlias = EventStart | GameStart | GameMove | GameThought | GameEnd 
 _decoder: Final = msgspec.json.Decoder(LiveLine)
 
 
-def line_of(line: LiveLine) -> bytes:
-    """Return the bytes of a line in the file, with its line break."""
+def encode_line(line: LiveLine) -> bytes:
+    """Return a line of the file as bytes, with its line break."""
     return msgspec.json.encode(line) + b"\n"
 
 
@@ -216,18 +217,18 @@ class LiveFile:
         self._incomplete_line = b""
 
     def read(self) -> tuple[bool, Sequence[LiveLine]]:
-        """Return whether a new file has begun, and the lines since the last call.
+        """Return whether the file is new since the last call, and the lines that were added since then.
 
         Malformed lines are skipped.
         """
         is_new = False
-        with suppress(OSError):  # the file does not exist yet, or has been deleted
+        with suppress(OSError):  # the file may not exist yet, or may have been deleted
             file = self._path.open("rb")
             old_status, self._status = self._status, os.fstat(file.fileno())
             is_new = old_status is None or not os.path.samestat(old_status, self._status)
             if is_new:
                 self._offset, self._incomplete_line = 0, b""
-            self.close()  # as late as this, so that a new file cannot get the inode number of the old one
+            self.close()  # not earlier: a new file could then get the inode number of the old one
             self._file = file
         if self._file is None or self._file.closed:
             return False, ()

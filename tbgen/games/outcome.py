@@ -1,4 +1,4 @@
-"""The outcome of a game: result, basis and doubts, as used by the arbiter, tags and standings."""
+"""The outcome of a game: its result, basis and doubts. The arbiter, tags and standings share this type."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ class Doubt(StrEnum):
 
     @property
     def sentence(self) -> str:
-        """A sentence that states the problem, and what counts nevertheless."""
+        """A clause that states the problem, and what counts nevertheless."""
         return _SENTENCES[self]
 
     @property
     def of_start(self) -> bool:
-        """Whether the doubt concerns the start position rather than the game from there."""
+        """Whether the doubt concerns the start position rather than the moves of the game."""
         return self in (Doubt.EN_PASSANT, Doubt.SEVENTH_FIELD)
 
     def arises_in(self, variant: Variant) -> bool:
-        """Return whether the doubt exists in a variant. Without resets, a seventh field always counts."""
+        """Return whether the doubt exists in the variant. Without resets, a seventh field always counts."""
         return self is not Doubt.SEVENTH_FIELD or variant.is_reset_by(True)
 
 
@@ -74,7 +74,7 @@ _SENTENCES: Final = {
 }
 
 RESULTS: Final = {"1-0": 2, "1/2-1/2": 1, "0-1": 0}
-"""White's half points by classical result, for all results of finished games."""
+"""White's number of half points for each classical result of a finished game."""
 
 
 class Basis(StrEnum):
@@ -83,36 +83,36 @@ class Basis(StrEnum):
     MATE = "mate"
     STALEMATE = "stalemate"
     BARE_KINGS = "bare kings"
-    """Bare kings, each of which has had all eight moves on two successive plies."""
+    """Bare kings. Each king to move had all eight of its moves, on two successive plies."""
     FIFTY_MOVES = "fifty-move rule"
     REPETITION = "repetition"
     TABLEBASE = "tablebase"
-    """Best play of both sides from the position and the accrued score in which the game stopped."""
+    """Best play by both sides from the state in which the game stopped."""
     SYZYGY = "syzygy"
-    """A forced mate from the final position, which no table contains, by Syzygy files."""
+    """A forced mate, according to Syzygy files, from a final position that no table contains."""
     SOLVED = "solved"
-    """Best play from the final position, which no table contains, by solving that position."""
+    """Best play, found by solving, from a final position that no table contains."""
     BOUNDED = "bounded"
-    """Best play leads to a score in a proved interval. All scores of the interval have the same points."""
+    """Best play leads to a score in a proved interval, and all scores in it give the same points."""
     TIME_FORFEIT = "time forfeit"
     ILLEGAL_MOVE = "illegal move"
     ABANDONED = "abandoned"
     """The loser crashed, lost his connection or left."""
     RESIGNATION = "resignation"
-    """The loser resigned, or a decisive game ended ``normal`` without another cause."""
+    """The loser resigned, or the PGN calls the end of a decisive game ``normal`` and names no other cause."""
     ADJUDICATION = "adjudication"
     """An arbiter, a tablebase or the engines' evaluations awarded the win, which may be a cursed win."""
     FORFEIT = "forfeit"
-    """A win off the board for another or unknown cause, or a win that texts in the PGN contradict.
+    """A win off the board for another cause or an unknown one, or a win that a text in the PGN contradicts.
 
     tbgen 0.1 used this basis for all wins off the board."""
     PLAYED = "played"
-    """Not proven: the accrued score of a game that stopped in a position that no table can contain. Solving
-    has not proved its points."""
+    """Not proven: the accrued score of a game that stopped in a position that no table can contain. If
+    solving was tried, it has not proved the points."""
     TABLE_MISSING = "table missing"
     """Not proven: the accrued score of a game that stopped in a position whose table is missing."""
     NEAREST_BOUND = "nearest bound"
-    """Not proven: the accrued score is outside a proved interval, so the nearest bound counts."""
+    """Not proven: the accrued score is outside the proved interval, so the nearest bound counts."""
 
     @property
     def final(self) -> bool:
@@ -146,11 +146,11 @@ class Outcome:
     :ivar settings: rules and scoring of the game.
     :ivar depth: number of plies until the accrued score equals the value, from tables or a solution; None
         if unavailable.
-    :ivar ending: the ending as the game's PGN states it, one printable line; empty for none.
+    :ivar ending: the ending as the game's PGN states it, as one printable line; empty if it states none.
     :ivar recorded: the classical result in the game's PGN.
-    :ivar missing: the error about a missing table that would give the exact result; None if the points are
-        proved.
-    :ivar bounds: proved bounds of the value that are not exact; None without bounds.
+    :ivar missing: the error about a missing table that would give the exact result; None if no table is
+        missing, or the points are proved.
+    :ivar bounds: proved but unequal bounds of the value; None if no such bounds are known.
     :ivar missing_syzygy: the name of a missing Syzygy file that could prove more; empty if no file is missing
         or Syzygy files were not used.
     :ivar doubts: the doubts about the game.
@@ -189,7 +189,7 @@ class Outcome:
 
     @property
     def lacks(self) -> list[str]:
-        """Sentences on the missing table and the missing Syzygy file that could prove more."""
+        """Sentences that name the missing table and the missing Syzygy file, if these could prove more."""
         file = self.missing_syzygy
         return [str(self.missing)] * (self.missing is not None) + [f"Syzygy file {file} is missing"] * bool(
             file
@@ -197,8 +197,8 @@ class Outcome:
 
     @property
     def interval(self) -> ScoreInterval:
-        """The scores that the result may have: those within the bounds. Without bounds, the interval is the
-        value if it is proved, else all scores."""
+        """The scores that the result may be: those within the bounds. Without bounds, the interval contains
+        only the value if the points are proved, else all scores."""
         if self.bounds is not None:
             return self.bounds
         return ScoreInterval(self.value, self.value) if self.proven else ANYTHING
@@ -206,10 +206,10 @@ class Outcome:
     def narrowed(self, bounds: ScoreInterval, basis: Basis, depth: int | None = None) -> Outcome:
         """Return this outcome, which must not be proved yet, with its interval narrowed to proved bounds.
 
-        :param basis: basis of the result if the bounds make it exact.
-        :param depth: depth of the result if the bounds make it exact.
+        :param basis: basis of the result if the narrowed interval is exact.
+        :param depth: depth of the result if the narrowed interval is exact.
 
-        :raises TbgenError: if the bounds contradict the interval so far.
+        :raises TbgenError: if the bounds contradict the present interval.
         """
         try:
             common = self.interval.within(bounds)
@@ -225,10 +225,10 @@ class Outcome:
         return replace(self, bounds=common).scored_by(self.settings.scoring)
 
     def scored_by(self, scoring: Scoring) -> Outcome:
-        """Return the outcome by another scoring.
+        """Return the outcome under another scoring.
 
-        Bounds may determine the points by one scoring but not by another. If the outcome has bounds, the
-        result is the score within them that is nearest to the accrued score.
+        Bounds may determine the points under one scoring but not under another. If the outcome has bounds,
+        the result is the score within them that is nearest to the accrued score.
         """
         outcome = replace(self, settings=replace(self.settings, scoring=scoring))
         if self.bounds is None:
@@ -244,7 +244,7 @@ class Outcome:
 
     @property
     def classical(self) -> str:
-        """The result in chess (:func:`classical`)."""
+        """The result in chess, as :func:`classical` returns it."""
         return classical(self.value)
 
 

@@ -31,21 +31,21 @@ NO_ACCRUED_SCORE: Final = GScore(436, True)
 _MAX_OCCURRENCES: Final = 3
 """Number of occurrences of a position at which repetition ends the game."""
 _FREE_KING_RANK: Final = GScore(17, True).rank
-"""Rank of G8.5, the position score if a bare king to move has all its eight moves."""
+"""Rank of G8.5, the position score if a bare king to move has all eight of its moves."""
 
 
 class PlayedPosition(NamedTuple):
-    """The scores and counters of a position of the game."""
+    """The scores and counters of a position that has occurred in the game."""
 
     score: GScore
     """The position score."""
     accrued: GScore
     clock: int
-    """Number of plies since the last progress, by the 50-move rule."""
+    """Number of plies since progress, as the 50-move rule defines it, was last made."""
     free_kings: bool
-    """Whether only kings remain and the king to move has all its eight moves."""
+    """Whether only kings remain and the king to move has all eight of its moves."""
     occurrences: int
-    """Number of occurrences of the position so far, this one included."""
+    """Number of occurrences of the position so far, including this one."""
 
 
 class Arbiter:
@@ -53,26 +53,28 @@ class Arbiter:
 
     The rules are those of the TCEC wiki and of cuteRMob; docs/referee.md says where the two differ.
 
-    After mate or stalemate no move can be made. After any other end further moves are accepted, because real
-    games continue after a repetition that nobody claims. Then the result is that of the current position.
+    After mate or stalemate, no move can be made. After any other end on the board, further moves are
+    accepted, because real games continue after a repetition that nobody claims. The outcome then depends on
+    the current position.
 
     >>> arbiter = Arbiter("7k/8/6K1/8/8/8/8/R7 w - - 99 80 G5.0")
     >>> arbiter.push_uci("a1a8")
     >>> print(arbiter.accrued, arbiter.clock, arbiter.outcome.basis)
     G0.0 0 mate
 
-    :param start: FEN of six fields with the accrued score as an optional seventh field, or a board. The moves
-        made on a board count as moves of the game. The seventh field is ignored if the halfmove clock is 0 or
-        an en passant capture is legal, except in whole-game mobility. Without an accrued score, counting
-        starts at the first position.
-    :param accrued: the accrued score of the position, or its text. It replaces a seventh field. It also
-        discards the moves of a board, so that the game begins with the current position.
+    :param start: a board, or a FEN of six fields with the accrued score as an optional seventh field. The
+        moves made on a board count as moves of the game. The seventh field is ignored if the halfmove clock
+        is 0 or an en passant capture is legal, except in whole-game mobility. Without an accrued score,
+        counting starts at the first position.
+    :param accrued: the accrued score of the position, or its text. It replaces a seventh field. If ``start``
+        is a board, its moves are ignored, and the game begins with the board's current position.
         :data:`tbgen.board.rules.FRESH` means the position score.
     :param rules: the variant: ``r``, or ``wg`` for whole-game mobility, in which nothing resets the accrued
         score.
     :param fifty_move_rule: the 50-move rule, or its name.
-    :param cutoff: the score below which improvements are progress, for the rule ``improving``.
-    :param bare_kings: whether bare kings with all their moves end the game; None if the 50-move rule decides.
+    :param cutoff: the score below which improvements are progress under the rule ``improving``.
+    :param bare_kings: whether bare kings with all their moves end the game; None to leave this to the 50-move
+        rule.
 
     :raises UsageError: if an argument has an invalid value, the game is over in the start position, or a move
         of the board is illegal.
@@ -90,8 +92,8 @@ class Arbiter:
         bare_kings: bool | None = None,
     ) -> None:
         rule = FiftyMoveRule(fifty_move_rule)
-        limit = parse_cutoff(cutoff) if isinstance(cutoff, str) else cutoff
-        settings = GameOptions(Variant.parse(rules), rule, limit, bare_kings).settings({})
+        cutoff_score = parse_cutoff(cutoff) if isinstance(cutoff, str) else cutoff
+        settings = GameOptions(Variant.parse(rules), rule, cutoff_score, bare_kings).settings({})
         board, start_accrued = read_chess(start, accrued, settings.variant)
         history = board.move_stack if accrued is None else []
         just_reset = settings.variant.is_reset_by(board.has_legal_en_passant())
@@ -106,7 +108,7 @@ class Arbiter:
 
     @classmethod
     def of(cls, start: Fen, settings: GameSettings) -> Self:
-        """Return the arbiter of a game with a start position and settings.
+        """Return the arbiter of a game with the given start position and settings.
 
         :raises UsageError: if the game is over in the position.
         """
@@ -115,10 +117,10 @@ class Arbiter:
         return arbiter
 
     def _begin(self, board: chess.Board, accrued_before: GScore | None, settings: GameSettings) -> None:
-        """Begin with a position and the score accrued before the position, None if none had accrued."""
+        """Begin with a position and the score accrued before it; None if no score had accrued."""
         validate(board)
         self.settings = settings
-        """The rules of the game. The arbiter uses only the cutoff of the scoring."""
+        """The rules of the game. Of the scoring, the arbiter uses only the cutoff."""
         self._rule = settings.fifty_move_rule
         self._board = board.copy(stack=False)
         self._occurrences: Counter[tuple[int, ...]] = Counter()
@@ -131,7 +133,7 @@ class Arbiter:
 
     @property
     def board(self) -> chess.Board:
-        """A copy of the current position, without the moves that led to it."""
+        """A copy of the current position, without the moves that led there."""
         return self._board.copy(stack=False)
 
     @property
@@ -151,21 +153,21 @@ class Arbiter:
 
     @property
     def clock(self) -> int:
-        """Number of plies since the last progress, by the 50-move rule."""
+        """Number of plies since progress, as the 50-move rule defines it, was last made."""
         return self._plies[-1].clock
 
     @property
     def basis(self) -> Basis | None:
         """The rule that has ended the game on the board; None if the game continues."""
-        ply, rule = self._plies[-1], self._rule
-        if ply.score.rank < 2 and rule.counts(ply.clock, True):
-            return Basis.STALEMATE if ply.score.rank else Basis.MATE
-        free_kings = ply.free_kings and len(self._plies) > 1 and self._plies[-2].free_kings
+        position, rule = self._plies[-1], self._rule
+        if position.score.rank < 2 and rule.score_counts(position.clock, True):
+            return Basis.STALEMATE if position.score.rank else Basis.MATE
+        free_kings = position.free_kings and len(self._plies) > 1 and self._plies[-2].free_kings
         if free_kings and self.settings.bare_kings:
             return Basis.BARE_KINGS
-        if rule.ends(ply.clock):
+        if rule.ends_game(position.clock):
             return Basis.FIFTY_MOVES
-        return Basis.REPETITION if ply.occurrences >= _MAX_OCCURRENCES else None
+        return Basis.REPETITION if position.occurrences >= _MAX_OCCURRENCES else None
 
     @property
     def outcome(self) -> Outcome | None:
@@ -174,7 +176,7 @@ class Arbiter:
         return None if basis is None else Outcome(self.accrued, basis, self.accrued, self.settings)
 
     def push_uci(self, uci: str) -> None:
-        """Make a move in UCI notation; castling may be written as in chess or as in Chess960.
+        """Make a move in UCI notation, with castling written as in chess or as in Chess960.
 
         :raises UsageError: if the move is illegal.
         """
@@ -194,7 +196,7 @@ class Arbiter:
         """
         if self._board.is_legal(move):
             self._push(move)
-        else:  # the move may be castling in the other notation, that of chess or Chess960
+        else:  # the move may be castling in the notation that the board does not use
             self.push_uci(move.uci())
 
     def pop(self) -> chess.Move:
@@ -207,13 +209,13 @@ class Arbiter:
         key = self._keys.pop()
         self._occurrences[key] -= 1
         if not self._occurrences[key]:
-            del self._occurrences[key]  # otherwise a search would fill memory with millions of positions
+            del self._occurrences[key]  # otherwise the millions of positions of a search would fill memory
         return move
 
     def _start_scores(self, accrued: GScore | None) -> tuple[GScore, GScore, int]:
-        """Return position score, accrued score and clock of the start position.
+        """Return the position score, the accrued score and the clock of the start position.
 
-        :param accrued: the score accrued before the start position; None if none had accrued.
+        :param accrued: the score accrued before the start position; None if no score had accrued.
         """
         board = self._board
         score = position_score(board)
@@ -221,7 +223,7 @@ class Arbiter:
         if accrued is not None and accrued.rank < 2 and not terminal:
             raise UsageError(f"the accrued score {accrued} ends the game, but in this position it continues")
         rule, clock = self._rule, board.halfmove_clock
-        if rule.counts(clock, terminal) and (terminal or accrued is None or score.rank < accrued.rank):
+        if rule.score_counts(clock, terminal) and (terminal or accrued is None or score.rank < accrued.rank):
             accrued = score  # a terminal position overrides any accrued score
             if rule.is_progress(score, self.settings.scoring.cutoff):
                 clock = 0
@@ -230,7 +232,7 @@ class Arbiter:
         return score, accrued, clock
 
     def _parse(self, parse: Callable[[str], chess.Move], text: str, notation: str) -> chess.Move:
-        """Return the legal move that a text stands for."""
+        """Return the legal move that a text in the given notation stands for."""
         with suppress(ValueError):
             if move := parse(text):
                 return move
@@ -246,7 +248,7 @@ class Arbiter:
         accrued, clock = previous.accrued, 0 if zeroing else previous.clock + 1
         if self.settings.variant.is_reset_by(zeroing):
             accrued = score
-        elif score.rank < accrued.rank and self._rule.counts(clock, score.rank < 2):
+        elif score.rank < accrued.rank and self._rule.score_counts(clock, score.rank < 2):
             accrued = score
             if self._rule.is_progress(score, self.settings.scoring.cutoff):
                 clock = 0
@@ -269,14 +271,15 @@ SufficiencyTest: TypeAlias = Callable[[ScoreInterval], bool]
 
 
 class StateSolver(Protocol):
-    """A prover of values of states that no table contains (:class:`tbgen.beyond.jobs.Solver`)."""
+    """An object that proves values of states that no table contains (:class:`tbgen.beyond.jobs.Solver`)."""
 
     def solve(
-        self, board: chess.Board, accrued: GScore, tables: Tablebase, suffice: SufficiencyTest, /
+        self, board: chess.Board, accrued: GScore, tables: Tablebase, is_sufficient: SufficiencyTest, /
     ) -> ProvedValue | None:
         """Return the proved value or bounds of a state; None if nothing is proved.
 
-        :param suffice: returns whether bounds are narrow enough.
+        :param tables: tables that the proof may use.
+        :param is_sufficient: returns whether bounds are narrow enough, so that solving can stop.
 
         :raises UsageError: if positions like this one cannot be solved.
         """
@@ -285,8 +288,9 @@ class StateSolver(Protocol):
 def replay(game: Game, options: GameOptions) -> Arbiter:
     """Return the arbiter of a game after its last move.
 
-    If the variant has resets, the arbiter replays only the moves since the last reset. Positions before a
-    reset cannot recur, and the accrued score and all counters start again at the reset.
+    If the variant has resets, the arbiter replays only the moves since the last reset. This is enough,
+    because positions before a reset cannot recur, and the accrued score and all counters start again at the
+    reset.
 
     :raises UsageError: if the game is broken, or a tag has an invalid value.
     """
@@ -317,40 +321,41 @@ def adjudicate(
     require_tables: bool = False,
     require_proof: bool = False,
 ) -> Outcome:
-    """Return the outcome of a game that is over, or has stopped in the arbiter's current position.
+    """Return the outcome of a game that is over, or has stopped in its current position.
 
-    The first of these that applies determines the outcome:
+    The first of these cases that applies determines the outcome:
 
     1. mate or stalemate;
     2. a loss off the board (before case 3, because a player who loses on time has not claimed a repetition);
     3. another end on the board;
     4. an adjudicated win;
     5. best play from the current position, for draws of any kind and unfinished games: the value V(P, A) of
-       docs/theory.md by tables, else a forced mate by Syzygy files, else the value by the solver, which may
-       also prove only the points;
+       docs/theory.md from tables, else a forced mate from Syzygy files, else the value from the solver, which
+       may instead prove only the points;
     6. the accrued score, or the score nearest to it within proved bounds.
 
-    The final position of a truncated game is unknown, so its accrued score counts unless somebody has won off
+    The final position of a truncated game is unknown, so the accrued score counts unless somebody has won off
     the board. The accrued score also counts in a game that both sides have lost by forfeit.
 
     :param game: the game's arbiter, a FEN, or a board with the moves made so far. A FEN or a board is
         refereed by ``Arbiter(game)``, under the rules of the tables.
-    :param tables: tables of the arbiter's variant; None for none.
+    :param tables: tables of the arbiter's variant; None to use no tables.
     :param ending: the ending off the board (:attr:`tbgen.games.pgn.reader.Game.ending`).
     :param recorded: the classical result in the game's PGN.
     :param syzygy: Syzygy files, for positions that no table contains.
     :param doubts: the doubts about the game (:attr:`tbgen.games.pgn.reader.Game.doubts`).
     :param solver: solver of positions that no table contains, for r-mobility only. It uses the tables.
-    :param require_tables: whether a missing table is an error; if not, the accrued score counts as played.
-    :param require_proof: whether it is also an error if no table can contain the position and nothing proves
-        the result.
+    :param require_tables: whether a missing table is an error; if not, the accrued score counts, as the score
+        of the moves played.
+    :param require_proof: whether it is an error if a table is missing, or no table can contain the position,
+        and nothing else proves the result.
 
     :raises MissingTableError: if a table is missing and required, and nothing else proves the points.
     :raises UnprovenError: if a proof is required but not found: no table can contain the position, or the
         game is truncated or lost by both sides.
     :raises DamagedTableError: if a table's file cannot be used.
-    :raises ValueError: if the tables are of another variant, or are required but missing; or if a solver is
-        passed in whole-game mobility.
+    :raises ValueError: if the tables are of another variant, or ``tables`` is None but needed; or if a solver
+        is passed in whole-game mobility.
     """
     if (require_tables or require_proof or solver is not None) and tables is None:
         raise ValueError("tables are required, but there are none: give them as an argument")
@@ -395,14 +400,14 @@ def adjudicate(
     elif require_proof:
         solvable = solver is None and outcome.settings.variant is Variant.R_MOBILITY
         remedy = f"{'try --solve, or ' if solvable else ''}omit --require-proof"
-        raise UnprovenError(f"no table can prove the result: {failure}{_note(outcome, solver)}; {remedy}")
+        raise UnprovenError(f"no table can prove the result: {failure}{_reasons(outcome, solver)}; {remedy}")
     return outcome
 
 
 def _probe(
     outcome: Outcome, board: chess.Board, tables: Tablebase
 ) -> tuple[Outcome, MissingTableError | UsageError | None]:
-    """Return the outcome of a stopped game by tables, and the error if no table has its position."""
+    """Return the outcome of a stopped game from tables, and the error if no table contains its position."""
     try:
         result = tables.probe(board, outcome.accrued)
     except (UsageError, MissingTableError) as error:
@@ -415,7 +420,7 @@ def _probe(
 
 
 def _solve(outcome: Outcome, board: chess.Board, tables: Tablebase, solver: StateSolver) -> Outcome:
-    """Return the outcome of a stopped game, narrowed by solving its position."""
+    """Return the outcome of a stopped game after narrowing it by solving the position."""
     scoring, interval = outcome.settings.scoring, outcome.interval
     try:
         proved = solver.solve(
@@ -426,8 +431,8 @@ def _solve(outcome: Outcome, board: chess.Board, tables: Tablebase, solver: Stat
     return outcome if proved is None else outcome.narrowed(proved.bounds, Basis.SOLVED, proved.depth)
 
 
-def _note(outcome: Outcome, solver: StateSolver | None) -> str:
-    """Return the end of a sentence on an unproved result: why Syzygy files and solving do not prove it."""
+def _reasons(outcome: Outcome, solver: StateSolver | None) -> str:
+    """Return the end of a sentence on an unproved result: why Syzygy files and solving have not proved it."""
     file = outcome.missing_syzygy
     notes = [f"; Syzygy file {file} is missing"] if file else []
     if outcome.unsolvable:
@@ -440,7 +445,7 @@ def _note(outcome: Outcome, solver: StateSolver | None) -> str:
 
 
 def _since_reset(game: Game) -> tuple[Fen, list[chess.Move]]:
-    """Return the position after the last zeroing move, or the start position, and the moves from there."""
+    """Return the position after the last zeroing move, else the start position, and the moves after it."""
     quiet_plies = game.board.halfmove_clock
     if len(game.moves) <= quiet_plies:
         return game.start, game.moves

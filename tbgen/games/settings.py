@@ -1,4 +1,4 @@
-"""Rules and scorings of games: the options for many games, and the settings of one game."""
+"""Rules and scoring of games: the options for many games, and the settings of one game."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ FIFTY_MOVE_PLIES: Final = 100
 
 
 class FiftyMoveRule(NamedChoice, what="a 50-move rule"):
-    """The rule by which fifty moves of both sides without progress end a game."""
+    """The form of the 50-move rule: fifty moves by each side without progress end a game."""
 
     IMPROVING = "improving"
-    """cuteRMob's default: an improvement of the accrued score to less than the cutoff is progress, too."""
+    """cuteRMob's default: an improvement of the accrued score to less than the cutoff is also progress."""
     LEGACY = "legacy"
     """Only captures and pawn moves are progress; the 100th ply counts only if it mates or stalemates."""
     CUTERMOB_LEGACY = "cutermob-legacy"
-    """Like ``legacy``, but the 100th ply never counts. For comparison with cuteRMob's files."""
+    """Like ``legacy``, except that the 100th ply never counts; for comparisons with cuteRMob's files."""
     NONE = "none"
-    """No such rule, as in tables."""
+    """No 50-move rule, as in tables."""
     OTB = "otb"
-    """Over the board: an improvement of the accrued score to G3.5 or less is progress, too."""
+    """Over the board: an improvement of the accrued score to G3.5 or less is also progress."""
 
     @property
     def bare_kings_end(self) -> bool:
-        """Whether bare kings end a game under this rule. They do in cuteRMob, but not by the TCEC wiki."""
+        """Whether bare kings end a game under this rule. They do in cuteRMob, but not in TCEC's wiki."""
         return self in (FiftyMoveRule.IMPROVING, FiftyMoveRule.CUTERMOB_LEGACY)
 
     def is_progress(self, accrued: GScore, cutoff: GScore) -> bool:
-        """Return whether an accrued score that has just improved resets the counter."""
+        """Return whether the new accrued score, which has just improved, is progress."""
         limit = OTB_CUTOFF if self is FiftyMoveRule.OTB else cutoff
         return self in (FiftyMoveRule.IMPROVING, FiftyMoveRule.OTB) and accrued.rank < limit.rank
 
-    def counts(self, clock: int, terminal: bool) -> bool:
-        """Return whether the score of a position counts.
+    def score_counts(self, clock: int, terminal: bool) -> bool:
+        """Return whether the score of a position counts, given the 50-move rule.
 
         :param clock: number of plies without progress up to the position.
         :param terminal: whether the position is mate or stalemate.
@@ -50,7 +50,7 @@ class FiftyMoveRule(NamedChoice, what="a 50-move rule"):
         last_counts = terminal if self is FiftyMoveRule.LEGACY else self is not FiftyMoveRule.CUTERMOB_LEGACY
         return clock < FIFTY_MOVE_PLIES or last_counts
 
-    def ends(self, clock: int) -> bool:
+    def ends_game(self, clock: int) -> bool:
         """Return whether the rule ends the game after ``clock`` plies without progress."""
         return self is not FiftyMoveRule.NONE and clock >= FIFTY_MOVE_PLIES
 
@@ -76,53 +76,53 @@ class GameSettings:
 
 @dataclass(frozen=True, slots=True)
 class GameOptions:
-    """Rules and scoring for many games. If a setting is None, the tags of each game decide."""
+    """Rules and scoring for many games. An option that is None is set from the tags of each game."""
 
     variant: Variant
     fifty_move_rule: FiftyMoveRule | None = None
-    """The 50-move rule. None means the rule in the game's tag; without a tag, ``improving`` if the tags show
-    that cuteRMob used this rule, else ``legacy``."""
+    """The 50-move rule. None means the rule in the game's tag; without this tag, ``improving`` if other tags
+    show that cuteRMob used this rule, else ``legacy``."""
     cutoff: GScore | None = None
     """The cutoff. None means the value of the tag ``RMobilityCutoff``, else G6.0."""
     bare_kings: bool | None = None
     """Whether bare kings end games. None means that they do if the game has cuteRMob's tag ``Legacy``, or if
-    its 50-move rule says so."""
+    its 50-move rule implies it (:attr:`FiftyMoveRule.bare_kings_end`)."""
     scheme: Scheme | None = None
     """The scheme. None means the value of the tag ``RMobilityScoring``, else exponential."""
     komi: Komi | None = None
-    """The komi of games without a tag ``Komi``. None means G5.75."""
+    """The komi of games without the tag ``Komi``. None means G5.75."""
 
     @property
-    def fixed(self) -> bool:
-        """Whether the options override rules in the games' tags."""
+    def overrides_rules(self) -> bool:
+        """Whether the options override any rules in the games' tags."""
         return self.fifty_move_rule is not None or self.bare_kings is not None
 
     def settings(self, game: Mapping[str, str]) -> GameSettings:
-        """Return the settings of a game. Equal options and tags give the same object.
+        """Return the settings of a game. Equal options and equal tags give the same object.
 
         :param game: the tags of the game.
         :raises UsageError: if a tag has an invalid value, or the scoring allows no full points.
         """
-        names, shared = tags.RESULT[self.variant], tags.R_MOBILITY  # cuteRMob's tags apply to both variants
+        names, shared = tags.RESULT_TAGS[self.variant], tags.R_MOBILITY_TAGS  # cuteRMob's, in both variants
         rule = game.get(names.fifty_moves, game.get(shared.fifty_moves))
         cutoff = game.get(names.cutoff, game.get(shared.cutoff))
         scoring = game.get(names.scoring, game.get(shared.scoring))
-        return _resolve(self, (rule, cutoff, scoring, game.get(tags.LEGACY), game.get(tags.KOMI)))
+        return _resolve_settings(self, (rule, cutoff, scoring, game.get(tags.LEGACY), game.get(tags.KOMI)))
 
 
 @functools.lru_cache(256)
-def _resolve(options: GameOptions, tag_values: tuple[str | None, ...]) -> GameSettings:
-    """Return the settings for options and the tag_values of a game's tags, None for a missing tag."""
-    fifty_moves, cutoff, scoring, legacy, komi = tag_values
-    has_cutermob_tags = cutoff is not None and legacy is None
+def _resolve_settings(options: GameOptions, tag_values: tuple[str | None, ...]) -> GameSettings:
+    """Return the settings of a game from the options and the values of its tags, None for a missing tag."""
+    fifty_moves, cutoff_tag, scoring, legacy, komi = tag_values
+    has_cutermob_tags = cutoff_tag is not None and legacy is None
     default_rule = FiftyMoveRule.IMPROVING if has_cutermob_tags else FiftyMoveRule.LEGACY
     rule = options.fifty_move_rule or (default_rule if fifty_moves is None else FiftyMoveRule(fifty_moves))
     bare_kings = options.bare_kings
     if bare_kings is None:
         bare_kings = legacy is not None or rule.bare_kings_end
-    limit = options.cutoff
-    if limit is None:
-        limit = DEFAULT_CUTOFF if cutoff is None else parse_cutoff(cutoff)
+    cutoff = options.cutoff
+    if cutoff is None:
+        cutoff = DEFAULT_CUTOFF if cutoff_tag is None else parse_cutoff(cutoff_tag)
     scheme, unknown_name = options.scheme, None
     if scheme is None:
         try:
@@ -130,9 +130,9 @@ def _resolve(options: GameOptions, tag_values: tuple[str | None, ...]) -> GameSe
         except UsageError:
             scheme, unknown_name = Scheme.EXPONENTIAL, scoring
     used_komi = (options.komi or DEFAULT_KOMI) if komi is None else Komi.parse(komi)
-    return GameSettings(options.variant, rule, bare_kings, Scoring(scheme, limit, used_komi), unknown_name)
+    return GameSettings(options.variant, rule, bare_kings, Scoring(scheme, cutoff, used_komi), unknown_name)
 
 
 def unknown_scoring_sentence(name: str) -> str:
-    """Return the sentence about an unknown scoring in a game's tag."""
+    """Return the clause about the unknown scoring that a game's tag names."""
     return f"the scoring {quote(name)} of its tag is unknown, so its points are exponential"

@@ -1,4 +1,4 @@
-"""Outcomes of all games of PGN files: adjudication in parallel, tags, and counts."""
+"""Outcomes of the games in PGN files: adjudication in parallel, tags, and counts."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ from tbgen.system.memory import pool_size
 from tbgen.system.signals import ignore_terminal_signals, signals_blocked
 from tbgen.text import counted
 
-_BREAK: Final = re.compile(rb"\r\n|\n|\r")
-_LAST_BREAK: Final = re.compile(rb"(?:\r\n|\n|\r)\Z")
+_LINE_BREAK: Final = re.compile(rb"\r\n|\n|\r")
+_LAST_LINE_BREAK: Final = re.compile(rb"(?:\r\n|\n|\r)\Z")
 
 
 def tags_of(outcome: Outcome) -> dict[str, str]:
-    """Return the tags that describe an outcome. Komi, doubts and bounds have tags only if they exist."""
+    """Return the tags that describe an outcome. Komi, doubts and bounds have tags only if they apply."""
     settings = outcome.settings
-    names, scoring = tags.RESULT[settings.variant], settings.scoring
+    names, scoring = tags.RESULT_TAGS[settings.variant], settings.scoring
     values = {
         names.result: str(outcome.value),
         tags.POINTS: scoring.tag(outcome.value),
@@ -69,12 +69,12 @@ def tags_of(outcome: Outcome) -> dict[str, str]:
 
 
 def outcome_of_tags(game_tags: Mapping[str, str], options: GameOptions) -> Outcome | None:
-    """Return the outcome that tags of :func:`tags_of` record; None if a game has no such tags.
+    """Return the outcome that a game's tags (:func:`tags_of`) record; None if they are missing or invalid.
 
     Result, basis and 50-move rule come from the tags, the scoring from the options. If the result is not
-    exact, its bounds may determine the points by this scoring although they did not by an earlier one.
+    exact, its bounds may determine the points under this scoring although not under an earlier scoring.
     """
-    names = tags.RESULT[options.variant]
+    names = tags.RESULT_TAGS[options.variant]
     try:
         rule, basis = FiftyMoveRule(game_tags[names.fifty_moves]), Basis(game_tags[names.basis])
         outcome = Outcome(
@@ -94,30 +94,30 @@ def outcome_of_tags(game_tags: Mapping[str, str], options: GameOptions) -> Outco
 
 
 def with_tags(raw: RawGame, values: Mapping[str, str], variant: Variant) -> bytes:
-    """Return the bytes of a game in which the tags of an outcome replace those of an earlier outcome.
+    """Return the bytes of a game, with the tags of an earlier outcome replaced by the new tags ``values``.
 
     The new tags follow the tag ``Result``. Without that tag, they are placed where the earlier tags were,
-    else after the last tag. They have the line breaks of the game. A tag ``Komi`` of the game and the tags of
+    else after the last tag. They have the game's own line breaks. An existing tag ``Komi`` and the tags of
     the other variant are kept.
     """
-    replaced_names = tags.REPLACED[variant]
+    replaced_names = tags.REPLACED_NAMES[variant]
     old_tags = [tag for tag in raw.tags if tag.name in replaced_names]
     kept_tags = [tag for tag in raw.tags if tag.name not in replaced_names]
     names = {tag.name for tag in kept_tags}
     offset, needs_empty_line = _tag_offset(raw, kept_tags, old_tags)
     before, after = _drop(old_tags, raw.data, 0, offset), _drop(old_tags, raw.data, offset, len(raw.data))
-    line_break = _LAST_BREAK.search(before) or _BREAK.search(after)
+    line_break = _LAST_LINE_BREAK.search(before) or _LINE_BREAK.search(after)
     newline = b"\n" if line_break is None else line_break[0]
     if newline == b"\r" and after.startswith(b"\n"):
-        newline = b"\n"  # otherwise both characters would form one line break
+        newline = b"\n"  # CR would form one line break with the LF that follows
     if kept_tags and offset == kept_tags[-1].end and not before.endswith((b"\n", b"\r")):
-        before += newline  # the file ends with a tag, and without a line break
+        before += newline  # the file ends with a tag that has no line break
     block = [f'[{name} "{value}"]'.encode() + newline for name, value in values.items() if name not in names]
     return b"".join([before, *block, newline * needs_empty_line, after])
 
 
 def _drop(omitted: list[Tag], data: bytes, start: int, end: int) -> bytes:
-    """Return a part of the bytes of a game, from ``start`` to ``end``, without the lines of some tags."""
+    """Return the bytes of a game from ``start`` to ``end``, without the lines of the omitted tags."""
     parts: list[bytes] = []
     for tag in omitted:
         if start <= tag.start < end:
@@ -135,16 +135,16 @@ def _tag_offset(raw: RawGame, kept_tags: list[Tag], old_tags: list[Tag]) -> tupl
         return old_tags[0].start, False
     if kept_tags:
         return kept_tags[-1].end, False
-    return raw.movetext, True
+    return raw.moves_start, True
 
 
 _BATCH_GAMES: Final = 32
-"""Number of games that are sent to another process together."""
+"""Number of games that are sent to another process at once."""
 
-_Result = Outcome | TbgenError | None
+_OutcomeOrError = Outcome | TbgenError | None
 """The outcome of a game, or the error that prevents an outcome; None for an empty game."""
 
-_MAX_BATCHES: Final = 4
+_MAX_BATCHES_PER_PROCESS: Final = 4
 """Maximum number of batches in progress per process, so that memory does not grow with the file."""
 
 
@@ -156,7 +156,7 @@ class TaggedGame:
     outcome: Outcome | None
     """The outcome; None if the game is broken or empty."""
     error: UsageError | None
-    """The error of a broken game, which names number, line, ply and move."""
+    """The error of a broken game, which names its number, line, ply and move; otherwise None."""
 
     @property
     def data(self) -> bytes:
@@ -168,19 +168,20 @@ class TaggedGame:
 
 @dataclass(frozen=True)
 class Adjudicator:
-    """Settings and sources with which games are adjudicated one by one.
+    """An object that adjudicates games one by one, from given settings, tables and other sources.
 
     :ivar options: rules and scoring; by default r-mobility, with all other settings from the games' tags.
-    :ivar directory: directory of the tables; None for the default one.
-    :ivar require_tables: whether a missing table is an error; if not, the accrued score counts as played.
-    :ivar require_proof: whether it is also an error if no table can contain the final position and nothing
-        proves the result.
+    :ivar directory: directory of the tables; None for the default directory.
+    :ivar require_tables: whether a missing table is an error; if not, the accrued score counts, as the score
+        of the moves played.
+    :ivar require_proof: whether it is an error if a table is missing, or no table can contain the final
+        position, and nothing else proves the result.
     :ivar syzygy: Syzygy files, for final positions that no table contains.
     :ivar solver: solver of final positions that no table contains.
-    :ivar trust_tags: whether to take outcomes from the tags of tbgen instead of refereeing the games again.
-        Games with unproved outcomes are adjudicated anyway, because tables may have been added. If
+    :ivar trust_tags: whether to read outcomes from tags written by tbgen instead of refereeing the games
+        again. Games with unproved outcomes are adjudicated anyway, because tables may have been added. If
         ``options`` override rules in the tags, all games are adjudicated.
-    :ivar begin: called with each game before it is adjudicated with the solver; None for no call.
+    :ivar begin: called with each game before the game is adjudicated with the solver; None for no call.
     """
 
     options: GameOptions = field(default_factory=partial(GameOptions, Variant.R_MOBILITY))
@@ -206,13 +207,14 @@ class Adjudicator:
     def outcome(self, raw: RawGame) -> Outcome:
         """Return the outcome of a game.
 
-        :raises UsageError: if the game is broken or a tag has an invalid value; it names game and line.
+        :raises UsageError: if the game is broken or a tag has an invalid value; the message names game and
+            line.
         :raises MissingTableError: if a table is missing and required.
         :raises UnprovenError: if no table can contain the final position, and a required proof is not found.
         :raises TbgenError: if a table's file cannot be used, or the table was built without accrued scores.
         """
         tagged = None
-        if self.trust_tags and not self.options.fixed:
+        if self.trust_tags and not self.options.overrides_rules:
             tagged = outcome_of_tags(raw.values, self.options)
             if tagged is not None and tagged.proven:
                 has_result = tagged.recorded in RESULTS
@@ -226,13 +228,13 @@ class Adjudicator:
             if error is game.error:
                 raise
             raise UsageError(f"game {raw.number}, line {raw.line}: {error}") from None
-        provable = not outcome.proven and not outcome.beyond_proof
-        if tagged is not None and tagged.bounds is not None and provable:
+        is_provable = not outcome.proven and not outcome.beyond_proof
+        if tagged is not None and tagged.bounds is not None and is_provable:
             return outcome.narrowed(tagged.bounds, Basis.SOLVED)
         return outcome
 
     def judge(self, game: Game) -> tuple[Arbiter, Outcome]:
-        """Return the arbiter of a game, and the outcome by its moves, ignoring any outcome in its tags.
+        """Return the arbiter of a game, and the outcome of its moves, ignoring any outcome in its tags.
 
         Raises the errors of :meth:`outcome`, but their messages do not name the game.
         """
@@ -251,20 +253,21 @@ class Adjudicator:
 
     @cached_property
     def tables(self) -> Tablebase:
-        """The tables by which games are adjudicated."""
+        """The tables with which games are adjudicated."""
         return Tablebase(self.directory, rules=self.options.variant)
 
 
 def tag_games(
     stream: LineStream, adjudicator: Adjudicator | None = None, *, jobs: int = 1
 ) -> Iterator[TaggedGame]:
-    """Yield all games of a PGN stream in order, with outcomes. Their raw bytes, joined, are the stream.
+    """Yield all games of a PGN stream in order, with outcomes. The games' raw bytes, joined, are the stream.
 
     :param adjudicator: adjudicator of the games; by default ``Adjudicator()``.
     :param jobs: number of processes; with 1, only this process works. Positions are always solved in this
         process, game by game.
 
-    :raises GameError: if a table is missing and required, or cannot be used; the message names the game.
+    :raises GameError: if a required table or proof is missing, or a table cannot be used; the message names
+        the game.
     :raises TbgenError: if a process is killed, or cannot be started.
 
     >>> import io
@@ -278,17 +281,17 @@ def tag_games(
     games = chain(first_batch, games)
     if jobs == 1 or len(first_batch) < _BATCH_GAMES:  # a few games do not justify the start of a process
         for raw in games:
-            yield _tagged_game(raw, _judge(adjudicator, raw))
+            yield _tagged_game(raw, _judge_game(adjudicator, raw))
         return
     from tbgen.compiler.cache import fallback_directory
 
     fallback_directory()  # processes share one temporary cache; separate caches would remain after they end
-    with ProcessPoolExecutor(pool_size(jobs), get_context(), _start, (adjudicator.solverless(),)) as pool:
-        pending: deque[tuple[list[RawGame], Future[list[_Result]]]] = deque()
+    with ProcessPoolExecutor(pool_size(jobs), get_context(), _set_up, (adjudicator.solverless(),)) as pool:
+        pending: deque[tuple[list[RawGame], Future[list[_OutcomeOrError]]]] = deque()
         try:
             while batch := list(islice(games, _BATCH_GAMES)):
                 pending.append((batch, _submit(pool, batch, jobs)))
-                if len(pending) > _MAX_BATCHES * jobs:
+                if len(pending) > _MAX_BATCHES_PER_PROCESS * jobs:
                     yield from _tagged_batch(adjudicator, *pending.popleft())
             while pending:
                 yield from _tagged_batch(adjudicator, *pending.popleft())
@@ -301,9 +304,9 @@ def tag_games(
             pool.shutdown(cancel_futures=True)
 
 
-def _submit(pool: ProcessPoolExecutor, batch: list[RawGame], jobs: int) -> Future[list[_Result]]:
-    """Send a batch to the pool. The pool starts its processes with the first batch."""
-    # A signal to all processes must not end a process that is starting and does not ignore signals yet.
+def _submit(pool: ProcessPoolExecutor, batch: list[RawGame], jobs: int) -> Future[list[_OutcomeOrError]]:
+    """Send a batch to the pool, which starts its processes at the first batch."""
+    # A signal to all processes must not end a process that has just started and does not ignore signals yet.
     with signals_blocked():
         try:
             return pool.submit(_judge_batch, batch)
@@ -316,14 +319,14 @@ def _submit(pool: ProcessPoolExecutor, batch: list[RawGame], jobs: int) -> Futur
 
 
 def _tagged_batch(
-    adjudicator: Adjudicator, batch: list[RawGame], future: Future[list[_Result]]
+    adjudicator: Adjudicator, batch: list[RawGame], future: Future[list[_OutcomeOrError]]
 ) -> Iterator[TaggedGame]:
     for raw, result in zip(batch, future.result(), strict=True):
         unproven = isinstance(result, Outcome) and not result.proven
-        yield _tagged_game(raw, _judge(adjudicator, raw) if unproven and adjudicator.solver else result)
+        yield _tagged_game(raw, _judge_game(adjudicator, raw) if unproven and adjudicator.solver else result)
 
 
-def _tagged_game(raw: RawGame, result: _Result) -> TaggedGame:
+def _tagged_game(raw: RawGame, result: _OutcomeOrError) -> TaggedGame:
     if result is None or isinstance(result, Outcome):
         return TaggedGame(raw, result, None)
     if isinstance(result, UsageError):
@@ -331,7 +334,7 @@ def _tagged_game(raw: RawGame, result: _Result) -> TaggedGame:
     raise GameError(f"game {raw.number}, line {raw.line}", result) from result
 
 
-def _judge(adjudicator: Adjudicator, raw: RawGame) -> _Result:
+def _judge_game(adjudicator: Adjudicator, raw: RawGame) -> _OutcomeOrError:
     return None if raw.empty else result_or_error(adjudicator.outcome, raw)
 
 
@@ -339,7 +342,7 @@ _adjudicator: Adjudicator
 """The adjudicator in a process of the pool."""
 
 
-def _start(adjudicator: Adjudicator) -> None:
+def _set_up(adjudicator: Adjudicator) -> None:
     global _adjudicator
     ignore_terminal_signals()
     Thread(target=_end_with_parent, daemon=True).start()
@@ -347,19 +350,19 @@ def _start(adjudicator: Adjudicator) -> None:
 
 
 def _end_with_parent() -> None:
-    """End this process when its parent terminates without ending it, as after ``kill -9``."""
+    """End this process if its parent terminates without ending it, for example after ``kill -9``."""
     parent = parent_process()
     if parent is not None:
         wait([parent.sentinel])
         os._exit(1)
 
 
-def _judge_batch(batch: list[RawGame]) -> list[_Result]:
-    return [_judge(_adjudicator, raw) for raw in batch]
+def _judge_batch(batch: list[RawGame]) -> list[_OutcomeOrError]:
+    return [_judge_game(_adjudicator, raw) for raw in batch]
 
 
 _MAX_NAMED_GAMES: Final = 3
-"""Maximum number of games to name for a doubt."""
+"""Maximum number of games to name for each doubt."""
 
 
 @dataclass(slots=True)
@@ -367,22 +370,22 @@ class Tally:
     """Counts of adjudicated games."""
 
     bases: Counter[Basis] = field(default_factory=Counter)
-    """Number of games by the basis of their results."""
+    """Number of games by basis."""
     missing: Counter[str] = field(default_factory=Counter)
-    """Number of games by the material of a missing table."""
+    """Number of games by the material of the missing table."""
     missing_syzygy: Counter[str] = field(default_factory=Counter)
-    """Number of games by the name of a missing Syzygy file."""
+    """Number of games by the name of the missing Syzygy file."""
     doubts: Counter[Doubt] = field(default_factory=Counter)
     """Number of games by doubt."""
-    doubtful: dict[Doubt, list[str]] = field(default_factory=dict)
+    first_games: dict[Doubt, list[str]] = field(default_factory=dict)
     """The names of the first games with each doubt."""
     unknown_scorings: Counter[str] = field(default_factory=Counter)
-    """Number of games by an unknown scoring in their tags."""
+    """Number of games by the unknown scoring in their tags."""
     unsolvable: Counter[str] = field(default_factory=Counter)
-    """Number of games by the reason why their positions cannot be solved, if solving was tried."""
+    """Number of games by the reason why the final position cannot be solved, if solving was tried."""
     broken: int = 0
     """Number of games that cannot be read."""
-    _last_missing_table: MissingTableError | None = None
+    _last_missing_error: MissingTableError | None = None
     """The error about the last missing table."""
 
     @property
@@ -398,25 +401,25 @@ class Tally:
         self.bases[outcome.basis] += 1
         if outcome.missing is not None:
             self.missing[outcome.missing.material] += 1
-            self._last_missing_table = outcome.missing
+            self._last_missing_error = outcome.missing
         if outcome.missing_syzygy:
             self.missing_syzygy[outcome.missing_syzygy] += 1
         for doubt in outcome.doubts:
             self.doubts[doubt] += 1
             if self.doubts[doubt] <= _MAX_NAMED_GAMES:
-                self.doubtful.setdefault(doubt, []).append(name)
+                self.first_games.setdefault(doubt, []).append(name)
         if outcome.settings.unknown_scoring is not None:
             self.unknown_scorings[outcome.settings.unknown_scoring] += 1
         if outcome.unsolvable:
             self.unsolvable[outcome.unsolvable] += 1
 
     def remarks(self) -> Iterator[str]:
-        """Yield a sentence on each doubt, on missing tables and on missing Syzygy files."""
+        """Yield sentences on each doubt that has occurred, on missing tables, and on missing Syzygy files."""
         for doubt in (doubt for doubt in Doubt if self.doubts[doubt]):
-            names, unnamed = self.doubtful[doubt], self.doubts[doubt] - len(self.doubtful[doubt])
+            names, unnamed = self.first_games[doubt], self.doubts[doubt] - len(self.first_games[doubt])
             places = "; ".join([*names, f"and {unnamed:,} more"] if unnamed else names)
             yield f"{counted(self.doubts[doubt], 'doubtful game')} ({doubt}): {doubt.sentence}: {places}"
-        error = self._last_missing_table
+        error = self._last_missing_error
         if error is not None and len(self.missing) == 1:
             yield str(error)
         elif error is not None:
@@ -436,7 +439,7 @@ class Tally:
             "bases": {basis.value: self.bases[basis] for basis in Basis if self.bases[basis]},
             "broken": self.broken,
             "doubts": {
-                doubt.value: {"games": self.doubts[doubt], "first": self.doubtful[doubt]}
+                doubt.value: {"games": self.doubts[doubt], "first": self.first_games[doubt]}
                 for doubt in Doubt
                 if self.doubts[doubt]
             },

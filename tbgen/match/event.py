@@ -229,7 +229,7 @@ class Event:
             await asyncio.to_thread(games.test)
         if len(self.settings.engines) == 2:
             self._send(ScoreUpdate(games.score(), None))
-        elif _is_due(len(games), self.settings.interval) and (records := games.complete_games()):
+        elif _is_due(len(games), self.settings.interval) and (records := games.countable_games()):
             self._send(ScoreUpdate(None, await asyncio.to_thread(standings, records, self._scheme)))
 
         if _is_due(len(games), self.settings.ends):

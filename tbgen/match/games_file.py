@@ -26,7 +26,7 @@ from tbgen.games.pgn.files import reading
 from tbgen.games.pgn.reader import read_game
 from tbgen.games.pgn.splitter import RawGame, split_games
 from tbgen.games.settings import GameOptions
-from tbgen.games.standings.encounters import Key, finished_game
+from tbgen.games.standings.encounters import GameId, finished_game
 from tbgen.games.standings.record import GameRecord
 from tbgen.games.tagging import tags_of
 from tbgen.match.game import MatchGame
@@ -65,7 +65,7 @@ def _tag_pairs(game: MatchGame, settings: EventSettings, digest: str) -> Iterato
         yield "FEN", opening.start.board.fen()
         yield "SetUp", "1"
         if opening.start.accrued is not None:
-            yield tags.ACCRUED_BEFORE, str(opening.start.accrued)
+            yield tags.START_ACCRUED, str(opening.start.accrued)
     if opening.start.board.chess960:
         yield "Variant", "fischerandom"
     yield "GameDuration", time.strftime("%H:%M:%S", time.gmtime(game.end_time - game.start_time))
@@ -160,7 +160,7 @@ class GamesFile:
 
         :raises UsageError: if the file contains a game of another event, or contains a game twice.
         """
-        records: dict[Key | None, GameRecord] = {}
+        records: dict[GameId | None, GameRecord] = {}
         read_bytes = complete_bytes = 0
         with reading(str(self.path)) as source:
             games = split_games(source)
@@ -170,7 +170,7 @@ class GamesFile:
                 next_raw = next(games, None)
                 if not raw.empty and (next_raw is not None or _is_complete(raw)):
                     game = self._record_of(raw)
-                    key = Key.parse(game.round)
+                    key = GameId.parse(game.round)
                     if key in records:
                         place = f"{self.path}, game {raw.number}, line {raw.line}"
                         raise UsageError(

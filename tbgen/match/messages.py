@@ -21,7 +21,7 @@ from tbgen.games.live_file import (
     GameThought,
     LiveLine,
     Termination,
-    line_of,
+    encode_line,
     live_path,
 )
 from tbgen.games.standings import Standings
@@ -126,7 +126,7 @@ class LiveWriter(AbstractContextManager["LiveWriter"]):
         """Begin a new file, which replaces an older file atomically."""
         self._start = start
         partial_path = self._path.with_name(f"{self._path.name}.part")
-        lines = b"".join([line_of(start), *(line for game in self._playing.values() for line in game)])
+        lines = b"".join([encode_line(start), *(line for game in self._playing.values() for line in game)])
         try:
             file = partial_path.open("wb", buffering=0)
             self._close()
@@ -139,7 +139,7 @@ class LiveWriter(AbstractContextManager["LiveWriter"]):
             self._give_up(error)
 
     def _write(self, line: LiveLine) -> bytes:
-        text = line_of(line)
+        text = encode_line(line)
         if self._file is not None:
             try:
                 if self._file.write(text) < len(text):

@@ -27,7 +27,7 @@ from typing import Any, Final, TypeAlias
 
 from tbgen.errors import UsageError
 from tbgen.extras import needs_extra
-from tbgen.games.standings.encounters import Key
+from tbgen.games.standings.encounters import GameId
 from tbgen.match.openings import Opening, Openings
 from tbgen.match.settings import EventSettings, Format
 
@@ -43,7 +43,7 @@ Lead: TypeAlias = Callable[[str, str], Fraction]
 class Fixture:
     """A game in the schedule."""
 
-    key: Key
+    key: GameId
     number: int
     """Number of the game in the event, from 1."""
     white: str
@@ -69,7 +69,7 @@ class Schedule:
     """The winner of a knockout that is over, otherwise None."""
 
     def __init__(
-        self, settings: EventSettings, openings: Openings, points: Callable[[Key], Fraction]
+        self, settings: EventSettings, openings: Openings, points: Callable[[GameId], Fraction]
     ) -> None:
         self.waits_for_results = settings.format in (Format.KNOCKOUT, Format.SWISS)
         """Whether the pairings of a round depend on the results of earlier rounds."""
@@ -103,7 +103,7 @@ class Schedule:
             for game in range(1, settings.games + 1):
                 is_turned = settings.reverse != (settings.swap and game % 2 == 0)
                 white, black = (second, first) if is_turned else (first, second)
-                key = Key(self._round, encounter, game)
+                key = GameId(self._round, encounter, game)
                 self._games.append(Fixture(key, len(self._games) + 1, white, black, opening))
             self._encounters += 1
         return self._games[first_game:]

@@ -107,7 +107,7 @@ def _pgn(record: Record, line: Sequence[LinePoint]) -> str:
     game = chess.pgn.Game.from_board(board)
     game.headers["Event"] = f"{record.material}: longest way to {record.value}, {record.depth} plies"
     game.headers["Result"] = classical(record.value)
-    game.headers[tags.RESULT[record.variant].result] = str(record.value)
+    game.headers[tags.RESULT_TAGS[record.variant].result] = str(record.value)
     game.comment = str(scores[0])
     for node, before, accrued in zip(game.mainline(), scores, scores[1:], strict=False):
         node.comment = "" if accrued == before else str(accrued)

@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from tbgen.games.live_file import EventEnd, Termination
-from tbgen.games.standings.record import explorer_link
+from tbgen.games.standings.record import explorer_query
 from tbgen.web.exchange import NO_STORE, PGN_TYPE, Endpoints, EventStream, Refusal, answer, event_text
 from tbgen.web.limits import Limiter, client_of
 from tbgen.web.live_state import EventFiles, LiveState, game_document
@@ -260,5 +260,5 @@ class LivePage:
             headers = {"Cache-Control": NO_STORE}
             if name.endswith(_PGN_SUFFIX):
                 return Response(text.strip() + b"\n", headers=headers, media_type=PGN_TYPE)
-            link = await asyncio.to_thread(explorer_link, text, start.rules)
+            link = await asyncio.to_thread(explorer_query, text, start.rules)
             return RedirectResponse(f"../../{link}", 303, headers)

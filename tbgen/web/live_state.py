@@ -42,9 +42,9 @@ from tbgen.games.pgn.splitter import RawGame, split_games
 from tbgen.games.referee import Arbiter, adjudicate, replay
 from tbgen.games.settings import GameOptions
 from tbgen.games.standings import Standings
-from tbgen.games.standings.encounters import Encounters, Key, MatchScore, finished_game
+from tbgen.games.standings.encounters import Encounters, GameId, MatchScore, finished_game
 from tbgen.games.standings.record import GameRecord
-from tbgen.games.standings.tables import lead_of, tables
+from tbgen.games.standings.tables import lead_text, tables
 from tbgen.games.tagging import TaggedGame
 
 Change: TypeAlias = tuple[str, dict[str, Any]]
@@ -156,10 +156,10 @@ class EventFiles:
         self._size_without_live_file = size
         games: list[ListedGame] = []
         first_tags: Mapping[str, str] = {}
-        keys: set[Key | None] = set()
+        keys: set[GameId | None] = set()
         for raw, span in self._raw_games(0, size):
             tags = raw.values
-            key = Key.parse(tags.get("Round", ""))
+            key = GameId.parse(tags.get("Round", ""))
             continues = bool(games) and key not in keys and tags.get("Event") == first_tags.get("Event")
             raw.number = len(games) + 1 if continues else 1
             for options in [self.options] if continues else map(GameOptions, Variant):
@@ -195,7 +195,7 @@ class EventFiles:
             outcome = adjudicate(arbiter, None, game.ending, recorded=game.result, doubts=game.doubts)
             record = GameRecord.of(self._pgn.name, TaggedGame(raw, outcome, None))
             if record is not None and outcome.recorded in RESULTS:
-                record = dataclasses.replace(record, round=str(Key(raw.number, 1, 1)))
+                record = dataclasses.replace(record, round=str(GameId(raw.number, 1, 1)))
                 games.append(ListedGame(record, _row(raw, record), span))
                 last_tags = raw.values
         return games, last_tags
@@ -297,7 +297,7 @@ class LiveState:
             "scoring": scheme,
             "score": score and _score_fields(score),
             "leaders": [each.name for each in players if each.place == 1],
-            "lead": "" if standings is None else lead_of(standings),
+            "lead": "" if standings is None else lead_text(standings),
             "tables": [] if standings is None else list(_table_documents(standings)),
         }
         return "standings", self._standings
@@ -350,7 +350,7 @@ def _derive_start(tags: Mapping[str, str], games: Sequence[ListedGame]) -> Event
     """
     records = [each.game for each in games]
     settings = records[0].outcome.settings
-    keys = [key for each in records if (key := Key.parse(each.round))]
+    keys = [key for each in records if (key := GameId.parse(each.round))]
     names = dict.fromkeys(name for each in records for name in (each.white, each.black))
     name, site = ("" if tags.get(tag, "?") == "?" else tags[tag] for tag in ("Event", "Site"))
     return EventStart(
@@ -384,7 +384,7 @@ def _row(raw: RawGame, record: GameRecord) -> dict[str, Any]:
         "basis": outcome.basis,
         "accrued": str(outcome.accrued),
         "points": outcome.settings.scoring.points(record.value)._asdict(),
-        "plies": raw.plies or 0,
+        "plies": raw.ply_count or 0,
         "reason": " ".join(comment.split()).rpartition(", ")[2],
     }
 

@@ -23,7 +23,7 @@ from tbgen.errors import NoTablesError, TbgenError, UsageError
 from tbgen.exchange.publish import chosen_tables, publish
 from tbgen.exchange.published import LIST_NAME, PublishedFile, PublishedSet
 from tbgen.games.live_file import EventEnd, Termination, live_path
-from tbgen.games.standings.record import explorer_link
+from tbgen.games.standings.record import explorer_query
 from tbgen.store.dataset_file import ChunkPlace
 from tbgen.store.inventory import EXPECTED_MEN, CountedTableDocument, Entry, longest_state
 from tbgen.store.schema import TABLE, DatasetSchema
@@ -79,7 +79,7 @@ class Archive:
             texts.append(text.strip() + b"\n")
             yield f"games/{key}.pgn", texts[-1]
             yield f"games/{key}.json", msgspec.json.encode(game_document(text, self._files.options))
-            yield f"games/{key}.html", _redirect_page(f"../../{explorer_link(text, self._start.rules)}")
+            yield f"games/{key}.html", _redirect_page(f"../../{explorer_query(text, self._start.rules)}")
         yield "event.pgn", b"\n".join(texts)
         document = self._state.document()
         listed = document["finished"]["games"]

@@ -2,7 +2,7 @@
 
 from urllib.parse import parse_qs, urlsplit
 
-from tbgen.games.standings.record import explorer_link
+from tbgen.games.standings.record import explorer_query
 
 TAGS = '[White "A & B+"]\n[Black "C"]\n[Result "0-1"]\n[Termination "time forfeit"]\n'
 START = '[FEN "8/8/8/8/4k3/8/3QK3/6r1 w - - 5 60"]\n[SetUp "1"]\n[FENAccrued "G9.5"]\n'
@@ -10,7 +10,7 @@ START = '[FEN "8/8/8/8/4k3/8/3QK3/6r1 w - - 5 60"]\n[SetUp "1"]\n[FENAccrued "G9
 
 def test_it_contains_all_that_determines_the_result() -> None:
     text = f"{TAGS}{START}\n60. Qe3+ {{+1.00/1 0.1s}} Kd5 {{0.1s,\nWhite loses on time}} 0-1\n"
-    link = urlsplit(explorer_link(text.encode(), "wg"))
+    link = urlsplit(explorer_query(text.encode(), "wg"))
     assert parse_qs(link.query) == {
         "fen": ["8/8/8/8/4k3/8/3QK3/6r1_w_-_-_5_60"],
         "rules": ["wg"],
@@ -22,12 +22,12 @@ def test_it_contains_all_that_determines_the_result() -> None:
 
 def test_a_long_game_is_in_the_fragment() -> None:
     moves = "Nf3 Nf6 Ng1 Ng8 " * 300
-    link = urlsplit(explorer_link(f"{TAGS}\n{moves}1-0\n".encode(), "r"))
+    link = urlsplit(explorer_query(f"{TAGS}\n{moves}1-0\n".encode(), "r"))
     assert "line" not in parse_qs(link.query)
     assert parse_qs(link.fragment)["line"][0].split("_") == moves.split()
 
 
 def test_a_game_without_moves_links_to_its_start() -> None:
-    assert explorer_link(f"{TAGS}{START}\n1-0\n".encode(), "r") == (
+    assert explorer_query(f"{TAGS}{START}\n1-0\n".encode(), "r") == (
         "?fen=8/8/8/8/4k3/8/3QK3/6r1_w_-_-_5_60&rules=r&accrued=G9.5"
     )

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tbgen.cli.main import main
-from tbgen.games.standings.encounters import Key
+from tbgen.games.standings.encounters import GameId
 from tbgen.match.schedule import MAX_EXTRA_ENCOUNTERS, Fixture, bracket
 from tbgen.match.settings import Format
 from tests.match.engines import words
@@ -29,7 +29,7 @@ def rounds_of(
     form: Format, players: str, white: Result, **more: Any
 ) -> tuple[list[Sequence[Fixture]], str | None]:
     """Return all rounds and the winner, for the points of White in each game."""
-    results: dict[Key, Fraction] = {}
+    results: dict[GameId, Fraction] = {}
     found: list[Sequence[Fixture]] = []
     event = schedule(players, form, results.__getitem__, **more)
     while (fixtures := event.next_round()) is not None:

@@ -11,7 +11,7 @@ import pytest
 from tbgen.board.variant import Variant
 from tbgen.errors import UsageError
 from tbgen.games.settings import GameOptions
-from tbgen.games.standings.encounters import Key
+from tbgen.games.standings.encounters import GameId
 from tbgen.match.engine_process import EngineSettings
 from tbgen.match.openings import ChessVariant, Openings
 from tbgen.match.schedule import Fixture, Schedule
@@ -21,7 +21,7 @@ from tbgen.match.settings import EventSettings, Format
 def schedule(
     players: str,
     form: Format = Format.ROUND_ROBIN,
-    points: Callable[[Key], Fraction] = lambda _: Fraction(),
+    points: Callable[[GameId], Fraction] = lambda _: Fraction(),
     *,
     shared: bool = False,
     **more: Any,
@@ -89,8 +89,8 @@ def test_in_a_gauntlet_the_first_players_meet_all_others() -> None:
 
 
 def test_keys_and_names() -> None:
-    assert Key.parse(str(Key(12, 3, 1))) == Key(12, 3, 1)
-    assert [Key.parse(text) for text in ("", "1.2", "1.2.x", "1.2.3.4", "1.2." + 5000 * "9")] == [None] * 5
+    assert GameId.parse(str(GameId(12, 3, 1))) == GameId(12, 3, 1)
+    assert [GameId.parse(text) for text in ("", "1.2", "1.2.x", "1.2.3.4", "1.2." + 5000 * "9")] == [None] * 5
     assert Format("roundrobin") is Format.ROUND_ROBIN
     with pytest.raises(UsageError, match="expected one of round-robin"):
         Format("ladder")

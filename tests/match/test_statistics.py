@@ -51,7 +51,7 @@ def test_half_an_encounter_does_not_count() -> None:
     half = course("1.1 1-0")
     assert half.score().elo is None  # type: ignore[union-attr]
     assert half.standings(Scheme.CLASSICAL) is None
-    whole = course("2.2 1-0", "2.1 0-1", "1.1 1-0").complete_games()
+    whole = course("2.2 1-0", "2.1 0-1", "1.1 1-0").countable_games()
     assert [one.round for one in whole] == ["2.1.1", "2.1.2"]
 
 

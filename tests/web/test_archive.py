@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from tbgen.board.material import Material
 from tbgen.board.variant import Variant
 from tbgen.errors import UsageError
-from tbgen.games.live_file import EventEnd, Participant, Termination, line_of, live_path
+from tbgen.games.live_file import EventEnd, Participant, Termination, encode_line, live_path
 from tbgen.match.messages import LiveWriter
 from tbgen.web.app import make_app
 from tbgen.web.settings import Settings
@@ -40,7 +40,7 @@ def event(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pgn.write_text("".join(rounds))
     players = [Participant(name, "inf") for name in PLAYERS]
     start = replace(START, players=players, total=6 * ROUNDS, size=pgn.stat().st_size)
-    live_path(pgn).write_bytes(line_of(start) + line_of(EventEnd(Termination.FINISHED)))
+    live_path(pgn).write_bytes(encode_line(start) + encode_line(EventEnd(Termination.FINISHED)))
     return pgn
 
 
@@ -99,7 +99,7 @@ def test_events_that_cannot_be_published(
         with pytest.raises(UsageError, match="is still being played: publish it when it is over"):
             write_site(three_men, site, R, KINGS, event=pgn)
     assert not site.exists()
-    live_path(pgn).write_bytes(line_of(START))
+    live_path(pgn).write_bytes(encode_line(START))
     write_site(three_men, site, R, KINGS, event=pgn)
     assert json.loads((site / "live" / "event.json").read_bytes())["over"] == "gone"
     assert "add --site" in failure(capsys, 2, "publish", str(site), "--live", str(pgn))

@@ -21,7 +21,7 @@ from tbgen.games.live_file import (
     LiveLine,
     Outset,
     Ply,
-    line_of,
+    encode_line,
     live_path,
 )
 from tbgen.games.referee import Arbiter
@@ -146,7 +146,7 @@ def test_an_event_from_its_games_to_its_end(browser: Browser, events: Events, ta
         writer(replace(events.lines[0], finished=2, size=events.pgn.stat().st_size))  # type: ignore[arg-type]
         watching.sees({"#status": "", "#finished tbody tr": 2})  # the page updates itself
         part = events.pgn.with_name("part")
-        part.write_bytes(b"".join(map(line_of, events.lines)))
+        part.write_bytes(b"".join(map(encode_line, events.lines)))
         part.replace(live_path(events.pgn))  # which no runner holds
         expect(page.locator("#status")).to_contain_text("The runner has ended unexpectedly.")
         watching.close()

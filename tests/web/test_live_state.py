@@ -16,7 +16,7 @@ from tbgen.games.live_file import (
     Outset,
     Ply,
     Termination,
-    line_of,
+    encode_line,
     live_path,
 )
 from tbgen.web import live_state
@@ -52,12 +52,12 @@ def line(size: int, finished: int) -> GameEnd:
 def test_games_come_up_to_where_the_file_is_whole(pgn: Path) -> None:
     whole = pgn.stat().st_size - len(b'[Event "?"]\n[Rou')
     middle = pgn.read_bytes().index(b"[Event", 10)
-    live_path(pgn).write_bytes(line_of(START) + line_of(line(middle, 1)))
+    live_path(pgn).write_bytes(encode_line(START) + encode_line(line(middle, 1)))
     files = EventFiles(pgn)
     fresh, ((_, nothing), (_, (first,))) = files.read()
     assert (fresh, nothing, files.read()) == (True, [], (False, []))
     with live_path(pgn).open("ab") as file:
-        text = line_of(line(whole, 2))
+        text = encode_line(line(whole, 2))
         file.write(text[:20])
         file.flush()
         assert files.read() == (False, [])  # a line that is being written
@@ -69,7 +69,7 @@ def test_games_come_up_to_where_the_file_is_whole(pgn: Path) -> None:
     assert files.text(first.span) + files.text(second.span) == pgn.read_bytes()[:whole]
     live_path(pgn).unlink()
     assert files.read() == (False, [])
-    live_path(pgn).write_bytes(line_of(replace(START, size=whole)))
+    live_path(pgn).write_bytes(encode_line(replace(START, size=whole)))
     fresh, ((_, games),) = files.read()
     assert (fresh, [each.row["number"] for each in games]) == (True, [1, 2])
     files.live.close()
@@ -77,8 +77,8 @@ def test_games_come_up_to_where_the_file_is_whole(pgn: Path) -> None:
 
 def test_lines_that_mean_nothing_are_passed_over(pgn: Path) -> None:
     """Lines with invalid bytes, unknown words or excessive numbers are skipped; later lines count."""
-    start, over = line_of(START), line_of(EventEnd(Termination.FINISHED))
-    end = line_of(line(pgn.read_bytes().index(b"[Event", 10), 1))
+    start, over = encode_line(START), encode_line(EventEnd(Termination.FINISHED))
+    end = encode_line(line(pgn.read_bytes().index(b"[Event", 10), 1))
     bad = [b'{"type":"over","how":"\xff"}\n', b"[" * 100_000 + b"\n", end.replace(b'"size":', b'"size":-')]
     for right, wrong in (
         (b'"r"', b'"x"'), (b'"exponential"', b'"x"'), (b'"cutoff":null', b'"cutoff":"G9.3"'),
@@ -99,18 +99,18 @@ def test_lines_that_mean_nothing_are_passed_over(pgn: Path) -> None:
     assert (pgn.parent / "live" / "games" / "1.1.1.json").exists()
     files.live.close()
     files = EventFiles(pgn)
-    live_path(pgn).write_bytes(line_of(replace(START, size=1 << 62)))
+    live_path(pgn).write_bytes(encode_line(replace(START, size=1 << 62)))
     assert [len(games) for _, games in files.read()[1]] == [2]
     files.live.close()
 
 
 def test_a_pgn_file_that_is_taken_away_has_no_more_games(pgn: Path) -> None:
-    live_path(pgn).write_bytes(line_of(replace(START, size=pgn.read_bytes().index(b"[Event", 10))))
+    live_path(pgn).write_bytes(encode_line(replace(START, size=pgn.read_bytes().index(b"[Event", 10))))
     files = EventFiles(pgn)
     _, ((_, (first,)),) = files.read()
     pgn.unlink()
     with live_path(pgn).open("ab") as file:
-        file.write(line_of(line(10_000, 2)))
+        file.write(encode_line(line(10_000, 2)))
     assert [games for _, games in files.read()[1]] == [[]]
     assert files.text(first.span) == b""
     files.live.close()
@@ -134,21 +134,21 @@ def test_games_without_a_live_file_are_told(pgn: Path, monkeypatch: pytest.Monke
     with pgn.open("ab") as file:
         file.write(b"gibberish")
     assert files.read()[0]
-    live_path(pgn).write_bytes(line_of(START))
+    live_path(pgn).write_bytes(encode_line(START))
     assert files.read() == (True, [(START, [])])
     files.live.close()
 
 
 def test_a_live_file_that_tells_no_event_is_as_good_as_none(pgn: Path) -> None:
     """A live file without an event is ignored; lines before the start of an event are skipped."""
-    live_path(pgn).write_bytes(b"{nonsense\n" + line_of(line(10, 1)))
+    live_path(pgn).write_bytes(b"{nonsense\n" + encode_line(line(10, 1)))
     files = EventFiles(pgn)
     fresh, ((start, games), over) = files.read()
     assert (fresh, len(games), over) == (True, 2, (EventEnd(Termination.UNTOLD), ()))
     assert isinstance(start, EventStart)
     assert not files.is_abandoned
     with live_path(pgn).open("ab") as file:
-        file.write(line_of(line(10, 1)) + line_of(START))
+        file.write(encode_line(line(10, 1)) + encode_line(START))
     assert files.read() == (True, [(START, [])])
     assert files.is_abandoned
     files.live.close()
@@ -221,7 +221,7 @@ def test_who_is_first_in_the_standings(games: bytes, tmp_path: Path) -> None:
     first = games[games.index(b"[Event", 10) : games.rindex(b"[Event")]
     second = first.replace(b"2.1.1", b"3.1.1").replace(b'[White "A"]', b'[White "B"]')
     pgn.write_bytes(first + second.replace(b'[Black "B"]', b'[Black "A"]'))
-    live_path(pgn).write_bytes(line_of(replace(START, games=1, size=pgn.stat().st_size)))
+    live_path(pgn).write_bytes(encode_line(replace(START, games=1, size=pgn.stat().st_size)))
     files, state = EventFiles(pgn), LiveState()
     _, ((start, listed),) = files.read()
     state.apply(start, listed)

@@ -1,4 +1,4 @@
-"""The ending of a game that did not end on the board, from the tags and the last comment of its PGN.
+"""The ending of a game that did not end on the board, read from the tags and the last comment of its PGN.
 
 ======================  =================================================================================
 program                 endings
@@ -10,10 +10,10 @@ Cute Chess 1.5          ``Termination``: adjudication, time forfeit, abandoned, 
                         ``White wins by adjudication: SyzygyTB``; without a side if the opponent cannot win:
                         ``Draw by timeout``
 cuteRMob (August 2021)  those of Cute Chess, but ``Result "1/2-1/2"`` for all ends that are not on the board,
-                        even those with a winner; ``RMobilityResult`` is then ``G0.0`` or ``-G0.0``
+                        even if there is a winner; ``RMobilityResult`` is then ``G0.0`` or ``-G0.0``
 fastchess 1.8           the sentences of Cute Chess (``Black loses on time (12ms overrun)``), ``Termination``
-                        also normal; a stalled connection is abandoned; up to 0.9 names instead of colours; in
-                        September 2024 no comma before the sentence
+                        also normal; a stalled connection is abandoned; until 0.9, names instead of colours;
+                        in September 2024, no comma before the sentence
 TCEC (seasons 1 to 29)  ``TerminationDetails``: TCEC win rule, TCEC draw rule, SyzygyTB, TB position, Manual
                         adjudication, or the sentence of Cute Chess; ``Termination`` of old games: GUI
                         adjudication, User adjudication, GUI TB Mate in 30, time, resign
@@ -42,12 +42,12 @@ from tbgen.text import legible
 
 _MAX_TEXT_LENGTH: Final = 80
 
-_DECISIVE: Final = {"1-0": chess.WHITE, "0-1": chess.BLACK}
-_MATE_SCORES: Final = {"G0.0": chess.WHITE, "-G0.0": chess.BLACK}
+_WINNERS: Final = {"1-0": chess.WHITE, "0-1": chess.BLACK}
+_MATE_WINNERS: Final = {"G0.0": chess.WHITE, "-G0.0": chess.BLACK}
 
 _SENTENCE: Final = re.compile(
     r"(?P<text>(?P<side>white|black)"
-    r"(?P<deed> loses on time| makes an illegal move| disconnects|['’]s connection stalls| resigns"
+    r"(?P<action> loses on time| makes an illegal move| disconnects|['’]s connection stalls| resigns"
     r"| wins by (?:adjudication|agreement))"
     r"(?:: .*| \(.*\))?)[.!]*",
     re.IGNORECASE,
@@ -56,22 +56,22 @@ _SENTENCE: Final = re.compile(
 
 _FREE_SENTENCE: Final = re.compile(
     r"(?P<side>white|black)(?:['’]s (?:engine|program|connection|clock|flag|time))?(?: has| is| was)? "
-    r"(?P<deed>wins|won|los(?:es|t)|forfeit(?:s|ed)|resign(?:s|ed)|disconnect(?:s|ed)|crash(?:es|ed)"
+    r"(?P<action>wins|won|los(?:es|t)|forfeit(?:s|ed)|resign(?:s|ed)|disconnect(?:s|ed)|crash(?:es|ed)"
     r"|stall(?:s|ed)|(?:times|timed|ran|runs) out|(?:makes|made|plays|played) an? (?:illegal|invalid) move"
     r"|abandon(?:s|ed)|quits?|exit(?:s|ed)|died|hangs|hung|left the game|fell|falls|(?:check)?mated"
     r"|terminate[sd] unexpectedly|stop(?:s|ped) responding)\b",
     re.IGNORECASE,
 )
-"""A sentence in any other words that names the loser or the winner, and the cause."""
+"""A sentence of another program that names the loser or the winner, and the cause."""
 
 _LEADING_DATA: Final = re.compile(
     r"\A(?:(?:\(?[-+]?[M#]?\d[\d.]*(?:/\d+)+\)?(?:\s+\d+(?=\s))?|\d[\d.]*m?s|\d+(?::\d\d)+(?:\.\d+)?|\w+=\S+|book"
     r"|[01]-[01]|1/2-1/2|\[%[^\]]*\])[;:|.]?\s+(?:-\s+)?)+",
     re.IGNORECASE,
 )
-"""Data of an engine or a clock before a sentence, without a comma between them."""
-_QUOTED: Final = re.compile(r'="[^"]*"')
-"""A quoted text of an engine, which is ignored because it may contain any words."""
+"""Data of an engine or a clock before a sentence, without a comma between data and sentence."""
+_QUOTED_TEXT: Final = re.compile(r'="[^"]*"')
+"""Text that an engine has put in quotation marks. It is ignored, because it may contain any words."""
 
 _REMARK: Final = re.compile(
     r"(?:white|black|draw|drawn|end|no|game|adjudication)\b[\w :'’().-]{0,60}"
@@ -80,14 +80,14 @@ _REMARK: Final = re.compile(
     r"|(?:engine )?(?:crash(?:es|ed)?|disconnect(?:s|ed|ion)?|stall(?:s|ed)?|abandoned)",
     re.IGNORECASE,
 )
-"""Other remarks of programs on an ending."""
+"""Other remarks on an ending, as programs write them."""
 
-_ADJUDICATED: Final = re.compile(
+_ADJUDICATION_WORDS: Final = re.compile(
     r"\badjudicat|\b(?:eg|syzygy)?tbs?\b|\bsyzygy\b|\btablebases?\b|\btcec (?:win|resign) rule\b",
     re.IGNORECASE,
 )
-_ADJUDICATED_COMMENT: Final = re.compile(r"\badjudicat", re.IGNORECASE)
-_DRAWN: Final = re.compile(r"\bdrawn?\b", re.IGNORECASE)
+_ADJUDICATION_VERB: Final = re.compile(r"\badjudicat", re.IGNORECASE)
+_DRAW_WORD: Final = re.compile(r"\bdrawn?\b", re.IGNORECASE)
 _CAUSES: Final = {
     cause: re.compile(rf"\b(?:{words})", re.IGNORECASE)
     for cause, words in (
@@ -101,11 +101,11 @@ _CAUSES: Final = {
         (Basis.RESIGNATION, "resign"),
     )
 }
-"""Patterns of the words for each cause of a loss; the first cause that matches counts."""
-_NORMAL: Final = re.compile(r"\W*normal\W*", re.IGNORECASE)
-"""The text that servers write for a resigned game."""
+"""For each cause of a loss, a pattern of the words that name it. The first cause that matches counts."""
+_NORMAL_TEXT: Final = re.compile(r"\W*normal\W*", re.IGNORECASE)
+"""The text that servers write if a player has resigned."""
 _WINNER_NAME: Final = re.compile(r"\A.* (?=won (?:by|on|-) )", re.IGNORECASE)
-"""The player's name in a termination of chess.com. The name may contain any words."""
+"""The winner's name in a termination of chess.com. It is removed, because it may contain any words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +113,12 @@ class Ending:
     """The ending of a game as its PGN states it."""
 
     cause: Basis | None
-    """The way in which the game was won off the board. None if nobody won: a draw was agreed, claimed or
-    adjudicated, time ran out against bare material, or the game is unfinished."""
+    """The way in which the game was won off the board. None if nobody won, because a draw was agreed, claimed
+    or adjudicated, time ran out against bare material, or the game is unfinished."""
     winner: chess.Color | None
-    """The winner; None exactly if the cause is None."""
+    """The winner; None if and only if the cause is None."""
     text: str
-    """The words of the PGN on the ending, one printable line of at most 80 characters; empty for none."""
+    """What the PGN says about the ending, in one printable line of at most 80 characters; may be empty."""
 
 
 def read_ending(tags: Mapping[str, str], last_comment: str = "") -> Ending:
@@ -127,18 +127,19 @@ def read_ending(tags: Mapping[str, str], last_comment: str = "") -> Ending:
     Callers must check for mate and other ends on the board first. Three texts describe the ending: the end of
     the comment (after its last comma or an engine's data), ``TerminationDetails`` and ``Termination``.
 
-    A decisive ``Result`` determines the winner, and the texts determine only the cause. The cause is a
-    resignation if the texts say so, or if they say only ``normal``. It is a forfeit if the texts name no
-    cause, or if a sentence names the other side as the winner. ``0-0`` has no winner.
+    If ``Result`` is decisive, it determines the winner, and the texts determine only the cause. The cause is
+    a resignation if the texts say so, or if they say only ``normal``. It is a forfeit if the texts do not
+    name a cause, or if a sentence names the other side as the winner. ``0-0`` means that nobody has won.
 
-    With any other ``Result``, the game may be a win written by cuteRMob. Then a sentence of Cute Chess in one
-    of the texts names the winner, or else an ``RMobilityResult`` of a mate does. Even so, nobody counts as
-    the winner in three cases: if two sentences contradict each other, if a tag mentions a draw, or if a tag
-    mentions adjudication and no sentence does (as when arbiters of TCEC overruled a crash).
+    With any other ``Result``, the game may be a win that cuteRMob has recorded as a draw. The winner is then
+    named by a sentence of Cute Chess in one of the texts, or otherwise by an ``RMobilityResult`` of mate.
+    Nevertheless, there is no winner in three cases: if two sentences contradict each other, if a tag mentions
+    a draw, or if a tag mentions adjudication and no sentence does (as when TCEC's arbiters overruled a
+    crash).
 
-    :param tags: the tags of the game, of which ``Result``, ``Termination``, ``TerminationDetails`` and
-        ``RMobilityResult`` are read; any of them may be missing or invalid.
-    :param last_comment: the comment after the last move, or before the first in a game without moves.
+    :param tags: the tags of the game, any of which may be missing or invalid. The function reads the players'
+        names, ``Result``, ``Termination``, ``TerminationDetails`` and ``RMobilityResult``.
+    :param last_comment: the comment after the last move; in a game without moves, the last comment.
 
     >>> read_ending({"Result": "1/2-1/2"}, "+0.48/9 0.003s, Black loses on time")
     Ending(cause=<Basis.TIME_FORFEIT: 'time forfeit'>, winner=True, text='Black loses on time')
@@ -149,82 +150,82 @@ def read_ending(tags: Mapping[str, str], last_comment: str = "") -> Ending:
     details = _one_line(tags.get("TerminationDetails", ""))
     termination = _one_line(tags.get("Termination", ""))
     tag_text = f"{details}; {_WINNER_NAME.sub('', termination, count=1)}"
-    adjudicated = _ADJUDICATED.search(tag_text) is not None
+    is_adjudicated = _ADJUDICATION_WORDS.search(tag_text) is not None
 
     result = tags.get("Result", "").strip()
-    winner = _DECISIVE.get(result)
+    winner = _WINNERS.get(result)
     sentences = [match for text in (remark, details, termination) if (match := _SENTENCE.fullmatch(text))]
     if winner is not None:
-        adjudicated = adjudicated or _ADJUDICATED_COMMENT.search(last_comment) is not None
+        is_adjudicated = is_adjudicated or _ADJUDICATION_VERB.search(last_comment) is not None
         remark = _with_colour(remark, tags)
-    elif result != BOTH_FORFEIT and not _DRAWN.search(tag_text):
+    elif result != BOTH_FORFEIT and not _DRAW_WORD.search(tag_text):
         if not sentences:
-            winner = _MATE_SCORES.get(tags.get("RMobilityResult", "").strip())
-        elif len(winners := {_winner(sentence) for sentence in sentences}) == 1:
-            awarded = any(_ADJUDICATED_COMMENT.search(sentence["deed"]) for sentence in sentences)
-            winner = winners.pop() if awarded or not adjudicated else None
-            adjudicated = awarded
+            winner = _MATE_WINNERS.get(tags.get("RMobilityResult", "").strip())
+        elif len(winners := {_winner_of(sentence) for sentence in sentences}) == 1:
+            is_awarded = any(_ADJUDICATION_VERB.search(sentence["action"]) for sentence in sentences)
+            winner = winners.pop() if is_awarded or not is_adjudicated else None
+            is_adjudicated = is_awarded
 
     consistent_remark = _consistent_remark(remark, winner)
     cause = None
-    if winner is not None and adjudicated:
+    if winner is not None and is_adjudicated:
         cause = Basis.ADJUDICATION
     elif winner is not None:
-        contradicted = any(_names_other_winner(text, winner) for text in (remark, details, termination))
-        cause = Basis.FORFEIT if contradicted else _cause((consistent_remark, tag_text))
-    return Ending(cause, winner, _printable(consistent_remark or details or termination))
+        is_contradicted = any(_names_other_winner(text, winner) for text in (remark, details, termination))
+        cause = Basis.FORFEIT if is_contradicted else _cause_of_loss((consistent_remark, tag_text))
+    return Ending(cause, winner, _short_printable(consistent_remark or details or termination))
 
 
 def _last_remark(comment: str) -> str:
-    """Return the last part of a comment that is more than data, without its leading data."""
-    for part in reversed(_QUOTED.sub("=-", legible(comment)).split(",")):
+    """Return the last comma-separated part of a comment that is not only data, without its leading data."""
+    for part in reversed(_QUOTED_TEXT.sub("=-", legible(comment)).split(",")):
         if remark := _LEADING_DATA.sub("", f"{_one_line(part)} ", count=1).rstrip("! "):
             return remark
     return ""
 
 
-def _cause(texts: Sequence[str]) -> Basis:
-    """Return the cause of a loss, by the first text that mentions one."""
+def _cause_of_loss(texts: Sequence[str]) -> Basis:
+    """Return the cause of a loss from the first text that mentions a cause."""
     for text in texts:
         for cause, pattern in _CAUSES.items():
             if pattern.search(text):
                 return cause
-    return Basis.RESIGNATION if _NORMAL.fullmatch("".join(texts)) else Basis.FORFEIT
+    return Basis.RESIGNATION if _NORMAL_TEXT.fullmatch("".join(texts)) else Basis.FORFEIT
 
 
-def _winner(sentence: re.Match[str]) -> chess.Color:
+def _winner_of(sentence: re.Match[str]) -> chess.Color:
     """Return the winner according to a sentence."""
     white = sentence["side"].lower() == "white"
-    return white if sentence["deed"].strip().lower().startswith(("wins", "won")) else not white
+    return white if sentence["action"].strip().lower().startswith(("wins", "won")) else not white
 
 
 def _names_other_winner(text: str, winner: chess.Color) -> bool:
     """Return whether a text names the other side as the winner."""
     sentence = _FREE_SENTENCE.match(text)
-    return sentence is not None and _winner(sentence) is not winner
+    return sentence is not None and _winner_of(sentence) is not winner
 
 
 def _with_colour(remark: str, tags: Mapping[str, str]) -> str:
-    """Replace a name at the beginning of a remark by a colour if exactly one of the players has this name."""
+    """Replace a player's name at the beginning of a remark with his colour, unless it fits both players."""
     names = {side: _one_line(tags.get(side, "")) for side in ("White", "Black")}
     sides = [side for side, name in names.items() if name and remark.startswith(f"{name} ")]
     return sides[0] + remark[len(names[sides[0]]) :] if len(sides) == 1 else remark
 
 
 def _consistent_remark(remark: str, winner: chess.Color | None) -> str:
-    """Return a remark if it describes an ending and names no other winner, else an empty text."""
+    """Return a remark if it describes an ending and does not contradict ``winner``, else an empty string."""
     if sentence := _SENTENCE.fullmatch(remark):
-        return sentence["text"] if _winner(sentence) is winner else ""
+        return sentence["text"] if _winner_of(sentence) is winner else ""
     consistent = _REMARK.fullmatch(remark) and (winner is None or not _names_other_winner(remark, winner))
     return remark if consistent else ""
 
 
 def _one_line(text: str) -> str:
-    """Return a text as one line. A PGN file may have a line break between any two words."""
+    """Return a text as one line. In PGN files, there may be a line break between any two words."""
     return " ".join(text.split())
 
 
-def _printable(text: str) -> str:
+def _short_printable(text: str) -> str:
     """Return a text that is safe to print, cut to the maximum length."""
     text = printable(text)
     return text if len(text) <= _MAX_TEXT_LENGTH else text[: _MAX_TEXT_LENGTH - 1] + "…"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer as Buffer
 
 _BLOCK_BYTES: Final = 1 << 14
-"""Number of bytes to decompress at once. The text may be hundreds of times longer."""
+"""Number of bytes to decompress at once. The decompressed text may be hundreds of times longer."""
 _MAGIC: Final = {
     b"\x1f\x8b\x08": ".gz",
     b"BZh": ".bz2",
@@ -34,7 +34,7 @@ _MAGIC: Final = {
     b"7z\xbc\xaf": ".7z",
     b"Rar!": ".rar",
 }
-"""Suffixes of compressed files by their first bytes."""
+"""For each sequence of first bytes, the suffix of the compressed files that begin with it."""
 _ARCHIVE_SUFFIXES: Final = (".zip", ".7z", ".rar")
 _REMEDY: Final = "choose another place"
 _UTF16: Final = re.compile(rb"\xff\xfe|\xfe\xff|[\t-~]\x00[\t-~]\x00|\x00[\t-~]\x00[\t-~]")
@@ -42,7 +42,7 @@ _UTF16: Final = re.compile(rb"\xff\xfe|\xfe\xff|[\t-~]\x00[\t-~]\x00|\x00[\t-~]\
 
 
 class Sink(Protocol):
-    """A destination of bytes."""
+    """A destination for bytes."""
 
     def write(self, data: bytes, /) -> object:
         """Write bytes."""
@@ -59,12 +59,12 @@ class PgnSource:
         try:
             first_bytes = file.peek(4)[:4]
         except OSError as error:
-            raise self._unreadable(error) from None
+            raise self._read_error(error) from None
         suffix = next((suffix for magic, suffix in _MAGIC.items() if first_bytes.startswith(magic)), "")
         if suffix in _ARCHIVE_SUFFIXES:
-            raise self._archive(suffix.removeprefix("."))
-        self._text_stream = _stream(suffix, file, "rb") or file
-        self._has_begun = False
+            raise self._archive_error(suffix.removeprefix("."))
+        self._text_stream = _compression_stream(suffix, file, "rb") or file
+        self._is_after_start = False
 
     @property
     def bytes_read(self) -> int:
@@ -72,33 +72,33 @@ class PgnSource:
         return self._file.tell() if self.size else 0
 
     def read(self, size: int, /) -> bytes:
-        """Return up to ``size`` bytes of text, none at the end.
+        """Return up to ``size`` bytes of text; no bytes at the end.
 
         :raises UsageError: if the text is in UTF-16, or the file is an archive.
         :raises TbgenError: if the file cannot be read or decompressed.
         """
         try:
             text: bytes = self._text_stream.read(size)
-        except Exception as error:  # each library has its own errors; errors of the system have a number
+        except Exception as error:  # libraries raise their own errors; only those of the system have an errno
             if isinstance(error, OSError) and error.errno:
-                raise self._unreadable(error) from None
+                raise self._read_error(error) from None
             raise TbgenError(f"{self.name} is damaged: it cannot be decompressed") from None
-        if not self._has_begun and _UTF16.match(text):
+        if not self._is_after_start and _UTF16.match(text):
             raise UsageError(f"{self.name} is in UTF-16: convert it, as with: iconv -f UTF-16 -t UTF-8")
-        if not self._has_begun and text[257:262] == b"ustar":
-            raise self._archive("tar")
-        self._has_begun = True
+        if not self._is_after_start and text[257:262] == b"ustar":
+            raise self._archive_error("tar")
+        self._is_after_start = True
         return text
 
-    def _archive(self, kind: str) -> UsageError:
+    def _archive_error(self, kind: str) -> UsageError:
         return UsageError(f"{self.name} is a {kind} archive: unpack it, and name a file from it")
 
-    def _unreadable(self, error: OSError) -> TbgenError:
+    def _read_error(self, error: OSError) -> TbgenError:
         return TbgenError(f"{self.name} cannot be read: {error.strerror or error}")
 
 
-class _Zstandard:
-    """A decompressor of zstd files. Unlike the library's own reader, it rejects truncated files."""
+class _ZstdReader:
+    """A reader that decompresses zstd files. Unlike the library's own reader, it rejects truncated files."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -107,7 +107,7 @@ class _Zstandard:
         self._text = b""
 
     def read(self, size: int, /) -> bytes:
-        """Return up to ``size`` bytes of text, none at the end.
+        """Return up to ``size`` bytes of text; no bytes at the end.
 
         :raises EOFError: if the last frame is not complete.
         """
@@ -127,8 +127,8 @@ class _Zstandard:
 def matching_files(names: Iterable[str]) -> list[str]:
     """Return the names of the files that match names or patterns such as ``round*.pgn``.
 
-    The files of a pattern are in alphabetical order, without files already listed. In a pattern, ``**``
-    stands for any number of directories. ``-``, for standard input, is returned as it is.
+    Files that match a pattern are listed in alphabetical order, unless they are already listed. In a pattern,
+    ``**`` stands for any number of directories. The name ``-``, for standard input, is returned unchanged.
 
     :raises UsageError: if a file does not exist or is named twice, or no file matches a pattern.
     """
@@ -143,12 +143,12 @@ def matching_files(names: Iterable[str]) -> list[str]:
         if not files and glob.has_magic(name):
             raise UsageError(f"no file matches {quote(name)}: name a PGN file, or another pattern")
         if not files:
-            raise _no_file(name)
+            raise _no_file_error(name)
         matches += [file for file in files if file not in matches]
     return matches
 
 
-def _no_file(name: str) -> UsageError:
+def _no_file_error(name: str) -> UsageError:
     return UsageError(f"there is no file {quote(name)}: expected a PGN file, or - for standard input")
 
 
@@ -156,11 +156,11 @@ def _no_file(name: str) -> UsageError:
 def reading(name: str) -> Iterator[PgnSource]:
     """Open a PGN file, or standard input for ``-``.
 
-    Compression by gzip, bzip2, xz or zstd is recognized by the first bytes.
+    The first bytes show whether the file is compressed with gzip, bzip2, xz or zstd.
 
     :raises UsageError: if the file does not exist, or is an archive.
-    :raises MissingExtraError: if the file needs a package that is not installed.
-    :raises TbgenError: if the file cannot be opened.
+    :raises MissingExtraError: if a package that the file needs is not installed.
+    :raises TbgenError: if the file cannot be opened or read.
     """
     if name == "-":
         if sys.stdin is None:
@@ -172,7 +172,7 @@ def reading(name: str) -> Iterator[PgnSource]:
     except IsADirectoryError:
         raise UsageError(f"{quote(name)} is a directory: expected a PGN file") from None
     except FileNotFoundError:
-        raise _no_file(name) from None
+        raise _no_file_error(name) from None
     with file:
         yield PgnSource(name, file, os.fstat(file.fileno()).st_size)
 
@@ -181,12 +181,11 @@ def reading(name: str) -> Iterator[PgnSource]:
 def writing(name: str) -> Iterator[Sink]:
     """Open a file for writing, or standard output for ``-``.
 
-    The suffixes .gz, .bz2, .xz and .zst mean compression.
-
-    The file appears under its name, or replaces an existing one, only when it is complete.
+    If the name ends in .gz, .bz2, .xz or .zst, the file is compressed accordingly. The file appears under its
+    name, or replaces an existing file, only when it is complete.
 
     :raises UsageError: if the name is empty.
-    :raises MissingExtraError: if the file needs a package that is not installed.
+    :raises MissingExtraError: if a package that the file needs is not installed.
     :raises TbgenError: if the file cannot be written.
     """
     if not name:
@@ -202,9 +201,9 @@ def writing(name: str) -> Iterator[Sink]:
     else:
         path = Path(os.path.realpath(name))  # the link remains, and its target is replaced
         with (
-            atomic_write(path, remedy=_REMEDY) as aside,
-            BufferedWriter(_AsideFile(aside, path)) as file,
-            closing(_stream(Path(name).suffix.lower(), file, "wb") or file) as sink,
+            atomic_write(path, remedy=_REMEDY) as temporary_path,
+            BufferedWriter(_TemporaryFile(temporary_path, path)) as file,
+            closing(_compression_stream(Path(name).suffix.lower(), file, "wb") or file) as sink,
         ):
             yield sink
 
@@ -217,11 +216,11 @@ def is_stream(name: str) -> bool:
     return os.path.exists(name) and is_special
 
 
-class _AsideFile(FileIO):
-    """A temporary file whose errors name the file that it will replace."""
+class _TemporaryFile(FileIO):
+    """A temporary file. Its errors name the file that it is going to replace."""
 
-    def __init__(self, aside: Path, path: Path) -> None:
-        super().__init__(aside, "wb")
+    def __init__(self, temporary_path: Path, path: Path) -> None:
+        super().__init__(temporary_path, "wb")
         self._path = path
 
     def write(self, data: Buffer, /) -> int:
@@ -233,14 +232,14 @@ class _AsideFile(FileIO):
             return super().write(data)
 
 
-def _stream(suffix: str, file: BinaryIO, mode: Literal["rb", "wb"]) -> Any:
-    """Return a stream that decompresses a file or compresses into it; None for a plain file.
+def _compression_stream(suffix: str, file: BinaryIO, mode: Literal["rb", "wb"]) -> Any:
+    """Return a stream that decompresses a file or compresses into it; None if the file is not compressed.
 
     Closing the stream leaves the file open.
     """
     match suffix:
         case ".gz":
-            return gzip.GzipFile("", mode, 6, file, 0)  # no name and no time, so that output is reproducible
+            return gzip.GzipFile("", mode, 6, file, 0)  # no name and time, so that output is reproducible
         case ".bz2":
             return bz2.BZ2File(file, mode)
         case ".xz":
@@ -248,7 +247,7 @@ def _stream(suffix: str, file: BinaryIO, mode: Literal["rb", "wb"]) -> Any:
 
             return lzma.LZMAFile(file, mode)
         case ".zst" if mode == "rb":
-            return _Zstandard(file)
+            return _ZstdReader(file)
         case ".zst":
             return _zstandard().ZstdCompressor().stream_writer(file, closefd=False)
     return None

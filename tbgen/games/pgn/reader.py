@@ -1,4 +1,4 @@
-"""Games of a PGN stream: tags, start, main line and last comment. Variations and all comments on request."""
+"""Reading the games of a PGN stream: tags, start, main line and last comment; variations on request."""
 
 import re
 from collections import defaultdict
@@ -40,28 +40,28 @@ TOKEN: Final = re.compile(
     """,
     re.VERBOSE,
 )
-"""All tokens of plain movetext. Only tokens in named groups are used. A brace in the group ``open`` is never
-closed."""
+"""A token of plain movetext. Tokens outside the named groups are skipped. A brace in the group ``open`` is
+never closed."""
 _ATTACHED_ANNOTATIONS: Final = re.compile(rf"(?:(?<=[\W\dOQRBN]){_ANNOTATION_WORDS}\b|[^\w]|_)+\Z")
-"""Annotations attached to a move without a space."""
+"""Annotations that follow a move without a space."""
 _ATTACHED_CODE: Final = re.compile(rf"(?<=[1-8Oo0QRBN]|[^\w=]){_PUBLISHER_CODES}\Z")
 MAX_PLIES: Final = 20_000
-"""Maximum number of plies of one game; real games of chess have a few hundred."""
+"""Maximum number of plies of one game. Real games of chess have a few hundred."""
 _MAX_MOVE_LENGTH: Final = 64
-"""Maximum number of characters of a move with its attached annotations."""
+"""Maximum number of characters of a move, including its attached annotations."""
 _CASTLING: Final = re.compile(r"[Oo0]-[Oo0](?:-[Oo0])?")
-_LIKE_A_MOVE: Final = re.compile(r"[a-h][1-8]|[Oo0]-[Oo0]|[*}]")
-_LIKE_A_RESULT: Final = re.compile(r"[+=/.,½\d]{1,7}[-:_][+=/.,½\d]{1,7}\w{0,8}")
+_MOVE_LIKE: Final = re.compile(r"[a-h][1-8]|[Oo0]-[Oo0]|[*}]")
+_RESULT_LIKE: Final = re.compile(r"[+=/.,½\d]{1,7}[-:_][+=/.,½\d]{1,7}\w{0,8}")
 _REST_WITHOUT_MOVES: Final = re.compile(r"(?>\s|\{[^}]*\}|;[^\r\n]*)*+\Z")
 _BREAK: Final = re.compile(rb"\r\n|\n|\r")
 _NO_PGN_REASON: Final = "no PGN, as it has neither tags nor moves"
-_RETAGGED_NAMES: Final = frozenset().union(*tags.REPLACED.values())
+_RETAGGED_NAMES: Final = frozenset().union(*tags.REPLACED_NAMES.values())
 _OFF_BOARD_BASES: Final = frozenset(basis.value for basis in Basis if basis.off_board)
-"""Values of the basis for wins off the board."""
+"""Values of the tag ``RMobilityBasis`` for wins off the board."""
 _FINISHED_RESULTS: Final = (*RESULTS, BOTH_FORFEIT)
 """The results of finished games."""
 _MISSING_VALUES: Final = ("", "?")
-"""Values that are equivalent to a missing tag."""
+"""Values of a tag that mean the same as a missing tag."""
 
 
 @dataclass(eq=False, repr=False)
@@ -69,7 +69,7 @@ class BrokenGameError(UsageError):
     """The error of a game that cannot be replayed.
 
     :ivar place: place of the error in the stream: game and line.
-    :ivar reason: the error.
+    :ivar reason: description of the error.
     :ivar ply: number of the ply that cannot be made, from 1; None if the error is not in a move.
     """
 
@@ -79,7 +79,7 @@ class BrokenGameError(UsageError):
 
     @property
     def message_without_place(self) -> str:
-        """The error without its place in the stream."""
+        """The message without the place in the stream."""
         return self.reason if self.ply is None else f"ply {self.ply}: {self.reason}"
 
     def __str__(self) -> str:
@@ -93,20 +93,20 @@ class Game:
     number: int
     """Number of the game in the stream, from 1."""
     line: int
-    """Number of its first line, from 1."""
+    """Number of the game's first line in the stream, from 1."""
     tags: dict[str, str] = field(default_factory=dict)
-    """The values of the tags by name, in the order of the file. The first of duplicate tags counts."""
+    """The values of the tags by name, in the order of the stream. The first of duplicate tags counts."""
     start: Fen = field(default_factory=lambda: Fen(chess.Board(), None))
-    """The start position, with the accrued score of a seventh field or a tag."""
+    """The start position, with the accrued score from a seventh field or a tag."""
     board: chess.Board = field(default_factory=chess.Board)
-    """The final position, with the moves of the main line up to the first that cannot be made."""
+    """The final position. Its move stack is the main line, up to the first move that cannot be made."""
     comment: str = ""
-    """The last comment after the last move of the main line; in a game without moves, the last comment."""
+    """The last comment after the last move of the main line; in a game without moves, its last comment."""
     result: str = UNFINISHED
-    """The classical result by the tag, else by the movetext; ``0-0`` if both sides have lost. An unrecognized
-    result keeps its original spelling."""
+    """The classical result from the tag, else from the movetext; ``0-0`` if both sides have lost. A result
+    that is not recognized keeps its original spelling."""
     doubts: tuple[Doubt, ...] = ()
-    """The doubts about a game that can be read."""
+    """The doubts about the game; empty for a broken game."""
     error: BrokenGameError | None = None
     """The error of a broken game; None if the game can be read."""
 
@@ -119,18 +119,18 @@ class Game:
     def ending(self) -> Ending:
         """The ending of the game off the board."""
         values = {**self.tags, "Result": self.result}
-        basis = values.get(tags.R_MOBILITY.basis)
+        basis = values.get(tags.R_MOBILITY_TAGS.basis)
         if basis is not None and basis not in _OFF_BOARD_BASES:
-            # With a basis, the mate is real. cuteRMob writes no basis, and writes a mate for forfeits, too.
-            values.pop(tags.R_MOBILITY.result, None)
+            # A mate with this basis is real. Without a basis, it may be a forfeit, written by cuteRMob.
+            values.pop(tags.R_MOBILITY_TAGS.result, None)
         return read_ending(values, self.comment)
 
 
 def read_games(stream: LineStream) -> Iterator[Game]:
     """Yield the games of a PGN stream. A broken game has an ``error``, and reading continues after it.
 
-    Chess960 is supported; games of other variants are broken. Unlike plain PGN readers, this function
-    understands FENs of seven fields and ``[Legacy]`` without a value.
+    Chess960 is supported; games of other variants count as broken. Unlike ordinary PGN readers, this function
+    understands FENs of seven fields, and ``[Legacy]`` without a value.
     """
     for raw in split_games(stream):
         if not raw.empty:
@@ -145,7 +145,7 @@ def read_game(raw: RawGame) -> Game:
     try:
         if raw.flaw:
             raise UsageError(raw.flaw)
-        if not raw.tags and raw.movetext == len(raw.data):
+        if not raw.tags and raw.moves_start == len(raw.data):
             raise UsageError(_NO_PGN_REASON)
         game.start = _start_position(game.tags)
         doubts = doubts_of_start(game.start)
@@ -153,12 +153,12 @@ def read_game(raw: RawGame) -> Game:
         game.error = BrokenGameError(_place(game, game.line), str(error))
         return game
     game.board = game.start.board.copy(stack=False)
-    text = plain_movetext(raw.data[raw.movetext :])
+    text = plain_movetext(raw.data[raw.moves_start :])
     try:
         _set_result_and_doubts(game, raw, _play(game, text))
         game.doubts += doubts
     except _MovetextError as error:
-        data_before = raw.data[: raw.movetext] + text[: error.token.start()].encode()
+        data_before = raw.data[: raw.moves_start] + text[: error.token.start()].encode()
         line = raw.line + len(_BREAK.findall(data_before))
         if game.tags or game.moves:
             game.error = BrokenGameError(_place(game, line), str(error), len(game.moves) + 1)
@@ -181,38 +181,38 @@ class _MovetextError(Exception):
 
 @dataclass(slots=True)
 class _Remainder:
-    """The content of a movetext other than moves."""
+    """What a movetext contains apart from moves."""
 
     results: list[str] = field(default_factory=list)
-    """The results after the moves. Results of unknown spelling are unchanged."""
-    closed: bool = True
+    """The results after the moves. A result in an unknown spelling keeps this spelling."""
+    has_closed_comments: bool = True
     """Whether all comments are closed."""
     doubts: set[Doubt] = field(default_factory=set)
 
 
 def _play(game: Game, text: str) -> _Remainder:
-    """Make the moves of the main line, and return the remaining content.
+    """Make the moves of the main line, and return what else the movetext contains.
 
     :raises _MovetextError: at the first token that is out of place.
     """
     remainder = _Remainder()
-    outermost: re.Match[str] | None = None
+    outer_parenthesis: re.Match[str] | None = None
     depth = 0
     for token in TOKEN.finditer(text):
         kind = token.lastgroup
         if kind == "open" and token[0] == "{":
             if not (game.tags or game.moves):
                 raise _MovetextError(token, "opens a comment that is not closed")
-            remainder.closed = False
+            remainder.has_closed_comments = False
             return remainder
         if kind == "open":
-            outermost = outermost or token
+            outer_parenthesis = outer_parenthesis or token
             depth += 1
         elif kind == "close":
             if not depth:
                 raise _MovetextError(token, "closes no variation")
             depth -= 1
-            outermost = outermost if depth else None
+            outer_parenthesis = outer_parenthesis if depth else None
         elif kind is None or depth:
             continue
         elif kind == "comment":
@@ -221,23 +221,24 @@ def _play(game: Game, text: str) -> _Remainder:
             remainder.results.append(read_result(token[0]) or token[0])
         elif not remainder.results:
             _make_move(game, token, remainder)
-        elif _LIKE_A_MOVE.search(token[0]):
+        elif _MOVE_LIKE.search(token[0]):
             raise _MovetextError(token, "follows the result")
         else:
             remainder.doubts.add(Doubt.STRAY_TEXT)
-    if outermost is not None:
-        raise _MovetextError(outermost, "opens a variation that is not closed")
+    if outer_parenthesis is not None:
+        raise _MovetextError(outer_parenthesis, "opens a variation that is not closed")
     return remainder
 
 
 def _make_move(game: Game, token: re.Match[str], remainder: _Remainder) -> None:
-    """Make a move of the main line, or record a result that is spelled like a move at the end of a game.
+    """Make a move of the main line, or record a final result that is spelled like a move.
 
-    ``0-0`` may be either: it is castling if castling is legal and the tag ``Result`` is not ``0-0``.
+    ``0-0`` may be a move or a result. It is castling if castling is legal and the tag ``Result`` is not
+    ``0-0``.
 
     :raises _MovetextError: if the token is neither a legal move nor a result.
     """
-    last_word = _LIKE_A_RESULT.fullmatch(token[0]) and _REST_WITHOUT_MOVES.match(token.string, token.end())
+    last_word = _RESULT_LIKE.fullmatch(token[0]) and _REST_WITHOUT_MOVES.match(token.string, token.end())
     if last_word and game.result == BOTH_FORFEIT and read_result(token[0]):
         remainder.results.append(read_result(token[0]) or token[0])
         return
@@ -266,36 +267,36 @@ def move_of(board: chess.Board, token: re.Match[str]) -> chess.Move:
     san = _ATTACHED_ANNOTATIONS.sub("", token[0])
     san_without_code = _ATTACHED_ANNOTATIONS.sub("", _ATTACHED_CODE.sub("", san))
     try:
-        return parse_san(board, _with_letters(san))
+        return parse_san(board, _castling_with_letters(san))
     except ValueError:
         if san_without_code == san:
             raise
-        return parse_san(board, _with_letters(san_without_code))  # e8N is a promotion, h3N a novelty
+        return parse_san(board, _castling_with_letters(san_without_code))  # e8N is a promotion, h3N a novelty
 
 
-def _with_letters(san: str) -> str:
-    """Return a move; zeros in castling are replaced by letters."""
+def _castling_with_letters(san: str) -> str:
+    """Return a move, with the zeros of castling replaced by letters."""
     return san.upper().replace("0", "O") if _CASTLING.fullmatch(san) else san
 
 
 def _set_result_and_doubts(game: Game, raw: RawGame, remainder: _Remainder) -> None:
     """Set the result of a game, and the doubts about it."""
-    result_tag, results = game.tags.get("Result", "").strip(), remainder.results
-    tagged, plies, moves, has_result = read_result(result_tag), raw.plies, len(game.moves), bool(results)
+    tag_text, results = game.tags.get("Result", "").strip(), remainder.results
+    recorded, plies, moves, has_result = read_result(tag_text), raw.ply_count, len(game.moves), bool(results)
     if game.result not in _FINISHED_RESULTS and has_result:
         game.result = next((each for each in results if each in _FINISHED_RESULTS), results[0])
-    distinct_results = {*results, *([tagged] if tagged else [])}
-    unknown = result_tag not in _MISSING_VALUES and tagged is None
+    distinct_results = {*results, *([recorded] if recorded else [])}
+    is_unknown = tag_text not in _MISSING_VALUES and recorded is None
     terminal = not any(game.board.generate_legal_moves())
-    missing = remainder.closed and not has_result and tagged in _FINISHED_RESULTS
-    cut_off = missing or not (remainder.closed or has_result)
+    is_missing = remainder.has_closed_comments and not has_result and recorded in _FINISHED_RESULTS
+    cut_off = is_missing or not (remainder.has_closed_comments or has_result)
     truncated = not terminal and (cut_off if plies is None else plies > moves)
     board_result = ("0-1" if game.board.turn else "1-0") if game.board.is_check() else "1/2-1/2"
     conditions = {
         Doubt.TRUNCATED: truncated,
-        Doubt.UNCLOSED_COMMENT: not remainder.closed,
-        Doubt.RESULT: (has_result and len(distinct_results) > 1) or (missing and not truncated),
-        Doubt.UNKNOWN_RESULT: unknown or any(read_result(each) is None for each in results),
+        Doubt.UNCLOSED_COMMENT: not remainder.has_closed_comments,
+        Doubt.RESULT: (has_result and len(distinct_results) > 1) or (is_missing and not truncated),
+        Doubt.UNKNOWN_RESULT: is_unknown or any(read_result(each) is None for each in results),
         Doubt.BOTH_FORFEIT: game.result == BOTH_FORFEIT,
         Doubt.CASTLING: Doubt.CASTLING in remainder.doubts,
         Doubt.FINAL_POSITION: terminal and game.result in _FINISHED_RESULTS and game.result != board_result,
@@ -305,19 +306,19 @@ def _set_result_and_doubts(game: Game, raw: RawGame, remainder: _Remainder) -> N
             game.tags[tag.name] != tag.value for tag in raw.tags if tag.name not in _RETAGGED_NAMES
         ),
         Doubt.MALFORMED_TAG: raw.malformed,
-        Doubt.TAG_NAME: raw.other_case,
+        Doubt.TAG_NAME: raw.has_unusual_case,
     }
     game.doubts = tuple(doubt for doubt, applies in conditions.items() if applies)
 
 
 def _start_position(values: dict[str, str]) -> Fen:
-    """Return the start position of a game, by the values of its tags.
+    """Return the start position of a game from the values of its tags.
 
     :raises UsageError: if a value is invalid, or the variant is not chess.
     """
     values = {name: legible(value).strip() for name, value in values.items() if value not in _MISSING_VALUES}
     if "Variant" in values:
-        from chess.pgn import Headers  # also imports chess.engine, which is slow
+        from chess.pgn import Headers  # here, because it also imports chess.engine, which is slow
 
         try:
             is_chess = Headers({"Variant": values["Variant"]}).variant() is chess.Board
@@ -326,12 +327,12 @@ def _start_position(values: dict[str, str]) -> Fen:
         if not is_chess:
             raise UsageError(f"the variant {quote(values['Variant'])} is not refereed here")
     fen = parse_fen(values.get("FEN", chess.STARTING_FEN))
-    accrued = values.get(tags.ACCRUED_BEFORE)
+    accrued = values.get(tags.START_ACCRUED)
     return fen if accrued is None else Fen(fen.board, GScore.parse(accrued))
 
 
 def doubts_of_start(start: Fen) -> tuple[Doubt, ...]:
-    """Return the doubts about a start position, and remove an impossible en passant square from its board.
+    """Return the doubts about a start position. Remove an impossible en passant square from its board.
 
     A seventh field that equals the position score or has a higher rank, such as cuteRMob's ``G218.0``, raises
     no doubt, because it changes nothing.
@@ -348,7 +349,7 @@ def doubts_of_start(start: Fen) -> tuple[Doubt, ...]:
 
 
 _NAG_BY_SIGN: Final = {"!": 1, "?": 2, "!!": 3, "??": 4, "!?": 5, "?!": 6}
-"""Numeric annotation glyphs (NAGs) with a sign of their own (section 10 of the PGN standard)."""
+"""The numeric annotation glyph (NAG) for each sign (section 10 of the PGN standard)."""
 _NUMBERED_GLYPH: Final = re.compile(r"\$(\d{1,3})", re.ASCII)
 _MAX_NAG: Final = 255
 
@@ -357,8 +358,8 @@ class VariationMove(NamedTuple):
     """A move of a variation."""
 
     position_before: int
-    """Number of the position before the move. The start position has number 0. Positions after moves of the
-    main line follow, then positions after moves of variations, in the order of the text."""
+    """Number of the position before the move. The start position has number 0. The positions after the moves
+    of the main line follow, then those after the moves of variations, in the order of the text."""
     move: chess.Move
 
 
@@ -367,26 +368,26 @@ class Variations(NamedTuple):
 
     moves: list[VariationMove]
     cut_count: int
-    """Number of variations that end early because of an illegal move."""
+    """Number of variations that end at an illegal move."""
     comments: dict[int, str]
-    """Comments by the number of the position that they follow, including comments of the main line."""
+    """Comments, including those in the main line, by the number of the position that they follow."""
     nags: Mapping[int, list[int]]
-    """The numeric annotation glyphs of moves, by the number of the position after the move."""
+    """The numeric annotation glyphs of a move, by the number of the position after the move."""
 
 
 def read_variations(raw: RawGame, game: Game) -> Variations:
     """Return the variations, comments and glyphs of a game that has no error.
 
-    :param raw: the bytes of the game.
+    :param raw: the game as bytes.
     """
     board, number = game.start.board.copy(stack=False), 0
-    number_before: int | None = None  # number of the position before the last move; None at a beginning
+    number_before: int | None = None  # of the position before the last move; None before a first move
     is_readable, moves, cut_count = True, list[VariationMove](), 0
     comments, nags = dict[int, str](), defaultdict[int, list[int]](list)
     outer_states: list[tuple[chess.Board, int, int | None, bool]] = []
-    for token in TOKEN.finditer(plain_movetext(raw.data[raw.movetext :])):
+    for token in TOKEN.finditer(plain_movetext(raw.data[raw.moves_start :])):
         if token.lastgroup == "move" and not outer_states and number == len(game.moves):
-            continue  # a result that looks like a move, or text after it
+            continue  # a result that looks like a move, or text after the result
         if token.lastgroup == "move" and is_readable:
             try:
                 move = move_of(board, token)
@@ -420,7 +421,7 @@ def read_variations(raw: RawGame, game: Game) -> Variations:
 
 
 def _nags(text: str) -> list[int]:
-    """Return a list with the number of the glyph that a text stands for, empty for any other text."""
+    """Return a list of the glyph that a text stands for; an empty list for any other text."""
     numbered = _NUMBERED_GLYPH.fullmatch(text)
     number = int(numbered[1]) if numbered else _NAG_BY_SIGN.get(text, 0)
     return [number] if 0 < number <= _MAX_NAG else []

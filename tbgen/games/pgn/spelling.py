@@ -1,4 +1,4 @@
-"""The spellings of results and characters in PGN.
+"""Reading the various spellings of results and characters in PGN.
 
 Programs and sites write results in these ways:
 
@@ -37,12 +37,12 @@ codecs.register_error("tbgen.latin-1", _as_latin_1)
 
 
 def decode(data: bytes) -> str:
-    """Decode a text from UTF-8. Bytes that are not UTF-8 are decoded as Latin-1, the old encoding of PGN."""
+    """Decode UTF-8. Bytes that are not valid UTF-8 are decoded as Latin-1, the old encoding of PGN."""
     return data.decode("utf-8", "tbgen.latin-1")
 
 
 def plain(text: str) -> str:
-    """Replace dashes by hyphens, figurines by letters and control characters by spaces in a text.
+    """Return a text with hyphens for dashes, letters for figurines, and spaces for control characters.
 
     Invisible characters are removed.
 
@@ -53,7 +53,7 @@ def plain(text: str) -> str:
 
 
 def plain_movetext(data: bytes) -> str:
-    """Decode a movetext, and apply :func:`plain` outside its comments. Line breaks are kept."""
+    """Decode a movetext, and apply :func:`plain` outside of comments. Line breaks are kept."""
     text = decode(data)
     if not UNUSUAL_CHARACTER.search(text):
         return text
@@ -88,18 +88,19 @@ RESULT_IN_MOVETEXT: Final = (
 )
 """A pattern of results in plain movetext, except ``0-0`` (maybe castling) and ``+-`` (an annotation).
 
-At the end of the movetext, it also matches texts that could be a variation, an annotation or a number
-elsewhere: ``(1-0)``, ``+ - -``, ``1.5-0.5``. The result need not be a known one.
+At the end of the movetext, it also matches ``(1-0)``, ``+ - -`` and ``1.5-0.5``, which elsewhere could be a
+variation, an annotation or a number. The matched text need not be a result that :func:`read_result`
+recognizes.
 """
 _RESULT_AT_END: Final = re.compile(
     rf"(?:(?:\A|[\s)}}]|(?=\*)){_CLEAR_RESULT}|\(\s*{_CLEAR_RESULT}\s*\))[^\w(){{}}\[\]]*\Z"
 )
 TAIL_BYTES: Final = 64
-"""Number of bytes at the end of a movetext that are searched for a result."""
+"""Number of bytes at the end of a movetext in which a result is sought."""
 
 
 def read_result(text: str) -> str | None:
-    """Return the result that a text stands for, as PGN spells it or as :data:`BOTH_FORFEIT`; else None.
+    """Return the result that a text stands for, in PGN's spelling or as :data:`BOTH_FORFEIT`; else None.
 
     >>> read_result("1 : 0"), read_result("0,5–0,5"), read_result("+:-"), read_result("0 - 0")
     ('1-0', '1/2-1/2', '1-0', '0-0')
@@ -111,5 +112,5 @@ def read_result(text: str) -> str | None:
 
 
 def ends_with_result(movetext: bytes) -> bool:
-    """Return whether a movetext without comments ends with a result."""
+    """Return whether a movetext, from which comments have been removed, ends with a result."""
     return _RESULT_AT_END.search(plain(decode(movetext[-TAIL_BYTES:]))) is not None

@@ -1,4 +1,4 @@
-"""Splitting of a stream of bytes into the bytes of single games, without losing or changing any."""
+"""Splitting a PGN stream into the bytes of single games, without losing or changing any byte."""
 
 import re
 from collections.abc import Iterator
@@ -15,32 +15,32 @@ MAX_TAGS: Final = 10_000
 """Maximum number of tags of one game."""
 _BLOCK_BYTES: Final = 1 << 18
 _QUOTE: Final = rb"(?:\"|\xe2\x80[\x9c-\x9f])"
-"""A quotation mark, straight or curved."""
+"""A straight or curved quotation mark."""
 _TAG: Final = re.compile(rb"\s*\[\s*([A-Za-z0-9_]+)(?:\s+%b(.*)%b)?\s*\]" % (_QUOTE, _QUOTE))
-"""A tag pair; its value may be missing, as in cuteRMob's ``[Legacy]``."""
+"""A tag; its value may be missing, as in cuteRMob's ``[Legacy]``."""
 _SECOND_TAG: Final = re.compile(rb"\"\s*\]\s*\[|\[\s*[A-Za-z0-9_]+\s+\"")
-"""The beginning of a second tag on a line, which :data:`_TAG` matches as part of the first tag's value."""
+"""The beginning of a second tag on a line. :data:`_TAG` matches it as part of the first tag's value."""
 _ESSENTIAL_TAG: Final = re.compile(rb"\s*\[\s*(?:FEN|Variant)\b", re.IGNORECASE)
-"""The beginning of a tag without which the moves would have another meaning."""
-_EVENT: Final = re.compile(rb'\[\s*Event\b|Event\s+"')
-"""The beginning of a tag ``Event``, one of whose brackets may be missing."""
+"""The beginning of a tag on which the meaning of the moves depends."""
+_EVENT_TAG: Final = re.compile(rb'\[\s*Event\b|Event\s+"')
+"""The beginning of a tag ``Event``. One of its brackets may be missing."""
 _EVENT_AT_END: Final = re.compile(
     rb'\[Event[^!-~]+"(?:(?!"[^!-~]*\]|\[Event\b).)*"[^!-~]*\][^!-~]*\Z', re.DOTALL
 )
 """A tag ``Event`` at the end of a line; its value may contain quotation marks, and only invisible characters
 may follow."""
 _COMMENT: Final = re.compile(rb"\{[^}]*\}|;[^\r\n]*")
-_PLIES: Final = re.compile(r"\d{1,6}", re.ASCII)
+_PLY_COUNT: Final = re.compile(r"\d{1,6}", re.ASCII)
 _IDENTIFYING_TAGS: Final = frozenset({"White", "Black", "Result"})
-_REPLACED_TAGS: Final = frozenset({tags.KOMI}).union(*tags.REPLACED.values())
-"""The tags that tagging adds and replaces, which therefore never mark the beginning of a game."""
-_USUAL_NAMES: Final = {name.lower(): name for name in tags.READ}
+_REPLACED_TAGS: Final = frozenset({tags.KOMI}).union(*tags.REPLACED_NAMES.values())
+"""The tags that tagging adds and replaces. They never mark the beginning of a game."""
+_USUAL_NAMES: Final = {name.lower(): name for name in tags.READ_NAMES}
 _BOM: Final = b"\xef\xbb\xbf"
-"""The byte order mark. It occurs wherever files were concatenated."""
+"""The byte order mark. After files have been concatenated, it may occur anywhere."""
 _ODD_CHARACTER: Final = re.compile(rb"[^\t-\r -~]")
 _QUOTED: Final = re.compile(rb"%b.*%b" % (_QUOTE, _QUOTE), re.DOTALL)
-_TOO_LONG: Final = f"it has more than {MAX_BYTES >> 20} MiB or {MAX_TAGS:,} tags, the maximum for one game"
-_CUT_OFF: Final = "its tags are cut off by those of the next game, so its moves are unknown"
+_SIZE_FLAW: Final = f"it has more than {MAX_BYTES >> 20} MiB or {MAX_TAGS:,} tags, the maximum for one game"
+_CUT_FLAW: Final = "its tags are cut off by those of the next game, so its moves are unknown"
 _EMPTY_LINE: Final = re.compile(rb"[^\w:*\[\](){};%$\x80-\xff]*\Z")
 """A line without content."""
 
@@ -49,45 +49,44 @@ class LineStream(Protocol):
     """A source of bytes, such as an open binary file."""
 
     def read(self, size: int, /) -> bytes:
-        """Return up to ``size`` bytes, none at the end."""
+        """Return up to ``size`` bytes; no bytes at the end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """A tag pair of a game."""
+    """A tag of a game."""
 
     name: str
     value: str
-    """The text between the quotation marks, with escapes resolved; empty without quotation marks."""
+    """The text between the quotation marks, with escapes resolved; empty if there are no quotation marks."""
     start: int
-    """Offset of the beginning of its line in the bytes of the game."""
+    """Offset of the beginning of the tag's line in the bytes of the game."""
     end: int
-    """Offset of the end of its line, including the line break."""
+    """Offset of the end of the tag's line, after the line break."""
 
 
 @dataclass(slots=True)
 class RawGame:
-    """The bytes of a game. The bytes of all games, joined, are the file."""
+    """The bytes of a game. The bytes of all games of a file, joined, are the file."""
 
     number: int
     """Number of the game in the file, from 1."""
     line: int
-    """Number of its first line in the file, from 1."""
+    """Number of the game's first line in the file, from 1."""
     data: bytes = b""
-    """The bytes, including empty and escaped lines up to the next game or the end of the file. The first game
-    also includes any lines before it."""
+    """The bytes, including empty and escaped lines up to the next game or the end of the file. Those of the
+    first game include any lines before it."""
     tags: list[Tag] = field(default_factory=list)
-    movetext: int = 0
+    moves_start: int = 0
     """Offset of the moves in the bytes."""
     flaw: str = ""
-    """The reason, apart from its moves, why the game cannot be read, such as its size or the tags of two
-    games; empty if there is no such reason."""
+    """A reason, other than its moves, why the game cannot be read, such as its size; otherwise empty."""
     malformed: bool = False
     """Whether a line among the tags is not a tag."""
-    other_case: bool = False
-    """Whether the name of a tag that is read differs from its usual spelling in upper and lower case."""
+    has_unusual_case: bool = False
+    """Whether the name of a tag that is read is not in its usual upper and lower case."""
     is_rest: bool = False
-    """Whether the bytes continue the previous game, which is too long."""
+    """Whether the bytes only continue a game that is too long."""
 
     @property
     def values(self) -> dict[str, str]:
@@ -98,15 +97,15 @@ class RawGame:
         return values
 
     @property
-    def plies(self) -> int | None:
+    def ply_count(self) -> int | None:
         """Number of plies according to the tag ``PlyCount``; None if the tag contains no number."""
         text = self.values.get("PlyCount", "").strip()
-        return int(text) if _PLIES.fullmatch(text) else None
+        return int(text) if _PLY_COUNT.fullmatch(text) else None
 
     @property
     def empty(self) -> bool:
         """Whether the game has neither tags nor moves."""
-        return self.is_rest or (not self.tags and not self.malformed and self.movetext == len(self.data))
+        return self.is_rest or (not self.tags and not self.malformed and self.moves_start == len(self.data))
 
 
 def split_games(stream: LineStream) -> Iterator[RawGame]:
@@ -124,16 +123,16 @@ def split_games(stream: LineStream) -> Iterator[RawGame]:
     - a tag ``Event`` at the end of a line that begins with something else: a program was terminated while it
       wrote this line, and later appended to the same file.
 
-    Thus an empty line among tags or moves does not split a game, nor does a duplicate tag. All of these exist
-    in practice. The tags that tagging adds never begin a game, so tagging does not change where a game ends.
-    The first game includes any bytes before it. An empty stream yields nothing. Any other stream without
-    games yields one ``RawGame`` without tags and moves.
+    Thus a game is not split at a duplicate tag, nor at an empty line among tags or moves. All these cases
+    occur in practice. The tags that tagging adds never begin a game, so tagging does not change where a game
+    ends. The first game includes any bytes before it. An empty stream yields nothing. Any other stream
+    without games yields one ``RawGame`` without tags and moves.
 
-    A game has a flaw if its tags are cut off by the next game, or if it exceeds ``MAX_BYTES`` or
-    ``MAX_TAGS``. The bytes beyond these limits follow as games with :attr:`RawGame.is_rest`.
+    A game has a flaw if the next game cuts off its tags, or if it exceeds ``MAX_BYTES`` or ``MAX_TAGS``. The
+    bytes beyond these limits follow as games with :attr:`RawGame.is_rest`.
     """
     game, number = _GrowingGame(1, 1), 1
-    for line in lines(stream):
+    for line in read_lines(stream):
         if line.isspace():
             game.skip(line)
         else:
@@ -141,17 +140,17 @@ def split_games(stream: LineStream) -> Iterator[RawGame]:
             if start:
                 game.add(line[:start])
             if start or game.ends_before(line):
-                yield from game.flush(game.in_tags)
+                yield from game.flush(game.is_in_tags)
                 game = _GrowingGame(game.number + 1, number)
             game.add(line[start:])
-        if game.too_long:
+        if game.is_too_long:
             yield from game.flush()
         number += line.endswith((b"\n", b"\r"))
     yield from game.flush()
 
 
-def lines(stream: LineStream) -> Iterator[bytes]:
-    """Yield lines with their line breaks (LF, CR LF or CR), and lines above ``MAX_BYTES`` in parts."""
+def read_lines(stream: LineStream) -> Iterator[bytes]:
+    """Yield lines with their line breaks (LF, CR LF or CR). Lines above ``MAX_BYTES`` come in parts."""
     rest = bytearray()
     while block := stream.read(_BLOCK_BYTES):
         if rest.endswith(b"\n") or (rest.endswith(b"\r") and not block.startswith(b"\n")):
@@ -171,7 +170,7 @@ def lines(stream: LineStream) -> Iterator[bytes]:
 
 
 class _GrowingGame:
-    """A game that grows line by line."""
+    """A game to which lines are added one by one."""
 
     def __init__(self, number: int, line: int) -> None:
         self.number = number
@@ -179,138 +178,138 @@ class _GrowingGame:
         self._data = bytearray()
         self._names: set[str] = set()
         self._last_text = b""
-        self._movetext = -1
-        self._has_moves = self._in_comment = self._after_gap = self._open_tag = False
+        self._text_start = -1
+        self._has_moves = self._is_in_comment = self._is_after_gap = self._is_tag_open = False
 
     @property
-    def in_tags(self) -> bool:
-        """Whether the game is within its tags: no moves, empty line or open comment since the last tag."""
-        return not (self._has_moves or self._after_gap or self._in_comment)
+    def is_in_tags(self) -> bool:
+        """Whether the game is still in its tags: no moves, empty line or open comment since the last tag."""
+        return not (self._has_moves or self._is_after_gap or self._is_in_comment)
 
     @property
-    def too_long(self) -> bool:
+    def is_too_long(self) -> bool:
         """Whether the game exceeds the maximum number of bytes or tags."""
         return len(self._data) > MAX_BYTES or len(self._raw.tags) > MAX_TAGS
 
     @property
-    def _identified(self) -> bool:
+    def _is_identified(self) -> bool:
         """Whether the game has enough tags for a second tag ``Event`` to begin another game."""
         return "Event" in self._names and not self._names.isdisjoint(_IDENTIFYING_TAGS)
 
     def cut_offset(self, line: bytes) -> int:
-        """Return the offset in a line at which the next game begins and cuts off this game; 0 for no cut."""
+        """Return the offset in a line at which the next game cuts off this game; 0 if it is not cut off."""
         event = _EVENT_AT_END.search(line) if b"[Event" in line else None
-        head = b"" if event is None else _legible(line[: event.start()]).strip()
+        head = b"" if event is None else _plain_line(line[: event.start()]).strip()
         if event is None or not head or head[:1] in b"%;":
             return 0
-        if self._in_comment:
+        if self._is_in_comment:
             return event.start()
-        complete_tag = not self._has_moves and _TAG.fullmatch(head) and not self._identified
+        complete_tag = not self._has_moves and _TAG.fullmatch(head) and not self._is_identified
         commented = any(comment.startswith(b";") for comment in _COMMENT.findall(head))
         return 0 if complete_tag or commented else event.start()
 
     def ends_before(self, line: bytes) -> bool:
         """Return whether a line belongs to the next game."""
-        if self._in_comment:
-            return b'[Event "' in line and _legible(line).startswith(b'[Event "')
-        text = _legible(line)
+        if self._is_in_comment:
+            return b'[Event "' in line and _plain_line(line).startswith(b'[Event "')
+        text = _plain_line(line)
         if text[:1] in b"%;" or _EMPTY_LINE.match(text):
             return False
-        event = text[:1] in b"[E" and _EVENT.match(text) is not None
-        if self.in_tags:
-            return event and (self._open_tag or self._identified)
+        event = text[:1] in b"[E" and _EVENT_TAG.match(text) is not None
+        if self.is_in_tags:
+            return event and (self._is_tag_open or self._is_identified)
         if self._has_moves and event:
             return True
         if text.lstrip()[:1] != b"[":
-            return self._after_gap and ends_with_result(self._last_text)
+            return self._is_after_gap and ends_with_result(self._last_text)
         tag = _TAG.match(text)
         return tag is not None and (self._has_moves or _usual_name(tag)[0] in self._names)
 
     def skip(self, line: bytes) -> None:
-        """Append an empty line. Files may have millions of empty lines, so this must be fast."""
+        """Append an empty line. This must be fast, because files may have millions of empty lines."""
         self._data += line
-        self._after_gap |= not self._in_comment
+        self._is_after_gap |= not self._is_in_comment
 
     def add(self, line: bytes) -> None:
         """Append a line."""
         self._data += line
-        text, start = _legible(line), len(self._data) - len(line.removeprefix(_BOM))
-        if self._in_comment:
-            self._follow(line)
+        text, start = _plain_line(line), len(self._data) - len(line.removeprefix(_BOM))
+        if self._is_in_comment:
+            self._track_comments(line)
         elif _EMPTY_LINE.match(text):
-            self._after_gap = True
+            self._is_after_gap = True
         elif text[:1] in b"%;":
             return
-        elif not self._has_moves and (text.lstrip()[:1] == b"[" or _EVENT.match(text)):
+        elif not self._has_moves and (text.lstrip()[:1] == b"[" or _EVENT_TAG.match(text)):
             self._add_tag(text, start)
         else:
-            if self._movetext < 0:
-                self._movetext = start
-            self._after_gap = False
-            self._follow(text)
+            if self._text_start < 0:
+                self._text_start = start
+            self._is_after_gap = False
+            self._track_comments(text)
 
     def _add_tag(self, text: bytes, start: int) -> None:
-        self._movetext = -1  # comments may occur among tags
+        self._text_start = -1  # a comment before this tag does not begin the movetext
         raw, tag = self._raw, _TAG.match(text)
-        has_second = tag is not None and (_SECOND_TAG.search(tag[2] or b"") or text[tag.end() :].strip())
-        if has_second or (tag is None and _ESSENTIAL_TAG.match(text)):
+        has_second_tag = tag is not None and (_SECOND_TAG.search(tag[2] or b"") or text[tag.end() :].strip())
+        if has_second_tag or (tag is None and _ESSENTIAL_TAG.match(text)):
             line = quote(decode(text.strip()))
             raw.flaw = raw.flaw or f'{line} is not a tag: expected one in a line, as [Name "value"]'
         elif tag is None:
             raw.malformed = True
-        self._open_tag = tag is None and not text.rstrip().endswith(b"]")
+        self._is_tag_open = tag is None and not text.rstrip().endswith(b"]")
         if tag is not None and not raw.is_rest:
-            name, other_case = _usual_name(tag)
+            name, has_unusual_case = _usual_name(tag)
             value = decode(tag[2] or b"").replace('\\"', '"').replace("\\\\", "\\")
             raw.tags.append(Tag(name, value, start, len(self._data)))
-            raw.other_case = raw.other_case or other_case
+            raw.has_unusual_case = raw.has_unusual_case or has_unusual_case
             if name in _REPLACED_TAGS:
                 return
             self._names.add(name)
-        self._after_gap = False
+        self._is_after_gap = False
 
-    def _follow(self, text: bytes) -> None:
-        """Track comments and the last text outside comments, by a line of moves or of a comment."""
-        if self._in_comment:
+    def _track_comments(self, text: bytes) -> None:
+        """Note from a line whether a comment is open, and the last text outside of comments."""
+        if self._is_in_comment:
             _, brace, text = text.partition(b"}")
             if not brace:
                 return
-        outside = _COMMENT.sub(b" ", text + b"\n}")  # the last brace closes an open comment, or remains
-        self._in_comment = not outside.endswith(b"}")
+        outside = _COMMENT.sub(b" ", text + b"\n}")  # the last brace closes an open comment, else it remains
+        self._is_in_comment = not outside.endswith(b"}")
         text = outside[:-1].rstrip()
         if text:
             self._has_moves = True
             self._last_text = self._last_text[-TAIL_BYTES:] + b"\n" + text
 
-    def flush(self, cut: bool = False) -> Iterator[RawGame]:
-        """Yield the game, or a further part of a game that is too long, and continue without bytes.
+    def flush(self, is_cut_off: bool = False) -> Iterator[RawGame]:
+        """Yield the game, or another part of a game that is too long, and continue without its bytes.
 
-        :param cut: whether the next game has cut off the tags of this game.
+        :param is_cut_off: whether the next game has cut off the tags of this game.
         """
         raw = self._raw
         raw.data = bytes(self._data)
-        raw.movetext = len(raw.data) if self._movetext < 0 else self._movetext
-        if self.too_long:
-            raw.flaw = _TOO_LONG
-        elif cut:
-            raw.flaw = raw.flaw or _CUT_OFF
+        raw.moves_start = len(raw.data) if self._text_start < 0 else self._text_start
+        if self.is_too_long:
+            raw.flaw = _SIZE_FLAW
+        elif is_cut_off:
+            raw.flaw = raw.flaw or _CUT_FLAW
         if raw.data:
             yield raw
-        self._raw, self._data, self._movetext = RawGame(raw.number, raw.line, is_rest=True), bytearray(), -1
+        self._raw, self._data, self._text_start = RawGame(raw.number, raw.line, is_rest=True), bytearray(), -1
 
 
-def _legible(line: bytes) -> bytes:
-    """Return a line with :func:`plain` applied, except within the value of a tag."""
+def _plain_line(line: bytes) -> bytes:
+    """Return a line with :func:`plain` applied to all but a text in quotation marks, the value of a tag."""
     if not _ODD_CHARACTER.search(line):
         return line
     quoted = _QUOTED.search(line)
     start, end = quoted.span() if quoted else (len(line), len(line))
-    around = (plain(decode(part)).encode() for part in (line[:start], line[end:]))
-    return line[start:end].join(around)
+    outer_parts = (plain(decode(part)).encode() for part in (line[:start], line[end:]))
+    return line[start:end].join(outer_parts)
 
 
 def _usual_name(tag: re.Match[bytes]) -> tuple[str, bool]:
-    """Return the name of a tag in its usual spelling, and whether the file writes it in another case."""
+    """Return the name of a tag in its usual spelling, and whether the file spells it in another case."""
     written = decode(tag[1])
     name = _USUAL_NAMES.get(written.lower(), written)
     return name, name != written

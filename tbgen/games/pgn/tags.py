@@ -6,7 +6,7 @@ from tbgen.board.variant import Variant, unlisted_error
 
 
 class ResultTags(NamedTuple):
-    """Names of the tags that describe the result by one variant. Tagging by that variant replaces them."""
+    """Names of the tags that describe the result under one variant. Tagging under it replaces these tags."""
 
     result: str
     """The result as a G-score, such as ``-G5.5``."""
@@ -15,18 +15,18 @@ class ResultTags(NamedTuple):
     accrued: str
     """The accrued score when the game ended. Only tbgen writes this tag."""
     bounds: str
-    """The proved bounds of a result that is not exact, such as ``-G4.5 G2.0``, the bound that is worse for
-    White first. Only tbgen writes this tag."""
+    """The proved bounds of a result that is not exact, such as ``-G4.5 G2.0``. The bound that is worse for
+    White comes first. Only tbgen writes this tag."""
     doubts: str
     """The doubts about the game, such as ``truncated, result``. Only tbgen writes this tag."""
     cutoff: str
     scoring: str
     fifty_moves: str
-    """The 50-move rule by which the game was refereed, such as ``legacy``. Only tbgen writes this tag."""
+    """The 50-move rule under which the game was refereed, such as ``legacy``. Only tbgen writes this tag."""
 
     @classmethod
     def of(cls, prefix: str) -> Self:
-        """Return the names with a prefix."""
+        """Return the names that begin with ``prefix``."""
         names = ("Result", "Basis", "Accrued", "Bounds", "Doubts", "Cutoff", "Scoring", "FiftyMoveRule")
         return cls(*(prefix + name for name in names))
 
@@ -41,28 +41,28 @@ def _prefix(variant: Variant) -> str:
             raise unlisted_error(other)
 
 
-RESULT: Final = {variant: ResultTags.of(_prefix(variant)) for variant in Variant}
-R_MOBILITY: Final = RESULT[Variant.R_MOBILITY]
+RESULT_TAGS: Final = {variant: ResultTags.of(_prefix(variant)) for variant in Variant}
+R_MOBILITY_TAGS: Final = RESULT_TAGS[Variant.R_MOBILITY]
 
 POINTS: Final = "Points"
-"""Tag with the points of White and Black by the last tagging, such as ``0.6250-0.3750`` or ``1-0``."""
+"""Tag with the points of White and Black from the last tagging, such as ``0.6250-0.3750`` or ``1-0``."""
 
 KOMI: Final = "Komi"
 """Tag with the komi, which belongs to the opening and is never replaced."""
 
 LEGACY: Final = "Legacy"
-"""Tag for the plain 50-move rule. cuteRMob writes this tag without a value."""
+"""Tag of games under the plain 50-move rule. cuteRMob writes this tag without a value."""
 
-ACCRUED_BEFORE: Final = "FENAccrued"
-"""Tag with the accrued score of the start position, whose FEN then has six fields."""
+START_ACCRUED: Final = "FENAccrued"
+"""Tag with the accrued score of the start position. Its FEN then has only six fields."""
 
-REPLACED: Final = {variant: frozenset({POINTS, *names}) for variant, names in RESULT.items()}
-"""All tags that tagging by a variant replaces, by variant."""
+REPLACED_NAMES: Final = {variant: frozenset({POINTS, *names}) for variant, names in RESULT_TAGS.items()}
+"""For each variant, the names of all tags that are replaced when a game is tagged under it."""
 
-READ: Final = frozenset(
+READ_NAMES: Final = frozenset(
     {
         *("Event", "Site", "Date", "Round", "White", "Black", "Result", "FEN", "Variant", "PlyCount"),
         *("Termination", "TerminationDetails", "TimeControl", "WhiteElo", "BlackElo", KOMI, LEGACY),
     }
-).union([ACCRUED_BEFORE], *REPLACED.values())
-"""Names of all tags that are read; other tags are copied unread."""
+).union([START_ACCRUED], *REPLACED_NAMES.values())
+"""Names of all tags that are read. Other tags are copied without being read."""

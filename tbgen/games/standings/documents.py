@@ -1,4 +1,4 @@
-"""Standings as JSON documents: tbgen's own document, and the files that TCEC's page reads.
+"""Standings as JSON: tbgen's own document, and the files that TCEC's page reads.
 
 TCEC's Cute Chess writes the crosstable and the schedule of an event: ``generateCrossTable`` and
 ``generateSchedule`` in ``projects/cli/src/enginematch.cpp`` of github.com/TCEC-Chess/tceccutechess (30
@@ -25,55 +25,55 @@ from tbgen.games.pgn.reader import read_game
 from tbgen.games.standings.elo import Sprt
 from tbgen.games.standings.players import GamesOfPlayer, Pairs, Player, Seat
 from tbgen.games.standings.record import GameRecord
-from tbgen.games.standings.tiebreaks import TIEBREAKS, Field, Lead
+from tbgen.games.standings.tiebreaks import TIEBREAKS, OrderBy, TieData
 from tbgen.games.standings.tournament import Certainty, Standings
 from tbgen.games.tagging import TaggedGame
 
 _SIDES: Final = {"white": True, "black": False}
 
 
-def document(result: Standings) -> dict[str, Any]:
+def document(standings: Standings) -> dict[str, Any]:
     """Return standings and games for JSON. Numbers are not rounded, and infinite numbers become null."""
-    fewest_games, most_games = result.numbers_of_games
+    fewest_games, most_games = standings.numbers_of_games
     answer: dict[str, Any] = {
-        "scoring": result.scheme,
-        "order": result.order.name,
-        "tiebreaks": [tiebreak.key for tiebreak in result.tiebreaks],
-        "rules": result.order.rules,
-        "source": result.order.source,
-        "settings": result.settings,
-        "left_out": result.left_out,
+        "scoring": standings.scheme,
+        "order": standings.order.name,
+        "tiebreaks": [tiebreak.key for tiebreak in standings.tiebreaks],
+        "rules": standings.order.rules,
+        "source": standings.order.source,
+        "settings": standings.settings,
+        "left_out": standings.left_out,
         "games_per_player": {"least": fewest_games, "most": most_games},
-        "games": [_game(game, result) for game in result.games],
-        "players": [_player(player, result.certainty) for player in result.players],
-        "bases": result.bases,
+        "games": [_game_document(game, standings) for game in standings.games],
+        "players": [_player_document(player, standings.certainty) for player in standings.players],
+        "bases": standings.bases,
         "unproven": {
-            "count": len(result.certainty.unproven),
-            "games": [f"{game.file} {game.number}" for game in result.certainty.unproven],
-            "sentence": result.certainty.sentence,
+            "count": len(standings.certainty.unproven_games),
+            "games": [f"{game.file} {game.number}" for game in standings.certainty.unproven_games],
+            "sentence": standings.certainty.sentence,
         },
-        "gains": result.gains(),
+        "gains": standings.gains(),
     }
-    if result.sprt is not None:
-        answer["sprt"] = _sprt(result.sprt, result)
-    decoded: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(answer, enc_hook=float))  # no fractions
+    if standings.sprt is not None:
+        answer["sprt"] = _sprt_document(standings.sprt, standings)
+    decoded: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(answer, enc_hook=float))  # no Fraction
     return decoded
 
 
-def _sprt(test: Sprt, result: Standings) -> dict[str, Any]:
-    first, second = result.names
-    facts = structs.asdict(test)
-    unit = "pairs" if facts.pop("pairs") else "games"
-    return {"player": first, "opponent": second, "unit": unit, **facts, "verdict": test.verdict}
+def _sprt_document(test: Sprt, standings: Standings) -> dict[str, Any]:
+    first, second = standings.names
+    fields = structs.asdict(test)
+    unit = "pairs" if fields.pop("pairs") else "games"
+    return {"player": first, "opponent": second, "unit": unit, **fields, "verdict": test.verdict}
 
 
-def _game(game: GameRecord, result: Standings) -> dict[str, Any]:
+def _game_document(game: GameRecord, standings: Standings) -> dict[str, Any]:
     outcome, scoring = game.outcome, game.outcome.settings.scoring
     fields: dict[str, Any] = {
         name: getattr(game, name) for name in ("file", "number", "round", "white", "black", "classical")
     }
     fields |= {name: str(getattr(outcome, name)) for name in ("accrued", "value", "basis")}
-    fields["points"] = replace(scoring, scheme=result.scheme).points(outcome.value)._asdict()
+    fields["points"] = replace(scoring, scheme=standings.scheme).points(outcome.value)._asdict()
     if outcome.bounds is not None:
         fields["bounds"] = outcome.bounds.document()
     if outcome.doubts:
@@ -81,7 +81,7 @@ def _game(game: GameRecord, result: Standings) -> dict[str, Any]:
     return fields
 
 
-def _player(player: Player, certainty: Certainty) -> dict[str, Any]:
+def _player_document(player: Player, certainty: Certainty) -> dict[str, Any]:
     results = player.results
     return {
         "name": player.name,
@@ -97,22 +97,22 @@ def _player(player: Player, certainty: Certainty) -> dict[str, Any]:
         "tiebreaks": player.tiebreaks,
         "sums": {key: certainty.sums(TIEBREAKS[key], player)._asdict() for key in ("points", "rmobility")},
         "elo": player.elo,
-        "pairs": _pairs(player.pairs),
+        "pairs": _pairs_document(player.pairs),
         "colours": {side: player.colours[white].results for side, white in _SIDES.items()},
-        "given": {side: _histogram(player.colours[white].given) for side, white in _SIDES.items()},
-        "suffered": {side: _histogram(player.colours[white].suffered) for side, white in _SIDES.items()},
+        "given": {side: _by_rank(player.colours[white].given_counts) for side, white in _SIDES.items()},
+        "suffered": {side: _by_rank(player.colours[white].suffered_counts) for side, white in _SIDES.items()},
         "meetings": {
-            name: {**asdict(meeting.results), "pairs": _pairs(meeting.pairs)}
+            name: {**asdict(meeting.results), "pairs": _pairs_document(meeting.pairs)}
             for name, meeting in player.meetings.items()
         },
     }
 
 
-def _pairs(pairs: Pairs) -> dict[str, Any]:
-    return {"count": len(pairs.shares), "pentanomial": pairs.halves, "elo": pairs.elo}
+def _pairs_document(pairs: Pairs) -> dict[str, Any]:
+    return {"count": len(pairs.shares), "pentanomial": pairs.pentanomial, "elo": pairs.elo}
 
 
-def _histogram(counts: Mapping[int, int]) -> dict[str, int]:
+def _by_rank(counts: Mapping[int, int]) -> dict[str, int]:
     return {str(GScore(rank, True)): counts[rank] for rank in sorted(counts)}
 
 
@@ -122,28 +122,28 @@ _RATING: Final = re.compile(r"\d{1,5}", re.ASCII)
 _START_TIME: Final = re.compile(r"(\d{4})[-.](\d\d)[-.](\d\d)T(\d\d:\d\d:\d\d)")
 _COMMENT: Final = re.compile(rb"\{([^}]*)\}")
 _EVALUATION: Final = re.compile(rb"\bwv=(?P<whites>[-+]?[\w.]+)|\A\s*\+?(?P<own>-?M?[\d.]+)/\d")
-"""An evaluation in a comment: by TCEC for White, or by Cute Chess for the side that has moved."""
+"""An evaluation in a comment: TCEC's, from White's point of view, or Cute Chess's, from the mover's."""
 _ENDINGS: Final = {
     Basis.STALEMATE: "Stalemate",
     Basis.REPETITION: "3-fold repetition",
     Basis.FIFTY_MOVES: "Fifty moves rule",
 }
-"""Endings on the board in the words of Cute Chess."""
+"""For each ending on the board, the words of Cute Chess."""
 _WINNERS: Final = {"1-0": "White", "0-1": "Black", "1/2-1/2": "None"}
 
 
 @dataclass
 class TcecEvent:
-    """The games of an event for TCEC's page, and the ratings of its players."""
+    """The games of an event and the ratings of its players, for TCEC's page."""
 
     schedule: list[dict[str, Any]] = field(default_factory=list)
-    """One row per game, in the order in which games are added."""
+    """One row per game, in the order in which the games were added."""
     name: str = ""
-    """The name of the event, by the tags of the first game."""
+    """The name of the event, from the tags of the games."""
     ratings: dict[str, int] = field(default_factory=dict)
-    """Elo ratings by player, for players with a rating in their games' tags."""
-    _numbers: dict[tuple[str, int], int] = field(default_factory=dict)
-    """Numbers of games in the schedule, by file and number in the file."""
+    """Elo rating of each player with a rating in the tags of his games."""
+    _game_numbers: dict[tuple[str, int], int] = field(default_factory=dict)
+    """Numbers of games in the schedule, by file name and number in the file."""
 
     def add(self, game: TaggedGame, record: GameRecord | None) -> None:
         """Add a game. A broken game also gets a row, so that all games keep their numbers.
@@ -157,41 +157,41 @@ class TcecEvent:
         number = len(self.schedule) + 1
         row: dict[str, Any] = {"Game": number, **{name: tags.get(name, "?") for name in ("White", "Black")}}
         if record is not None:
-            self._numbers[record.file, record.number] = number
+            self._game_numbers[record.file, record.number] = number
             row |= {"White": record.white, "Black": record.black, **_result_fields(game, record, tags)}
             for name, colour in ((record.white, "White"), (record.black, "Black")):
                 if _RATING.fullmatch(rating := tags.get(f"{colour}Elo", "")):
                     self.ratings.setdefault(name, int(rating))
         self.schedule.append(row)
 
-    def documents(self, result: Standings) -> dict[str, bytes]:
-        """Return the contents of the files, by their names on TCEC's page.
+    def documents(self, standings: Standings) -> dict[str, bytes]:
+        """Return the content of each file under its name on TCEC's page.
 
-        :param result: standings of these games.
+        :param standings: standings of these games.
         """
-        files = {"crosstable.json": self.crosstable(result), "schedule.json": self.schedule}
+        files = {"crosstable.json": self.crosstable(standings), "schedule.json": self.schedule}
         return {name: msgspec.json.encode(document) + b"\n" for name, document in files.items()}
 
-    def crosstable(self, result: Standings) -> dict[str, Any]:
-        """Return the crosstable of the standings of these games.
+    def crosstable(self, standings: Standings) -> dict[str, Any]:
+        """Return the crosstable of these games from their standings.
 
-        Sums of r-mobility are exponential points with four decimals. All other numbers use points in chess.
+        Sums of r-mobility are exponential points with four decimals. All other sums are of points in chess.
         """
-        event = Field.of(result.players, Lead.CHESS, Scheme.EXPONENTIAL)
-        names = list(event.players)
+        data = TieData.of(standings.players, OrderBy.CHESS, Scheme.EXPONENTIAL)
+        names = list(data.players)
         table = {
-            name: {"Abbreviation": abbreviation, **self._player(player, event)}
-            for abbreviation, (name, player) in zip(_abbreviations(names), event.players.items(), strict=True)
+            name: {"Abbreviation": abbreviation, **self._player(player, data)}
+            for abbreviation, (name, player) in zip(_abbreviations(names), data.players.items(), strict=True)
         }
         return {"Event": self.name, "Order": names, "Table": table}
 
-    def _player(self, player: Player, event: Field) -> dict[str, Any]:
+    def _player(self, player: Player, data: TieData) -> dict[str, Any]:
         white, black = (player.colours[white].results for white in (True, False))
         score = player.results.classical
-        level = [other for other in event.players.values() if other.results.classical == score]
+        level = [other for other in data.players.values() if other.results.classical == score]
 
         def tiebreak_value(tiebreak: str) -> float:
-            return round(float(TIEBREAKS[tiebreak].value(player, level, event) or 0), 4)
+            return round(float(TIEBREAKS[tiebreak].value(player, level, data) or 0), 4)
 
         return {
             "Rank": player.place,
@@ -216,23 +216,23 @@ class TcecEvent:
     def _meeting(self, meeting: GamesOfPlayer) -> dict[str, Any]:
         return {
             "H2h": float(meeting.results.classical),
-            "Text": "".join("0=1"[seat.halves] for seat in meeting.seats),
+            "Text": "".join("0=1"[seat.half_points] for seat in meeting.seats),
             "Scores": [self._score(seat) for seat in meeting.seats],
         }
 
     def _score(self, seat: Seat) -> dict[str, Any]:
         return {
-            "Game": self._numbers[seat.game.file, seat.game.number],
-            "Result": seat.halves / 2,
+            "Game": self._game_numbers[seat.game.file, seat.game.number],
+            "Result": seat.half_points / 2,
             "Winner": _WINNERS[seat.game.classical],
             "Color": 0 if seat.white else 1,
         }
 
     def _gain(self, seat: Seat) -> float:
-        """Return the Elo points that a player has gained in a game, by its result in chess."""
+        """Return the Elo points that a player has gained in a game, from its result in chess."""
         white, black = (self.ratings.get(name, 0) for name in (seat.game.white, seat.game.black))
-        lead = white - black if seat.white else black - white
-        return _K_FACTOR * (seat.halves / 2 - 1 / (1 + 10 ** (-lead / 400)))
+        rating_lead = white - black if seat.white else black - white
+        return _K_FACTOR * (seat.half_points / 2 - 1 / (1 + 10 ** (-rating_lead / 400)))
 
 
 def _abbreviations(names: Sequence[str]) -> Iterator[str]:
@@ -244,16 +244,16 @@ def _abbreviations(names: Sequence[str]) -> Iterator[str]:
     used = set[str]()
     for name in names:
         letters = [letter for letter in name if letter.isalnum()] or ["?"]
-        seconds = (*letters[1:], *range(1, len(names) + 1))
+        suffixes = (*letters[1:], *range(1, len(names) + 1))
         abbreviation = next(
-            pair for second in seconds if (pair := f"{letters[0].upper()}{second}".capitalize()) not in used
+            pair for suffix in suffixes if (pair := f"{letters[0].upper()}{suffix}".capitalize()) not in used
         )
         used.add(abbreviation)
         yield abbreviation
 
 
 def _result_fields(game: TaggedGame, record: GameRecord, tags: dict[str, str]) -> dict[str, Any]:
-    """Return the fields of the schedule for a finished or running game."""
+    """Return the result and other fields of a finished or running game for its row in the schedule."""
     outcome, parsed = record.outcome, read_game(game.raw)
     finished = record.classical in RESULTS
     opening = ", ".join(filter(None, (tags.get("Opening"), tags.get("Variation"))))
@@ -268,20 +268,20 @@ def _result_fields(game: TaggedGame, record: GameRecord, tags: dict[str, str]) -
         "Opening": opening,
         "Termination": tags.get("TerminationDetails") or (_ending(outcome) if finished else "in progress"),
         "FinalFen": parsed.board.fen(),
-        **_evaluations(game.raw.data[game.raw.movetext :], white=not parsed.board.turn),
+        **_evaluations(game.raw.data[game.raw.moves_start :], white=not parsed.board.turn),
     }
     return {name: value for name, value in row.items() if value != ""}
 
 
 def _ending(outcome: Outcome) -> str:
-    """Return the ending of a game in the words of Cute Chess, else in those of its PGN."""
+    """Return the ending of a game in the words of Cute Chess, else in the words of its PGN."""
     if outcome.basis is Basis.MATE:
         return f"{'White' if outcome.value.white else 'Black'} mates"
     return _ENDINGS.get(outcome.basis, outcome.ending.rpartition(" by adjudication: ")[2])
 
 
 def _evaluations(movetext: bytes, *, white: bool) -> dict[str, str]:
-    """Return the evaluations of both engines, for White, from the last two comments.
+    """Return both engines' evaluations, from White's point of view, found in the last two comments.
 
     :param white: whether White has made the last move.
     """

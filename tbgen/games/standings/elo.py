@@ -14,27 +14,27 @@ from tbgen.documents import struct_of
 from tbgen.errors import NamedChoice, UsageError, quote
 
 NORMALISED_UNIT: Final = 800 / math.log(10)
-"""Normalised Elo points of a mean that exceeds 1/2 by one standard deviation of a game."""
+"""Normalised Elo points of a mean that exceeds 1/2 by one standard deviation of a game's points."""
 _ROUNDING_ERROR: Final = 1e-9
-"""Bound below which a number counts as 0, because it may be a rounding error."""
+"""Bound below which a number is treated as 0, because it may be a rounding error."""
 _TWO_SIDED_95: Final = 1.959964
-"""95 % of a normal distribution are within this number of standard deviations from the mean."""
+"""95 % of a normal distribution lies within this number of standard deviations of the mean."""
 
 
 class Elo(Struct, frozen=True, rename={"superiority": "los"}):
     """A difference in Elo points, with its uncertainty."""
 
     difference: float
-    """The difference; infinite if all games were won, or all lost."""
+    """The difference; infinite if all games were won, or all were lost."""
     margin: float
-    """Half the width of the 95 % interval, in Elo points; infinite if one of its bounds has no Elo."""
+    """Half the width of the 95 % interval, in Elo points; infinite if a bound of the interval is infinite."""
     superiority: float
     """Likelihood of superiority (LOS): the probability that the player is the stronger one."""
     normalised: float
-    """Normalised Elo: the excess of the mean over 1/2 in standard deviations of a game, times 800 / ln 10.
+    """Normalised Elo: the excess of the mean over 1/2, in standard deviations of a game, times 800 / ln 10.
 
-    It determines how many games are needed to detect the difference, whatever the share of draws. It is
-    infinite if all games had the same points, and 0 if all had 1/2."""
+    It determines how many games are needed to detect the difference, whatever the share of draws. It is 0 if
+    all games had 1/2 point, and infinite if all had the same other number of points."""
     normalised_margin: float
     """Half the width of the 95 % interval of normalised Elo; infinite if all games had the same points."""
 
@@ -43,7 +43,7 @@ class Elo(Struct, frozen=True, rename={"superiority": "los"}):
 
 
 def elo_text(value: float) -> str:
-    """Return a difference in Elo points as text, with a question mark for an unknown difference.
+    """Return a difference in Elo points as text: a question mark if the difference is not a number.
 
     >>> elo_text(-0.04), elo_text(-0.06), elo_text(math.nan)
     ('+0.0', '-0.1', '?')
@@ -57,18 +57,18 @@ def margin_text(value: float) -> str:
 
 
 def elo(points: Sequence[float], *, pairs: bool = False) -> Elo:
-    """Return the Elo difference by the points of games.
+    """Return the Elo difference that follows from the points of games.
 
     Let m be the mean of the points and s its standard error. The Elo difference is the one at which m points
     per game are expected. The margin is half the distance between the Elo differences for m + 1.96 s and
     m - 1.96 s. cuteRMob uses the root mean square minus the mean in place of the standard deviation, so its
-    margins are too small and its LOS is too extreme. A single game has an unbounded margin, a LOS of one half
-    and no normalised difference.
+    margins are too small and its LOS is too extreme. From a single game, the margin is unbounded, the LOS is
+    one half, and the normalised difference is undefined.
 
     The two games of a pair, with the same opening and colours reversed, are not independent. The margin is
-    right only if the mean of both counts as one sample, and is then smaller.
+    correct only if the mean of both games is one sample. It is then smaller.
 
-    :param points: points of games from 0 to 1, or the mean points of pairs of games.
+    :param points: points of each game, from 0 to 1, or the mean points of each pair of games.
     :param pairs: whether the points are those of pairs. This affects only the normalised difference, which
         always refers to single games.
 
@@ -83,7 +83,7 @@ def elo(points: Sequence[float], *, pairs: bool = False) -> Elo:
     if not points:
         raise UsageError("an Elo difference needs at least one game")
     count, mean = len(points), fmean(points)
-    if count == 1:  # a single game says nothing about the spread
+    if count == 1:  # a single game says nothing about the standard deviation
         return Elo(_difference(mean), math.inf, 0.5, math.nan, math.inf)
     error = math.sqrt(math.fsum((share - mean) ** 2 for share in points)) / count
     low, high = mean - _TWO_SIDED_95 * error, mean + _TWO_SIDED_95 * error
@@ -93,35 +93,36 @@ def elo(points: Sequence[float], *, pairs: bool = False) -> Elo:
 
 
 def _difference(expected: float) -> float:
-    """Return the Elo difference at which ``expected`` is the mean number of points per game."""
+    """Return the Elo difference at which ``expected`` points per game are expected."""
     if expected <= 0:
         return -math.inf
     return math.inf if expected >= 1 else -400 * math.log10(1 / expected - 1) + 0.0
 
 
-def _superiority(lead: float, error: float) -> float:
+def _superiority(excess: float, error: float) -> float:
     if error < _ROUNDING_ERROR:
-        return 0.5 if abs(lead) < _ROUNDING_ERROR else float(lead > 0)
-    return NormalDist(0, error).cdf(lead)
+        return 0.5 if abs(excess) < _ROUNDING_ERROR else float(excess > 0)
+    return NormalDist(0, error).cdf(excess)
 
 
-def _normalised(lead: float, error: float, games: int) -> tuple[float, float]:
+def _normalised(excess: float, error: float, games: int) -> tuple[float, float]:
     """Return the normalised difference and its margin.
 
-    :param error: standard error of the mean of the games.
+    :param excess: excess of the mean over 1/2.
+    :param error: standard error of the mean.
     """
     if error < _ROUNDING_ERROR:
-        return (0.0 if abs(lead) < _ROUNDING_ERROR else math.copysign(math.inf, lead)), math.inf
+        return (0.0 if abs(excess) < _ROUNDING_ERROR else math.copysign(math.inf, excess)), math.inf
     unit = NORMALISED_UNIT / math.sqrt(games)
-    return lead / error * unit, _TWO_SIDED_95 * unit
+    return excess / error * unit, _TWO_SIDED_95 * unit
 
 
 _MAX_ELO: Final = 2000
-"""Maximum absolute value of the strengths of a test, which are Elo differences."""
+"""Maximum absolute value of the two strengths of a test, in Elo points."""
 _GAME_POINTS: Final = (0.0, 0.5, 1.0)
-"""Points of a game that count as possible even if they have not been observed."""
+"""Points of a game that are considered possible even if they have not been observed."""
 _PAIR_POINTS: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""Mean points of a pair that count as possible even if they have not been observed."""
+"""Mean points of a pair that are considered possible even if they have not been observed."""
 
 
 _NUMBER_NAMES: Final = ("elo0", "elo1", "alpha", "beta")
@@ -134,15 +135,15 @@ class EloModel(NamedChoice, what="a model of a test", normalized="normalised"):
     """The model of a test: the meaning of its strengths, and the likelihood of results."""
 
     LOGISTIC = "logistic"
-    """Usual Elo, which fixes only the mean of the results."""
+    """Usual Elo. A strength determines only the mean of the results."""
     NORMALISED = "normalised"
-    """Normalised Elo, with which the length of a test does not depend on the share of draws."""
+    """Normalised Elo. The length of a test does not depend on the share of draws."""
     BAYESIAN = "bayesian"
-    """Bayes-Elo as in Cute Chess, from wins, draws and losses. It needs at least one win and one loss."""
+    """Bayes-Elo, as in Cute Chess. It counts wins, draws and losses, and needs at least a win and a loss."""
 
 
 class TestSettings(Struct, frozen=True):
-    """The settings of a test: two strengths to decide between, the probabilities of error, and the model."""
+    """The settings of a test: the two strengths to compare, the probabilities of error, and the model."""
 
     __test__: ClassVar[bool] = False  # pytest must not collect this class
 
@@ -153,32 +154,32 @@ class TestSettings(Struct, frozen=True):
     model: EloModel = EloModel.LOGISTIC
 
     @property
-    def numbers(self) -> tuple[float, float, float, float]:
-        """Both strengths and both probabilities, in the order of the arguments of :func:`sprt`."""
+    def args(self) -> tuple[float, float, float, float]:
+        """The strengths and the probabilities of error, as positional arguments of :func:`sprt`."""
         return self.elo0, self.elo1, self.alpha, self.beta
 
 
 def sprt_settings(words: Sequence[str]) -> TestSettings:
-    """Parse a test: ``elo0=0 elo1=5 alpha=0.05 beta=0.05``, or the numbers in this order.
+    """Parse settings such as ``elo0=0 elo1=5 alpha=0.05 beta=0.05``, or only the numbers in this order.
 
-    :param words: the words; each may contain several numbers.
+    :param words: the arguments of the option; each may contain several settings, separated by spaces.
     :raises UsageError: if a word is invalid or missing, or the numbers are out of range.
 
     >>> sprt_settings(["-1", "5"]) == sprt_settings(["elo1=5 elo0=-1"])
     True
     """
     parts = " ".join(words).split()
-    bare = [part for part in parts if "=" not in part]
-    if len(bare) not in (0, 2, 4):
+    texts = [part for part in parts if "=" not in part]
+    if len(texts) not in (0, 2, 4):
         raise UsageError(f"--sprt {quote(' '.join(parts))}: expected ELO0 ELO1, or ELO0 ELO1 ALPHA BETA")
-    named = [*zip(_NUMBER_NAMES, bare, strict=False), *(part.split("=", 1) for part in parts if "=" in part)]
-    settings = struct_of("sprt", [f"{key}={_json_number(value)}" for key, value in named], TestSettings)
+    items = [*zip(_NUMBER_NAMES, texts, strict=False), *(part.split("=", 1) for part in parts if "=" in part)]
+    settings = struct_of("sprt", [f"{key}={_json_number(value)}" for key, value in items], TestSettings)
     assert settings is not None
     return settings
 
 
 def _json_number(text: str) -> str:
-    """Return a number in the syntax of JSON, without a plus sign and with a digit before its point."""
+    """Return a number in the syntax of JSON: without a plus sign, and with a digit before its point."""
     try:
         return str(float(text))
     except ValueError:
@@ -186,7 +187,7 @@ def _json_number(text: str) -> str:
 
 
 def is_test_word(word: str) -> bool:
-    """Return whether a word can be one of :func:`sprt_settings`."""
+    """Return whether a word can be part of the ``words`` of :func:`sprt_settings`."""
     return all(map(_TEST_WORD.fullmatch, word.split()))
 
 
@@ -194,15 +195,15 @@ class Sprt(TestSettings, frozen=True, kw_only=True):
     """A test and its state."""
 
     pairs: bool
-    """Whether the test is of pairs of games instead of single games."""
+    """Whether the test uses pairs of games instead of single games."""
     count: int
     """Number of games or pairs."""
     wins: float
-    """Number of wins. A fraction of a point counts in part as a win or loss, and in part as a draw."""
+    """Number of wins. A game with a fraction of a point counts partly as a draw, partly as a win or loss."""
     losses: float
     draws: float
     llr: float
-    """Logarithm of the likelihood ratio. In Bayes-Elo it is 0 before the first win or the first loss."""
+    """Logarithm of the likelihood ratio. Under Bayes-Elo, it is 0 until there are a win and a loss."""
     lower: float
     """Bound of ``llr`` at which elo0 is accepted."""
     upper: float
@@ -210,7 +211,7 @@ class Sprt(TestSettings, frozen=True, kw_only=True):
 
     @property
     def verdict(self) -> Literal["H0", "H1", "continue"]:
-        """``H1`` if elo1 is accepted, ``H0`` if elo0 is, else ``continue``."""
+        """``H1`` if elo1 is accepted, ``H0`` if elo0 is accepted, else ``continue``."""
         if self.llr >= self.upper:
             return "H1"
         return "H0" if self.llr <= self.lower else "continue"
@@ -230,22 +231,22 @@ def sprt(
 
     The logistic and the normalised model compare the most likely distributions of results under both
     strengths. Results may be any fractions of a point. A win, draw or loss (in pairs: a multiple of half a
-    point) that has not been observed counts as a thousandth of a result. Thus the ratio of a side that
+    point) that has not been observed counts as a thousandth of a result. Thus the ratio for a side that
     always wins is finite, and grows.
 
     Bayes-Elo, which cuteRMob uses, has only wins, draws and losses. A game of p points counts as 2p - 1 wins
-    and 2(1 - p) draws if p is 1/2 or more, else as 1 - 2p losses and 2p draws. Without draws the ratio is
-    still defined, but cuteRMob's is not a number.
+    and 2(1 - p) draws if p is 1/2 or more, else as 1 - 2p losses and 2p draws. Without draws, this function
+    still returns a ratio, whereas cuteRMob's ratio is then not a number.
 
-    :param points: points of games from 0 to 1, or the mean points of pairs of games.
-    :param elo0: the lower strength in Elo, by the normalised model in normalised Elo.
-    :param elo1: the higher strength.
+    :param points: points of each game, from 0 to 1, or the mean points of each pair of games.
+    :param elo0: the lower strength, in Elo (with the normalised model, in normalised Elo).
+    :param elo1: the higher strength, in the same unit.
     :param alpha: probability of accepting elo1 although elo0 is true.
     :param beta: probability of accepting elo0 although elo1 is true.
     :param pairs: whether the points are those of pairs.
 
-    :raises UsageError: if elo0 is not below elo1, alpha or beta is not a probability of error, or pairs are
-        to be tested by Bayes-Elo.
+    :raises UsageError: if elo0 is not below elo1, alpha or beta is not a probability of error, or the model
+        for pairs is Bayes-Elo.
 
     >>> test = sprt([1, 1, 1, 0, .5, .5, .75, .25, .625, .5625, .4375], 0, 50)
     >>> print(f"{test.llr:.4f}", test.verdict)
@@ -268,17 +269,17 @@ def sprt(
     if model is EloModel.BAYESIAN:
         if pairs:
             raise UsageError("Bayes-Elo has no model for pairs of games: choose another model")
-        ratio = _bayesian_ratio(wins, losses, draws, elo0, elo1) if wins >= 1 and losses >= 1 else 0.0
+        llr = _bayesian_llr(wins, losses, draws, elo0, elo1) if wins >= 1 and losses >= 1 else 0.0
     else:
-        ratio = _sample_ratio(points, model, elo0, elo1, pairs) if points else 0.0
+        llr = _sample_llr(points, model, elo0, elo1, pairs) if points else 0.0
     lower, upper = math.log(beta / (1 - alpha)), math.log((1 - beta) / alpha)
     results = {"wins": wins, "losses": losses, "draws": draws}
-    bounds = {"llr": ratio, "lower": lower, "upper": upper}
+    bounds = {"llr": llr, "lower": lower, "upper": upper}
     return Sprt(elo0, elo1, alpha, beta, model, pairs=pairs, count=len(points), **results, **bounds)
 
 
-def _sample_ratio(points: Sequence[float], model: EloModel, elo0: float, elo1: float, pairs: bool) -> float:
-    """Return the logarithm of the likelihood ratio of the most likely distributions under both strengths."""
+def _sample_llr(points: Sequence[float], model: EloModel, elo0: float, elo1: float, pairs: bool) -> float:
+    """Return the log-likelihood ratio of the most likely distributions under both strengths."""
     from tbgen.games.standings.likelihood import Sample
 
     sample = Sample.of(points, _PAIR_POINTS if pairs else _GAME_POINTS)
@@ -290,12 +291,12 @@ def _sample_ratio(points: Sequence[float], model: EloModel, elo0: float, elo1: f
     return sample.log_ratio(first, second)
 
 
-def _bayesian_ratio(wins: float, losses: float, draws: float, elo0: float, elo1: float) -> float:
-    """Return the logarithm of the likelihood ratio by Bayes-Elo, with the rate of draws of the games.
+def _bayesian_llr(wins: float, losses: float, draws: float, elo0: float, elo1: float) -> float:
+    """Return the log-likelihood ratio under Bayes-Elo, at the draw rate of the games.
 
     With u = 10^((drawElo - elo) / 400) and v = 10^((drawElo + elo) / 400), the probability of a win is
-    1 / (1 + u), that of a loss 1 / (1 + v), and so that of a draw (u v - 1) / ((1 + u) (1 + v)), where u v is
-    the same for all elo.
+    1 / (1 + u), the probability of a loss is 1 / (1 + v), and therefore the probability of a draw is
+    (u v - 1) / ((1 + u) (1 + v)). The product u v is the same for all elo.
     """
     count = wins + losses + draws
     won, lost = wins / count, losses / count
@@ -309,6 +310,6 @@ def _bayesian_ratio(wins: float, losses: float, draws: float, elo0: float, elo1:
 
 
 def _softplus(elo: float) -> float:
-    """Return ln(1 + 10^(elo / 400)), without overflow for large differences."""
+    """Return ln(1 + 10^(elo / 400)), without overflow for large ``elo``."""
     exponent = elo / 400 * math.log(10)
     return max(exponent, 0.0) + math.log1p(math.exp(-abs(exponent)))

@@ -1,4 +1,4 @@
-"""The orders of players: rules of events as data, and the places by these rules."""
+"""Orders of players: the rules of events as data, and the ranking of players under these rules."""
 
 from __future__ import annotations
 
@@ -10,96 +10,96 @@ from typing import Final
 
 from tbgen.errors import UsageError, quote
 from tbgen.games.standings.players import Player
-from tbgen.games.standings.tiebreaks import BALANCES, Field, Lead, Number, Tiebreak
+from tbgen.games.standings.tiebreaks import BALANCES, Number, OrderBy, Tiebreak, TieData
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The points by which players are ordered, and the tiebreaks. The first tiebreak that differs decides."""
+    """The number by which players are ordered, and the tiebreaks. The first number that differs decides."""
 
     name: str
-    lead: Lead
+    order_by: OrderBy
     tiebreaks: tuple[str, ...]
-    """Names of the tiebreaks (:data:`tbgen.games.standings.tiebreaks.TIEBREAKS`)."""
+    """Names of the tiebreaks, as in :data:`tbgen.games.standings.tiebreaks.TIEBREAKS`."""
     rules: str = ""
-    """The event or body that uses these rules, and since when; empty for tbgen's own orders."""
+    """The event or body that uses these rules, with dates; empty for tbgen's own orders."""
     source: str = ""
-    """Address of the rules; empty without one."""
+    """Address of the rules; empty if there is none."""
 
     def with_tiebreaks(self, names: tuple[str, ...]) -> Order:
-        """Return the order with other tiebreaks and without a source."""
-        return Order(self.name, self.lead, names)
+        """Return a copy of the order with other tiebreaks, and without rules and source."""
+        return Order(self.name, self.order_by, names)
 
 
 _WIKI: Final = "https://wiki.chessdom.org/"
 _FIDE: Final = "https://handbook.fide.com/files/handbook/C02Standards.pdf"
 _DEFAULT_TIEBREAKS: Final = ("direct", "rmobility", BALANCES)
 _ROWS: Final = (
-    Order("percent", Lead.PERCENT, _DEFAULT_TIEBREAKS),
-    Order("points", Lead.POINTS, _DEFAULT_TIEBREAKS),
+    Order("percent", OrderBy.PERCENT, _DEFAULT_TIEBREAKS),
+    Order("points", OrderBy.POINTS, _DEFAULT_TIEBREAKS),
     Order(
         "tcec",
-        Lead.CHESS,
+        OrderBy.CHESS,
         ("direct", "rmobility"),
         "TCEC's leagues since season 20 (December 2020)",
         "https://owiki.org/wiki/TCEC_Season_20",
     ),
     Order(
         "tcec-s18",
-        Lead.CHESS,
+        OrderBy.CHESS,
         ("crashes", "direct", "wins", "sb"),
         "TCEC's leagues of season 18 (May to July 2020)",
         "https://en.wikipedia.org/wiki/TCEC_Season_18",
     ),
     Order(
         "tcec-s19",
-        Lead.CHESS,
+        OrderBy.CHESS,
         ("crashes", "direct", "wins", "sb", "rmobility"),
         "TCEC's leagues of season 19 (August to October 2020)",
         "https://en.wikipedia.org/wiki/TCEC_Season_19",
     ),
     Order(
         "tcec-qualification",
-        Lead.CHESS,
+        OrderBy.CHESS,
         ("sb", "rmobility"),
         "TCEC's qualification leagues since season 23 (August 2022)",
         f"{_WIKI}TCEC_Leagues_Season_Rules",
     ),
     Order(
         "tcec-swiss",
-        Lead.CHESS,
+        OrderBy.CHESS,
         ("sb", "rmobility", "wins", "direct"),
         "TCEC Swiss (since 2021)",
         f"{_WIKI}TCEC_Swiss_rules",
     ),
     Order(
         "tcec-4k",
-        Lead.CHESS,
+        OrderBy.CHESS,
         ("direct", "sb", "rmobility", "double-wins", "won-moves", "lost-moves"),
         "TCEC 4k (May 2023)",
         f"{_WIKI}TCEC_4k_Rules",
     ),
     Order(
         "fide-round-robin",
-        Lead.CHESS,
+        OrderBy.CHESS,
         ("direct-fide", "wins", "sb", "koya"),
         "FIDE for round robins (C.02, 13.16.2, 2021)",
         _FIDE,
     ),
     Order(
         "fide-swiss",
-        Lead.CHESS,
+        OrderBy.CHESS,
         ("buchholz-cut1", "buchholz", "sb", "progressive", "direct-fide", "wins", "black-wins"),
         "FIDE for Swiss events (C.02, 13.16.4, 2021)",
         _FIDE,
     ),
 )
 ORDERS: Final[Mapping[str, Order]] = {row.name: row for row in _ROWS}
-"""The orders by name. The first one is the default."""
+"""The orders by name. The first order is the default."""
 
 
 def order_of(name: str) -> Order:
-    """Return the order with a name.
+    """Return the order with the given name.
 
     :raises UsageError: if no order has this name.
     """
@@ -108,27 +108,27 @@ def order_of(name: str) -> Order:
     return ORDERS[name]
 
 
-def placed(players: Sequence[Player], breaks: Sequence[Tiebreak], field: Field) -> list[Player]:
+def placed(players: Sequence[Player], breaks: Sequence[Tiebreak], data: TieData) -> list[Player]:
     """Return the players with their places and their numbers for each tiebreak, best first.
 
-    Each tiebreak is applied once, to the players that are level by the previous tiebreaks. In the order
-    ``percent``, a player who has met no other level player counts as even with them. Numbers are compared
-    exactly. Players who remain level share a place.
+    Each tiebreak is applied once, to the players who are still level after the previous tiebreaks. In the
+    order ``percent``, a player who has not met any other level player counts as even with them. Numbers are
+    compared exactly. Players who remain level share a place.
     """
     numbers: dict[str, dict[str, Number]] = {player.name: {} for player in players}
 
     def split(level: Sequence[Player], tiebreak: Tiebreak) -> Iterator[list[Player]]:
         for player in level:
-            numbers[player.name][tiebreak.key] = tiebreak.value(player, level, field)
+            numbers[player.name][tiebreak.key] = tiebreak.value(player, level, data)
 
         def weight(player: Player) -> float | Fraction:
-            return tiebreak.weight(numbers[player.name][tiebreak.key], player, field)
+            return tiebreak.weight(numbers[player.name][tiebreak.key], player, data)
 
         for _, group in groupby(sorted(level, key=weight, reverse=True), weight):
             yield list(group)
 
     groups = [sorted(players, key=lambda player: player.name)]
-    for tiebreak in (field.leading_tiebreak, *breaks):
+    for tiebreak in (data.leading_tiebreak, *breaks):
         groups = [part for level in groups for part in split(level, tiebreak)]
     ordered: list[Player] = []
     for level in groups:

@@ -1,4 +1,4 @@
-"""The results of players: points, meetings, pairs of games, and Elo differences."""
+"""The results of players: points, meetings with other players, pairs of games, and Elo differences."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tbgen.games.outcome import RESULTS
 from tbgen.games.standings.elo import Elo, elo
 from tbgen.games.standings.record import GameRecord, Pair
 
-_COLOURS: Final = ((True, "White"), (False, "Black"))
+_COLOUR_NAMES: Final = ((True, "White"), (False, "Black"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +26,8 @@ class Seat:
     white: bool
     """Whether the player has White."""
     points: Fraction
-    """Exact points of the player by the scheme of the standings."""
-    halves: int
+    """Exact points of the player under the scheme of the standings."""
+    half_points: int
     """Half points of the player in chess: 0, 1 or 2."""
 
     @property
@@ -36,18 +36,18 @@ class Seat:
         return self.game.black if self.white else self.game.white
 
     @property
-    def held(self) -> bool:
+    def is_held(self) -> bool:
         """Whether the player holds the result."""
         return self.game.value.white == self.white
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """Sums over games of a player."""
+    """Sums over all or some games of a player."""
 
     games: int
     points: Fraction
-    """Points by the scheme of the standings."""
+    """Points under the scheme of the standings."""
     wins: int
     """Number of games won in chess."""
     draws: int
@@ -57,7 +57,7 @@ class Results:
 
     @property
     def share(self) -> Fraction:
-        """Points per game; 0 without a game."""
+        """Points per game; 0 if there are no games."""
         return self.points / self.games if self.games else Fraction()
 
     @property
@@ -68,12 +68,12 @@ class Results:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """The results of pairs. A pair is two games from the same start with colours reversed."""
+    """The results of pairs of games. A pair is two games from the same start with colours reversed."""
 
     shares: Sequence[float]
-    """Points per game of each pair, in the order of the files."""
-    halves: Sequence[int]
-    """Number of pairs with 0, 1, 2, 3 and 4 half points in chess (pentanomial)."""
+    """Points per game in each pair, in the order of the files."""
+    pentanomial: Sequence[int]
+    """Numbers of pairs with 0, 1, 2, 3 and 4 half points in chess."""
 
     @property
     def count(self) -> int:
@@ -82,29 +82,29 @@ class Pairs:
 
     @property
     def elo(self) -> Elo | None:
-        """The Elo difference by the pairs; None without pairs."""
+        """The Elo difference that follows from the pairs; None if there are no pairs."""
         return elo(self.shares, pairs=True) if self.shares else None
 
 
 @dataclass(frozen=True)
 class GamesOfPlayer:
-    """Games of a player: all of them, those with one colour, or those against one opponent."""
+    """Games of a player: all games, the games with one colour, or the games against one opponent."""
 
     name: str
     """Name of the player."""
     seats: list[Seat] = field(default_factory=list)
     """The games, in the order of the files."""
-    paired: list[tuple[Seat, Seat]] = field(default_factory=list)
-    """The pairs among the games."""
+    seat_pairs: list[tuple[Seat, Seat]] = field(default_factory=list)
+    """The pairs among the games, as the player's seats in both games."""
     byes: int = 0
     """Number of byes, which count as won games."""
-    common: str = ""
-    """The colour or the opponent that the games have in common; empty for all games."""
+    selection: str = ""
+    """The colour or the opponent by which the games are selected; empty for all games."""
 
     @cached_property
     def results(self) -> Results:
         """The results of the games, including byes."""
-        counts = Counter(seat.halves for seat in self.seats)
+        counts = Counter(seat.half_points for seat in self.seats)
         points = sum((seat.points for seat in self.seats), Fraction(self.byes))
         games, wins = len(self.seats) + self.byes, counts[2] + self.byes
         return Results(games, points, wins, counts[1], counts[0])
@@ -112,39 +112,39 @@ class GamesOfPlayer:
     @cached_property
     def pairs(self) -> Pairs:
         """The results of the pairs."""
-        halves = Counter(one.halves + other.halves for one, other in self.paired)
-        shares = [float((one.points + other.points) / 2) for one, other in self.paired]
+        halves = Counter(one.half_points + other.half_points for one, other in self.seat_pairs)
+        shares = [float((one.points + other.points) / 2) for one, other in self.seat_pairs]
         return Pairs(shares, [halves[number] for number in range(5)])
 
     @cached_property
-    def given(self) -> Counter[int]:
-        """Number of results that the player holds, by rank."""
-        return Counter(seat.game.value.rank for seat in self.seats if seat.held)
+    def given_counts(self) -> Counter[int]:
+        """Number of results held by the player, for each rank."""
+        return Counter(seat.game.value.rank for seat in self.seats if seat.is_held)
 
     @cached_property
-    def suffered(self) -> Counter[int]:
-        """Number of results that the opponent holds, by rank."""
-        return Counter(seat.game.value.rank for seat in self.seats if not seat.held)
+    def suffered_counts(self) -> Counter[int]:
+        """Number of results held by the opponent, for each rank."""
+        return Counter(seat.game.value.rank for seat in self.seats if not seat.is_held)
 
 
 @dataclass(frozen=True)
 class Player(GamesOfPlayer):
-    """A player with all its games, its place and its tiebreaks."""
+    """A player with all his games, his place and his tiebreaks."""
 
     place: int = 0
     """Place in the standings, from 1. Level players share a place."""
     tiebreaks: Mapping[str, Fraction | int | None] = field(default_factory=dict)
-    """The player's number for each tiebreak, by key. The first is the number that orders all players."""
+    """The player's number for each tiebreak, by key. The first number orders all players."""
 
     @cached_property
     def points(self) -> Mapping[Scheme, Fraction | None]:
-        """Points by every scheme; None if the scheme has no points for the komi of a game."""
+        """Points under each scheme; None if the scheme has no points for the komi of a game."""
         return {scheme: self._total(scheme) for scheme in Scheme}
 
     @cached_property
     def colours(self) -> Mapping[bool, GamesOfPlayer]:
         """Games as White (True) and as Black (False)."""
-        games = {white: GamesOfPlayer(self.name, common=colour) for white, colour in _COLOURS}
+        games = {white: GamesOfPlayer(self.name, selection=colour) for white, colour in _COLOUR_NAMES}
         for seat in self.seats:
             games[seat.white].seats.append(seat)
         return games
@@ -152,11 +152,11 @@ class Player(GamesOfPlayer):
     @cached_property
     def meetings(self) -> Mapping[str, GamesOfPlayer]:
         """Games by opponent."""
-        games = {seat.opponent: GamesOfPlayer(self.name, common=seat.opponent) for seat in self.seats}
+        games = {seat.opponent: GamesOfPlayer(self.name, selection=seat.opponent) for seat in self.seats}
         for seat in self.seats:
             games[seat.opponent].seats.append(seat)
-        for pair in self.paired:
-            games[pair[0].opponent].paired.append(pair)
+        for pair in self.seat_pairs:
+            games[pair[0].opponent].seat_pairs.append(pair)
         return games
 
     @property
@@ -171,32 +171,32 @@ class Player(GamesOfPlayer):
 
     def _total(self, scheme: Scheme) -> Fraction | None:
         try:
-            shares = [(seat.white, seat.game.share(scheme)) for seat in self.seats]
+            shares = [(seat.white, seat.game.points_by(scheme)) for seat in self.seats]
         except UsageError:
             return None
         return sum((share if white else 1 - share for white, share in shares), Fraction(self.byes))
 
 
 def players_of(games: Iterable[GameRecord], pairs: Iterable[Pair], scheme: Scheme) -> list[Player]:
-    """Return the players, without their places, in the order in which they appear.
+    """Return the players, not yet ranked, in the order in which they first appear.
 
     :raises UsageError: if the scheme has no points for the komi of a game.
     """
     players: dict[str, Player] = {}
     seats: dict[int, tuple[Seat, Seat]] = {}
     for game in games:
-        share, halves = game.share(scheme), RESULTS.get(game.classical, 1)
+        share, halves = game.points_by(scheme), RESULTS.get(game.classical, 1)
         seats[id(game)] = Seat(game, True, share, halves), Seat(game, False, 1 - share, 2 - halves)
         for name, seat in zip((game.white, game.black), seats[id(game)], strict=True):
             players.setdefault(name, Player(name)).seats.append(seat)
     for first, second in pairs:
         (first_white, first_black), (second_white, second_black) = seats[id(first)], seats[id(second)]
-        players[first.white].paired.append((first_white, second_black))
-        players[first.black].paired.append((first_black, second_white))
+        players[first.white].seat_pairs.append((first_white, second_black))
+        players[first.black].seat_pairs.append((first_black, second_white))
     return list(players.values())
 
 
 def with_byes(players: Sequence[Player]) -> list[Player]:
-    """Return the players with enough byes to give all of them the same number of games."""
+    """Return the players, each with as many byes as he has fewer games than the player with the most."""
     max_games = max((len(player.seats) for player in players), default=0)
     return [replace(player, byes=max_games - len(player.seats)) for player in players]

@@ -20,29 +20,29 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MAX_HISTOGRAMS: Final = 32
-"""Maximum number of players with a histogram of their results, the best first."""
+"""Maximum number of players, the best first, for whom a histogram of results is plotted."""
 _LAST_RANK: Final = 17
-"""Rank of the last bar of a histogram: G8.5 (a bare king with all its moves) and all higher scores."""
+"""Rank of the last bar of a histogram, which stands for G8.5 (a bare king with all its moves) and above."""
 _MAX_NAME_LENGTH: Final = 26
-"""Maximum number of letters of a name that fit beside a plot."""
+"""Maximum length, in characters, of a name beside a plot."""
 _ROW_INCHES: Final = 0.3
-"""Height of the row of a player, in inches."""
+"""Height of a player's row, in inches."""
 
 
-def plots(result: Standings) -> dict[str, list[Markup]]:
-    """Return the plots of a page by key: ``field`` for plots of all players, else the key of a table."""
+def plots(standings: Standings) -> dict[str, list[Markup]]:
+    """Return the plots of a page under keys: ``field`` for plots of all players, else the key of a table."""
     return {
-        "field": [points_plot(result), *elo_plot(result)],
-        "given": [histogram_plot(player) for player in result.players[:_MAX_HISTOGRAMS]],
+        "field": [points_plot(standings), *elo_plot(standings)],
+        "given": [histogram_plot(player) for player in standings.players[:_MAX_HISTOGRAMS]],
     }
 
 
-def points_plot(result: Standings) -> Markup:
+def points_plot(standings: Standings) -> Markup:
     """Return a bar chart of each player's share of points."""
-    players = result.players
+    players = standings.players
     with figure(9, 1 + _ROW_INCHES * len(players)) as drawing:
         panel = _player_panel(drawing, [player.name for player in players])
-        total = result.field.total
+        total = standings.tiebreak_data.total
         shares = [float(total(player) / player.results.games) for player in players]
         places = range(len(players))
         bars = panel.barh(places, shares, color=FIRST_FILL, edgecolor=INK, linewidth=0.6, height=0.6)
@@ -50,15 +50,16 @@ def points_plot(result: Standings) -> Markup:
         panel.set_xlim(0, 1.08)
         panel.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
         panel.set_xlabel("share of points")
-        return _image(drawing, "Share of points of each player")
+        return _embedded_image(drawing, "Share of points of each player")
 
 
-def elo_plot(result: Standings) -> Iterator[Markup]:
+def elo_plot(standings: Standings) -> Iterator[Markup]:
     """Yield a plot of the players' Elo differences with their margins; nothing if no difference is finite.
 
-    Players without a finite difference are left out. An unbounded margin reaches from edge to edge.
+    Players without a finite difference are omitted. The line for an unbounded margin reaches from edge to
+    edge.
     """
-    players = [player for player in result.players if math.isfinite(player.elo.difference)]
+    players = [player for player in standings.players if math.isfinite(player.elo.difference)]
     if not players:
         return
     margins = [player.elo.margin if math.isfinite(player.elo.margin) else 0.0 for player in players]
@@ -70,19 +71,19 @@ def elo_plot(result: Standings) -> Iterator[Markup]:
         panel.axvline(0, color=INK, linewidth=0.8)
         for place, player in enumerate(players):
             difference, margin = player.elo.difference, player.elo.margin
-            ends = max(difference - margin, -max_elo), min(difference + margin, max_elo)
-            panel.plot(ends, (place, place), color=FIRST_INK, linewidth=2.5, solid_capstyle="butt")
+            line_ends = max(difference - margin, -max_elo), min(difference + margin, max_elo)
+            panel.plot(line_ends, (place, place), color=FIRST_INK, linewidth=2.5, solid_capstyle="butt")
             panel.plot(difference, place, marker="o", color=FIRST_INK)
             text = f"{elo_text(difference)} ± {margin_text(margin)}"
             panel.annotate(text, (1.01, place), xycoords=("axes fraction", "data"), va="center", fontsize=9)
         panel.set_xlim(-max_elo, max_elo)
         panel.set_xlabel("Elo against the field, with 95 % margins")
-        yield _image(drawing, "Elo of each player against the field, with 95 % margins")
+        yield _embedded_image(drawing, "Elo of each player against the field, with 95 % margins")
 
 
 def histogram_plot(player: Player) -> Markup:
-    """Return a histogram of a player's results: bars up for results that the player holds, else down."""
-    given, suffered = _bar_heights(player.given), _bar_heights(player.suffered)
+    """Return a histogram of a player's results. Bars for results that the player holds go up, others down."""
+    given, suffered = _bar_heights(player.given_counts), _bar_heights(player.suffered_counts)
     with figure(9, 2.6) as drawing:
         panel = drawing.subplots()
         drawing.subplots_adjust(left=0.08, right=0.99, top=0.88, bottom=0.12)
@@ -99,13 +100,13 @@ def histogram_plot(player: Player) -> Markup:
         panel.locator_params(axis="y", integer=True)
         panel.yaxis.set_major_formatter(lambda count, _: f"{abs(count):g}")
         panel.set_ylabel("games")
-        panel.set_title(f"{_short(player.name)}: results held above, suffered below", fontsize=10, loc="left")
+        panel.set_title(f"{_label(player.name)}: results held above, suffered below", fontsize=10, loc="left")
         style_panel(panel)
-        return _image(drawing, f"Results of {player.name}, by G-score: held above, suffered below")
+        return _embedded_image(drawing, f"Results of {player.name}, by G-score: held above, suffered below")
 
 
 def _bar_heights(results: Counter[int]) -> Counter[int]:
-    """Return the number of results by rank. The last bar includes all higher ranks."""
+    """Return the number of results for each bar. The last bar includes all higher ranks."""
     counts: Counter[int] = Counter()
     for rank, count in results.items():
         counts[min(rank, _LAST_RANK)] += count
@@ -113,22 +114,22 @@ def _bar_heights(results: Counter[int]) -> Counter[int]:
 
 
 def _player_panel(drawing: Figure, names: list[str]) -> Axes:
-    """Return a panel with a row for each player, the best on top."""
+    """Return a panel with a row for each player, the best at the top."""
     panel = drawing.subplots()
     height = 1 + _ROW_INCHES * len(names)
     drawing.subplots_adjust(left=0.24, right=0.84, top=1 - 0.15 / height, bottom=0.6 / height)
-    panel.set_yticks(range(len(names)), [_short(name) for name in names])
+    panel.set_yticks(range(len(names)), [_label(name) for name in names])
     panel.set_ylim(len(names) - 0.5, -0.5)
     panel.grid(axis="x", color=GREY, linewidth=0.3)
     style_panel(panel)
     return panel
 
 
-def _short(name: str) -> str:
+def _label(name: str) -> str:
     return name if len(name) <= _MAX_NAME_LENGTH else name[: _MAX_NAME_LENGTH - 1] + "…"
 
 
-def _image(drawing: Figure, alternative: str) -> Markup:
+def _embedded_image(drawing: Figure, alternative: str) -> Markup:
     with warnings.catch_warnings():  # the browser has the letters that matplotlib's font lacks
         warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
         return img_tag(svg(drawing), alternative)

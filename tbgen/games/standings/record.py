@@ -1,4 +1,4 @@
-"""Records of games for standings, pairs of games, and links to the explorer."""
+"""Records of games for standings, pairs of games, and addresses of games in the explorer."""
 
 from __future__ import annotations
 
@@ -23,14 +23,18 @@ from tbgen.games.pgn.reader import Game, read_games
 from tbgen.games.tagging import TaggedGame
 
 _MAX_QUERY_LENGTH: Final = 4000
-"""Maximum length of moves in the query. Longer moves go into the fragment, which no server receives."""
-_MAX_HEAD_LENGTH: Final = 6000
+"""Maximum length of the moves in the query. If they are longer, they go into the fragment, which no server
+receives."""
+_MAX_TAGS_LENGTH: Final = 6000
+"""Maximum length of the tags and the comment in the fragment. If they are longer, they are omitted."""
 _START_TAGS: Final = ("[FEN ", "[SetUp ", "[FENAccrued ")
 _LAST_COMMENT: Final = re.compile(r"(\{[^{}]*\})[^{}]*$")
 
 
-def explorer_link(pgn: bytes, rules: str) -> str:
-    """Return the query and the fragment of the explorer's address for a game (read by ``state.js``).
+def explorer_query(pgn: bytes, rules: str) -> str:
+    """Return the query and the fragment of the address at which the explorer shows a game.
+
+    The explorer reads them in ``state.js``.
 
     :param pgn: the game in PGN.
     :param rules: name of the variant.
@@ -40,10 +44,10 @@ def explorer_link(pgn: bytes, rules: str) -> str:
     if game.start.accrued is not None:
         query.append(f"accrued={game.start.accrued}")
     fragment: list[str] = []
-    line, head = quote("_".join(_sans(game))), _head(pgn.decode(errors="replace"))
+    line, head = quote("_".join(_sans(game))), _tags_and_comment(pgn.decode(errors="replace"))
     if line:
         (fragment if len(line) > _MAX_QUERY_LENGTH else query).append(f"line={line}")
-        if len(head) <= _MAX_HEAD_LENGTH:
+        if len(head) <= _MAX_TAGS_LENGTH:
             fragment.append(f"game={quote(head)}")
     return f"?{'&'.join(query)}" + (f"#{'&'.join(fragment)}" if fragment else "")
 
@@ -55,10 +59,10 @@ def _sans(game: Game) -> Iterator[str]:
         board.push(move)
 
 
-def _head(text: str) -> str:
-    """Return the parts of a game that determine its result besides the moves: tags and the last comment.
+def _tags_and_comment(text: str) -> str:
+    """Return the parts of a game that, besides its moves, determine its result: tags and the last comment.
 
-    Tags of the start position are left out.
+    Tags of the start position are omitted.
     """
     tags = takewhile(str.strip, text.strip().split("\n"))
     head = [tag for tag in tags if not tag.startswith(_START_TAGS)]
@@ -69,7 +73,7 @@ def _head(text: str) -> str:
 
 
 _UNKNOWN_VALUES = ("", "?", "-")
-"""Values of a tag that stand for no value."""
+"""Values of a tag that stand for an unknown value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,23 +84,23 @@ class GameRecord:
     number: int
     """Number of the game in the file, from 1."""
     white: str
-    """Name of White. A nameless player gets a unique name from a question mark, file, game and colour,
-    because two nameless players may differ."""
+    """Name of White. A nameless player gets a unique name, because two nameless players may differ. It
+    consists of a question mark, file, game and colour."""
     black: str
     """Name of Black."""
     outcome: Outcome
     round: str = ""
-    """Value of the tag ``Round``; empty for none."""
+    """Value of the tag ``Round``; empty if unknown."""
     start: str = ""
-    """First four fields of the FEN of the start; empty for the usual start."""
-    moves: int | None = None
-    """Number of moves of the side with more moves, by the tag ``PlyCount``; None if unavailable."""
+    """First four fields of the FEN of the start position; empty for the usual one."""
+    move_count: int | None = None
+    """Number of moves, rounded up, from the tag ``PlyCount``; None if unavailable."""
     link: str = ""
-    """Address at which the explorer shows the game; empty for none."""
+    """Address at which the explorer shows the game; empty for no link."""
 
     @classmethod
     def of(cls, file: str, game: TaggedGame, explorer: str = "") -> Self | None:
-        """Return the record of a game; None for a broken or empty game.
+        """Return the record of a game; None if the game is broken or empty.
 
         :param file: name of the file.
         :param explorer: address of the explorer, for a link to the game; empty for no link.
@@ -111,14 +115,14 @@ class GameRecord:
             return unknown if text in _UNKNOWN_VALUES else text
 
         white, black = (value(side, f"? ({file} {raw.number}, {side})") for side in ("White", "Black"))
-        start, moves = _start(value("FEN", "")), None if raw.plies is None else (raw.plies + 1) // 2
-        link = explorer and explorer + explorer_link(raw.data, outcome.settings.variant)
-        return cls(file, raw.number, white, black, outcome, value("Round", ""), start, moves, link)
+        start, count = _start(value("FEN", "")), None if raw.ply_count is None else (raw.ply_count + 1) // 2
+        link = explorer and explorer + explorer_query(raw.data, outcome.settings.variant)
+        return cls(file, raw.number, white, black, outcome, value("Round", ""), start, count, link)
 
     def scored_by(self, scheme: Scheme) -> GameRecord:
-        """Return the record with its outcome scored by a scheme, with the game's cutoff and komi.
+        """Return the record with its outcome scored under a scheme, with the game's cutoff and komi.
 
-        Only an outcome with bounds can change.
+        The outcome can change only if it has bounds.
 
         :raises UsageError: if the scheme has no points for the game's komi.
         """
@@ -128,8 +132,8 @@ class GameRecord:
         return replace(self, outcome=self.outcome.scored_by(replace(scoring, scheme=scheme)))
 
     @property
-    def place(self) -> str:
-        """The file of the game, and its number in the file."""
+    def location(self) -> str:
+        """The name of the file, and the number of the game in the file."""
         return f"{self.file} {self.number}"
 
     @property
@@ -144,7 +148,7 @@ class GameRecord:
 
     @property
     def classical(self) -> str:
-        """The result in chess by mate, stalemate or a win off the board, else the one recorded in the PGN."""
+        """The result in chess: of a mate, a stalemate or a win off the board, else as recorded in the PGN."""
         outcome = self.outcome
         certain = outcome.basis.final or outcome.basis.off_board
         return outcome.classical if certain else outcome.recorded
@@ -156,61 +160,61 @@ class GameRecord:
 
     @property
     def points(self) -> Fraction:
-        """White's exact points by the game's own scoring."""
-        return self.share(self.outcome.settings.scoring.scheme)
+        """White's exact points under the game's own scoring."""
+        return self.points_by(self.outcome.settings.scoring.scheme)
 
-    def share(self, scheme: Scheme, value: GScore | None = None) -> Fraction:
-        """Return White's exact points for the result by a scheme, with the game's cutoff and komi.
+    def points_by(self, scheme: Scheme, value: GScore | None = None) -> Fraction:
+        """Return White's exact points for the result under a scheme, with the game's cutoff and komi.
 
-        :param value: a score to use in place of the result.
+        :param value: a score to use instead of the result.
         :raises UsageError: if the scheme has no points for the game's komi.
         """
-        return _share(self.outcome.settings.scoring, scheme, self.value if value is None else value)
+        return _cached_points(self.outcome.settings.scoring, scheme, self.value if value is None else value)
 
 
 def _start(fen: str) -> str:
-    """Return the first four fields of a FEN; an empty text for the usual start."""
+    """Return the first four fields of a FEN; an empty string for the usual start position."""
     fields, usual_fields = (text.split()[:4] for text in (fen, chess.STARTING_FEN))
     return "" if fields == usual_fields else " ".join(fields)
 
 
 @lru_cache(maxsize=4096)
-def _share(scoring: Scoring, scheme: Scheme, value: GScore) -> Fraction:
+def _cached_points(scoring: Scoring, scheme: Scheme, value: GScore) -> Fraction:
     return (1 + replace(scoring, scheme=scheme).lead(value)) / 2
 
 
 Pair = tuple[GameRecord, GameRecord]
 
 
-def paired(games: Iterable[GameRecord]) -> list[Pair]:
+def find_pairs(games: Iterable[GameRecord]) -> list[Pair]:
     """Return the pairs among games; each game belongs to at most one.
 
     A pair consists of two games between the same players from the same position, with colours reversed. Games
-    of the same round are paired first, then the others. Each game is paired with the earliest such game that
-    has no partner yet. In a round such as ``3.1.2``, the last number is that of the game and is ignored.
-    Opening moves are not compared, because files do not show where a book ended.
+    of the same round are paired first, then the others. Each game is paired with the earliest possible
+    partner that is not paired yet. In a round such as ``3.1.2``, the last number is the number of the game
+    and is ignored. Opening moves are not compared, because files do not show where a book ended.
     """
     unpaired = [game for game in games if game.white != game.black]
     all_pairs: list[Pair] = []
     for round_of in (lambda game: game.round.rpartition(".")[0] or game.round or None, lambda game: ""):
-        pairs = _match(unpaired, round_of)
+        pairs = _pairs_in_rounds(unpaired, round_of)
         matched = {id(game) for pair in pairs for game in pair}
         unpaired = [game for game in unpaired if id(game) not in matched]
         all_pairs += pairs
     return all_pairs
 
 
-def _match(games: Sequence[GameRecord], round_of: Callable[[GameRecord], Hashable]) -> list[Pair]:
-    """Return the pairs of games for which ``round_of`` is equal; games for which it is None are skipped."""
-    waiting: dict[Hashable, deque[GameRecord]] = defaultdict(deque)
+def _pairs_in_rounds(games: Sequence[GameRecord], round_of: Callable[[GameRecord], Hashable]) -> list[Pair]:
+    """Return the pairs of games for which ``round_of`` returns equal values. None excludes a game."""
+    waiting_games: dict[Hashable, deque[GameRecord]] = defaultdict(deque)
     pairs = []
     for game in games:
         number = round_of(game)
         if number is None:
             continue
-        partners = waiting[game.black, game.white, game.start, number]
+        partners = waiting_games[game.black, game.white, game.start, number]
         if partners:
             pairs.append((partners.popleft(), game))
         else:
-            waiting[game.white, game.black, game.start, number].append(game)
+            waiting_games[game.white, game.black, game.start, number].append(game)
     return pairs

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 _MAX_SENTENCE_WIDTH = 110
-"""Maximum width in characters of a line of sentences."""
+"""Maximum width, in characters, of a line of running text."""
 
 
 def text(tables: Iterable[StandingsTable], width: int) -> Iterator[str]:
-    """Yield lines of aligned text. Tables wider than ``width`` characters are split into blocks.
+    """Yield lines of aligned text. Tables that are wider than ``width`` characters are split into blocks.
 
-    Each block begins with the text columns at the left of the table.
+    Each block begins with the leftmost text columns of the table.
     """
     for table in tables:
         yield table.title
@@ -32,13 +32,13 @@ def text(tables: Iterable[StandingsTable], width: int) -> Iterator[str]:
         for block in _blocks(widths, table.text_column_count, table.gap, width):
             yield ""
             for row in rows:
-                cells = [padded(row[at], widths[at], left=not table.columns[at].word) for at in block]
+                cells = [padded(row[at], widths[at], left=not table.columns[at].is_text) for at in block]
                 yield (" " * table.gap).join(cells).rstrip()
         yield ""
 
 
 def _blocks(widths: Sequence[int], text_count: int, gap: int, width: int) -> Iterator[list[int]]:
-    """Yield the column indices of each block: all text columns, and as many others as fit (at least one)."""
+    """Yield the column indices of each block: the text columns, and as many others as fit (at least one)."""
     text_columns = list(range(text_count))
     text_width = sum(widths[:text_count]) + gap * text_count
     block, used_width = text_columns.copy(), text_width
@@ -52,21 +52,21 @@ def _blocks(widths: Sequence[int], text_count: int, gap: int, width: int) -> Ite
 
 
 def markdown(tables: Iterable[StandingsTable]) -> Iterator[str]:
-    """Yield lines of Markdown, with tables in GitHub's syntax."""
+    """Yield lines of Markdown. Tables are in GitHub's syntax."""
     for table in tables:
         yield f"## {table.title}"
         yield ""
         if table.sentences:
             yield from (_escape(table.sentences), "")
-        rule = ["---" if column.word else "--:" for column in table.columns]
+        rule = ["---" if column.is_text else "--:" for column in table.columns]
         for row in (table.titles, rule, *table.formatted_rows()):
             yield f"| {' | '.join(map(_escape, row))} |"
         yield ""
 
 
 def comma_separated(table: StandingsTable) -> str:
-    """Return a table as CSV with a header line. Numbers are not rounded, and may be ``inf``."""
-    table = table.data or table
+    """Return a table as CSV with a header line. Numbers are not rounded; infinite numbers are ``inf``."""
+    table = table.csv_table or table
     rows = ([float(cell) if isinstance(cell, Fraction) else cell for cell in row] for row in table.rows)
     return csv_text([column.key for column in table.columns], rows)
 
@@ -79,21 +79,21 @@ def _escape(cell: str) -> str:
 
 
 _FIRST = ("standings", "crosstable", "crosspoints")
-"""Keys of the tables before the plots of points and Elo."""
+"""Keys of the tables that precede the plots of points and Elo."""
 
 
 def page(
-    result: Standings, tables: Sequence[StandingsTable], title: str, plots: Mapping[str, Sequence[Markup]]
+    standings: Standings, tables: Sequence[StandingsTable], title: str, plots: Mapping[str, Sequence[Markup]]
 ) -> str:
-    """Return the page: standings and crosstables, plots of points and Elo, then the other tables.
+    """Return the page: standings and crosstables, then plots of points and Elo, then the other tables.
 
-    :param plots: the plots of :func:`tbgen.games.standings.plots.plots`; empty for none.
+    :param plots: the plots from :func:`tbgen.games.standings.plots.plots`; empty for a page without plots.
     """
     from tbgen.html.style import environment
 
     summary = (
-        f"{counted(len(result.games), 'game')} of {counted(len(result.players), 'player')}, scored by "
-        f"r-mobility ({result.scheme.value} points)."
+        f"{counted(len(standings.games), 'game')} of {counted(len(standings.players), 'player')}, scored by "
+        f"r-mobility ({standings.scheme.value} points)."
     )
     template = environment("tbgen.games.standings").get_template("standings.html.jinja")
     first, others = ([table for table in tables if (table.key in _FIRST) is each] for each in (True, False))

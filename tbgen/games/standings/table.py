@@ -8,11 +8,11 @@ from fractions import Fraction
 from typing import Any, Final, NamedTuple, Self
 
 _MAX_DECIMALS: Final = 4
-"""Maximum number of decimals of points that readers see. Comparisons and CSV are exact."""
+"""Maximum number of decimals of points in tables for readers. Comparisons and CSV are exact."""
 
 
 class Link(NamedTuple):
-    """A text with the address to which a page links it."""
+    """A text and the address to which it is linked on a page."""
 
     text: str
     address: str
@@ -22,7 +22,8 @@ class Link(NamedTuple):
 
 
 Cell = str | int | float | Fraction | Link | None
-"""A value. None means no value, an empty text a cell that cannot have a value. Fractions are exact."""
+"""The value of a cell. None means that there is no value, an empty string that there cannot be one.
+Fractions are exact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,19 +31,19 @@ class Column:
     """A column of a table."""
 
     key: str
-    """Name in CSV files, one word."""
+    """Name in CSV files, a single word."""
     title: str
     """Heading for readers."""
     source: str | Callable[[Any], Cell] = ""
     """Function that returns the cell for an item; or the name of an attribute of the item, possibly nested
-    (``results.games``); or empty for the attribute named by the key."""
+    (``results.games``); or empty for the attribute whose name is the key."""
     show: Callable[[Any], str] | None = str
-    """Function that formats a value for readers. None means points, with the same number of decimals in all
-    cells of the column."""
-    word: bool = False
+    """Function that formats a value for readers. None means that the values are points, which are shown with
+    the same number of decimals in all cells of the column."""
+    is_text: bool = False
     """Whether the column contains text instead of numbers."""
     marks_per_line: int = 0
-    """Number of marks that a page writes in a line, one mark per game; 0 for a column without marks."""
+    """Number of marks, one per game, that a page shows in each line of a cell; 0 if there are no marks."""
 
     def cell(self, item: Any) -> Any:
         """Return the :data:`Cell` of an item."""
@@ -58,19 +59,19 @@ class StandingsTable:
     """A table of standings, with its title and its explanation."""
 
     key: str
-    """Name in CSV files, one word."""
+    """Name in CSV files, a single word."""
     title: str
     note: str
     """Explanation for readers; may be empty."""
     columns: Sequence[Column]
-    """The columns. Text columns at the left are repeated in every block of a wide table."""
+    """The columns. The leftmost text columns are repeated in every block of a wide table."""
     rows: Sequence[Sequence[Cell]]
     gap: int = 2
     """Number of spaces between columns in text output."""
-    data: StandingsTable | None = None
-    """The table for CSV files, if it contains more than readers see; None for this table."""
+    csv_table: StandingsTable | None = None
+    """The table for CSV files, if it contains more than the table for readers; None if both are the same."""
     summary: str = ""
-    """The most important part of the explanation. If it is not empty, pages collapse the note."""
+    """The most important part of the explanation. If there is a summary, pages collapse the note."""
 
     @classmethod
     def of(
@@ -86,12 +87,12 @@ class StandingsTable:
 
     @property
     def text_column_count(self) -> int:
-        """Number of text columns at the left."""
-        return next((at for at, column in enumerate(self.columns) if not column.word), len(self.columns))
+        """Number of text columns that precede the first column of numbers."""
+        return next((at for at, column in enumerate(self.columns) if not column.is_text), len(self.columns))
 
     @property
     def heading_column(self) -> int:
-        """Index of the column that names the rows: players or numbers at the left, else the first column."""
+        """Index of the column that names the rows: one with players or numbers, else the first column."""
         keys = [column.key for column in self.columns[: self.text_column_count]]
         return next((keys.index(key) for key in ("player", "number") if key in keys), 0)
 
@@ -101,9 +102,9 @@ class StandingsTable:
         return [column.title for column in self.columns]
 
     def formatted_rows(self) -> list[list[str]]:
-        """Return the cells formatted for readers."""
+        """Return the rows, with their cells formatted for readers."""
         formatters = [
-            column.show or formatter(row[at] for row in self.rows) for at, column in enumerate(self.columns)
+            column.show or make_show(row[at] for row in self.rows) for at, column in enumerate(self.columns)
         ]
         return [
             ["" if cell is None else show(cell) for show, cell in zip(formatters, row, strict=True)]
@@ -111,8 +112,8 @@ class StandingsTable:
         ]
 
 
-def formatter(values: Iterable[Cell]) -> Callable[[Any], str]:
-    """Return a function that formats points with as many decimals as the longest value needs, at most four.
+def make_show(values: Iterable[Cell]) -> Callable[[Any], str]:
+    """Return a function that formats points with as many decimals as the values need, but at most four.
 
     >>> show = formatter([Fraction(22), Fraction(43, 2), None])
     >>> show(Fraction(22)), formatter([Fraction(1, 3)])(Fraction(1, 3))
@@ -127,13 +128,13 @@ def formatter(values: Iterable[Cell]) -> Callable[[Any], str]:
     return lambda value: f"{float(round(value, decimals)):.{decimals}f}"
 
 
-def signed(value: float) -> str:
-    """Return a difference with its sign; 0 has no sign."""
+def signed_text(value: float) -> str:
+    """Return a difference as text with its sign; 0 has no sign."""
     return f"{value:+}" if value else "0"
 
 
-def percent(value: Fraction) -> str:
-    """Return a share in per cent, without a per cent sign, which is in the heading.
+def percent_text(value: Fraction) -> str:
+    """Return a share in per cent, without the per cent sign, which is in the heading.
 
     >>> percent(Fraction(2, 3))
     '66.7'

@@ -16,109 +16,109 @@ from tbgen.games.outcome import Basis
 from tbgen.games.standings.elo import EloModel, elo_text, margin_text
 from tbgen.games.standings.players import GamesOfPlayer, Player
 from tbgen.games.standings.record import GameRecord
-from tbgen.games.standings.table import Cell, Column, Link, StandingsTable, formatter, percent
-from tbgen.games.standings.tiebreaks import TIEBREAKS, Lead, tiebreak
+from tbgen.games.standings.table import Cell, Column, Link, StandingsTable, make_show, percent_text
+from tbgen.games.standings.tiebreaks import TIEBREAKS, OrderBy, tiebreak
 from tbgen.games.standings.tournament import Standings
 from tbgen.text import counted
 
 _MARKS: Final = "0=1"
-"""The marks of a game, by its half points in chess."""
+"""The marks of games with 0, 1 and 2 half points in chess."""
 _MAX_MARKS: Final = 24
-"""Maximum number of games of two players to show one by one. With more, all cells count games."""
+"""Maximum number of games between two players to show one by one. Above it, all cells show counts."""
 _OWN_CELL: Final = ""
-"""The cell of a player against himself. The cell of players who have not met is None."""
+"""The cell of a player against himself. The cell for players who have not met is None."""
 _NUMBERS_NOTE: Final = "the columns have the numbers of the rows"
 
 
-def crosstable(result: Standings) -> StandingsTable:
-    """Return the crosstable with each game of every two players, in the form of TCEC's crosstables.
+def crosstable(standings: Standings) -> StandingsTable:
+    """Return the crosstable with all games of each two players, in the form of TCEC's crosstables.
 
-    This is the form of ``*_crosstable.txt`` of TCEC's cutechess-cli and of TCEC's page, as of 2021
+    TCEC's cutechess-cli (``*_crosstable.txt``) and TCEC's page used this form in 2021
     (github.com/TCEC-Chess, tceccutechess and tcecgui).
     """
-    meetings = [meeting for player in result.players for meeting in player.meetings.values()]
+    meetings = [meeting for player in standings.players for meeting in player.meetings.values()]
     most = max(len(meeting.seats) for meeting in meetings)
     note, per_line, show = "Games in order of play: 1 won, = drawn, 0 lost", 2 * ceil(sqrt(most) / 2), _marks
     if most > _MAX_MARKS:
         note, per_line, show = "Games won (+), drawn (=) and lost (-)", 0, _counts
     dots = "·" * max(len(show(meeting)) for meeting in meetings)
     total = Column("classical", "sum", "results.classical", None)
-    column = Column("", "", show=lambda text: text or dots, word=True, marks_per_line=per_line)
+    column = Column("", "", show=lambda text: text or dots, is_text=True, marks_per_line=per_line)
     note += f"; the sum is points in chess, and {_NUMBERS_NOTE}."
-    return _crosstable(result, "crosstable", "Crosstable", note, total, column, show)
+    return _crosstable(standings, "crosstable", "Crosstable", note, total, column, show)
 
 
-def crosspoints(result: Standings) -> StandingsTable:
-    """Return the crosstable with the points of each player against each other player."""
-    show = formatter(met.results.points for player in result.players for met in player.meetings.values())
+def crosspoints(standings: Standings) -> StandingsTable:
+    """Return the crosstable with the points of each player against each opponent."""
+    show = make_show(met.results.points for player in standings.players for met in player.meetings.values())
     total = Column("points", "sum", "results.points", None)
     column = Column("", "", show=lambda value: _OWN_CELL if value == _OWN_CELL else show(value))
-    note = f"Points by the scoring {result.scheme.value} against each opponent; {_NUMBERS_NOTE}."
+    note = f"Points by the scoring {standings.scheme.value} against each opponent; {_NUMBERS_NOTE}."
     title = "Crosstable of points"
-    return _crosstable(result, "crosspoints", title, note, total, column, lambda met: met.results.points)
+    return _crosstable(standings, "crosspoints", title, note, total, column, lambda met: met.results.points)
 
 
 def _crosstable(
-    result: Standings,
+    standings: Standings,
     key: str,
     title: str,
     note: str,
     total: Column,
-    form: Column,
+    template_column: Column,
     cell_of: Callable[[GamesOfPlayer], Cell],
 ) -> StandingsTable:
     """Return a crosstable.
 
-    :param form: the column to be copied for each opponent.
+    :param template_column: the column to copy for each opponent.
     :param cell_of: returns the cell for a player's games against an opponent.
     """
-    numbers = {player.name: number for number, player in enumerate(result.players, 1)}
+    numbers = {player.name: number for number, player in enumerate(standings.players, 1)}
 
     def cell(opponent: str, player: Player) -> Cell:
-        met = player.meetings.get(opponent)
-        if met is None:
+        meeting = player.meetings.get(opponent)
+        if meeting is None:
             return _OWN_CELL if opponent == player.name else None
-        return cell_of(met)
+        return cell_of(meeting)
 
-    row_heads = [Column("number", "", lambda player: numbers[player.name], word=True), _PLAYER_COLUMN, total]
+    heads = [Column("number", "", lambda player: numbers[player.name], is_text=True), _PLAYER_COLUMN, total]
     opponents = [
-        replace(form, key=name, title=str(number), source=partial(cell, name))
+        replace(template_column, key=name, title=str(number), source=partial(cell, name))
         for name, number in numbers.items()
     ]
-    return replace(StandingsTable.of(key, title, [*row_heads, *opponents], result.players, note), gap=1)
+    return replace(StandingsTable.of(key, title, [*heads, *opponents], standings.players, note), gap=1)
 
 
-def _marks(met: GamesOfPlayer) -> str:
-    """Return a mark for the result in chess of each game."""
-    return "".join(_MARKS[seat.halves] for seat in met.seats)
+def _marks(meeting: GamesOfPlayer) -> str:
+    """Return one mark per game, which shows its result in chess."""
+    return "".join(_MARKS[seat.half_points] for seat in meeting.seats)
 
 
-def _counts(met: GamesOfPlayer) -> str:
-    return f"+{met.results.wins} ={met.results.draws} -{met.results.losses}"
+def _counts(meeting: GamesOfPlayer) -> str:
+    return f"+{meeting.results.wins} ={meeting.results.draws} -{meeting.results.losses}"
 
 
-def endings(result: Standings) -> StandingsTable:
-    """Return the numbers of games by basis."""
+def endings(standings: Standings) -> StandingsTable:
+    """Return the number of games for each basis."""
     columns = [
-        Column("basis", "basis", "value", word=True),
-        Column("games", "games", lambda basis: result.bases[basis]),
+        Column("basis", "basis", "value", is_text=True),
+        Column("games", "games", lambda basis: standings.bases[basis]),
     ]
-    bases = [basis for basis in Basis if basis in result.bases]
+    bases = [basis for basis in Basis if basis in standings.bases]
     return StandingsTable.of("endings", "How games ended", columns, bases)
 
 
-def bounds(result: Standings) -> StandingsTable:
-    """Return the possible places and sums of players; no rows if all values are proved."""
-    certainty, chess = result.certainty, result.order.lead is Lead.CHESS
+def bounds(standings: Standings) -> StandingsTable:
+    """Return the possible places and sums of players; without rows if all values are proved."""
+    certainty, chess = standings.certainty, standings.order.order_by is OrderBy.CHESS
     points = TIEBREAKS["rmobility" if chess else "points"]
 
     def total(player: Player) -> Cell:
-        return points.value(player, (), result.field)
+        return points.value(player, (), standings.tiebreak_data)
 
-    players = result.players if certainty.unproven else ()
-    show = formatter(each for player in players for each in (total(player), *certainty.sums(points, player)))
+    players = standings.players if certainty.unproven_games else ()
+    show = make_show(each for player in players for each in (total(player), *certainty.sums(points, player)))
     columns = [
-        Column("place", "", word=True),
+        Column("place", "", is_text=True),
         _PLAYER_COLUMN,
         Column("best", "best", lambda player: certainty.places[player.name].best),
         Column("worst", "worst", lambda player: certainty.places[player.name].worst),
@@ -134,68 +134,68 @@ def bounds(result: Standings) -> StandingsTable:
     return StandingsTable.of("bounds", "Proved bounds of places and sums", columns, players, note)
 
 
-def left_out_games(result: Standings) -> StandingsTable:
-    """Return the numbers of games that do not count, by reason; no rows if all games count."""
-    left_out = result.left_out
-    columns = [Column("reason", "reason", word=True), Column("games", "games")]
+def left_out_games(standings: Standings) -> StandingsTable:
+    """Return the number of games that do not count, for each reason; without rows if all games count."""
+    left_out = standings.left_out
+    columns = [Column("reason", "reason", is_text=True), Column("games", "games")]
     rows: list[list[Cell]] = [["no result (*)", left_out.unfinished], ["broken", left_out.broken]]
     rows.append(["lost by both sides (0-0)", left_out.lost_by_both])
     rows = rows if left_out.total else []
     return StandingsTable("left_out", "Games left out", "These games do not count.", columns, rows)
 
 
-def doubtful_games(result: Standings) -> StandingsTable:
-    """Return the doubtful games; no rows if none is doubtful."""
+def doubtful_games(standings: Standings) -> StandingsTable:
+    """Return the doubtful games; without rows if there are none."""
     columns = [
-        Column("game", "game", "place", word=True),
-        Column("players", "players", word=True),
-        Column("doubts", "doubts", lambda game: ", ".join(game.outcome.doubts), word=True),
-        Column("classical", "classical", word=True),
+        Column("game", "game", "location", is_text=True),
+        Column("players", "players", is_text=True),
+        Column("doubts", "doubts", lambda game: ", ".join(game.outcome.doubts), is_text=True),
+        Column("classical", "classical", is_text=True),
         Column("result", "result", lambda game: str(game.value)),
-        Column("basis", "basis", "outcome.basis.value", word=True),
+        Column("basis", "basis", "outcome.basis.value", is_text=True),
     ]
-    games = [game for game in result.games if game.outcome.doubts]
+    games = [game for game in standings.games if game.outcome.doubts]
     kinds = dict.fromkeys(doubt for game in games for doubt in game.outcome.doubts)
     note = " ".join(f"{doubt.capitalize()}: {doubt.sentence}." for doubt in kinds)
     return StandingsTable.of("doubtful", "Doubtful games", columns, games, note)
 
 
-def changed_games(result: Standings) -> StandingsTable:
+def changed_games(standings: Standings) -> StandingsTable:
     """Return the games whose proved results differ from their accrued scores."""
-    show = formatter(points for change in result.changes for points in (change.before, change.after))
+    show = make_show(each for change in standings.changes for each in (change.old_points, change.new_points))
     columns = [
-        Column("game", "game", "game.place", word=True),
-        Column("players", "players", "game.players", word=True),
+        Column("game", "game", "game.location", is_text=True),
+        Column("players", "players", "game.players", is_text=True),
         Column("accrued", "accrued", lambda change: str(change.game.outcome.accrued)),
         Column("result", "result", lambda change: _result_cell(change.game)),
-        Column("points_before", "points before", "before", show),
-        Column("points_after", "points after", "after", show),
+        Column("points_before", "points before", "old_points", show),
+        Column("points_after", "points after", "new_points", show),
     ]
     note = "Games whose proved results differ from the score accrued when they stopped; points are White's."
     title = "What best play changed: games"
-    return StandingsTable.of("changed_games", title, columns, result.changes, note)
+    return StandingsTable.of("changed_games", title, columns, standings.changes, note)
 
 
-def changed_players(result: Standings) -> StandingsTable:
-    """Return the points that players have won or lost by changed results; no rows without changes."""
-    gains = result.gains()
+def changed_players(standings: Standings) -> StandingsTable:
+    """Return the points that players have won or lost through changed results; may have no rows."""
+    gains = standings.gains()
     columns = [
         _PLAYER_COLUMN,
         Column("gain", "points", lambda player: float(gains.get(player.name, 0)), "{:+.4f}".format),
     ]
     title, note = "What best play changed: players", "Points won or lost by these changes."
-    return StandingsTable.of("changed_players", title, columns, result.players if gains else (), note)
+    return StandingsTable.of("changed_players", title, columns, standings.players if gains else (), note)
 
 
-def test_table(result: Standings) -> StandingsTable | None:
-    """Return the state of the test as a table; None without a test."""
-    test = result.sprt
+def test_table(standings: Standings) -> StandingsTable | None:
+    """Return the state of the test as a table; None if there is no test."""
+    test = standings.sprt
     if test is None:
         return None
-    first, second = result.names
+    first, second = standings.names
     verdict = {"H1": f"elo {test.elo1:g} accepted", "H0": f"elo {test.elo0:g} accepted"}
     unit = "pairs" if test.pairs else "games"
-    facts: dict[str, Cell] = {
+    quantities: dict[str, Cell] = {
         "model": test.model.value,
         **{name: getattr(test, name) for name in ("elo0", "elo1", "alpha", "beta")},
         unit: test.count,
@@ -212,24 +212,24 @@ def test_table(result: Standings) -> StandingsTable | None:
         note += " This model uses the points themselves instead."
     elif test.wins < 1 or test.losses < 1:
         note += " The ratio is undefined before one win and one loss; other models have a ratio."
-    paired = 2 * len(result.players[0].pairs.shares)
+    paired = 2 * len(standings.players[0].pairs.shares)
     if test.pairs:
-        note += f" {counted(len(result.games) - paired, 'game')} without a partner left out."
+        note += f" {counted(len(standings.games) - paired, 'game')} without a partner left out."
     elif 2 * paired > test.count:
         note += f" {paired:,} of these games form pairs of reversed colours; tbgen score --pairs tests these."
-    columns = [Column("quantity", "quantity", word=True), Column("value", "value", show=_fact_text)]
-    return StandingsTable("sprt", "SPRT", note, columns, list(facts.items()))
+    columns = [Column("quantity", "quantity", is_text=True), Column("value", "value", show=_quantity_text)]
+    return StandingsTable("sprt", "SPRT", note, columns, list(quantities.items()))
 
 
-def _fact_text(fact: str | float) -> str:
-    """Return words unchanged, small numbers in general format, and others with at most four decimals."""
-    if isinstance(fact, str):
-        return fact
-    return f"{fact:g}" if abs(fact) < _SMALL_NUMBER else f"{fact:.4f}".rstrip("0").rstrip(".")
+def _quantity_text(quantity: str | float) -> str:
+    """Return words unchanged, small numbers in general format, larger ones with at most four decimals."""
+    if isinstance(quantity, str):
+        return quantity
+    return f"{quantity:g}" if abs(quantity) < _SMALL_NUMBER else f"{quantity:.4f}".rstrip("0").rstrip(".")
 
 
 _SMALL_NUMBER: Final = 0.001
-"""Bound below which numbers are shown in general format."""
+"""Bound below which absolute values are shown in general format."""
 
 _FRACTION_WORDS: Final = "2p - 1 wins and 2(1 - p) draws if p is 1/2 or more, else 1 - 2p losses and 2p draws"
 
@@ -240,43 +240,43 @@ _ELO_WORDS: Final = {
 }
 
 
-def game_list(result: Standings) -> StandingsTable:
-    """Return all games, with White's points. Readers see no file names if all games are from one file."""
+def game_list(standings: Standings) -> StandingsTable:
+    """Return all games, with White's points. If all are from one file, only CSV files contain its name."""
     columns = [
-        Column("number", "game", word=True),
+        Column("number", "game", is_text=True),
         Column("round", "round", lambda game: game.round or None),
-        Column("white", "white", word=True),
-        Column("black", "black", word=True),
+        Column("white", "white", is_text=True),
+        Column("black", "black", is_text=True),
         Column("classical", "classical"),
         Column("accrued", "accrued", lambda game: str(game.outcome.accrued)),
         Column("result", "result", _result_cell),
-        Column("basis", "basis", "outcome.basis.value", word=True),
-        Column("points", "points", lambda game: game.share(result.scheme), None),
+        Column("basis", "basis", "outcome.basis.value", is_text=True),
+        Column("points", "points", lambda game: game.points_by(standings.scheme), None),
     ]
-    file = Column("file", "file", word=True)
+    file = Column("file", "file", is_text=True)
     note = "Points are White's."
-    full = StandingsTable.of("games", "Games", [file, *columns], result.games, note)
-    if len({game.file for game in result.games}) > 1:
+    full = StandingsTable.of("games", "Games", [file, *columns], standings.games, note)
+    if len({game.file for game in standings.games}) > 1:
         return full
-    return replace(StandingsTable.of("games", "Games", columns, result.games, note), data=full)
+    return replace(StandingsTable.of("games", "Games", columns, standings.games, note), csv_table=full)
 
 
 def _result_cell(game: GameRecord) -> Cell:
-    """Return the result of a game, with the link to the game if it has one."""
+    """Return the result of a game, with a link to the game if its address is known."""
     return Link(str(game.value), game.link) if game.link else str(game.value)
 
 
 _HISTOGRAM_RANKS: Final = 8
-"""Number of ranks with their own column in histograms for readers. Higher ranks share a last column."""
+"""Number of ranks with their own columns in histograms for readers. Higher ranks share the last column."""
 _MAX_CROSSTABLE_PLAYERS: Final = 64
-"""Maximum number of players for whom a page shows crosstables."""
+"""Maximum number of players in the crosstables of a page. If there are more, the page has no crosstables."""
 
 
-_PLAYER_COLUMN: Final = Column("player", "player", "name", word=True)
+_PLAYER_COLUMN: Final = Column("player", "player", "name", is_text=True)
 _RESULT_COLUMNS: Final = [
     Column("games", "games", "results.games"),
     Column("points", "points", "results.points", None),
-    Column("share", "%", lambda item: item.results.share if item.results.games else None, percent),
+    Column("share", "%", lambda item: item.results.share if item.results.games else None, percent_text),
     Column("wins", "+", "results.wins"),
     Column("draws", "=", "results.draws"),
     Column("losses", "-", "results.losses"),
@@ -284,24 +284,25 @@ _RESULT_COLUMNS: Final = [
 """Columns for items with an attribute ``results``."""
 _CHESS_COLUMNS: Final = [
     Column("classical", "points", "results.classical", None),
-    Column("share", "%", lambda item: item.results.classical / item.results.games, percent),
+    Column("share", "%", lambda item: item.results.classical / item.results.games, percent_text),
 ]
-"""Columns that replace points and their share if players are ordered by points in chess."""
+"""Columns that replace points and share of points if players are ordered by points in chess."""
 _PAIR_COLUMN: Final = Column("pairs", "pairs", "pairs.count")
 
 
-_SIDE_HEADS: Final = [_PLAYER_COLUMN, Column("colour", "as", "common", word=True)]
+_LABELS: Final = [_PLAYER_COLUMN, Column("colour", "as", "selection", is_text=True)]
+"""The columns that name player and colour."""
 
 
-def _sides(result: Standings) -> list[GamesOfPlayer]:
-    """Return the games of each player by colour, White first."""
-    return [player.colours[white] for player in result.players for white in (True, False)]
+def _sides(standings: Standings) -> list[GamesOfPlayer]:
+    """Return the games of each player as White, then as Black."""
+    return [player.colours[white] for player in standings.players for white in (True, False)]
 
 
 def _elo(source: str, prefix: str = "") -> list[Column]:
-    """Return the columns of an Elo difference: difference, margin, LOS, and both in normalised Elo.
+    """Return the columns of an Elo difference: difference, margin, LOS, normalised Elo and its margin.
 
-    :param source: attribute of items that contains the difference.
+    :param source: attribute of the items that contains the :class:`Elo`.
     :param prefix: prefix of the columns' keys.
     """
     return [
@@ -316,57 +317,57 @@ def _elo(source: str, prefix: str = "") -> list[Column]:
     ]
 
 
-def _places(result: Standings) -> StandingsTable:
-    chess = result.order.lead is Lead.CHESS
+def _places_table(standings: Standings) -> StandingsTable:
+    chess = standings.order.order_by is OrderBy.CHESS
     games, points, share, *others = _RESULT_COLUMNS
     if chess:
         points, share = _CHESS_COLUMNS
-    columns = [Column("place", "", word=True), _PLAYER_COLUMN, games, points, share, *others]
+    columns = [Column("place", "", is_text=True), _PLAYER_COLUMN, games, points, share, *others]
     shown_keys = {column.key for column in columns}
-    if result.scheme is Scheme.EXPONENTIAL and not chess:
+    if standings.scheme is Scheme.EXPONENTIAL and not chess:
         shown_keys.add("rmobility")  # equal to the points
-    columns += [each.column for each in result.tiebreaks if each.title and each.key not in shown_keys]
+    columns += [each.column for each in standings.tiebreaks if each.title and each.key not in shown_keys]
     columns += _elo("elo")[:3]
-    table = StandingsTable.of("standings", "Standings", columns, result.players, _places_note(result))
-    return replace(table, summary=result.certainty.sentence)
+    table = StandingsTable.of("standings", "Standings", columns, standings.players, _places_note(standings))
+    return replace(table, summary=standings.certainty.sentence)
 
 
-def _places_note(result: Standings) -> str:
-    least, most = result.numbers_of_games
-    lead = result.order.lead
-    first = "points in chess" if lead is Lead.CHESS else "points"
-    ties = ", then ".join(each.words for each in result.tiebreaks if each.words)
+def _places_note(standings: Standings) -> str:
+    least, most = standings.numbers_of_games
+    order_by = standings.order.order_by
+    first = "points in chess" if order_by is OrderBy.CHESS else "points"
+    ties = ", then ".join(each.words for each in standings.tiebreaks if each.words)
     order = f"Players are ordered by {first}"
     if least < most:
         number = f"unequal numbers of games, {least} to {most}"
-        if lead is Lead.PERCENT:
+        if order_by is OrderBy.PERCENT:
             order = f"Players have {number}: they are ordered by points per game (%), not by points"
             ties += ", all of them per game"
         else:
             order += f", although they have {number}"
-    byes = [f"{player.name} {player.byes}" for player in result.players if player.byes]
+    byes = [f"{player.name} {player.byes}" for player in standings.players if player.byes]
     if byes:
         order += f". Byes count as won games: {', '.join(byes)}"
-    if result.order.rules:
-        ties += f", by the rules of {result.order.rules}"
+    if standings.order.rules:
+        ties += f", by the rules of {standings.order.rules}"
     return (
-        f"Scoring {result.scheme.value}, {_settings(result)}. + = - are results in chess. {order}. Ties are "
-        f"broken by {ties}. Points are compared exactly, and shown rounded. Elo "
-        f"is by {result.scheme.value} points against the field, with 95 % margin and likelihood of "
+        f"Scoring {standings.scheme.value}, {_settings(standings)}. + = - are results in chess. {order}. "
+        f"Ties are broken by {ties}. Points are compared exactly, and shown rounded. Elo "
+        f"is by {standings.scheme.value} points against the field, with 95 % margin and likelihood of "
         "superiority."
     )
 
 
-def _settings(result: Standings) -> str:
-    """Return the rules and scorings of the games as part of a sentence."""
+def _settings(standings: Standings) -> str:
+    """Return the rules, cutoffs and komis of the games as part of a sentence."""
     words = {"rules": "rules", "fifty_move_rule": "50-move rule", "cutoff": "cutoff", "komi": "komi"}
-    return ", ".join(f"{words[name]} {' and '.join(values)}" for name, values in result.settings.items())
+    return ", ".join(f"{words[name]} {' and '.join(values)}" for name, values in standings.settings.items())
 
 
-def _scorings(result: Standings) -> StandingsTable:
+def _scorings(standings: Standings) -> StandingsTable:
     columns = [_PLAYER_COLUMN]
     for scheme in Scheme:
-        points = {player.name: player.points[scheme] for player in result.players}
+        points = {player.name: player.points[scheme] for player in standings.players}
         totals = {name: total for name, total in points.items() if total is not None}
         if len(totals) < len(points):
             totals = {}
@@ -376,38 +377,38 @@ def _scorings(result: Standings) -> StandingsTable:
             Column(f"{scheme.value}_place", "", partial(_cell_of_player, places), "({})".format),
         ]
     note = "In brackets: the place by these points alone. Empty if the komi of a game allows no such points."
-    return StandingsTable.of("scorings", "Points by every scoring", columns, result.players, note)
+    return StandingsTable.of("scorings", "Points by every scoring", columns, standings.players, note)
 
 
 def _cell_of_player(cells: Mapping[str, Cell], player: Player) -> Cell:
     return cells.get(player.name)
 
 
-def _ratings(result: Standings) -> StandingsTable:
+def _ratings(standings: Standings) -> StandingsTable:
     columns = [_PLAYER_COLUMN, _RESULT_COLUMNS[0], *_elo("elo"), _PAIR_COLUMN, *_elo("pairs.elo", "pairs_")]
     note = (
         "Elo against the field with 95 % margin, likelihood of superiority, and normalised Elo; first by "
         "games, then by pairs of games from the same position with colours reversed, which cancels its luck."
     )
-    return StandingsTable.of("ratings", "Elo by games and by pairs", columns, result.players, note)
+    return StandingsTable.of("ratings", "Elo by games and by pairs", columns, standings.players, note)
 
 
-def _colours(result: Standings) -> StandingsTable:
-    return StandingsTable.of("colours", "Results by colour", [*_SIDE_HEADS, *_RESULT_COLUMNS], _sides(result))
+def _colours(standings: Standings) -> StandingsTable:
+    return StandingsTable.of("colours", "Results by colour", [*_LABELS, *_RESULT_COLUMNS], _sides(standings))
 
 
-def _meetings(result: Standings) -> StandingsTable:
+def _meetings(standings: Standings) -> StandingsTable:
     met = [
         player.meetings[other.name]
-        for place, player in enumerate(result.players)
-        for other in result.players[place:]
+        for place, player in enumerate(standings.players)
+        for other in standings.players[place:]
         if other.name in player.meetings
     ]
     halves = [
-        Column(f"pairs_{number}_halves", title, partial(_halves, number))
+        Column(f"pairs_{number}_halves", title, partial(_pair_count, number))
         for number, title in enumerate(("0", "1/2", "1", "1 1/2", "2"))
     ]
-    opponent = Column("opponent", "opponent", "common", word=True)
+    opponent = Column("opponent", "opponent", "selection", is_text=True)
     columns = [_PLAYER_COLUMN, opponent, *_RESULT_COLUMNS, _PAIR_COLUMN, *halves, *_elo("pairs.elo")[:3]]
     note = (
         "Pairs are two games from the same position with colours reversed: the numbers of pairs with 0, 1/2, "
@@ -416,35 +417,35 @@ def _meetings(result: Standings) -> StandingsTable:
     return StandingsTable.of("meetings", "Meetings", columns, met, note)
 
 
-def _halves(number: int, meeting: GamesOfPlayer) -> int:
-    """Return the number of pairs of a meeting with a number of half points in chess."""
-    return meeting.pairs.halves[number]
+def _pair_count(number: int, meeting: GamesOfPlayer) -> int:
+    """Return the number of pairs in a meeting with ``number`` half points in chess."""
+    return meeting.pairs.pentanomial[number]
 
 
-def _histogram(kind: Literal["given", "suffered"], title: str, result: Standings) -> StandingsTable:
-    """Return the numbers of games by player, colour and score, for the results that one side holds."""
+def _histogram(kind: Literal["given", "suffered"], title: str, standings: Standings) -> StandingsTable:
+    """Return the number of games for each player, colour and score held by the side that ``kind`` implies."""
 
     def column(name: str, ranks: Sequence[int]) -> Column:
         def count(side: GamesOfPlayer) -> int:
-            counts = side.given if kind == "given" else side.suffered
+            counts = side.given_counts if kind == "given" else side.suffered_counts
             return sum(counts[rank] for rank in ranks)
 
         return Column(name, name, count)
 
     def table(columns: Sequence[Column]) -> StandingsTable:
         note = "Games by player, colour and G-score."
-        return StandingsTable.of(kind, title, [*_SIDE_HEADS, *columns], _sides(result), note)
+        return StandingsTable.of(kind, title, [*_LABELS, *columns], _sides(standings), note)
 
-    ranks = sorted({game.value.rank for game in result.games})
+    ranks = sorted({game.value.rank for game in standings.games})
     columns = [column(str(GScore(rank, True)), [rank]) for rank in ranks]
     if len(ranks) <= _HISTOGRAM_RANKS:
         return table(columns)
     rest = column("more", ranks[_HISTOGRAM_RANKS:])
-    return replace(table([*columns[:_HISTOGRAM_RANKS], rest]), data=table(columns))
+    return replace(table([*columns[:_HISTOGRAM_RANKS], rest]), csv_table=table(columns))
 
 
 _TABLES: Final[Mapping[str, Callable[[Standings], StandingsTable | None]]] = {
-    "standings": _places,
+    "standings": _places_table,
     "crosstable": crosstable,
     "crosspoints": crosspoints,
     "bounds": bounds,
@@ -464,50 +465,50 @@ _TABLES: Final[Mapping[str, Callable[[Standings], StandingsTable | None]]] = {
 }
 
 KEYS: Final = tuple(_TABLES)
-"""Keys of all tables, in order."""
+"""Keys of all tables, in the order in which they are shown."""
 
 
-def overview(result: Standings) -> set[str]:
-    """Return the keys of the tables for a page: all except games, meetings and very large crosstables."""
+def overview_keys(standings: Standings) -> set[str]:
+    """Return the keys of the tables for a page: all but games, meetings and very large crosstables."""
     hidden = {"games", "meetings"}
-    if len(result.players) > _MAX_CROSSTABLE_PLAYERS:
+    if len(standings.players) > _MAX_CROSSTABLE_PLAYERS:
         hidden |= {"crosstable", "crosspoints"}
     return set(KEYS) - hidden
 
 
-def tables(result: Standings, keys: Container[str] = KEYS) -> Iterator[StandingsTable]:
-    """Yield tables of standings in the order of :data:`KEYS`, without tables that have no rows."""
-    built = (build(result) for key, build in _TABLES.items() if key in keys)
+def tables(standings: Standings, keys: Container[str] = KEYS) -> Iterator[StandingsTable]:
+    """Yield the tables with the given keys, in the order of :data:`KEYS`, omitting tables without rows."""
+    built = (build(standings) for key, build in _TABLES.items() if key in keys)
     return (table for table in built if table is not None and table.rows)
 
 
-def lead_of(result: Standings) -> str:
-    """Return the lead of the first player in words, such as ``2.5 to 1.5 points``; empty without a lead.
+def lead_text(standings: Standings) -> str:
+    """Return the first player's lead in words, such as ``2.5 to 1.5 points``; empty if nobody leads.
 
-    If rounded points do not show the lead, the words contain the difference. If the points are equal, the
-    words name the tiebreak that decides.
+    If rounded points do not show the lead, the text contains the difference. If the points are equal, the
+    text names the tiebreak that decides.
     """
-    first, *others = result.players
+    first, *others = standings.players
     if not others or others[0].place == 1:
         return ""
-    second, field = others[0], result.field
-    ours, theirs = field.total(first), field.total(second)
-    unit = "points in chess" if field.lead is Lead.CHESS else "points"
-    if field.lead is Lead.PERCENT and first.results.games != second.results.games:
+    second, data = others[0], standings.tiebreak_data
+    ours, theirs = data.total(first), data.total(second)
+    unit = "points in chess" if data.order_by is OrderBy.CHESS else "points"
+    if data.order_by is OrderBy.PERCENT and first.results.games != second.results.games:
         ours, theirs, unit = first.results.share, second.results.share, "points per game"
-    show = formatter([ours, theirs])
+    show = make_show([ours, theirs])
     if show(ours) != show(theirs):
         return f"{show(ours)} to {show(theirs)} {unit}"
     if ours != theirs:
         return f"ahead by {_two_digits(ours - theirs)} {unit}, with {show(ours)} each when rounded"
 
-    tie = next(each for each in result.tiebreaks if each.compare(first, second, field))
-    # Not ``tie.words``, which may be empty or refer to an earlier tiebreak.
+    tie = next(each for each in standings.tiebreaks if each.compare(first, second, data))
+    # ``tie.words`` cannot be used here: it may be empty, or refer to an earlier tiebreak.
     return f"level on {unit} ({show(ours)} each), ahead by {tiebreak(tie.key).words}"
 
 
 def _two_digits(lead: Fraction) -> str:
-    """Return a number rounded to two significant digits.
+    """Return a number as text, rounded to two significant digits.
 
     >>> _two_digits(Fraction(1, 2**30)), _two_digits(Fraction(1, 20_000))
     ('0.00000000093', '0.00005')

@@ -1,4 +1,4 @@
-"""The tiebreaks of standings, each a small function and a row of a table."""
+"""The tiebreaks of standings, each of which is a small function and a row of a table."""
 
 from __future__ import annotations
 
@@ -18,68 +18,69 @@ from tbgen.errors import UsageError, quote
 from tbgen.games.outcome import Basis
 from tbgen.games.standings.players import Player, Seat
 from tbgen.games.standings.record import GameRecord
-from tbgen.games.standings.table import Column, signed
+from tbgen.games.standings.table import Column, signed_text
 
 _EVEN_SHARE: Final = Fraction(1, 2)
-"""Share of points of a player who counts as even with other players."""
+"""Share of points by which a player counts as even with other players."""
 _SHOWN_RANKS: Final = (1, 2, 3, 4)
-"""Ranks whose balances always have a column: stalemate, G1.0, G1.5, G2.0."""
+"""The ranks of stalemate, G1.0, G1.5 and G2.0. Their balances always have a column."""
 _CRASH_BASES: Final = (Basis.ABANDONED,)
 """Bases that TCEC's program counts as crashes: disconnections and stalled connections, not losses on time."""
 _FORFEIT_BASES: Final = (*_CRASH_BASES, Basis.TIME_FORFEIT, Basis.ILLEGAL_MOVE, Basis.FORFEIT)
 _BALANCE_NAME: Final = re.compile(r"g\d{1,3}(\.[05])?", re.ASCII)
 
 
-class Lead(StrEnum):
+class OrderBy(StrEnum):
     """The number by which players are ordered before ties are broken."""
 
     PERCENT = "percent"
-    """Points per game, which is equivalent to points if all have played the same number of games."""
+    """Points per game. If all players have played the same number of games, this is equivalent to points."""
     POINTS = "points"
-    """The sum of points."""
+    """The sum of points under the scheme of the standings."""
     CHESS = "chess"
     """The sum of points in chess."""
 
 
 @dataclass(frozen=True)
-class Field:
-    """The data for tiebreaks: all players, and the number by which they are ordered."""
+class TieData:
+    """The data for tiebreaks: all players, and how they are ordered before ties are broken."""
 
-    lead: Lead
+    order_by: OrderBy
     scheme: Scheme
     players: Mapping[str, Player]
     """The players by name."""
 
     @classmethod
-    def of(cls, players: Iterable[Player], lead: Lead, scheme: Scheme) -> Field:
-        """Return the field of some players."""
-        return cls(lead, scheme, {player.name: player for player in players})
+    def of(cls, players: Iterable[Player], order_by: OrderBy, scheme: Scheme) -> TieData:
+        """Return the data for the given players."""
+        return cls(order_by, scheme, {player.name: player for player in players})
 
     @property
     def leading_tiebreak(self) -> Tiebreak:
-        """The number by which players are ordered first, as a tiebreak between all players."""
-        return TIEBREAKS["classical" if self.lead is Lead.CHESS else "points"]
+        """The number by which players are ordered first, in the form of a tiebreak between all players."""
+        return TIEBREAKS["classical" if self.order_by is OrderBy.CHESS else "points"]
 
     def points_of(self, seat: Seat) -> Fraction:
-        """Return a player's points in a game: in chess if these order players, else by the scheme."""
-        return Fraction(seat.halves, 2) if self.lead is Lead.CHESS else seat.points
+        """Return a player's points in a game: in chess if these order the players, else under the scheme."""
+        return Fraction(seat.half_points, 2) if self.order_by is OrderBy.CHESS else seat.points
 
     def total(self, player: Player) -> Fraction:
-        """Return the sum of a player's points, as :meth:`points_of` defines them, over all games."""
+        """Return the sum of a player's points over all games, as :meth:`points_of` defines them."""
         results = player.results
-        return results.classical if self.lead is Lead.CHESS else results.points
+        return results.classical if self.order_by is OrderBy.CHESS else results.points
 
 
 Number = Fraction | int | None
-"""The number of a player by a tiebreak; None if it is undefined."""
+"""A player's number for a tiebreak; None if the number is undefined."""
 _LevelPlayers = Sequence[Player]
-_Value = Callable[[Player, _LevelPlayers, "Field"], Number]
-_Term = Callable[[Field, GameRecord, GScore, bool], Fraction | int]
-"""Function that returns a game's term in a sum, from field, game, value and whether the player is White."""
+_Value = Callable[[Player, _LevelPlayers, "TieData"], Number]
+_Term = Callable[[TieData, GameRecord, GScore, bool], Fraction | int]
+"""Function that returns a game's term in a player's sum. Its arguments are the data, the game, the value to
+assume for the game, and whether the player is White."""
 
 
 class Dependence(Enum):
-    """The way in which a tiebreak depends on values of games, which may be unproved."""
+    """What a tiebreak depends on. This shows whether unproved values of games may affect it."""
 
     NOTHING = "results in chess, moves, and how games ended"
     POINTS = "the points that come first"
@@ -89,92 +90,92 @@ class Dependence(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Tiebreak:
-    """A number that separates level players, and its column in the standings."""
+    """A number that separates level players, together with its column in the standings."""
 
     key: str
-    """Name, one word."""
+    """Name, a single word."""
     title: str
     """Heading of the column; empty for no column."""
     words: str
-    """Description in the sentence on the order of players; empty if another tiebreak's words cover it."""
+    """Description for the sentence on the order; empty if the words of another tiebreak include it."""
     value: _Value
-    """Function that returns the number of a player, given all players level by the previous tiebreaks,
-    including himself."""
-    depends: Dependence = Dependence.NOTHING
-    """Dependence on values of games. It makes places uncertain if values are unproved."""
+    """Function that returns the number of a player. Its arguments are the player, all players (including him)
+    who are level after the previous tiebreaks, and the data."""
+    dependence: Dependence = Dependence.NOTHING
+    """What the number depends on. If it depends on unproved values, it makes places uncertain."""
     fewest: bool = False
     """Whether the smaller number is better."""
     show: Callable[[Any], str] | None = None
-    """Function that formats the number, as in :class:`Column`."""
+    """Function that formats the number for readers, as in :class:`Column`."""
     per_game: bool = True
-    """Whether the order by points per game divides the number by the number of games."""
+    """Whether the number is divided by the number of games if players are ordered by points per game."""
     undefined_weight: float | Fraction = -math.inf
     """Weight of a player whose number is undefined."""
     term: _Term | None = None
-    """Term of a game, if the tiebreak is a sum over games that depends on values; otherwise None."""
+    """Function for the term of a game if the number is a sum over games that depends on values; else None."""
     rank: int | None = None
-    """Rank of the results that the sum counts; None for all results."""
+    """Rank of the results that the sum counts; None if it includes all results."""
 
     @property
     def column(self) -> Column:
-        """The column in a table of players."""
+        """The column of the tiebreak in a table of players."""
         return Column(self.key, self.title, lambda player: player.tiebreaks[self.key], self.show)
 
-    def divisor(self, player: Player, field: Field) -> int:
-        """Return the divisor of a player's number."""
-        return player.results.games if self.per_game and field.lead is Lead.PERCENT else 1
+    def divisor(self, player: Player, data: TieData) -> int:
+        """Return the divisor by which a player's number is divided: his number of games, or 1."""
+        return player.results.games if self.per_game and data.order_by is OrderBy.PERCENT else 1
 
-    def weight(self, value: Number, player: Player, field: Field) -> float | Fraction:
-        """Return the number by which a player is ordered; greater is better."""
+    def weight(self, value: Number, player: Player, data: TieData) -> float | Fraction:
+        """Return the number by which players are finally compared; greater is better."""
         if value is None:
             return self.undefined_weight
-        return Fraction(-value if self.fewest else value, self.divisor(player, field))
+        return Fraction(-value if self.fewest else value, self.divisor(player, data))
 
-    def compare(self, one: Player, other: Player, field: Field) -> int:
-        """Return 1 if the first player is better by this tiebreak, -1 if worse, 0 if level."""
-        own, others = (self.weight(each.tiebreaks[self.key], each, field) for each in (one, other))
+    def compare(self, one: Player, other: Player, data: TieData) -> int:
+        """Return 1 if this tiebreak puts the first player ahead, -1 if behind, 0 if both are level."""
+        own, others = (self.weight(each.tiebreaks[self.key], each, data) for each in (one, other))
         return (own > others) - (own < others)
 
 
 def _points_sum(key: str, title: str, words: str, scheme: Scheme | None = None) -> Tiebreak:
-    """Return the tiebreak by the sum of the points of all games. A bye counts as one point.
+    """Return the tiebreak whose number is the sum of points over all games. A bye counts as one point.
 
     :param scheme: scheme of the points; None for the scheme of the standings.
     """
 
-    def term(field: Field, game: GameRecord, value: GScore, white: bool) -> Fraction:
-        share = game.share(scheme or field.scheme, value)
+    def term(data: TieData, game: GameRecord, value: GScore, white: bool) -> Fraction:
+        share = game.points_by(scheme or data.scheme, value)
         return share if white else 1 - share
 
-    def total(player: Player, _: _LevelPlayers, field: Field) -> Number:
-        terms = (term(field, seat.game, seat.game.value, seat.white) for seat in player.seats)
+    def total(player: Player, _: _LevelPlayers, data: TieData) -> Number:
+        terms = (term(data, seat.game, seat.game.value, seat.white) for seat in player.seats)
         return sum(terms, Fraction(player.byes))
 
     return Tiebreak(key, title, words, total, Dependence.VALUES, term=term)
 
 
-def _direct_points(player: Player, level: _LevelPlayers, field: Field) -> Fraction | None:
-    """Return the points in games against other level players; in the order ``percent``, points per game."""
+def _direct_points(player: Player, level: _LevelPlayers, data: TieData) -> Fraction | None:
+    """Return the points against other level players; points per game if players are ordered by these."""
     names = {other.name for other in level} - {player.name}
     met = [seat for seat in player.seats if seat.opponent in names]
-    if not names or (field.lead is Lead.PERCENT and not met):
+    if not names or (data.order_by is OrderBy.PERCENT and not met):
         return None
-    points = sum(map(field.points_of, met), Fraction())
-    return points / len(met) if field.lead is Lead.PERCENT else points
+    points = sum(map(data.points_of, met), Fraction())
+    return points / len(met) if data.order_by is OrderBy.PERCENT else points
 
 
-def _direct_places(player: Player, level: _LevelPlayers, field: Field) -> int | None:
-    """Return the place among level players by direct encounters (FIDE Handbook C.07 of 2026, article 6).
+def _direct_places(player: Player, level: _LevelPlayers, data: TieData) -> int | None:
+    """Return the place among level players in direct encounters (FIDE Handbook C.07 of 2026, article 6).
 
-    Several games against one opponent count by their mean (6.1.2). Players who are still level are compared
-    again by the games among them (6.2). If not all have met, a player who would be first with any results of
-    the missing games is placed first, and then the next such player. The others are compared again (6.3).
+    Of several games against one opponent, the mean counts (6.1.2). Players who are still level are compared
+    again in the games among them (6.2). If not all have met, a player who would be first whatever the results
+    of the missing games is placed first, and then the next such player. The others are compared again (6.3).
     """
     if len(level) == 1:
         return None
     placed_above = 0
     while True:
-        means_by_name = {one.name: _means(one, level, field) for one in level}
+        means_by_name = {one.name: _mean_points(one, level, data) for one in level}
         least = {name: sum(means, Fraction()) for name, means in means_by_name.items()}
         most = {name: least[name] + len(level) - 1 - len(means) for name, means in means_by_name.items()}
         own = least[player.name]
@@ -192,59 +193,59 @@ def _direct_places(player: Player, level: _LevelPlayers, field: Field) -> int | 
         level = rest
 
 
-def _means(player: Player, level: _LevelPlayers, field: Field) -> list[Fraction]:
-    """Return the mean points of a player against each opponent whom he has met."""
+def _mean_points(player: Player, level: _LevelPlayers, data: TieData) -> list[Fraction]:
+    """Return a player's mean points against each level opponent whom he has met."""
     games = {other.name: list[Fraction]() for other in level if other.name != player.name}
     for seat in player.seats:
         if seat.opponent in games:
-            games[seat.opponent].append(field.points_of(seat))
+            games[seat.opponent].append(data.points_of(seat))
     return [sum(points, Fraction()) / len(points) for points in games.values() if points]
 
 
-def _sonneborn_berger(player: Player, _: _LevelPlayers, field: Field) -> Fraction:
-    terms = (field.points_of(seat) * field.total(field.players[seat.opponent]) for seat in player.seats)
+def _sonneborn_berger(player: Player, _: _LevelPlayers, data: TieData) -> Fraction:
+    terms = (data.points_of(seat) * data.total(data.players[seat.opponent]) for seat in player.seats)
     return sum(terms, Fraction())
 
 
-def _buchholz(lowest_cut: int, highest_cut: int, player: Player, _: _LevelPlayers, field: Field) -> Fraction:
-    """Return the sum of the opponents' points over all games, without some lowest and highest terms.
+def _buchholz(low_cut: int, high_cut: int, player: Player, _: _LevelPlayers, data: TieData) -> Fraction:
+    """Return the sum over all games of the opponent's points, without some of the lowest and highest terms.
 
-    The virtual opponent of a bye has the points of the player, but at most half a point per game (C.07 of
+    The virtual opponent in a bye has as many points as the player, but at most half a point per game (C.07 of
     2026, article 16.4).
 
-    :param lowest_cut: number of lowest terms to leave out.
-    :param highest_cut: number of highest terms to leave out.
+    :param low_cut: number of lowest terms to omit.
+    :param high_cut: number of highest terms to omit.
     """
     games = player.results.games
-    terms = [field.total(field.players[seat.opponent]) for seat in player.seats]
-    terms += [min(field.total(player), Fraction(games, 2))] * player.byes
+    terms = [data.total(data.players[seat.opponent]) for seat in player.seats]
+    terms += [min(data.total(player), Fraction(games, 2))] * player.byes
     terms.sort()
-    return sum(terms[lowest_cut : max(len(terms) - highest_cut, lowest_cut)], Fraction())
+    return sum(terms[low_cut : max(len(terms) - high_cut, low_cut)], Fraction())
 
 
-def _koya(player: Player, _: _LevelPlayers, field: Field) -> Fraction:
-    """Return the points against opponents who have made at least half of the possible points."""
+def _koya(player: Player, _: _LevelPlayers, data: TieData) -> Fraction:
+    """Return the points against opponents who have scored at least half of the possible points."""
 
     def is_strong(other: Player) -> bool:
-        return 2 * field.total(other) >= other.results.games
+        return 2 * data.total(other) >= other.results.games
 
-    points = (field.points_of(seat) for seat in player.seats if is_strong(field.players[seat.opponent]))
+    points = (data.points_of(seat) for seat in player.seats if is_strong(data.players[seat.opponent]))
     return sum(points, Fraction())
 
 
-def _progressive(player: Player, _: _LevelPlayers, field: Field) -> Fraction:
-    """Return the sum of the cumulative points after each game, in the order of the files."""
-    return sum(accumulate(map(field.points_of, player.seats)), Fraction())
+def _progressive(player: Player, _: _LevelPlayers, data: TieData) -> Fraction:
+    """Return the sum of the player's total points after each game, in the order of the files."""
+    return sum(accumulate(map(data.points_of, player.seats)), Fraction())
 
 
-def _losses(bases: Sequence[Basis], player: Player, _: _LevelPlayers, field: Field) -> int:
+def _loss_count(bases: Sequence[Basis], player: Player, _: _LevelPlayers, data: TieData) -> int:
     """Return the number of lost games whose basis is one of ``bases``."""
-    return sum(not seat.halves and seat.game.outcome.basis in bases for seat in player.seats)
+    return sum(not seat.half_points and seat.game.outcome.basis in bases for seat in player.seats)
 
 
-def _moves(halves: int, player: Player, _: _LevelPlayers, field: Field) -> Fraction | None:
+def _moves(halves: int, player: Player, _: _LevelPlayers, data: TieData) -> Fraction | None:
     """Return the mean number of moves of the games with ``halves`` half points; None if unavailable."""
-    lengths = [seat.game.moves for seat in player.seats if seat.halves == halves]
+    lengths = [seat.game.move_count for seat in player.seats if seat.half_points == halves]
     recorded = [length for length in lengths if length is not None]
     return Fraction(sum(recorded), len(recorded)) if recorded else None
 
@@ -255,18 +256,18 @@ def _of_player(count: Callable[[Player], Number]) -> _Value:
 
 
 def balance(rank: int) -> Tiebreak:
-    """Return the tiebreak by results of a rank: how many a player has given, minus how many he suffered."""
+    """Return the tiebreak that counts results of a rank: those given minus those suffered."""
 
-    def term(_: Field, __: GameRecord, value: GScore, white: bool) -> int:
+    def term(_: TieData, __: GameRecord, value: GScore, white: bool) -> int:
         return 0 if value.rank != rank else 1 if value.white == white else -1
 
-    def value(player: Player, _: _LevelPlayers, __: Field) -> int:
-        return player.given[rank] - player.suffered[rank]
+    def value(player: Player, _: _LevelPlayers, __: TieData) -> int:
+        return player.given_counts[rank] - player.suffered_counts[rank]
 
     score = GScore(rank, True)
     name, results = ("stalemates", "stalemates") if rank == 1 else (str(score).lower(), str(score))
     title, words = f"{score} +-", f"{results} given minus suffered"
-    return Tiebreak(name, title, words, value, Dependence.VALUES, show=signed, term=term, rank=rank)
+    return Tiebreak(name, title, words, value, Dependence.VALUES, show=signed_text, term=term, rank=rank)
 
 
 _ROWS: Final = (
@@ -295,7 +296,7 @@ _ROWS: Final = (
     ),
     Tiebreak("wins", "+", "wins (+)", _of_player(lambda p: p.results.wins)),
     Tiebreak("black-wins", "B wins", "wins with Black", _of_player(lambda p: p.colours[False].results.wins)),
-    Tiebreak("double-wins", "2 wins", "pairs won twice", _of_player(lambda p: p.pairs.halves[4])),
+    Tiebreak("double-wins", "2 wins", "pairs won twice", _of_player(lambda p: p.pairs.pentanomial[4])),
     Tiebreak("sb", "SB", "Sonneborn-Berger (SB)", _sonneborn_berger, Dependence.POINTS),
     Tiebreak("buchholz", "BH", "Buchholz (BH)", partial(_buchholz, 0, 0), Dependence.POINTS),
     Tiebreak("buchholz-cut1", "BH-C1", "Buchholz cut 1 (BH-C1)", partial(_buchholz, 1, 0), Dependence.POINTS),
@@ -307,8 +308,8 @@ _ROWS: Final = (
     Tiebreak(
         "progressive", "progr.", "the sum of progressive points (progr.)", _progressive, Dependence.POINTS
     ),
-    Tiebreak("crashes", "crashes", "fewest crashes", partial(_losses, _CRASH_BASES), fewest=True),
-    Tiebreak("forfeits", "forfeits", "fewest forfeits", partial(_losses, _FORFEIT_BASES), fewest=True),
+    Tiebreak("crashes", "crashes", "fewest crashes", partial(_loss_count, _CRASH_BASES), fewest=True),
+    Tiebreak("forfeits", "forfeits", "fewest forfeits", partial(_loss_count, _FORFEIT_BASES), fewest=True),
     Tiebreak(
         "games", "games", "fewest games", _of_player(lambda p: p.results.games), fewest=True, per_game=False
     ),
@@ -323,15 +324,15 @@ _ROWS: Final = (
     Tiebreak("lost-moves", "m lost", "most moves of lost games (m lost)", partial(_moves, 0), per_game=False),
 )
 BALANCES: Final = "balances"
-"""Name for the balances of stalemates, G1.0, G1.5 and so on, up to the highest score that occurs."""
+"""Name for all balances: of stalemates, G1.0, G1.5 and so on, up to the highest score that occurs."""
 TIEBREAKS: Final[Mapping[str, Tiebreak]] = {row.key: row for row in (*_ROWS, balance(1))}
-"""The tiebreaks by name, without the balances ``g1.0`` and so on."""
+"""The tiebreaks by name. The balances ``g1.0`` and so on are not included."""
 
 
 def parse_names(text: str) -> tuple[str, ...]:
     """Parse names of tiebreaks, separated by commas.
 
-    :raises UsageError: if no tiebreak has one of the names.
+    :raises UsageError: if a name is not the name of a tiebreak.
     """
     parsed = tuple(name.strip().lower() for name in text.split(","))
     for name in parsed:
@@ -341,7 +342,7 @@ def parse_names(text: str) -> tuple[str, ...]:
 
 
 def tiebreak(name: str) -> Tiebreak:
-    """Return the tiebreak with a name.
+    """Return the tiebreak with the given name.
 
     :raises UsageError: if no tiebreak has this name.
     """
@@ -354,9 +355,9 @@ def tiebreak(name: str) -> Tiebreak:
 
 
 def tiebreaks(names: Iterable[str], players: Iterable[Player]) -> list[Tiebreak]:
-    """Return the tiebreaks with some names, without duplicates.
+    """Return the tiebreaks with the given names, without duplicates.
 
-    :param players: the players, whose results determine the balances.
+    :param players: the players. Their results determine which balances there are.
     """
     rows: dict[str, Tiebreak] = {}
     for name in names:
@@ -366,8 +367,8 @@ def tiebreaks(names: Iterable[str], players: Iterable[Player]) -> list[Tiebreak]
 
 
 def _balances(players: Iterable[Player]) -> list[Tiebreak]:
-    """Return the balances of all ranks that occur except mate: two with words, four with a column."""
-    ranks = {rank for player in players for rank in player.given if rank}
+    """Return the balances of all ranks that occur except mate. Only two have words, and four a column."""
+    ranks = {rank for player in players for rank in player.given_counts if rank}
     rows = [balance(rank) for rank in sorted({*ranks, *_SHOWN_RANKS})]
     words = {1: "the same for G1.0, and so on"}
     return [

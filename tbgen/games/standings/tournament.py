@@ -1,4 +1,4 @@
-"""The standings of a tournament, and their certainty if values of games are not proved."""
+"""The standings of a tournament, and how certain they are if values of games are not proved."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from tbgen.games.outcome import Basis
 from tbgen.games.standings.elo import EloModel, Sprt, sprt
 from tbgen.games.standings.orders import Order, order_of, placed
 from tbgen.games.standings.players import Player, players_of, with_byes
-from tbgen.games.standings.record import GameRecord, paired
-from tbgen.games.standings.tiebreaks import Dependence, Field, Lead, Tiebreak, tiebreaks
+from tbgen.games.standings.record import GameRecord, find_pairs
+from tbgen.games.standings.tiebreaks import Dependence, OrderBy, Tiebreak, TieData, tiebreaks
 from tbgen.text import counted
 
 _MAX_COMPARED_PLAYERS: Final = 300
-"""Maximum number of players to compare pairwise. With more, all places count as uncertain."""
+"""Maximum number of players to compare pairwise. If there are more, all places count as uncertain."""
 _MAX_RANGES: Final = 6
-"""Maximum number of ranges of places in a sentence."""
+"""Maximum number of ranges of places to name in a sentence."""
 
 
 class Sums(NamedTuple):
-    """The least and the greatest value of a sum."""
+    """The least and the greatest possible value of a sum."""
 
     least: Fraction | int
     most: Fraction | int
 
 
 class Places(NamedTuple):
-    """The best and the worst place that a player may have."""
+    """The best and the worst possible place of a player."""
 
     best: int
     worst: int
@@ -45,38 +45,38 @@ class Places(NamedTuple):
 class Certainty:
     """The certainty of standings if each unproved value may be any score within its bounds.
 
-    The result of a game in chess counts as certain. Two players are compared exactly by the first sum over
-    values that may separate them. All later tiebreaks count as uncertain. This is conservative: a place that
-    is called certain is certain. If a place is called uncertain, some values reverse the order of two
-    players, or leave their order to tiebreaks that have not been examined.
+    The result of a game in chess is assumed to be certain. The first sum over values that may separate two
+    players is examined exactly. All later tiebreaks are assumed to be uncertain. This is conservative: a
+    place that is called certain is certain. If a place is called uncertain, some possible values reverse the
+    order of two players, or make their order depend on tiebreaks that have not been examined.
 
-    :param field: the players in order, with their numbers for each tiebreak.
+    :param data: the players in order, with their numbers for each tiebreak.
     :param breaks: the tiebreaks.
     """
 
-    def __init__(self, field: Field, breaks: Sequence[Tiebreak]) -> None:
-        self.field, self._breaks = field, (field.leading_tiebreak, *breaks)
+    def __init__(self, data: TieData, breaks: Sequence[Tiebreak]) -> None:
+        self.data, self._breaks = data, (data.leading_tiebreak, *breaks)
         self._sums: dict[tuple[str, str], Sums] = {}
-        self._unproved = {
+        self._unproved_seats = {
             player.name: [seat for seat in player.seats if not seat.game.outcome.interval.exact]
-            for player in field.players.values()
+            for player in data.players.values()
         }
-        """The games whose values are not proved, by player."""
+        """For each player, his games whose values are not proved."""
 
     def unproven_count(self, player: Player) -> int:
-        """Return the number of games of a player whose values are not proved."""
-        return len(self._unproved[player.name])
+        """Return the number of a player's games whose values are not proved."""
+        return len(self._unproved_seats[player.name])
 
     @cached_property
-    def unproven(self) -> Sequence[GameRecord]:
-        """The games whose values are not proved, player by player."""
-        return [seat.game for seats in self._unproved.values() for seat in seats if seat.white]
+    def unproven_games(self) -> Sequence[GameRecord]:
+        """The games whose values are not proved, in the order of the players with White."""
+        return [seat.game for seats in self._unproved_seats.values() for seat in seats if seat.white]
 
     def sums(self, tiebreak: Tiebreak, player: Player) -> Sums:
-        """Return the least and the greatest possible sum of a player by a tiebreak; both can occur."""
+        """Return the least and the greatest sum of a player for a tiebreak. Both can occur."""
         sums = self._sums.get((tiebreak.key, player.name))
         if sums is None:
-            terms = [_terms(tiebreak, self.field, seat.game, seat.white) for seat in player.seats]
+            terms = [_terms(tiebreak, self.data, seat.game, seat.white) for seat in player.seats]
             byes = player.byes if tiebreak.rank is None else 0
             sums = Sums(sum(map(min, terms), byes), sum(map(max, terms), byes))
             self._sums[tiebreak.key, player.name] = sums
@@ -84,15 +84,15 @@ class Certainty:
 
     @cached_property
     def places(self) -> Mapping[str, Places]:
-        """The possible places of players, by name."""
-        players = self.field.players
-        if not self.unproven:
+        """The possible places of each player, by name."""
+        players = self.data.players
+        if not self.unproven_games:
             return {name: Places(player.place, player.place) for name, player in players.items()}
         if len(players) > _MAX_COMPARED_PLAYERS:
             return dict.fromkeys(players, Places(1, len(players)))
         ahead, maybe_ahead = dict.fromkeys(players, 0), dict.fromkeys(players, 0)
         for one, other in combinations(players.values(), 2):
-            sign = self._sign(one, other)
+            sign = self._compare(one, other)
             for player, behind in ((one, -1), (other, 1)):
                 ahead[player.name] += sign == behind
                 maybe_ahead[player.name] += sign is None
@@ -100,11 +100,11 @@ class Certainty:
 
     @cached_property
     def sentence(self) -> str:
-        """A sentence on the values that are not proved, and on the places that depend on them."""
-        count = len(self.unproven)
+        """A sentence on the values that are not proved, and on the places that may depend on these values."""
+        count = len(self.unproven_games)
         if not count:
             return "All values are proved."
-        games = sum(len(player.seats) for player in self.field.players.values()) // 2
+        games = sum(len(player.seats) for player in self.data.players.values()) // 2
         clause = f"{count:,} of {counted(games, 'value')} {'is' if count == 1 else 'are'} not proved"
         ranges = [f"{best} to {worst}" for best, worst in self._uncertain_ranges()]
         if not ranges:
@@ -116,7 +116,7 @@ class Certainty:
         return f"{clause}, and places {places} may depend on that."
 
     def _uncertain_ranges(self) -> Iterator[Places]:
-        """Yield the ranges of uncertain places, with overlapping ranges merged."""
+        """Yield the ranges of uncertain places. Overlapping ranges are merged."""
         best = worst = 0
         for places in sorted(each for each in self.places.values() if each.best < each.worst):
             if places.best > worst:
@@ -127,22 +127,22 @@ class Certainty:
         if worst:
             yield Places(best, worst)
 
-    def _sign(self, one: Player, other: Player) -> int | None:
-        """Return 1 if the first player is certainly ahead, -1 if behind, 0 if level, None if uncertain."""
+    def _compare(self, one: Player, other: Player) -> int | None:
+        """Return 1 if ``one`` is certainly ahead, -1 if certainly behind, 0 if certainly level, else None."""
         for at, tiebreak in enumerate(self._breaks):
             sums = [earlier for earlier in self._breaks[:at] if earlier.term is not None]
             if tiebreak.term is not None:
                 low, high = self._difference(tiebreak, one, other)
-            elif self._depends(tiebreak, one, sums):
+            elif self._may_depend(tiebreak, one, sums):
                 return None
             else:
-                low = high = tiebreak.compare(one, other, self.field)
+                low = high = tiebreak.compare(one, other, self.data)
             if low != 0 or high != 0:
                 return 1 if low > 0 else -1 if high < 0 else None
         return 0
 
-    def _depends(self, tiebreak: Tiebreak, player: Player, sums: Sequence[Tiebreak]) -> bool:
-        """Return whether a tiebreak may depend on unproved values although it is no sum over values.
+    def _may_depend(self, tiebreak: Tiebreak, player: Player, sums: Sequence[Tiebreak]) -> bool:
+        """Return whether a tiebreak that is not a sum over values may depend on unproved values.
 
         :param sums: the earlier tiebreaks that are sums over values.
         """
@@ -151,13 +151,13 @@ class Certainty:
             differences = (self._difference(earlier, other, player) for earlier in sums)
             return all(low <= 0 <= high for low, high in differences)
 
-        match tiebreak.depends:
+        match tiebreak.dependence:
             case Dependence.NOTHING:
                 return False
             case Dependence.POINTS:
-                return self.field.lead is not Lead.CHESS
+                return self.data.order_by is not OrderBy.CHESS
             case Dependence.LEVEL:
-                unproved = (other for other in self.field.players.values() if self._unproved[other.name])
+                unproved = (other for other in self.data.players.values() if self._unproved_seats[other.name])
                 return bool(sums) and any(map(may_be_level, unproved))
             case Dependence.VALUES:
                 return True
@@ -165,21 +165,21 @@ class Certainty:
     def _difference(self, tiebreak: Tiebreak, one: Player, other: Player) -> Sums:
         """Return the least and the greatest difference between the sums of two players.
 
-        Both can occur: in games between the two players, one gets least exactly when the other gets most.
+        Both can occur: in games between the two, one player gets his least when the other gets his most.
         """
         own, others = self.sums(tiebreak, one), self.sums(tiebreak, other)
-        divisor, others_divisor = tiebreak.divisor(one, self.field), tiebreak.divisor(other, self.field)
+        divisor, others_divisor = tiebreak.divisor(one, self.data), tiebreak.divisor(other, self.data)
         return Sums(
             Fraction(own.least, divisor) - Fraction(others.most, others_divisor),
             Fraction(own.most, divisor) - Fraction(others.least, others_divisor),
         )
 
 
-def _terms(tiebreak: Tiebreak, field: Field, game: GameRecord, white: bool) -> list[Fraction | int]:
+def _terms(tiebreak: Tiebreak, data: TieData, game: GameRecord, white: bool) -> list[Fraction | int]:
     """Return possible terms of a game in a player's sum, including the least and the greatest term.
 
-    Points are monotonic in the value, so the least and the greatest belong to the bounds of the game's
-    interval. In a balance, they may also belong to the two scores of its rank.
+    Points are monotonic in the value, so the least and the greatest term belong to the bounds of the game's
+    interval. In a balance, these terms may also belong to the two scores of its rank.
     """
     assert tiebreak.term is not None
     lower, upper = game.outcome.interval
@@ -187,7 +187,7 @@ def _terms(tiebreak: Tiebreak, field: Field, game: GameRecord, white: bool) -> l
     if tiebreak.rank is not None:
         scores = GScore(tiebreak.rank, True), GScore(tiebreak.rank, False)
         values += [score for score in scores if lower < score < upper]
-    return [tiebreak.term(field, game, value, white) for value in values]
+    return [tiebreak.term(data, game, value, white) for value in values]
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,15 +195,15 @@ class Change:
     """A game whose proved result differs from its accrued score."""
 
     game: GameRecord
-    before: Fraction
+    old_points: Fraction
     """White's points for the accrued score."""
-    after: Fraction
+    new_points: Fraction
     """White's points for the result."""
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
-    """Numbers of games that do not count, by reason."""
+class LeftOutCounts:
+    """Numbers of games that do not count, for each reason."""
 
     unfinished: int = 0
     """Number of games without a result (``*``)."""
@@ -214,7 +214,7 @@ class LeftOut:
 
     @property
     def total(self) -> int:
-        """Number of all games left out."""
+        """Total number of games that do not count."""
         return self.unfinished + self.broken + self.lost_by_both
 
 
@@ -223,7 +223,7 @@ class Standings:
     """The standings of a tournament."""
 
     scheme: Scheme
-    """The scheme by which games are scored."""
+    """The scheme under which games are scored."""
     order: Order
     """The order of players."""
     tiebreaks: Sequence[Tiebreak]
@@ -232,11 +232,11 @@ class Standings:
     """The players, best first."""
     games: Sequence[GameRecord]
     """The games, in the order of the files."""
-    left_out: LeftOut = LeftOut()
+    left_out: LeftOutCounts = LeftOutCounts()
     sprt: Sprt | None = None
-    """The SPRT of the first of :attr:`names` against the other player; None without a test."""
+    """The SPRT of the first of :attr:`names` against the other player; None if there is no test."""
     tested: str = ""
-    """The player whose strength a test measures; empty for White of the first game in order of rounds."""
+    """The player whose strength a test measures; empty for White in the first game of the first round."""
 
     @cached_property
     def bases(self) -> Mapping[Basis, int]:
@@ -245,27 +245,27 @@ class Standings:
 
     @cached_property
     def changes(self) -> Sequence[Change]:
-        """The games whose results by best play differ from their accrued scores."""
+        """The games in which best play leads to a result that differs from the accrued score."""
         return [
-            Change(game, game.share(self.scheme, game.outcome.accrued), game.share(self.scheme))
+            Change(game, game.points_by(self.scheme, game.outcome.accrued), game.points_by(self.scheme))
             for game in self.games
             if game.outcome.basis.best_play and game.value != game.outcome.accrued
         ]
 
     @cached_property
-    def field(self) -> Field:
+    def tiebreak_data(self) -> TieData:
         """The data for tiebreaks."""
-        return Field.of(self.players, self.order.lead, self.scheme)
+        return TieData.of(self.players, self.order.order_by, self.scheme)
 
     @cached_property
     def certainty(self) -> Certainty:
-        """The possible places and sums, given the values that are not proved."""
-        return Certainty(self.field, self.tiebreaks)
+        """The possible places and sums, considering that some values are not proved."""
+        return Certainty(self.tiebreak_data, self.tiebreaks)
 
     @cached_property
     def names(self) -> Sequence[str]:
-        """The tested player, then the players in the order in which they appear by rounds."""
-        games = sorted(self.games, key=_round_numbers)  # games played at once may end in any order
+        """The names of the tested player, if given, and of the others in order of their first round."""
+        games = sorted(self.games, key=_round_numbers)  # games that are played at once may end in any order
         names = (name for game in games for name in (game.white, game.black))
         return list(dict.fromkeys([self.tested, *names] if self.tested else names))
 
@@ -287,19 +287,19 @@ class Standings:
         return min(numbers), max(numbers)
 
     def gains(self) -> dict[str, Fraction]:
-        """Return the points that each player has gained by the changes; losses are negative."""
+        """Return the points that each player has gained through the changes; losses are negative."""
         gains: dict[str, Fraction] = defaultdict(Fraction)
         for change in self.changes:
-            gain = change.after - change.before
+            gain = change.new_points - change.old_points
             gains[change.game.white] += gain
             gains[change.game.black] -= gain
         return gains
 
     def test(self, *numbers: float, model: EloModel | str = EloModel.LOGISTIC, pairs: bool = False) -> Sprt:
-        """Return the SPRT of the first of :attr:`names` against the other player (:func:`sprt`).
+        """Return the SPRT of the first of :attr:`names` against the other player, as from :func:`sprt`.
 
         :param numbers: elo0 and elo1, and optionally alpha and beta.
-        :param pairs: whether to test pairs of games; games without a partner then do not count.
+        :param pairs: whether to test pairs of games. Unpaired games then do not count.
 
         :raises UsageError: if the number of players is not two, the tested player does not exist, or the
             numbers are out of range.
@@ -315,7 +315,7 @@ class Standings:
 
 
 def _round_numbers(game: GameRecord) -> list[tuple[int, str]]:
-    """Return a sort key of a game by the numbers in its round. They may have any number of digits."""
+    """Return a sort key for a game: the numbers in its round, which may have any number of digits."""
     numbers = (number.lstrip("0") for number in re.findall(r"[0-9]+", game.round))
     return [(len(number), number) for number in numbers]
 
@@ -327,9 +327,9 @@ def standings(
     *,
     byes: bool = False,
 ) -> Standings:
-    """Return the standings of games by a scheme, in an order.
+    """Return the standings of games under a scheme, in an order.
 
-    By this scheme, the proved bounds of a result may determine other points than by the scheme of its game.
+    The scheme replaces the scheme of each game. This may change a result of which only bounds are proved.
 
     :param order: an order, or the name of one of :data:`tbgen.games.standings.orders.ORDERS`.
     :param byes: whether players with fewer games than others get byes, which count as won games.
@@ -341,8 +341,8 @@ def standings(
     if not records:
         raise UsageError("there are no games to score")
     order = order_of(order) if isinstance(order, str) else order
-    players = players_of(records, paired(records), scheme)
+    players = players_of(records, find_pairs(records), scheme)
     if byes:
         players = with_byes(players)
-    breaks, field = tiebreaks(order.tiebreaks, players), Field.of(players, order.lead, scheme)
-    return Standings(scheme, order, breaks, placed(players, breaks, field), records)
+    breaks, data = tiebreaks(order.tiebreaks, players), TieData.of(players, order.order_by, scheme)
+    return Standings(scheme, order, breaks, placed(players, breaks, data), records)

@@ -67,15 +67,15 @@ def check_tags(raw: RawGame) -> None:
         bom = raw.data[: tag.start].endswith(BOM)
         assert tag.start - len(BOM) * bom in begins
         assert tag.end in [*ends, len(raw.data)]
-        assert done <= tag.start < tag.end <= raw.movetext
+        assert done <= tag.start < tag.end <= raw.moves_start
         line = raw.data[tag.start : tag.end]
         assert len(BREAK.findall(line)) <= 1
         assert line.lstrip().startswith(b"[")
         assert tag.name.encode() in line
         assert tag.value.encode() in line or tag.value.encode("latin-1") in line
         done = tag.end
-    moves = raw.data[raw.movetext :]
-    assert not moves or moves.strip() or raw.movetext == len(raw.data)
+    moves = raw.data[raw.moves_start :]
+    assert not moves or moves.strip() or raw.moves_start == len(raw.data)
 
 
 @settings(max_examples=sample(50, 300))
@@ -132,8 +132,8 @@ def test_a_tag_after_moves_begins_a_game() -> None:
     one, two = split(b'[A "1"]\n\n1. e4 *\n[B "2"]\n1. d4 *\n')
     assert one.data == b'[A "1"]\n\n1. e4 *\n'
     assert (names(one), names(two), two.line) == (["A"], ["B"], 4)
-    assert one.data[one.movetext :] == b"1. e4 *\n"
-    assert two.data[two.movetext :] == b"1. d4 *\n"
+    assert one.data[one.moves_start :] == b"1. e4 *\n"
+    assert two.data[two.moves_start :] == b"1. d4 *\n"
 
 
 def test_a_repeated_tag_after_an_empty_line_begins_a_game() -> None:
@@ -171,7 +171,7 @@ def test_bytes_before_the_first_game_belong_to_it() -> None:
             (raw,) = split(start + game)
             assert raw.data == start + game
             assert (raw.number, raw.line, raw.empty) == (1, 1, False)
-            assert raw.data[raw.movetext :] in (b"*\n", b"1. e4 *\n")
+            assert raw.data[raw.moves_start :] in (b"*\n", b"1. e4 *\n")
         (raw,) = split(start)
         assert (raw.data, raw.tags, raw.empty) == (start, [], True)
     assert split(b"") == []
@@ -181,7 +181,7 @@ def test_a_byte_order_mark_where_files_were_joined() -> None:
     one = BOM + b'[A "1"]\r\n\r\n1. e4 *\r\n\r\n'
     assert texts(one + one) == [one.rstrip()] * 2
     first, second = split(one + one)
-    assert (first.tags, first.movetext) == (second.tags, second.movetext)
+    assert (first.tags, first.moves_start) == (second.tags, second.moves_start)
     assert texts(BOM + b"1. e4 *\n\n" + BOM + b"1. d4 *") == [BOM + b"1. e4 *", BOM + b"1. d4 *"]
 
 
@@ -199,13 +199,13 @@ def test_tags() -> None:
             (raw,) = split(line + end)
             (tag,) = raw.tags
             assert (tag.name, tag.value, tag.start, tag.end) == (name, value, 0, len(line + end)), line
-            assert raw.movetext == len(raw.data)
+            assert raw.moves_start == len(raw.data)
 
 
 def test_a_malformed_tag_is_no_move() -> None:
     (raw,) = split(b'[White "A]\n[Black "B"]\n[]\n\n1. e4 *')
     assert names(raw) == ["Black"]
-    assert raw.data[raw.movetext :] == b"1. e4 *"
+    assert raw.data[raw.moves_start :] == b"1. e4 *"
 
 
 def test_tags_within_comments_are_text() -> None:
@@ -218,7 +218,7 @@ def test_tags_within_comments_are_text() -> None:
 def test_an_unclosed_comment_takes_linear_time() -> None:
     """A search for its end from every brace would take hours."""
     (game,) = split(b"1. e4 " + b"{ ;" * (1 << 20) + b"\n[A]\n")
-    assert game.movetext == 0
+    assert game.moves_start == 0
 
 
 def test_escaped_lines_are_no_moves() -> None:
@@ -271,4 +271,4 @@ def test_a_valid_number_of_plies_is_read() -> None:
     numbers = {"93": 93, " 7 ": 7, "": None, "-1": None, "²": None, "9" * 5000: None}
     for said, plies in numbers.items():
         (game,) = split_games(io.BytesIO(f'[PlyCount "{said}"]\n\n1. e4 *\n'.encode()))
-        assert game.plies == plies, said
+        assert game.ply_count == plies, said

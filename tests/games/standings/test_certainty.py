@@ -16,7 +16,7 @@ from tbgen.games.standings import GameRecord, standings
 from tbgen.games.standings.documents import document
 from tbgen.games.standings.orders import ORDERS, Order
 from tbgen.games.standings.tables import tables
-from tbgen.games.standings.tiebreaks import BALANCES, TIEBREAKS, Dependence, Lead, Tiebreak
+from tbgen.games.standings.tiebreaks import BALANCES, TIEBREAKS, Dependence, OrderBy, Tiebreak
 from tbgen.games.standings.tournament import Certainty
 from tests.support.exhaustive import exhaustive
 from tests.support.tournaments import game, games
@@ -83,7 +83,7 @@ SCHEMES = [Scheme.EXPONENTIAL, Scheme.CLASSICAL, Scheme.WINNER]
 def check_against_all_values(records: list[GameRecord], order: Order, scheme: Scheme) -> None:
     found = standings(records, scheme, order)
     certainty, rmobility = found.certainty, TIEBREAKS["rmobility"]
-    assert len(certainty.unproven) == sum(each.outcome.basis is Basis.PLAYED for each in records)
+    assert len(certainty.unproven_games) == sum(each.outcome.basis is Basis.PLAYED for each in records)
     sums: dict[str, list[Fraction]] = {player.name: [] for player in found.players}
     seen: dict[str, set[int]] = {player.name: set() for player in found.players}
     for choice in every_value(records):
@@ -96,12 +96,12 @@ def check_against_all_values(records: list[GameRecord], order: Order, scheme: Sc
         best, worst = certainty.places[player.name]
         assert best <= min(seen[player.name]), (player.name, order)
         assert max(seen[player.name]) <= worst, (player.name, order)
-    of_values = {name for name, each in TIEBREAKS.items() if each.depends is Dependence.VALUES}
+    of_values = {name for name, each in TIEBREAKS.items() if each.dependence is Dependence.VALUES}
     others = {*of_values, "g1.0", BALANCES} - {"rmobility"} & {*order.tiebreaks}
     certain = all(len(each) == 1 for each in seen.values())
-    if "no place depends" in certainty.sentence or not certainty.unproven:
+    if "no place depends" in certainty.sentence or not certainty.unproven_games:
         assert certain
-    elif order.lead is Lead.CHESS and order.tiebreaks[-1] == "rmobility" and not others:
+    elif order.order_by is OrderBy.CHESS and order.tiebreaks[-1] == "rmobility" and not others:
         assert not certain, order
 
 
@@ -118,12 +118,12 @@ def test_tiebreaks_depend_on_no_more_than_declared(first: str, changing: set[Dep
             for key, number in player.tiebreaks.items():
                 found.setdefault((key, player.name), set()).add(number)
     changed = {key for (key, _), numbers in found.items() if len(numbers) > 1}
-    assert changed == {key for key, each in TIEBREAKS.items() if each.depends in changing}
+    assert changed == {key for key, each in TIEBREAKS.items() if each.dependence in changing}
 
 
 def test_tiebreaks_by_values_that_are_no_sums_are_uncertain() -> None:
     records = [*games("AB G9.0, BA G9.0"), game("C", "D", "G9.0", basis=Basis.PLAYED)]
-    field = standings(records, order="tcec").certainty.field
+    field = standings(records, order="tcec").certainty.data
     best = Tiebreak("best", "", "", lambda player, _, __: 1 if player.name == "A" else 0, Dependence.VALUES)
     assert "may depend" in Certainty(field, [best]).sentence
 

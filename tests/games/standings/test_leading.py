@@ -2,7 +2,7 @@
 
 from tbgen.games.standings import standings
 from tbgen.games.standings.orders import ORDERS
-from tbgen.games.standings.tables import lead_of
+from tbgen.games.standings.tables import lead_text
 from tests.support.tournaments import games
 
 
@@ -20,6 +20,6 @@ def test_even_a_very_small_lead_is_shown() -> None:
         ("AB G0.0, CB G0.0, CB -G0.0", "1.0 to 0.5 points per game"),
     ):
         found = standings(games(played))
-        assert (lead_of(found), found.players[0].name) == (told, "A")
+        assert (lead_text(found), found.players[0].name) == (told, "A")
     balances = standings(games("AX G1.0, CY G9.0"), order=ORDERS["tcec"].with_tiebreaks(("balances",)))
-    assert lead_of(balances) == "level on points in chess (0.5 each), ahead by G1.0 given minus suffered"
+    assert lead_text(balances) == "level on points in chess (0.5 each), ahead by G1.0 given minus suffered"

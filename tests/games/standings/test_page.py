@@ -9,7 +9,7 @@ import pytest
 from tbgen.games.standings import standings
 from tbgen.games.standings.plots import plots
 from tbgen.games.standings.render import page
-from tbgen.games.standings.tables import overview, tables
+from tbgen.games.standings.tables import overview_keys, tables
 from tests.support.tournaments import game
 
 
@@ -25,7 +25,7 @@ def test_standings_come_first_then_crosstables_then_plots() -> None:
     values = ("G0.0", "G1.5", "-G3.5", "G12.5", "-G0.0")
     games = [game(*pair, values[number % 5]) for number, pair in enumerate(2 * list(permutations(names, 2)))]
     result = standings(games, order="tcec")
-    made = page(result, list(tables(result, overview(result))), "Twelve players", plots(result))
+    made = page(result, list(tables(result, overview_keys(result))), "Twelve players", plots(result))
     root = html5lib.parse(made, namespaceHTMLElements=False)
     parts = [part for part in root.iter() if part.tag in ("h2", "table", "img")]
     assert [part.get("class") or part.text or part.tag for part in parts][:9] == [

@@ -10,7 +10,7 @@ from tbgen.board.scoring import Scheme
 from tbgen.games.standings import GameRecord, Standings, standings
 from tbgen.games.standings.orders import ORDERS
 from tbgen.games.standings.players import Player
-from tbgen.games.standings.tiebreaks import Field, Lead, tiebreak
+from tbgen.games.standings.tiebreaks import OrderBy, TieData, tiebreak
 from tests.support.paths import DATA, ROOT
 from tests.support.script_modules import load_script
 
@@ -45,18 +45,18 @@ def test_the_tables_of_r_mobility_of_season_18() -> None:
     lines = (DATA / "tcec_scores.csv").read_text().splitlines()
     published = list(csv.DictReader(line for line in lines if not line.startswith("#")))
     assert len(published) == 260
-    players: dict[tuple[str, str], tuple[Player, Field]] = {}
+    players: dict[tuple[str, str], tuple[Player, TieData]] = {}
     for event in ("QL", "L3", "L2"):
         scores = {row["score"].lower() for row in published if row["event"] == EVENTS[event]}
         assert len(scores) == (20 if event == "QL" else 3)
         result = standings(events()[event], order="points")
         players |= {
-            (EVENTS[event], player.name): (player, Field.of(result.players, Lead.POINTS, result.scheme))
+            (EVENTS[event], player.name): (player, TieData.of(result.players, OrderBy.POINTS, result.scheme))
             for player in result.players
         }
     for row in published:
         (player, field), score = players[row["event"], row["player"]], GScore.parse(row["score"])
-        number = player.given[score.rank] + player.suffered[score.rank]
+        number = player.given_counts[score.rank] + player.suffered_counts[score.rank]
         balance = tiebreak(row["score"].lower()).value(player, [player], field)
         assert (balance, number) == (int(row["net"]), int(row["games"])), row
 

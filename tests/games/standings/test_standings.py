@@ -19,8 +19,8 @@ from tbgen.games.standings.documents import document
 from tbgen.games.standings.elo import EloModel, elo, sprt
 from tbgen.games.standings.orders import placed
 from tbgen.games.standings.players import Player
-from tbgen.games.standings.record import paired
-from tbgen.games.standings.tiebreaks import Field, Lead, Tiebreak
+from tbgen.games.standings.record import find_pairs
+from tbgen.games.standings.tiebreaks import OrderBy, Tiebreak, TieData
 from tbgen.games.tagging import tag_games
 from tests.support.exhaustive import sample
 from tests.support.refusals import refusal
@@ -63,7 +63,7 @@ def test_stalemates_and_then_g_1_0_break_ties() -> None:
 
 def test_a_tiebreak_is_order_and_column() -> None:
     found = standings(games("AB G9.0, BA G9.0, CA G9.0, BC G9.0"))
-    field = Field.of(found.players, Lead.CHESS, Scheme.EXPONENTIAL)
+    field = TieData.of(found.players, OrderBy.CHESS, Scheme.EXPONENTIAL)
     blacks = Tiebreak("blacks", "B", "as Black", lambda player, _, __: player.colours[False].results.games)
     level = [(player.place, player.name) for player in placed(found.players, [], field)]
     assert level == [(1, "A"), (1, "B"), (3, "C")]
@@ -103,8 +103,8 @@ def test_forfeits_count_in_chess_whatever_the_tag_says() -> None:
 def test_a_player_sees_both_colours() -> None:
     a = by_name(standings(games("AB -G2.5, BA -G2.5")))["A"]
     as_white, as_black = a.colours[True], a.colours[False]
-    assert (a.given, as_white.given, as_black.given) == ({5: 1}, {}, {5: 1})
-    assert (a.suffered, as_white.suffered, as_black.suffered) == ({5: 1}, {5: 1}, {})
+    assert (a.given_counts, as_white.given_counts, as_black.given_counts) == ({5: 1}, {}, {5: 1})
+    assert (a.suffered_counts, as_white.suffered_counts, as_black.suffered_counts) == ({5: 1}, {5: 1}, {})
     assert (a.results.wins, a.results.draws, a.results.losses) == (0, 2, 0)
     assert a.meetings["B"].results == a.results
     assert (a.results.points, a.results.games) == (1, 2)
@@ -187,8 +187,8 @@ def test_sums(pairings: list[tuple[str, str, str]], scheme: Scheme) -> None:
         for parts in (player.colours.values(), player.meetings.values()):
             for name in ("games", "points", "wins", "draws", "losses"):
                 assert sum(getattr(part.results, name) for part in parts) == getattr(player.results, name)
-        assert (player.given + player.suffered).total() == player.results.games
-        assert sum(player.pairs.halves) == len(player.pairs.shares) <= player.results.games / 2
+        assert (player.given_counts + player.suffered_counts).total() == player.results.games
+        assert sum(player.pairs.pentanomial) == len(player.pairs.shares) <= player.results.games / 2
     turned = standings(records[::-1], scheme)
     assert turned.bases == found.bases
     assert {p.name: p.place for p in turned.players} == {p.name: p.place for p in found.players}
@@ -256,10 +256,10 @@ def test_pairs_have_the_same_start_and_reversed_colours() -> None:
     for number, row in enumerate(rows, 1):
         players, value, *start = row.split()
         records.append(game(players[0], players[1], value, number=number, start="".join(start)))
-    assert [(one.number, other.number) for one, other in paired(records)] == [(1, 3), (2, 5)]
+    assert [(one.number, other.number) for one, other in find_pairs(records)] == [(1, 3), (2, 5)]
     found = by_name(standings(records))
     pairs, others = found["A"].meetings["B"].pairs, found["B"].meetings["A"].pairs
-    assert (pairs.halves, others.halves) == ([0, 0, 1, 1, 0], [0, 1, 1, 0, 0])
+    assert (pairs.pentanomial, others.pentanomial) == ([0, 0, 1, 1, 0], [0, 1, 1, 0, 0])
     assert pairs.shares == [0.625, (0.75 + 0.625) / 2] == [1 - share for share in others.shares]
     assert pairs.elo == elo(pairs.shares, pairs=True)
 
@@ -271,7 +271,7 @@ def test_the_usual_start_is_the_same_with_a_tag_and_without() -> None:
     text = f'[White "A"]\n[Black "B"]\n[FEN "{usual}"]\n\n{mate}[White "B"]\n[Black "A"]\n\n{mate}'
     records = records_of(text + f'[White "B"]\n[Black "A"]\n[FEN "{other}"]\n\n{mate}')
     assert [record.start for record in records] == ["", "", " ".join(other.split()[:4])]
-    assert [(one.number, other.number) for one, other in paired(records)] == [(1, 2)]
+    assert [(one.number, other.number) for one, other in find_pairs(records)] == [(1, 2)]
 
 
 def test_games_of_a_round_are_paired_first() -> None:
@@ -280,7 +280,7 @@ def test_games_of_a_round_are_paired_first() -> None:
     records = []
     for number, row in enumerate(rounds, 1):
         records.append(game(row[0], row[1], "G0.0", number=number, round_=row[3:]))
-    assert [(one.number, other.number) for one, other in paired(records)] == [(2, 3), (1, 4)]
+    assert [(one.number, other.number) for one, other in find_pairs(records)] == [(2, 3), (1, 4)]
 
 
 def test_a_test_of_pairs() -> None:

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from tbgen.games.outcome import Basis, Doubt
 from tbgen.games.standings import standings
 from tbgen.games.standings.render import comma_separated, text
-from tbgen.games.standings.table import Column, StandingsTable, formatter
-from tbgen.games.standings.tables import KEYS, overview, tables
-from tbgen.games.standings.tournament import LeftOut
+from tbgen.games.standings.table import Column, StandingsTable, make_show
+from tbgen.games.standings.tables import KEYS, overview_keys, tables
+from tbgen.games.standings.tournament import LeftOutCounts
 from tests.support.exhaustive import sample
 from tests.support.tournaments import game, games
 
@@ -21,7 +21,7 @@ from tests.support.tournaments import game, games
 @settings(max_examples=sample(30, 100))
 @given(st.lists(st.fractions(-50, 50), min_size=1))
 def test_decimals_are_aligned_and_four_at_most(points: list[Fraction]) -> None:
-    show = formatter(points)
+    show = make_show(points)
     texts = [show(value) for value in points]
     decimals = len(texts[0].partition(".")[2])
     assert {len(text.partition(".")[2]) for text in texts} == {decimals}
@@ -34,12 +34,12 @@ def test_decimals_are_aligned_and_four_at_most(points: list[Fraction]) -> None:
 
 def test_points_that_differ_slightly_look_equal() -> None:
     """Places and scores beside them show the difference."""
-    show = formatter([Fraction(1, 2) + Fraction(1, 2**18), None, Fraction(3, 4)])
+    show = make_show([Fraction(1, 2) + Fraction(1, 2**18), None, Fraction(3, 4)])
     assert [show(each) for each in (Fraction(1, 2) + Fraction(1, 2**18), Fraction(3, 4))] == ["0.50", "0.75"]
 
 
 def test_wide_tables_are_split_into_blocks_with_their_text_columns() -> None:
-    columns = [Column("name", "name", word=True), *(Column(f"c{at}", f"head{at}") for at in range(5))]
+    columns = [Column("name", "name", is_text=True), *(Column(f"c{at}", f"head{at}") for at in range(5))]
     table = StandingsTable("x", "X", "", columns, [["one", 1, 2, 3, 4, 5], ["two", 6, 7, 8, None, 10]])
     blocks = ["X", "name  head0  head1\none       1      2\ntwo       6      7"]
     blocks += [
@@ -69,18 +69,18 @@ def test_tables_have_their_keys_once_and_in_order() -> None:
     doubtful = replace(doubtful, outcome=replace(doubtful.outcome, doubts=(Doubt.RESULT,)))
     changed = game("B", "A", "G0.5", basis=Basis.TABLEBASE, accrued="G3.5")
     found = standings([doubtful, changed, game("B", "A", "G9.0", basis=Basis.PLAYED)])
-    found = replace(found, left_out=LeftOut(1, 0), sprt=found.test(0, 5))
+    found = replace(found, left_out=LeftOutCounts(1, 0), sprt=found.test(0, 5))
     assert [table.key for table in tables(found)] == list(KEYS)
     for table in tables(found):
         assert len({column.key for column in table.columns}) == len(table.columns)
         assert {len(row) for row in table.rows} == {len(table.columns)}
-    assert set(KEYS) - overview(found) == {"games", "meetings"}
+    assert set(KEYS) - overview_keys(found) == {"games", "meetings"}
 
 
 def test_a_large_crosstable_is_shown_only_on_request() -> None:
     found = standings([game(f"A{number}", f"B{number}", "G0.0") for number in range(33)])
     both = {"crosstable", "crosspoints"}
-    assert not both & overview(found)
+    assert not both & overview_keys(found)
     assert both <= {table.key for table in tables(found)}
 
 

@@ -15,7 +15,7 @@ from tbgen.games.outcome import Basis
 from tbgen.games.standings import GameRecord, standings
 from tbgen.games.standings.orders import ORDERS
 from tbgen.games.standings.tables import tables
-from tbgen.games.standings.tiebreaks import BALANCES, TIEBREAKS, Dependence, Field, Lead
+from tbgen.games.standings.tiebreaks import BALANCES, TIEBREAKS, Dependence, OrderBy, TieData
 from tbgen.games.tagging import tag_games
 from tests.support.exhaustive import sample
 from tests.support.paths import ROOT
@@ -74,7 +74,7 @@ def test_byes_count_as_won_games() -> None:
     games = matches("A-B 1, C-A =")
     names = ("classical", "points", "rmobility", "wins", "buchholz", "sb", "koya")
     found = standings(games, order=replace(ORDERS["tcec"], tiebreaks=names), byes=True)
-    drawn = found.games[1].share(Scheme.EXPONENTIAL)
+    drawn = found.games[1].points_by(Scheme.EXPONENTIAL)
     assert {player.name: [player.tiebreaks[name] for name in names] for player in found.players} == {
         "A": [1.5, 2 - drawn, 2 - drawn, 1, 1 + 1.5, 1 + 0.5 * 1.5, 1 + 0.5],
         "C": [1.5, 1 + drawn, 1 + drawn, 1, 1.5 + 1, 0.5 * 1.5, 0.5],
@@ -84,7 +84,7 @@ def test_byes_count_as_won_games() -> None:
     for row in TIEBREAKS.values():
         if row.term and row.rank is None:  # where all values are proved, what it may be is what it is
             for player in found.players:
-                number = row.value(player, (), found.field)
+                number = row.value(player, (), found.tiebreak_data)
                 assert found.certainty.sums(row, player) == (number, number), row.key
     assert "Byes count as won games: C 1, B 1." in next(iter(tables(found, {"standings"}))).note
     assert [player.place for player in standings(games, order="tcec").players] == [1, 2, 3]
@@ -168,7 +168,7 @@ def test_direct_encounters_of_fide_by_every_outcome_of_missing_games() -> None:
                 scores[frozenset((one, other))] = {one: share, other: 1 - share}
         games += [match(name, "X") for name in level]
         players = {player.name: player for player in standings(games).players}
-        field = Field.of(players.values(), Lead.CHESS, Scheme.EXPONENTIAL)
+        field = TieData.of(players.values(), OrderBy.CHESS, Scheme.EXPONENTIAL)
         group = [players[name] for name in level]
         found = {one.name: TIEBREAKS["direct-fide"].value(one, group, field) for one in group}
         assert found == sure_of_fide(scores, level), (scores, level)
@@ -185,7 +185,7 @@ def test_ways_to_lose_and_lengths_of_games() -> None:
 
 
 def lasting(games: list[GameRecord], *moves: int | None) -> list[GameRecord]:
-    return [replace(record, moves=count) for record, count in zip(games, moves, strict=True)]
+    return [replace(record, move_count=count) for record, count in zip(games, moves, strict=True)]
 
 
 def test_players_with_the_fewest_are_first() -> None:
@@ -199,7 +199,7 @@ def test_moves_are_those_of_the_tag() -> None:
     text = '[White "A"]\n[PlyCount "{}"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n\n'
     found = tag_games(io.BytesIO("".join(map(text.format, ("93", "94", "many", "²"))).encode()))
     records = [record for each in found if (record := GameRecord.of("x", each)) is not None]
-    assert [record.moves for record in records] == [47, 47, None, None]
+    assert [record.move_count for record in records] == [47, 47, None, None]
 
 
 def test_the_documentation_has_every_tiebreak_and_order() -> None:
@@ -216,14 +216,14 @@ def test_rows_are_consistent() -> None:
     """Of sums over games a better value never adds less, whatever the scheme; titles tell columns apart."""
     titles = [row.title for row in TIEBREAKS.values()]
     assert len(titles) == len(set(titles))
-    assert [row.key for row in TIEBREAKS.values() if row.depends is Dependence.VALUES and not row.term] == []
+    assert [it.key for it in TIEBREAKS.values() if it.dependence is Dependence.VALUES and not it.term] == []
     values, record = (
         sorted(GScore(rank, white) for rank in range(30) for white in (True, False)),
         match("A", "B"),
     )
-    for scheme, lead, row in product(Scheme, Lead, TIEBREAKS.values()):
+    for scheme, lead, row in product(Scheme, OrderBy, TIEBREAKS.values()):
         if row.term is not None and row.rank is None:
-            field = Field(lead, scheme, {})
+            field = TieData(lead, scheme, {})
             terms = [row.term(field, record, value, True) for value in values]
             assert terms == sorted(terms), (row.key, scheme)
             terms = [row.term(field, record, value, False) for value in values]

@@ -31,7 +31,7 @@ R, WG = Variant.R_MOBILITY, Variant.WHOLE_GAME
 
 
 def ours(variant: Variant) -> set[str]:
-    return tags.REPLACED[variant] - {tags.RESULT[variant].bounds}
+    return tags.REPLACED_NAMES[variant] - {tags.RESULT_TAGS[variant].bounds}
 
 
 def tagged(data: bytes, adjudicator: Adjudicator | None = None, jobs: int = 1) -> list[TaggedGame]:
@@ -151,7 +151,7 @@ def with_break(data: bytes) -> list[bytes]:
 
 def with_blank(raw: RawGame) -> list[bytes]:
     """Add the empty line that a game without tags gets before its moves."""
-    head, moves = raw.data[: raw.movetext], raw.data[raw.movetext :]
+    head, moves = raw.data[: raw.moves_start], raw.data[raw.moves_start :]
     return [head + newline + moves for newline in (b"\n", b"\r", b"\r\n")]
 
 
@@ -166,7 +166,7 @@ def test_tags_of_other_options_replace_the_first_ones(
     for raw in split_games(io.BytesIO(once)):
         names = [tag.name for tag in raw.tags]
         variant = second.options.variant
-        mine = ours(variant) - {tags.RESULT[variant].doubts}
+        mine = ours(variant) - {tags.RESULT_TAGS[variant].doubts}
         if any(name in mine for name in names) and not any(game.error for game in tagged(raw.data, second)):
             assert all(names.count(name) == 1 for name in mine)
 
