@@ -115,10 +115,10 @@ class StandingsTable:
 def make_show(values: Iterable[Cell]) -> Callable[[Any], str]:
     """Return a function that formats points with as many decimals as the values need, but at most four.
 
-    >>> show = formatter([Fraction(22), Fraction(43, 2), None])
-    >>> show(Fraction(22)), formatter([Fraction(1, 3)])(Fraction(1, 3))
+    >>> show = make_show([Fraction(22), Fraction(43, 2), None])
+    >>> show(Fraction(22)), make_show([Fraction(1, 3)])(Fraction(1, 3))
     ('22.0', '0.3333')
-    >>> formatter([Fraction(7)])(Fraction(7))
+    >>> make_show([Fraction(7)])(Fraction(7))
     '7'
     """
     rounded = [round(value, _MAX_DECIMALS) for value in values if isinstance(value, Fraction)]
@@ -136,7 +136,7 @@ def signed_text(value: float) -> str:
 def percent_text(value: Fraction) -> str:
     """Return a share in per cent, without the per cent sign, which is in the heading.
 
-    >>> percent(Fraction(2, 3))
+    >>> percent_text(Fraction(2, 3))
     '66.7'
     """
     return f"{float(100 * value):.1f}"
