@@ -333,7 +333,7 @@ def _table_documents(standings: Standings) -> Iterator[dict[str, Any]]:
     if 2 < len(standings.players) <= _MAX_CROSSTABLE_PLAYERS:
         keys.add("crosstable")
     for table in tables(standings, keys):
-        columns = [_fields(column, "title", "word") for column in table.columns]
+        columns = [{"title": column.title, "word": column.is_text} for column in table.columns]
         columns_and_rows = {"first": table.summary, "columns": columns, "rows": table.formatted_rows()}
         yield _fields(table, "key", "title", "note") | columns_and_rows
 
