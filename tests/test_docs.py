@@ -16,8 +16,6 @@ from tests.support.paths import ROOT
 PAGES = {path: path.read_text() for path in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"))}
 RETIRED = re.compile(r"\bown (?:score|rank)|\brooms?\b", re.IGNORECASE)
 """Earlier words for a position score, its rank, a package, space and memory."""
-UNREVISED = ("packed", "probe")
-"""Packages whose texts still have such words."""
 
 
 def made(builder: str, place: Path) -> Path:
@@ -117,6 +115,5 @@ def test_the_words_of_the_glossary_are_in_use_and_retired_ones_are_not() -> None
 def test_sources_have_no_retired_words_and_docstrings_name_things() -> None:
     folder = ROOT / "tbgen"
     for path in folder.rglob("*.py"):
-        if path.relative_to(folder).parts[0] not in UNREVISED:
-            text = path.read_text()
-            assert (RETIRED.findall(text), re.findall(r'"""What ', text)) == ([], []), path
+        text = path.read_text()
+        assert (RETIRED.findall(text), re.findall(r'"""What ', text)) == ([], []), path

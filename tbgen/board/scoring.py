@@ -320,7 +320,7 @@ class ScoreInterval(NamedTuple):
 
     @property
     def words(self) -> str:
-        """What is known of the value, as text for readers."""
+        """The bounds of the value, as text for readers."""
         if self.exact:
             return str(self.lower)
         return "not known" if self == ANYTHING else f"between {self.lower} and {self.upper}"

@@ -159,7 +159,7 @@ class GameMove(GameLine, frozen=True, tag="moved"):
 
 
 class GameThought(GameLine, frozen=True, tag="thought"):
-    """What the engine to move reports while it thinks; ``comment`` and ``line`` are as in :class:`Ply`."""
+    """A report of the engine to move while it thinks; ``comment`` and ``line`` are as in :class:`Ply`."""
 
     comment: str
     line: str

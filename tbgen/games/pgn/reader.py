@@ -181,7 +181,7 @@ class _MovetextError(Exception):
 
 @dataclass(slots=True)
 class _Remainder:
-    """What a movetext contains apart from moves."""
+    """The parts of a movetext other than moves."""
 
     results: list[str] = field(default_factory=list)
     """The results after the moves. A result in an unknown spelling keeps this spelling."""

@@ -80,7 +80,7 @@ assume for the game, and whether the player is White."""
 
 
 class Dependence(Enum):
-    """What a tiebreak depends on. This shows whether unproved values of games may affect it."""
+    """The data that a tiebreak depends on. It shows whether unproved values of games may affect it."""
 
     NOTHING = "results in chess, moves, and how games ended"
     POINTS = "the points that come first"
@@ -102,7 +102,7 @@ class Tiebreak:
     """Function that returns the number of a player. Its arguments are the player, all players (including him)
     who are level after the previous tiebreaks, and the data."""
     dependence: Dependence = Dependence.NOTHING
-    """What the number depends on. If it depends on unproved values, it makes places uncertain."""
+    """The data that the number depends on. Unproved values among them make places uncertain."""
     fewest: bool = False
     """Whether the smaller number is better."""
     show: Callable[[Any], str] | None = None
