@@ -118,7 +118,7 @@ class Ending:
     winner: chess.Color | None
     """The winner; None if and only if the cause is None."""
     text: str
-    """The statement of the PGN about the ending, in one printable line of at most 80 characters; may be empty."""
+    """The words of the PGN about the ending: one printable line of at most 80 characters, or empty."""
 
 
 def read_ending(tags: Mapping[str, str], last_comment: str = "") -> Ending:
