@@ -28,12 +28,12 @@ from tbgen.errors import UsageError
 from tbgen.index.layout import MIRROR_RANKS, SIDES, Side
 from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.layer_sweeps import Workspace
-from tbgen.retro.kernels.phase import NOTHING, empty_record, side_exits, solve_layer
+from tbgen.retro.kernels.phase import NOTHING, empty_record, find_side_exits, solve_layer
 from tbgen.retro.kernels.sweep import MAX_DEPTH, SweepResults
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.words import Codes, Plies, Words
 from tbgen.retro.ranks import Crew, PhaseSolver, WidePhaseSolver, find_moves
-from tbgen.retro.workspace import slot_numbers
+from tbgen.retro.workspace import make_slot_numbers
 
 _Number = TypeVar("_Number", bound=np.generic)
 
@@ -188,7 +188,7 @@ class BoundsGame:
         with self._workspace() as workspace:
             phase, exits, words = workspace.phase, workspace.exits, workspace.frame.words
             legal_words(workspace.frame, phase.legal, 0, words)
-            side_exits(workspace, self._pool, side, False, phase.legal[side], 0, words)
+            find_side_exits(workspace, self._pool, side, False, phase.legal[side], 0, words)
             buffer = self._buffer_for(None, side_count=1)
             fill_with_exits(exits, side * 64 * words, side, bound, buffer.value[0], buffer.depth[0])
         value, depth = self._cell_block(buffer)
@@ -243,7 +243,7 @@ class BoundsGame:
             yield workspace
 
     def _solver(self, workspace: Workspace, fresh: SweepResults, crew: Crew | None) -> PhaseSolver:
-        none = empty_record(NOTHING, self._frame.size, slot_numbers(0), 0)
+        none = empty_record(NOTHING, self._frame.size, make_slot_numbers(0), 0)
         arguments = workspace, self._pool, fresh, (none, none)
         return WidePhaseSolver(*arguments, crew) if crew else PhaseSolver(*arguments)
 

@@ -40,14 +40,14 @@ from tbgen.packed.kernels.derive import (
 from tbgen.packed.kernels.rows import MAX_FREE, MAX_MOVES, Rows
 from tbgen.packed.kernels.zeroing import ZeroingBuffers
 from tbgen.retro.geometry import BIT, IMAGES
-from tbgen.retro.kernels.canonical import expand_words
+from tbgen.retro.kernels.canonical import copy_canonical
 from tbgen.retro.kernels.layer_sweeps import Workspace
 from tbgen.retro.kernels.moves import MAX_WORD_MOVES, move_buffer
-from tbgen.retro.kernels.phase import side_exits
+from tbgen.retro.kernels.phase import find_side_exits
 from tbgen.retro.kernels.targets import Pool, men_buffer
 from tbgen.retro.kernels.words import ALL
 from tbgen.retro.pool import Map
-from tbgen.retro.workspace import like_men, mirrors_itself, table_slots, to_table_order
+from tbgen.retro.workspace import like_men_of, mirrors_itself, table_slots, to_table_order
 from tbgen.store.schema import slots_in
 
 _PIECE_VALUES = (0, 9, 5, 3, 3)
@@ -98,7 +98,7 @@ def rows_of(layout: Layout, side: Side) -> Rows:
         np.array(layout.colours, np.int64),
         np.array(order, np.int64),
         np.arange(layout.free_count),
-        like_men(layout),
+        like_men_of(layout),
         not layout.pawns,
         int(np.prod(radix)),
         pawns,
@@ -189,8 +189,8 @@ class NeedFinder:
         self._exceptions: list[NDArray[np.int64]] = []
         self._lock = threading.Lock()
 
-    def __call__(self, phase: int, workspace: Workspace, pool: Pool, parts: int, run: Map) -> None:
-        """Process a solved phase. ``run`` may distribute ``parts`` parts of its words over threads.
+    def __call__(self, phase: int, workspace: Workspace, pool: Pool, parts: int, mapper: Map) -> None:
+        """Process a solved phase. ``mapper`` may distribute ``parts`` parts of its words over threads.
 
         :raises OverflowError: if a depth does not leave the bit of the flag free. No table of five men has
             such depths.
@@ -198,11 +198,11 @@ class NeedFinder:
         layout, side, derived = self._layout, int(self.side), int(self._derived)
         frame = workspace.frame
         slots, first = 64 * frame.words, phase * layout.phase_size
-        mirrored, like = mirrors_itself(layout, phase), workspace.like
+        mirrored, like = mirrors_itself(layout, phase), workspace.like_men
         edges = list(pairwise(np.linspace(0, frame.words, parts + 1).astype(int).tolist()))
 
         def run_parts(kernel: Callable[..., object], *arguments: object) -> None:
-            list(run(lambda part: kernel(*arguments, *part), edges))
+            list(mapper(lambda part: kernel(*arguments, *part), edges))
 
         # The ranks overwrite the counts of quiet moves, which are not needed after the solution.
         start, rank = pool.targets.begin[phase].copy(), workspace.phase.quiet_counts
@@ -214,12 +214,12 @@ class NeedFinder:
 
         def expand() -> None:
             sets = ply.phase.canonical, ply.phase.legal[side]
-            run_parts(expand_words, frame, like, mirrored, *sets, pool.value[stored], pool.depth[stored])
+            run_parts(copy_canonical, frame, like, mirrored, *sets, pool.value[stored], pool.depth[stored])
 
         if resets := ply.phase.score_resets:  # then the results have overwritten the exits
-            run_parts(side_exits, workspace, pool, derived, False, ply.phase.canonical)
+            run_parts(find_side_exits, workspace, pool, derived, False, ply.phase.canonical)
         if resets or layout.pawns:  # else all zeroing moves are captures
-            run_parts(side_exits, workspace, pool, side, True, ply.phase.canonical)
+            run_parts(find_side_exits, workspace, pool, side, True, ply.phase.canonical)
         run_parts(find_ranks, ply.phase, ply.rank)
         run_parts(mark_captures, ply, side)
         needed = np.zeros(slots, np.uint8)

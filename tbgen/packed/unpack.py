@@ -32,16 +32,16 @@ from tbgen.packed.kernels.derive import PhasePlies, derive_all, fill_stored, fin
 from tbgen.packed.kernels.encode import decode_blocks
 from tbgen.packed.pack import THREAD
 from tbgen.progress import Progress, silent
-from tbgen.retro.kernels.canonical import canonical_words, expand_words
+from tbgen.retro.kernels.canonical import copy_canonical, mark_canonical
 from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.layer_sweeps import Workspace
-from tbgen.retro.kernels.phase import count_moves, side_exits
+from tbgen.retro.kernels.phase import find_side_exits, prepare_words
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.workspace import (
-    exit_buffers,
     frame_of,
-    like_men,
+    like_men_of,
     make_attacker,
+    make_exits,
     make_phase,
     mirrors_itself,
     place_pawns,
@@ -161,14 +161,14 @@ class _Unpacker:
     ) -> None:
         layout, self._file, self._function_numbers = file.layout, file, function_numbers
         self._layout, self._side, self.derived = layout, file.side, SIDES[1 - file.side]
-        self._loader = PoolLoader(layout, sources, only=only)
+        self._loader = PoolLoader(layout, sources, needed_blocks=only)
         self._threads = ThreadPoolExecutor(threads)
-        frame, exits = frame_of(layout), exit_buffers(2 * layout.phase_size)
+        frame, exits = frame_of(layout), make_exits(2 * layout.phase_size)
         phase, pool = make_phase(frame.words, True), self._loader.pool
         # Unpacking makes no sweeps, so the buffers of the attackers are empty.
         no_words = replace(frame, words=0), make_phase(0, False)
         white, black = (make_attacker(side, *no_words, 1) for side in SIDES)
-        self._workspace = Workspace(frame, phase, (white, black), exits, like_men(layout))
+        self._workspace = Workspace(frame, phase, (white, black), exits, like_men_of(layout))
         start, rank = np.zeros(2, np.int64), np.zeros((2, layout.phase_size), np.uint8)
         usable = np.zeros((2, frame.words), np.uint64)
         self._ply = PhasePlies(frame, phase, exits, pool.value, pool.depth, start, rank, *usable)
@@ -226,11 +226,11 @@ class _Unpacker:
         self._enter(phase)
         ply, pool = self._ply, self._loader.pool
         ply.phase.slices[:] = 0
-        self._run(count_moves, self._workspace, pool, self._mirrored)
+        self._run(prepare_words, self._workspace, pool, self._mirrored)
         self._run(find_ranks, ply.phase, ply.rank)
         if self._layout.pawns:  # the stored side needs only its captures
             among = ply.phase.canonical
-            self._run(side_exits, self._workspace, pool, int(self._side), True, among)
+            self._run(find_side_exits, self._workspace, pool, int(self._side), True, among)
         self._check(all(self._run(fill_stored, ply, int(self._side))))
 
     def decode_and_fill(self, phase: int) -> None:
@@ -260,13 +260,13 @@ class _Unpacker:
         """Copy the canonical slots of one side of the phase to all slots of the same positions."""
         ply, part, like = self._ply, self._part(side), self._workspace.like
         slots = ply.phase.canonical, ply.phase.legal[side]
-        self._run(expand_words, ply.frame, like, self._mirrored, *slots, ply.value[part], ply.depth[part])
+        self._run(copy_canonical, ply.frame, like, self._mirrored, *slots, ply.value[part], ply.depth[part])
 
     def clear_other_slots(self, phase: int) -> None:
         """Clear the slots of a phase that are not canonical slots of positions."""
         self._enter(phase)
         ply, like = self._ply, self._workspace.like
-        self._run(canonical_words, ply.frame, like, self._mirrored, ply.phase.canonical)
+        self._run(mark_canonical, ply.frame, like, self._mirrored, ply.phase.canonical)
         for side in SIDES:
             occupied = (ply.phase.legal[side] & ply.phase.canonical).view(np.uint8)
             is_empty = ~np.unpackbits(occupied, bitorder="little").view(np.bool_)

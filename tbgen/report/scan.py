@@ -344,17 +344,17 @@ def count_layers(
     symmetric = np.zeros(size, np.bool_)
     symmetric[symmetric_slots] = True
     with source.layers(threads) as layers, ThreadPoolExecutor(threads) as pool:
-        windows = layers.windows
-        for number, window in enumerate(windows):
-            slots = slice(*(phase * source.layout.phase_size for phase in window))
-            for rank, pair in enumerate(layers.layers(window), start=FIRST_LAYER):
+        batches = layers.batches
+        for number, batch in enumerate(batches):
+            slots = slice(*(phase * source.layout.phase_size for phase in batch))
+            for rank, pair in enumerate(layers.layers(batch), start=FIRST_LAYER):
                 for (holder, layer), side in product(enumerate(pair), (0, 1)):
                     fresh = source.table.value[side, slots]
                     by_slot = [each.reshape(-1, 64) for each in (fresh, ranks[side, slots], symmetric[slots])]
                     count = partial(_count_words, layer, by_slot, (holder, rank), side)
                     for numbers in pool.map(count, range(0, layer.present.shape[1], _WORDS_PER_TASK)):
                         counts.states[:, side, holder, _LAYER_COLUMNS] += numbers
-                progress("accrued scores", number * top + min(rank, top), top * len(windows))
+                progress("accrued scores", number * top + min(rank, top), top * len(batches))
 
 
 def _count_words(

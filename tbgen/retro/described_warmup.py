@@ -1,6 +1,6 @@
 """Compiling the solver kernels for described men (docs/described.md).
 
-The moves of described men are arguments of the kernels; those of chess men are constants.
+The moves of described men are arguments of the kernels, while those of chess men are constants.
 """
 
 from collections.abc import Callable
@@ -15,32 +15,32 @@ from tbgen.retro.solver import solve
 
 FAMILY: Final = __name__
 """Name of this family of kernels in the cache."""
-_SMALLEST: Final = Material.parse("K[W]vK")
+_SMALLEST_MATERIAL: Final = Material.parse("K[W]vK")
 
 
-def ensure_compiled(note: Callable[[str], object]) -> None:
+def ensure_compiled(announce: Callable[[str], object]) -> None:
     """Compile the kernels for chess men, then those for described men, unless they are in the cache.
 
-    ``note`` is called with a message before each compilation.
+    ``announce`` is called with a message before each compilation.
     """
-    solver_warmup.ensure_compiled(note)
-    with compiling(FAMILY, "of the solver for described men", "about half a minute", note) as needed:
+    solver_warmup.ensure_compiled(announce)
+    with compiling(FAMILY, "of the solver for described men", "about half a minute", announce) as needed:
         if needed:
             compile_side_by_side(compile_single_thread_kernels, _compile_other_kernels)
-            solver_warmup.solve_in_all_ways(_SMALLEST, _sources())
+            solver_warmup.solve_in_all_modes(_SMALLEST_MATERIAL, _sources())
             mark_compiled(FAMILY)
 
 
 def compile_single_thread_kernels() -> None:
     """Compile the kernels that solve a phase on one thread, unless they are in the cache."""
-    solver_warmup.compile_single_thread_kernels(_SMALLEST, _sources())
+    solver_warmup.compile_single_thread_kernels(_SMALLEST_MATERIAL, _sources())
 
 
 def _compile_other_kernels() -> None:
-    solver_warmup.compile_other_kernels(_SMALLEST, _sources())
+    solver_warmup.compile_other_kernels(_SMALLEST_MATERIAL, _sources())
 
 
 def _sources() -> dict[Material, Source]:
-    """Return the sub-tables of ``_SMALLEST``."""
+    """Return the sub-tables of ``_SMALLEST_MATERIAL``."""
     table = solve(solver_warmup.SMALLEST_MATERIAL, {}, Variant.R_MOBILITY)
     return {table.material: ArrayTable(table.value, table.depth, table.ep_value, table.ep_depth)}

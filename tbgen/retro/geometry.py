@@ -1,7 +1,7 @@
 """Arrays of board geometry and of the moves of men, for the kernels. Squares are a1 = 0 to h8 = 63.
 
-The arrays of chess men are constants in the compiled kernels. For described men (docs/described.md) the
-kernels are compiled again, with the arrays as arguments.
+The arrays for chess men are constants in the compiled kernels. For described men (docs/described.md), the
+kernels are compiled again with the arrays as arguments.
 """
 
 from collections.abc import Sequence
@@ -20,10 +20,10 @@ from tbgen.index.layout import IMAGE, INTO_TRIANGLE, INVERSE, TRIANGLE, TRIANGLE
 from tbgen.retro.kernels.words import ZERO, Ints, Words
 
 KIND_COUNT: Final = len(KINDS)
-"""Number of kinds of chess men without pawns: the four that pawns promote to, and the king."""
+"""Number of kinds of chess men other than pawns: the four that pawns promote to, and the king."""
 
 BIT: Final = np.array([1 << square for square in range(64)], np.uint64)
-"""uint64 (64,): the set that contains only one square, by square."""
+"""uint64 (64,): for each square, the set that contains only this square."""
 
 PAWN_ATTACKS: Final = np.array([chess.BB_PAWN_ATTACKS[colour] for colour in chess.COLORS], np.uint64)
 """uint64 (2, 64): squares that a pawn of each colour attacks."""
@@ -34,15 +34,15 @@ BETWEEN: Final = np.array(
 """uint64 (64, 64): squares strictly between two squares that a queen's move connects."""
 
 IMAGES: Final = np.array(IMAGE, np.int64)
-"""int64 (8, 64): image of a square under a symmetry of the board."""
+"""int64 (8, 64): image of each square under each symmetry of the board."""
 INVERSES: Final = np.array(INVERSE, np.int64)
-"""int64 (8,): inverse of a symmetry."""
+"""int64 (8,): inverse of each symmetry."""
 TRIANGLE_SQUARE: Final = np.array(TRIANGLE, np.int64)
 """int64 (10,): square at each coordinate of the triangle (``tbgen.index.layout.TRIANGLE``)."""
 SYMMETRY_OF: Final = np.array([symmetries[0] for symmetries in INTO_TRIANGLE], np.int64)
-"""int64 (64,): a symmetry that maps a square into the triangle."""
+"""int64 (64,): for each square, a symmetry that maps it into the triangle."""
 TRIANGLE_OF: Final = np.array([TRIANGLE_COORD[IMAGE[INTO_TRIANGLE[q][0]][q]] for q in range(64)], np.int64)
-"""int64 (64,): coordinate, 0 to 9, of the image of a square in the triangle."""
+"""int64 (64,): coordinate, 0 to 9, of the image of each square in the triangle."""
 
 
 def _make_king_tables() -> tuple[np.ndarray, np.ndarray]:
@@ -65,21 +65,21 @@ KING_TARGETS, KING_ORIGINS = _make_king_tables()
 
 ``[coord, 0, 0]`` is the number of moves. Each further row is one move: the coordinate of the target or
 origin, and the symmetry that maps the other men. ``KING_ORIGINS`` lists every square of the triangle from
-which a king can have moved to ``coord``, so both slots of a position with both kings on the long diagonal are
-reached."""
+which a king can have moved to ``coord``. So both slots of a position with both kings on the long diagonal are
+found."""
 
 
 @dataclass(frozen=True, eq=False)
 class Movement(Struct):
-    """The moves of some kinds of men; the first axis of each array is the kind."""
+    """The moves of some kinds of men. The first axis of each array is the kind."""
 
     way_count: Ints
-    """int64 (kinds,): number of *ways* of a man. A way is a direction in which it leaps or rides."""
+    """int64 (kinds,): number of *ways* of a man. A way is a direction in which the man leaps or rides."""
     leap_count: Ints
-    """int64 (kinds,): number of ways that are leaps, of one step; they come before the rides."""
+    """int64 (kinds,): number of ways that are leaps (of one step). These ways come before the rides."""
     way_squares: NDArray[np.int8]
-    """int8 (kinds, 64, max ways, 8): squares on a way of a man, by kind, square of the man and way. The first
-    element is their number; the squares follow, nearest first."""
+    """int8 (kinds, 64, max ways, 8): squares on each way of a man, by kind, square of the man and way. The
+    first element is the number of squares; the squares follow, nearest first."""
     length: Ints
     """int64 (kinds, max ways): greatest number of steps on a way."""
     distance: Words
@@ -87,8 +87,8 @@ class Movement(Struct):
     landing: Words
     """uint64 (kinds, max ways): squares on which a step can end."""
     shared_steps: Ints
-    """int64 (kinds, max ways): bit n is set if another way reaches the square after n steps of this ride
-    whenever the ride reaches it. The move is then counted only on the other way."""
+    """int64 (kinds, max ways): bit n is set if another way leads to the square after n steps of this ride
+    whenever the ride does. The move is then counted only on the other way."""
     has_shared_steps: bool
     """Whether any bit of ``shared_steps`` is set."""
     leap_targets: Ints
@@ -102,7 +102,7 @@ class Movement(Struct):
 MAX_TARGETS: Final = 63
 """Greatest number of squares to which one man can move."""
 MAX_STEPS: Final = sum(ALL_MOVES_KIND.lengths)
-"""Greatest number of steps of a man, added up over its ways."""
+"""Greatest number of steps of a man on all its ways together."""
 
 
 class _Orthodox(Movement):
@@ -111,11 +111,11 @@ class _Orthodox(Movement):
 
 @cache
 def movement_of(men: tuple[Kind, ...]) -> Movement:
-    """Return the moves of some kinds; kinds are numbered by their index in ``men``."""
-    return Movement(*_arrays(men))
+    """Return the moves of some kinds. The kinds are numbered by their index in ``men``."""
+    return Movement(*_movement_fields(men))
 
 
-def _arrays(men: Sequence[Kind]) -> tuple[Any, ...]:
+def _movement_fields(men: Sequence[Kind]) -> tuple[Any, ...]:
     """Return the fields of :class:`Movement` for some kinds."""
     counts = np.array([(len(kind.steps), len(kind.leaps)) for kind in men], np.int64).T.copy()
     max_counts = counts.max(axis=1)
@@ -142,7 +142,7 @@ def _arrays(men: Sequence[Kind]) -> tuple[Any, ...]:
 
 
 def _is_shared(kind: Kind, step: Step, steps: int) -> bool:
-    """Whether a leap, or a ride with longer steps, reaches the square after ``steps`` steps of a ride.
+    """Whether a leap, or a ride with longer steps, leads to the square after ``steps`` steps of a ride.
 
     Such a move passes over fewer squares.
     """
@@ -154,5 +154,5 @@ def _is_shared(kind: Kind, step: Step, steps: int) -> bool:
     )
 
 
-ORTHODOX: Final = _Orthodox(*_arrays(KINDS))
+ORTHODOX: Final = _Orthodox(*_movement_fields(KINDS))
 """The moves of chess men."""

@@ -1,11 +1,11 @@
 """Making layers from fresh values: a single layer, or all layers of a table in order.
 
-A table may be built without the values of accrued scores A, because all its layers together would be large.
+A table may be built without the values for accrued scores A, because all its layers together would be large.
 Any single layer follows from the fresh values (section 4 of docs/theory.md). Positions that are decided, or
 whose position rank is below that of A, are not in the layer and have their fresh values. One sweep of one
-attacker assigns the values of the other positions.
+attacker assigns the values of all other positions.
 
-If all layers are needed, it is much faster to derive each layer from the one before, as the solver does.
+If all layers are needed, it is much faster to derive each layer from the previous one, as the solver does.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,34 +24,34 @@ from tbgen.index.layout import SIDES, Layout
 from tbgen.index.table import ArrayTable, Source, StoredTable, Table
 from tbgen.index.zeroing import max_phases_of_batch, max_slots_of_batch, phase_groups
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER
-from tbgen.retro.kernels.phase import NOTHING, WindowLayer, copy_layer, empty_record, solve_layer
+from tbgen.retro.kernels.phase import NOTHING, BatchLayer, copy_layer, empty_record, solve_layer
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.ranks import MAX_PARTS, Crew, PhaseSolver, Stages, WidePhaseSolver, find_moves
 from tbgen.retro.workspace import (
-    exit_buffers,
+    make_exits,
+    make_slot_numbers,
     make_workspace,
     mirrors_itself,
     place_pawns,
-    slot_numbers,
     zeros,
 )
 
-Window = tuple[int, int]
-"""A half-open range of phases, which are solved at the same time."""
+Batch = tuple[int, int]
+"""A half-open range of phases that are solved at the same time."""
 
-Layer: TypeAlias = WindowLayer
-"""A layer of a window.
+Layer: TypeAlias = BatchLayer
+"""A layer of a batch.
 
 ``present``, uint64 (2, slots / 64), is the set of canonical positions in the layer: their position score and
 fresh value both have at least the rank of A. For these positions, ``value``, uint8 (2, slots), contains codes
 of V(P, A), and ``depth``, uint16 (2, slots), contains D(P, A) in plies. Other elements are meaningless."""
 
 _LAYER_PAIRS: Final = 2
-"""Number of pairs of layers in memory: the caller reads one pair while the other is solved."""
+"""Number of pairs of layers in memory: the caller reads one pair while the other pair is solved."""
 
 
 class EveryLayer:
-    """Solves a table again, window by window, and yields all its layers. It is a context manager.
+    """Solves a table again, batch by batch, and yields all its layers. It is a context manager.
 
     :param table: the solved table; only its en passant positions are read.
     :param sources: the tables of all successors.
@@ -62,10 +62,10 @@ class EveryLayer:
         self._loader = PoolLoader(layout, sources)
         stored = ArrayTable(table.value, table.depth, table.ep_value, table.ep_depth)
         self._loader.recall_en_passant(stored, range(len(layout.placements)))
-        self._phases_per_window = max_phases_of_batch(layout)
+        self._phases_per_batch = max_phases_of_batch(layout)
         self._groups = phase_groups(layout)
         self._crew = Crew(threads, Stages())
-        parts = min(threads, MAX_PARTS) if self._phases_per_window == 1 else 1
+        parts = min(threads, MAX_PARTS) if self._phases_per_batch == 1 else 1
         max_slots = max_slots_of_batch(layout)
         self._workspaces = [
             make_workspace(layout, Variant.R_MOBILITY, parts) for _ in range(max_slots // layout.phase_size)
@@ -79,32 +79,32 @@ class EveryLayer:
         self._crew.close(wait=True)
 
     @property
-    def windows(self) -> list[Window]:
-        """The windows that cover all phases, in the order in which they must be solved."""
+    def batches(self) -> list[Batch]:
+        """The batches that cover all phases, in the order in which they must be solved."""
         return [
-            (first, min(first + self._phases_per_window, group[-1] + 1))
+            (first, min(first + self._phases_per_batch, group[-1] + 1))
             for group in self._groups
-            for first in group[:: self._phases_per_window]
+            for first in group[:: self._phases_per_batch]
         ]
 
-    def layers(self, window: Window) -> Iterator[tuple[Layer, Layer]]:
+    def layers(self, batch: Batch) -> Iterator[tuple[Layer, Layer]]:
         """Yield pairs of layers, of White's and of Black's accrued score of rank 2, then 3 and so on, until
         the layers are empty.
 
         A pair remains unchanged until the second pair after it is requested. The iterator must be exhausted,
-        because later windows depend on this window.
+        because later batches depend on this one.
         """
-        first, last = window
+        first, last = batch
         for group in self._groups:
             if group[0] == first:
                 self._loader.prepare(group, self._crew.threads.map)
         slots = (last - first) * self._layout.phase_size
         pairs = [(_first_slots(white, slots), _first_slots(black, slots)) for white, black in self._buffers]
-        # A phase that is a window by itself gets all threads.
-        crew, run = (self._crew, map) if self._phases_per_window == 1 else (None, self._crew.threads.map)
+        # If a batch has only one phase, all threads solve it.
+        crew, mapper = (self._crew, map) if self._phases_per_batch == 1 else (None, self._crew.threads.map)
         phases = [self._solve_phase(phase, phase - first, crew, pairs) for phase in range(first, last)]
         rank = 0
-        while any(list(run(next, phases))):
+        while any(list(mapper(next, phases))):
             if rank >= FIRST_LAYER:
                 yield pairs[rank % _LAYER_PAIRS]
             rank += 1
@@ -112,16 +112,17 @@ class EveryLayer:
     def _solve_phase(
         self, phase: int, number: int, crew: Crew | None, pairs: Sequence[tuple[Layer, Layer]]
     ) -> Iterator[bool]:
-        """Solve a phase rank by rank and copy its layers to ``pairs``; yield whether any position is in them.
+        """Solve a phase rank by rank and copy its layers to ``pairs``; for each rank, yield whether any
+        position is in its layers.
 
-        :param number: index of the phase in its window.
+        :param number: index of the phase in its batch.
         """
         layout, pool, workspace = self._layout, self._loader.pool, self._workspaces[number]
         place_pawns(workspace.frame, layout, phase)
         self._loader.clear(phase)
-        parts, run = (4 * crew.width, crew.threads.map) if crew else (1, map)
-        find_moves(workspace, pool, mirrors_itself(layout, phase), parts, run)
-        no_record = empty_record(NOTHING, 0, slot_numbers(0), 0)
+        parts, mapper = (4 * crew.width, crew.threads.map) if crew else (1, map)
+        find_moves(workspace, pool, mirrors_itself(layout, phase), parts, mapper)
+        no_record = empty_record(NOTHING, 0, make_slot_numbers(0), 0)
         arguments = workspace, pool, self._loader.fresh(phase), (no_record, no_record)
         ranks = (WidePhaseSolver(*arguments, crew) if crew else PhaseSolver(*arguments)).ranks()
         empty = 0
@@ -136,16 +137,16 @@ class EveryLayer:
             yield any_alive
 
 
-def _flat_layer(slots: int) -> WindowLayer:
+def _flat_layer(slots: int) -> BatchLayer:
     """Return one-dimensional arrays for a layer of ``slots`` slots; :func:`_first_slots` shapes them."""
-    return WindowLayer(
+    return BatchLayer(
         zeros(2 * slots, np.uint8), zeros(2 * slots, np.uint16), zeros(2 * slots // 64, np.uint64)
     )
 
 
-def _first_slots(layer: WindowLayer, slots: int) -> WindowLayer:
-    """Return the beginning of the arrays of a flat layer, shaped as a layer of ``slots`` slots."""
-    return WindowLayer(
+def _first_slots(layer: BatchLayer, slots: int) -> BatchLayer:
+    """Return the beginning of the arrays of a flat layer, in the shape of a layer of ``slots`` slots."""
+    return BatchLayer(
         layer.value[: 2 * slots].reshape(2, -1),
         layer.depth[: 2 * slots].reshape(2, -1),
         layer.present[: slots // 32].reshape(2, -1),
@@ -171,11 +172,11 @@ class LayerSolver:
         self._fresh = loader.fresh(phase)
         # Each layer needs the exits again, so they must not share arrays with the results.
         workspace = make_workspace(layout, Variant.R_MOBILITY)
-        self._workspace = replace(workspace, exits=exit_buffers(2 * 64 * workspace.frame.words))
+        self._workspace = replace(workspace, exits=make_exits(2 * 64 * workspace.frame.words))
         place_pawns(self._workspace.frame, layout, phase)
         with ThreadPoolExecutor(threads) as executor:
-            mirrored = mirrors_itself(layout, phase)
-            find_moves(self._workspace, pool, mirrored, 4 * threads, executor.map)
+            symmetric = mirrors_itself(layout, phase)
+            find_moves(self._workspace, pool, symmetric, 4 * threads, executor.map)
 
     def solve(self, accrued: GScore) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
         """Return codes of V(P, A) and depths D(P, A) in plies, shape (2, phase size) each.

@@ -1,4 +1,4 @@
-"""Making the pool of a table, and loading the blocks of sub-tables that a group of phases needs into it.
+"""Making the pool of a table, and loading into it the blocks of sub-tables that a group of phases needs.
 
 The pool and its blocks are explained in ``tbgen.retro.kernels.targets``.
 """
@@ -39,14 +39,14 @@ Result = TypeVar("Result")
 
 
 class Map(Protocol):
-    """The built-in ``map``, or a function like it that distributes the calls over threads."""
+    """The built-in ``map``, or a function with the same result that distributes the calls over threads."""
 
     def __call__(self, function: Callable[[Item], Result], items: Iterable[Item], /) -> Iterable[Result]:
         """Call a function on all items; return its results in the order of the items."""
 
 
 @functools.cache
-def _placement_rows(layout: Layout) -> NDArray[np.int32]:
+def _rows_by_squares(layout: Layout) -> NDArray[np.int32]:
     rows = np.full(64**layout.pawns, -1, np.int32)
     placements, white = np.array(layout.placements, np.int64), layout.white_pawns
     weights = 64 ** np.arange(layout.pawns)[::-1]
@@ -58,14 +58,14 @@ def _placement_rows(layout: Layout) -> NDArray[np.int32]:
     return rows
 
 
-def make_directory(
+def make_targets(
     layout: Layout, block_at: Mapping[Material, int], blocks: int, configs: Iterable[Sequence[int]]
 ) -> Targets:
-    """Return the directory of a table's targets. Only the blocks of the table itself have places in the pool.
+    """Return the directory of a table's targets. So far, only the table's own blocks have places in the pool.
 
-    :param block_at: number of the first block of each material.
+    :param block_at: index of the first block of each material.
     :param blocks: number of blocks of all materials.
-    :param configs: the en passant configurations of the table: phase and square.
+    :param configs: phase and square of each en passant configuration of the table.
     """
     targets = targets_of(layout)
     number = np.full((2, CAPTURED_PAWN + 1, len(KINDS)), -1, np.int64)
@@ -76,7 +76,7 @@ def make_directory(
         row[: len(target.source)] = target.source
     layouts = [layout_of(target.material) for target in targets.values()]
     pawns = [(each.white_pawns, each.black_pawns) for each in layouts]
-    rows = {key: _placement_rows(each) for key, each in zip(pawns, layouts, strict=True) if each.pawns}
+    rows = {key: _rows_by_squares(each) for key, each in zip(pawns, layouts, strict=True) if each.pawns}
     rows_at = dict(zip(rows, np.cumsum([1, *map(len, rows.values())]).tolist(), strict=False))
     begin = np.full((blocks, 2), -1, np.int64)
     own_begins = np.arange(len(layout.placements)) * layout.phase_size
@@ -105,7 +105,7 @@ def _ints(values: Iterable[int]) -> NDArray[np.int64]:
 
 
 def no_routes() -> Routes:
-    """Return empty routes, for the pool of a table: only cells have routes."""
+    """Return empty routes for the pool of a table. Only cells have routes."""
     return Routes(
         np.empty(0, np.int16), np.empty(0, np.int64), np.empty(0, np.int64), np.zeros(2, np.uint64), 0
     )
@@ -114,12 +114,13 @@ def no_routes() -> Routes:
 class PoolLoader:
     """Makes the pool of a table and fills it from the sub-tables.
 
-    Sub-tables with fewer men are small and stay in the pool. Sub-tables with equally many men, which
-    promotions lead to, would together be too large. The pool contains only their phases that the phases being
-    solved can reach. Where possible, these occupy the slots of phases of the table that are solved later.
+    Sub-tables with fewer men are small and stay in the pool. Sub-tables with the same number of men, which
+    promotions lead to, would together be too large. Of these, the pool contains only the phases that the
+    phases being solved can reach. Where possible, they occupy the slots of phases of the table that are
+    solved later.
 
-    :param table: the table itself, if it has been solved before.
-    :param only: the needed blocks of sub-tables with fewer men; None for all their blocks.
+    :param table: the table itself, if it has already been solved.
+    :param needed_blocks: the needed blocks of sub-tables with fewer men; None for all their blocks.
     """
 
     def __init__(
@@ -127,7 +128,7 @@ class PoolLoader:
         layout: Layout,
         sources: Mapping[Material, Source],
         table: StoredTable | None = None,
-        only: Collection[Block] | None = None,
+        needed_blocks: Collection[Block] | None = None,
     ) -> None:
         self._layout, self._sources = layout, sources
         materials = sorted({target.material for target in targets_of(layout).values()} - {layout.material})
@@ -140,7 +141,7 @@ class PoolLoader:
                 self._number[material, phase] = blocks
                 blocks += 1
         smaller = [block for block in self._number if block[0].men < layout.material.men]
-        kept_blocks = [block for block in smaller if only is None or block in only]
+        kept_blocks = [block for block in smaller if needed_blocks is None or block in needed_blocks]
         own_slots = 2 * layout.size + len(en_passant_configs(layout)) * layout.phase_size
         places, end = {}, own_slots
         for block, side in product(kept_blocks, SIDES):
@@ -150,7 +151,7 @@ class PoolLoader:
         self.pool: Final = Pool(
             np.empty(slots, np.uint8),
             np.empty(slots, np.uint16),
-            make_directory(layout, block_at, blocks, en_passant_configs(layout)),
+            make_targets(layout, block_at, blocks, en_passant_configs(layout)),
             no_routes(),
         )
         self._table = table
@@ -163,8 +164,8 @@ class PoolLoader:
         return SweepResults(self.pool.value, self.pool.depth, self.pool.targets.begin[phase].copy())
 
     def recall(self, phase: int) -> None:
-        """Load from the solved table a phase, with the phases and en passant positions after its pawn
-        steps."""
+        """Load a phase from the solved table, together with the phases and en passant positions after its
+        pawn steps."""
         assert self._table is not None
         phases = {phase, *phases_after_pawn_steps(self._layout, phase)}
         for reached, side in product(phases, SIDES):
@@ -183,44 +184,44 @@ class PoolLoader:
                 part = slice(at, at + size)
                 table.read_en_passant(row, self.pool.value[part], self.pool.depth[part])
 
-    def prepare(self, phases: Sequence[int], run: Map = map) -> None:
+    def prepare(self, phases: Sequence[int], mapper: Map = map) -> None:
         """Load into the pool the blocks that zeroing moves from a group of phases lead to.
 
-        :param phases: the group, whose phases have equally many remaining pawn steps.
-        :param run: called like ``map``; may distribute the work over threads.
+        :param phases: the group; all its phases have the same number of remaining pawn steps.
+        :param mapper: called like ``map``; may distribute the work over threads.
         """
         for block in self._number:
             if block[0].men == self._layout.material.men:
                 self.pool.targets.begin[self._number[block]] = -1
-        self._load(promotion_places(self._layout, phases, self._promoted_at), run)
+        self._load(promotion_places(self._layout, phases, self._promoted_at), mapper)
 
-    def clear(self, phase: int, run: Map = map) -> None:
-        """Clear the slots of a phase of the table itself; ``run`` as for ``prepare``."""
+    def clear(self, phase: int, mapper: Map = map) -> None:
+        """Clear the slots of a phase of the table itself; ``mapper`` is as for ``prepare``."""
         begins, size = self.pool.targets.begin[phase].tolist(), self._layout.solved_slots
         edges = [*range(0, size, _SLOTS_PER_PART), size]
         parts = [(begin + first, begin + last) for begin in begins for first, last in pairwise(edges)]
-        for _ in run(lambda part: self._clear(*part), parts):
+        for _ in mapper(lambda part: self._clear(*part), parts):
             pass
 
     def _clear(self, begin: int, end: int) -> None:
         self.pool.value[begin:end] = NONE
         self.pool.depth[begin:end] = 0
 
-    def _load(self, places: Mapping[tuple[Block, Side], int], run: Map) -> None:
+    def _load(self, places: Mapping[tuple[Block, Side], int], mapper: Map) -> None:
         for (block, side), begin in places.items():
             self.pool.targets.begin[self._number[block], side] = begin
 
-        def fill(place: tuple[Block, Side]) -> None:
-            (material, phase), side = place
-            self._copy(self._sources[material], layout_of(material), phase, side, places[place])
+        def fill(half: tuple[Block, Side]) -> None:
+            (material, phase), side = half
+            self._copy(self._sources[material], layout_of(material), phase, side, places[half])
 
-        for _ in run(fill, places):
+        for _ in mapper(fill, places):
             pass
 
     def _copy(self, source: Source, layout: Layout, phase: int, side: Side, begin: int) -> None:
-        """Copy one phase of a table, with one side to move, to the pool from index ``begin`` on.
+        """Copy one phase of a table with ``side`` to move to the pool, from index ``begin`` on.
 
-        Slots that are not canonical are filled, too.
+        Slots that are not canonical are also filled.
         """
         part = slice(begin, begin + layout.phase_size)
         value, depth = self.pool.value[part], self.pool.depth[part]

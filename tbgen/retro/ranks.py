@@ -2,15 +2,16 @@
 
 Large levels of wide phases are divided among the threads.
 
-Without depths, a phase needs a third of the memory. Its values follow from sweeps key by key, which may
-assign the positions of one key in any order. Best exits, results of inner sweeps and fresh values then share
-one byte for each position. This works for two reasons:
+Without depths, a phase needs a third of the memory. Its values are then found by sweeps key by key, which may
+assign the positions of one key in any order. Best exits, results of inner sweeps and fresh values share one
+byte for each position. This works for two reasons:
 
 - Most exits become events only after the outer sweeps have decided most positions.
 - An inner sweep writes only to positions with its attacker to move. If the score of the layer is the position
   score of such a position, the value written is its fresh value.
 
-Both attackers then use the same counters and scratch memory, one after the other, each with all threads.
+Both attackers then use the same counters and scratch memory, one attacker after the other, each with all
+threads.
 """
 
 import threading
@@ -28,7 +29,7 @@ import numpy as np
 from tbgen.compiler.jit import int64, python_of, with_fixed_types
 from tbgen.index.layout import SIDES, Side
 from tbgen.retro.kernels.best_exits import Exits
-from tbgen.retro.kernels.en_passant import find_right_positions, side_with_right, solve_right_positions
+from tbgen.retro.kernels.en_passant import find_ep_positions, side_with_right, solve_ep_positions
 from tbgen.retro.kernels.events import NO_LEVEL, Agenda
 from tbgen.retro.kernels.frame import Frame, legal_words
 from tbgen.retro.kernels.layer_sweeps import FIRST_LAYER, Workspace, inner_sweep, outer_sweep, retire, settle
@@ -36,12 +37,12 @@ from tbgen.retro.kernels.phase import (
     NOTHING,
     Records,
     SweepRecord,
-    count_moves,
     empty_record,
     first_events,
     later_events,
+    prepare_words,
     record_inner,
-    renew_inner,
+    reset_inner_sets,
     settle_rank,
     solve_rank,
     update_inner,
@@ -52,26 +53,26 @@ from tbgen.retro.kernels.sweep import (
     Sets,
     Sweep,
     SweepResults,
-    assign_part,
+    assign_front,
     begin_sweep,
-    find_part,
+    find_candidates,
     next_level,
     run_levels,
 )
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.words import Codes, Words
 from tbgen.retro.pool import Map
-from tbgen.retro.workspace import make_phase, make_scratch, right_buffers, slot_numbers, zeros
+from tbgen.retro.workspace import make_ep_positions, make_phase, make_scratch, make_slot_numbers, zeros
 
 
 @dataclass
 class Stages:
-    """Seconds spent on each stage, summed over concurrent threads."""
+    """Seconds spent on each stage, added up over concurrent threads."""
 
     seconds: dict[str, float] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     layers: int = 0
-    """Number of accrued scores, of both holders, whose layers have been solved."""
+    """Number of accrued scores, of both holders together, whose layers have been solved."""
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
@@ -83,38 +84,38 @@ class Stages:
 
 
 _MIN_SHARED_WORDS: Final = int64(1 << 12)
-"""Minimum number of words on the front for which the next level is divided among threads. They take one or
-two milliseconds."""
+"""Minimum number of words on the front for which the next level is divided among threads. Processing so many
+words takes one or two milliseconds."""
 
 MAX_PARTS: Final = 16
-"""Greatest number of parts of a sweep. It is limited because every part examines the crossing moves of all
+"""Greatest number of parts of a sweep. It is limited, because every part examines the crossing moves of all
 other parts."""
 
 
-def find_moves(workspace: Workspace, pool: Pool, mirrored: bool, parts: int = 1, run: Map = map) -> None:
+def find_moves(workspace: Workspace, pool: Pool, symmetric: bool, parts: int = 1, mapper: Map = map) -> None:
     """Find the legal positions of a phase, count their moves and find their exits.
 
-    :param mirrored: whether the pawns of the phase are their own mirror image.
+    :param symmetric: whether the pawns of the phase are their own mirror image.
     :param parts: number of parts into which the work is divided.
-    :param run: called like ``map``; may distribute the parts over threads.
+    :param mapper: called like ``map``; may distribute the parts over threads.
     """
     ranges = _ranges(workspace, parts)
-    for _ in run(lambda part: legal_words(workspace.frame, workspace.phase.legal, *part), ranges):
+    for _ in mapper(lambda part: legal_words(workspace.frame, workspace.phase.legal, *part), ranges):
         pass
-    for _ in run(lambda part: count_moves(workspace, pool, mirrored, *part), ranges):
+    for _ in mapper(lambda part: prepare_words(workspace, pool, symmetric, *part), ranges):
         pass
 
 
 def _ranges(workspace: Workspace, parts: int) -> list[tuple[int, int]]:
-    """Return ``parts`` half-open ranges of about equally many words."""
+    """Return ``parts`` half-open ranges with about the same number of words."""
     return list(pairwise(workspace.frame.words * part // parts for part in range(parts + 1)))
 
 
-class EnPassant(NamedTuple):
+class EpConfig(NamedTuple):
     """An en passant configuration of a phase."""
 
     row: int
-    """Row of the configuration among those of the table."""
+    """Index of the configuration among those of the table."""
     square: int
     """The en passant square."""
 
@@ -126,7 +127,7 @@ class Crew:
     processing these parts.
 
     :param width: number of threads in each pool.
-    :param stages: accumulates the time of each stage.
+    :param stages: adds up the time of each stage.
     """
 
     def __init__(self, width: int, stages: Stages) -> None:
@@ -141,7 +142,7 @@ class Crew:
         self.close(wait=True)
 
     def close(self, *, wait: bool) -> None:
-        """Shut down both pools; ``wait`` says whether to wait for running work."""
+        """Shut down both pools; ``wait`` tells whether to wait for running work."""
         for executor in (self.threads, self.helpers):
             executor.shutdown(wait=wait, cancel_futures=True)
 
@@ -149,33 +150,33 @@ class Crew:
 class PhaseSolver:
     """Solves one phase rank by rank after ``find_moves``, on one thread, with two kernel calls for each rank.
 
-    :param fresh: output: the fresh values and depths.
+    :param fresh: the output, fresh values and depths.
     :param records: empty records.
-    :param run: called like ``map``; may distribute work over threads.
+    :param mapper: called like ``map``; may distribute work over threads.
     """
 
     def __init__(
-        self, workspace: Workspace, pool: Pool, fresh: SweepResults, records: Records, run: Map = map
+        self, workspace: Workspace, pool: Pool, fresh: SweepResults, records: Records, mapper: Map = map
     ) -> None:
         self._workspace, self._pool, self._fresh = workspace, pool, fresh
         self._solve_rank, self._settle_rank = with_fixed_types(solve_rank), with_fixed_types(settle_rank)
-        # At first, only events of the best value are needed. Before the first layer, later_events adds
-        # others.
-        white, black = run(lambda side: first_events(workspace, side, int64(1)), SIDES)
+        # At first, only events of the best value are needed. Before the first layer, later_events adds the
+        # other events.
+        white, black = mapper(lambda side: first_events(workspace, side, int64(1)), SIDES)
         self._agendas = white, black
         self.records = records
-        """Changes by the sweeps so far. A caller may replace them by empty records, which then store later
-        changes."""
+        """The changes that the sweeps have made so far. A caller may replace them with empty records, which
+        then store later changes."""
         self.rank = 0
-        """The rank that is being solved; at the end, the first rank without a layer."""
+        """The rank that is being solved; after the last rank, the first one without a layer."""
 
-    def ranks(self, en_passant: Sequence[EnPassant] = ()) -> Iterator[int]:
-        """Solve rank after rank, with the positions that have en passant rights.
+    def ranks(self, en_passant: Sequence[EpConfig] = ()) -> Iterator[int]:
+        """Solve one rank after the other, including the positions with the en passant rights ``en_passant``.
 
         Yield each rank whose layers contain positions. The workspace keeps the results of the sweeps of a
         rank until the next rank is requested.
         """
-        resolvers = [self._resolver(config) for config in en_passant]
+        resolvers = [self._make_resolver(config) for config in en_passant]
         any_alive = True
         while any_alive:
             any_alive = self._sweep()
@@ -197,20 +198,20 @@ class PhaseSolver:
         """Settle the positions of the current rank, and find the events of the next rank."""
         self._agendas = self._settle_rank(self._workspace, self._fresh, self.rank, self._agendas)
 
-    def _resolver(self, config: EnPassant) -> Callable[[tuple[int, int]], None]:
-        """Return a function that solves the positions with this right whose ranks are in a range."""
+    def _make_resolver(self, config: EpConfig) -> Callable[[tuple[int, int]], None]:
+        """Return a function that solves the positions with this right whose ranks are in a given range."""
         workspace, nodes = self._workspace, self._workspace.frame.words * 64
-        right, start = right_buffers(nodes), self._pool.targets.ep_offset + config.row * nodes
-        find_right_positions(workspace, self._pool, config.square, right)
+        positions, start = make_ep_positions(nodes), self._pool.targets.ep_offset + config.row * nodes
+        find_ep_positions(workspace, self._pool, config.square, positions)
         attacker = workspace.attackers[python_of(side_with_right)(config.square)]
-        return lambda ranks: solve_right_positions(attacker, self._fresh, right, ranks, start)
+        return lambda ranks: solve_ep_positions(attacker, self._fresh, positions, ranks, start)
 
 
 class WidePhaseSolver(PhaseSolver):
     """Solves one phase on all threads of a crew, running the sweeps of both attackers concurrently.
 
-    When one of two sweeps has ended, the other gets all helpers. The division of a sweep into parts does not
-    change its results (``tbgen.retro.kernels.sweep``).
+    When one of two sweeps has ended, all helpers work on the other sweep. The division of a sweep into parts
+    does not change its results (``tbgen.retro.kernels.sweep``).
     """
 
     def __init__(
@@ -220,26 +221,26 @@ class WidePhaseSolver(PhaseSolver):
         self._ranges = _ranges(workspace, 4 * crew.width)
         self._lock, self._running = threading.Lock(), 0
         self._run_levels, self._next_level = with_fixed_types(run_levels), with_fixed_types(next_level)
-        self._find_part, self._assign_part = with_fixed_types(find_part), with_fixed_types(assign_part)
+        self._find, self._assign = with_fixed_types(find_candidates), with_fixed_types(assign_front)
         with crew.stages.timed("events"):
             super().__init__(workspace, pool, fresh, records, crew.threads.map)
 
     def _sweep(self) -> bool:
-        run = self._crew.threads.map
+        mapper = self._crew.threads.map
         with self._stages.timed("outer sweeps"):
-            list(run(self._run_outer, SIDES))
-            any_alive = any(list(run(lambda part: retire(self._workspace, *part), self._ranges)))
+            list(mapper(self._run_outer, SIDES))
+            any_alive = any(list(mapper(lambda part: retire(self._workspace, *part), self._ranges)))
         if any_alive and self.rank >= FIRST_LAYER and self._workspace.phase.score_resets:
             with self._stages.timed("inner sweeps"):
-                white, black = run(self._update_inner, SIDES)
+                white, black = mapper(self._update_inner, SIDES)
                 self.records = white, black
         return any_alive
 
     def _settle(self) -> None:
-        run = self._crew.threads.map
+        mapper = self._crew.threads.map
         with self._stages.timed("settling"):
-            list(run(lambda part: settle(self._workspace, self._fresh, self.rank, *part), self._ranges))
-            white, black = run(self._next_events, SIDES)
+            list(mapper(lambda part: settle(self._workspace, self._fresh, self.rank, *part), self._ranges))
+            white, black = mapper(self._next_events, SIDES)
             self._agendas = white, black
 
     def _next_events(self, side: Side) -> Agenda:
@@ -254,15 +255,15 @@ class WidePhaseSolver(PhaseSolver):
     def _update_inner(self, side: Side) -> SweepRecord:
         """Update the last inner sweep of an attacker or run a new one; return the extended record."""
         attacker, rank = self._workspace.attackers[side], self.rank
-        updated = update_inner(attacker, self._pool, self._fresh, rank)
-        if updated < 0:
+        update_result = update_inner(attacker, self._pool, self._fresh, rank)
+        if update_result < 0:
             sweep = python_of(inner_sweep)(attacker, 255 - rank, self._agendas[side])
             attacker.last_key[0] = self._run_sweep(sweep, rank)
-        return record_inner(attacker, rank, updated, self.records[side])
+        return record_inner(attacker, rank, update_result, self.records[side])
 
     def _run_sweep(self, sweep: Sweep, low: int) -> int:
-        """Run all levels of a sweep; return the last key that was assigned to a position, 0 if none."""
-        parts = range(len(sweep.attacker.scratch.front))
+        """Run all levels of a sweep; return the last key assigned to a position, or 0 if there is none."""
+        parts = range(len(sweep.attacker.scratch.front_sizes))
         limit = _MIN_SHARED_WORDS if len(parts) > 1 else NO_LIMIT
         with self._lock:
             self._running += 1
@@ -272,8 +273,8 @@ class WidePhaseSolver(PhaseSolver):
                 state = self._run_levels(sweep, state, limit)
                 if state.level >= NO_LEVEL:
                     return state.last_key
-                self._run_parts(partial(self._find_part, sweep), parts)
-                self._run_parts(partial(self._assign_part, sweep, state), parts)
+                self._run_parts(partial(self._find, sweep), parts)
+                self._run_parts(partial(self._assign, sweep, state), parts)
                 state = self._next_level(sweep, state)
         finally:
             with self._lock:
@@ -288,13 +289,13 @@ class WidePhaseSolver(PhaseSolver):
 _NO_SETS: Final = np.zeros((2, 0), np.uint64)
 _NO_DEPTHS: Final = np.zeros(0, np.uint16)
 _NEIGHBOUR_BITS: Final = 6
-"""Number of low bits in which the numbers of 64 neighbouring words may differ."""
+"""Number of low bits in which the numbers of 64 neighbouring words differ."""
 
 
 def values_workspace(frame: Frame, parts: int) -> Workspace:
     """Return the workspace in which a cell is solved for values without depths.
 
-    After solving, ``exits.value`` contains the values, ``NONE`` for slots without a position.
+    After the solution, ``exits.value`` contains the values; ``NONE`` for slots without a position.
 
     :param parts: greatest number of parts of a sweep.
     """
@@ -306,10 +307,10 @@ def values_workspace(frame: Frame, parts: int) -> Workspace:
     inner_counts = zeros(64 * words, np.uint8)
 
     def make_attacker(side: Side) -> Attacker:
-        caught: Words = zeros(words, np.uint64)
+        assigned: Words = zeros(words, np.uint64)
 
         def make_sets(counts: Codes) -> Sets:
-            return Sets(zeros(words, np.uint64), counts, zeros(words, np.uint64), caught, _NO_SETS)
+            return Sets(zeros(words, np.uint64), counts, zeros(words, np.uint64), assigned, _NO_SETS)
 
         outer, inner = make_sets(phase.quiet_counts[1 - side]), make_sets(inner_counts)
         key = np.zeros(1, np.int64)
@@ -321,12 +322,12 @@ def values_workspace(frame: Frame, parts: int) -> Workspace:
 
 
 class ValuesSolver(WidePhaseSolver):
-    """Solves one phase for values without depths after ``find_moves``, in the workspace of
-    :func:`values_workspace`."""
+    """Solves one phase for values without depths, after ``find_moves``, in the workspace that
+    :func:`values_workspace` returns."""
 
     def __init__(self, workspace: Workspace, pool: Pool, crew: Crew) -> None:
-        no_record = empty_record(NOTHING, workspace.frame.words, slot_numbers(0), 0)
-        self._renew_inner = with_fixed_types(renew_inner)
+        no_record = empty_record(NOTHING, workspace.frame.words, make_slot_numbers(0), 0)
+        self._reset_inner_sets = with_fixed_types(reset_inner_sets)
         super().__init__(workspace, pool, workspace.attackers[0].results, (no_record, no_record), crew)
 
     def _sweep(self) -> bool:
@@ -342,6 +343,6 @@ class ValuesSolver(WidePhaseSolver):
     def _run_inner(self, side: Side) -> None:
         """Run a new inner sweep of an attacker."""
         attacker = self._workspace.attackers[side]
-        self._renew_inner(attacker)
+        self._reset_inner_sets(attacker)
         sweep = python_of(inner_sweep)(attacker, 255 - self.rank, self._agendas[side])
         self._run_sweep(sweep, self.rank)

@@ -1,6 +1,6 @@
-"""Solving a table: its phases in order, on several threads, with the values of accrued scores.
+"""Solving a table: its phases in order, on several threads, with the values for all accrued scores.
 
-Values of accrued scores are stored as runs or as functions (``tbgen.retro.kernels.functions``).
+Values for accrued scores are stored as runs or as functions (``tbgen.retro.kernels.functions``).
 """
 
 import threading
@@ -44,73 +44,73 @@ from tbgen.retro.kernels.sweep import MAX_DEPTH, SweepResults
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.words import Codes, Ints, Words
 from tbgen.retro.pool import Map, PoolLoader
-from tbgen.retro.ranks import MAX_PARTS, Crew, EnPassant, PhaseSolver, Stages, WidePhaseSolver, find_moves
+from tbgen.retro.ranks import MAX_PARTS, Crew, EpConfig, PhaseSolver, Stages, WidePhaseSolver, find_moves
 from tbgen.retro.workspace import (
+    make_slot_numbers,
     make_workspace,
     mirrors_itself,
     place_pawns,
     score_resets,
-    slot_numbers,
     to_table_order,
     zeros,
 )
 
 _INITIAL_CAPACITY: Final = 1024
-"""Initial capacity of the numbering of functions, in entries."""
+"""Number of entries of functions for which memory is allocated at first."""
 _SLOTS_PER_PART: Final = 1 << 22
 """Number of slots that one task counts or renumbers."""
 
 
 class FunctionNumbering:
-    """The functions of a table for one side to move, and the number of the function of each slot."""
+    """The functions of a table for one side to move, and the function number of each slot."""
 
     def __init__(self, layout: Layout, side: Side) -> None:
         self.side = side
         self._layout, self._phase_size = layout, layout.solved_slots
-        self._slot_numbers = slot_numbers(len(layout.placements) * self._phase_size)
+        self._slot_numbers = make_slot_numbers(len(layout.placements) * self._phase_size)
         self._functions = numbering(_INITIAL_CAPACITY, NO_STEP)
         self._lock = threading.Lock()
 
     def numbers_of_phase(self, phase: int) -> SlotNumbers:
         """Return the numbers of a phase's slots, as a view.
 
-        The numbers are zero initially. The solver stores the numbers of the paths for White's accrued scores
-        in them; :meth:`add` replaces these by numbers of functions.
+        At first, the numbers are 0. The solver replaces them with the numbers of the paths for White's
+        accrued scores, and :meth:`add` replaces these with numbers of functions.
         """
         return _part_of(self._slot_numbers, phase * self._phase_size, (phase + 1) * self._phase_size)
 
-    def add(self, phase: Phase, by_holder: tuple[Paths, Paths], fresh: Codes, parts: int, run: Map) -> None:
+    def add(self, phase: Phase, paths: tuple[Paths, Paths], fresh: Codes, parts: int, mapper: Map) -> None:
         """Convert the paths of a phase to functions.
 
-        :param by_holder: the paths for White's accrued scores, whose numbers are in :meth:`numbers_of_phase`,
-            and for Black's.
+        :param paths: the paths for White's accrued scores, whose numbers are in :meth:`numbers_of_phase`,
+            and the paths for Black's accrued scores.
         :param fresh: uint8 (phase size,): the fresh values.
         :param parts: number of parts into which the words are divided. The numbering after :meth:`finish`
             depends neither on the parts nor on the number of threads.
-        :param run: called like ``map``; may distribute the parts over threads.
+        :param mapper: called like ``map``; may distribute the parts over threads.
         """
 
         def convert(part: tuple[int, int]) -> None:
-            path_pairs = number_path_pairs(phase, by_holder, fresh, *part)
+            path_pairs = number_path_pairs(phase, paths, fresh, *part)
             with self._lock:
-                self._functions, numbers = functions_of(path_pairs, by_holder, self._functions)
-                highest = max(by_holder[0].steps.length[0], len(numbers), self._functions.length[0])
-            renumber(_part_of(by_holder[0].slot_numbers, 64 * part[0], 64 * part[1]), numbers, highest)
+                self._functions, numbers = functions_of(path_pairs, paths, self._functions)
+                highest = max(paths[0].steps.length[0], len(numbers), self._functions.length[0])
+            renumber(_part_of(paths[0].slot_numbers, 64 * part[0], 64 * part[1]), numbers, highest)
 
         edges = np.linspace(0, len(phase.canonical), parts + 1).astype(int).tolist()
-        for _ in run(convert, pairwise(edges)):
+        for _ in mapper(convert, pairwise(edges)):
             pass
 
-    def finish(self, run: Map) -> Functions:
-        """Return the functions of the table, numbered by falling frequency. No phase can be added afterwards.
+    def finish(self, mapper: Map) -> Functions:
+        """Return the functions of the table, numbered by falling frequency. No phase can be added after this.
 
-        :param run: called like ``map``; may distribute parts of the slots over threads.
+        :param mapper: called like ``map``; may distribute parts of the slots over threads.
         """
         keys = self._functions.key[: self._functions.length[0]]
         number_of_slot, slots = zeros(self._layout.size, np.uint32), len(self._slot_numbers.low)
         parts = list(pairwise([*range(0, slots, _SLOTS_PER_PART), slots]))
         count = np.zeros(len(keys), np.int64)
-        for counted in run(lambda part: _counts(_part_of(self._slot_numbers, *part), len(keys)), parts):
+        for counted in mapper(lambda part: _counts(_part_of(self._slot_numbers, *part), len(keys)), parts):
             count += counted
         used_functions = [0, *(np.flatnonzero(count[1:]) + 1).tolist()]
         entries = {function: _entries(keys, function) for function in used_functions}
@@ -121,7 +121,7 @@ class FunctionNumbering:
         def write_numbers(part: tuple[int, int]) -> None:
             write_renumbered(_part_of(self._slot_numbers, *part), numbers, number_of_slot[slice(*part)])
 
-        for _ in run(write_numbers, parts):
+        for _ in mapper(write_numbers, parts):
             pass
         to_table_order(self._layout, number_of_slot, 0)
         entry_bytes = np.frombuffer(b"".join(entries[function] for function in order), np.uint8)
@@ -142,7 +142,7 @@ def _counts(slot_numbers: SlotNumbers, numbers: int) -> Ints:
 
 
 def _entries(keys: Words, function: int) -> bytes:
-    """Return the entries of a function, each as two bytes: the codes of A and V(P, A)."""
+    """Return the entries of a function, two bytes each: the codes of A and V(P, A)."""
     entries = []
     while function:
         function, entry = divmod(int(keys[function]), 1 << 16)
@@ -153,7 +153,7 @@ def _entries(keys: Words, function: int) -> bytes:
 AfterPhase = Callable[[int, Workspace, Pool, int, Map], None]
 """A function to call after each phase has been solved, while the workspace contains its positions and ranks.
 
-The arguments are the phase, the workspace, the pool with the values, a number of parts into which to divide
+The arguments are the phase, the workspace, the pool with the values, the number of parts into which to divide
 the work, and a function like ``map`` that may distribute the parts over threads."""
 
 
@@ -175,10 +175,10 @@ def solve(
 
     :param sources: the tables of all successors, of the same variant.
     :param wide: whether all threads work on one phase at a time, rather than one thread on each phase; None
-        to decide by the size of the phases.
-    :param accrued: form in which the values of accrued scores are stored; ignored in whole-game mobility.
-    :param max_runs: greatest number of runs; a table that would have more is made without runs.
-    :param side: side to move for which functions are stored.
+        to decide this from the size of the phases.
+    :param accrued: form in which the values for accrued scores are stored; ignored in whole-game mobility.
+    :param max_runs: greatest number of runs; a table that would have more runs is made without any.
+    :param side: the side to move for which functions are stored.
     :param after_phase: called after each phase.
     :raises UsageError: if the solver does not support the variant.
     :raises ValueError: if ``wide`` is true for a table with en passant positions.
@@ -203,7 +203,7 @@ def solve(
 
 @dataclass
 class _TableSolver:
-    """The solution of one table, phase by phase."""
+    """Solves one table, phase by phase."""
 
     layout: Layout
     loader: PoolLoader
@@ -222,21 +222,22 @@ class _TableSolver:
         self.pool, self.configs = self.loader.pool, en_passant_configs(self.layout)
         self.canonical = np.empty((len(self.layout.placements), self.layout.phase_size // 64), np.uint64)
         self.crew = Crew(self.threads, self.stages)
-        # The function like ``map`` for the parts of one phase, and the number of parts.
+        # A function like ``map`` for the parts of one phase, and the number of parts.
         self.phase_map: Map = self.crew.threads.map if self.wide else map
         self.parts = 4 * self.threads if self.wide else 1
         self._lock = threading.Lock()
 
     def set_accrued_form(self, form: AccruedForm, max_runs: int | None, side: Side) -> None:
-        """Set the form in which the values of accrued scores are stored; see :func:`solve`."""
+        """Set the form in which the values for accrued scores are stored; see :func:`solve`."""
         self.form_number, self.max_runs = list(AccruedForm).index(form), max_runs
         if form is AccruedForm.FUNCTIONS:
             self.functions = FunctionNumbering(self.layout, side)
 
     def run(self) -> None:
-        """Solve all phases. Phases with equally many remaining pawn steps are independent of each other."""
+        """Solve all phases. Phases with the same number of remaining pawn steps are independent of each
+        other."""
         idle: SimpleQueue[Workspace] = SimpleQueue()
-        phases, done, width = len(self.layout.placements), 0, self.crew.width
+        phases, solved, width = len(self.layout.placements), 0, self.crew.width
         for _ in range(1 if self.wide else min(width, phases)):
             idle.put(make_workspace(self.layout, self.variant, min(width, MAX_PARTS) if self.wide else 1))
         map_phases: Map = map if self.wide else self.crew.threads.map
@@ -245,11 +246,11 @@ class _TableSolver:
                 with self.stages.timed("sub-tables"):
                     self.loader.prepare(group, self.crew.threads.map)
                 for _ in map_phases(partial(self.solve_phase, idle), group):
-                    done += 1
-                    self.progress("phases", done, phases)
+                    solved += 1
+                    self.progress("phases", solved, phases)
         finally:
             # After an interruption, do not wait for the kernels that are still running.
-            self.crew.close(wait=done == phases)
+            self.crew.close(wait=solved == phases)
 
     def solve_phase(self, idle: "SimpleQueue[Workspace]", phase: int) -> None:
         """Solve one phase in an idle workspace, on one thread or on all threads."""
@@ -258,8 +259,8 @@ class _TableSolver:
             with self.stages.timed("moves"):
                 place_pawns(workspace.frame, self.layout, phase)
                 self.loader.clear(phase, self.phase_map)
-                mirrored = mirrors_itself(self.layout, phase)
-                find_moves(workspace, self.pool, mirrored, self.parts, self.phase_map)
+                symmetric = mirrors_itself(self.layout, phase)
+                find_moves(workspace, self.pool, symmetric, self.parts, self.phase_map)
                 self.canonical[phase, : workspace.frame.words] = workspace.phase.canonical
                 to_table_order(self.layout, self.canonical[phase], 0)
             self._solve_ranks(phase, workspace)
@@ -276,7 +277,7 @@ class _TableSolver:
         # The stages of a wide phase are timed one by one.
         with nullcontext() if self.wide else self.stages.timed("layers"):
             solver = WidePhaseSolver(*arguments, self.crew) if self.wide else PhaseSolver(*arguments)
-            for rank in solver.ranks([EnPassant(row, int(self.configs[row, 1])) for row in rows]):
+            for rank in solver.ranks([EpConfig(row, int(self.configs[row, 1])) for row in rows]):
                 if self.wide:
                     self.progress("layer" if self.variant.layered else "rank", rank, 0)
                     if not self._admit_runs(sum(int(record.log.length[0]) for record in solver.records)):
@@ -286,7 +287,7 @@ class _TableSolver:
             self._store_accrued(phase, workspace, solver.records)
 
     def _check(self, workspace: Workspace, rank: int) -> None:
-        """Check the depths and ranks of a phase and count its layers; ``rank`` - 1 is its last rank."""
+        """Check the depths and ranks of a phase, and count its layers; ``rank`` - 1 is its last rank."""
         if max(attacker.scratch.max_depth[0] for attacker in workspace.attackers) > MAX_DEPTH:
             raise OverflowError(f"{self.layout.material}: depths beyond {MAX_DEPTH} plies cannot be stored")
         if rank > MAX_CODED_RANK + 1:
@@ -298,10 +299,10 @@ class _TableSolver:
     def _records(self, phase: int) -> Records:
         """Return empty records for the inner sweeps of White and of Black as attackers."""
         size = self.layout.solved_slots
-        by_black, by_white, side = slot_numbers(0), slot_numbers(0), 0
+        by_black, by_white, side = make_slot_numbers(0), make_slot_numbers(0), 0
         if self.functions is not None:
             side = int(self.functions.side)
-            by_black, by_white = slot_numbers(size), self.functions.numbers_of_phase(phase)
+            by_black, by_white = make_slot_numbers(size), self.functions.numbers_of_phase(phase)
         return empty_record(self.form_number, size, by_black, side), empty_record(
             self.form_number, size, by_white, side
         )
@@ -337,7 +338,7 @@ class _TableSolver:
         ep = slice(pool.targets.ep_offset, pool.targets.ep_offset + configs * layout.phase_size)
         ep_value = pool.value[ep].reshape(configs, layout.phase_size).copy()
         ep_depth = pool.depth[ep].reshape(configs, layout.phase_size).copy()
-        # The slots of the table itself are first in the pool; the memory after them is released.
+        # The slots of the table itself come first in the pool. The memory after them is released.
         pool.value.resize(2 * size, refcheck=False)
         pool.depth.resize(2 * size, refcheck=False)
         value, depth = pool.value.reshape(2, size), pool.depth.reshape(2, size)
@@ -376,5 +377,5 @@ def runs_of(log: Log, words: int, fresh: SweepResults) -> Runs:
     :param fresh: fresh values and depths of the phase.
     """
     entries = log.entry[: log.length[0]]
-    entries.sort(kind="stable")  # fast, because the entries of each layer are in order already
+    entries.sort(kind="stable")  # fast, because the entries of each layer are already in order
     return runs_of_entries(entries, words, fresh)

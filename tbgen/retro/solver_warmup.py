@@ -15,25 +15,25 @@ from tbgen.compiler.cache import compile_side_by_side, compiling, mark_compiled
 from tbgen.compiler.jit import compile_for, python_of
 from tbgen.index.layout import layout_of
 from tbgen.index.table import AccruedForm, Source
-from tbgen.retro.kernels.en_passant import find_right_positions, solve_right_positions
+from tbgen.retro.kernels.en_passant import find_ep_positions, solve_ep_positions
 from tbgen.retro.kernels.events import Agenda, no_events
 from tbgen.retro.kernels.layer_sweeps import Workspace, inner_sweep
 from tbgen.retro.kernels.phase import NOTHING, empty_record, settle_rank, solve_rank
-from tbgen.retro.kernels.sweep import SweepResults, SweepState, assign_part, find_part, next_level
+from tbgen.retro.kernels.sweep import SweepResults, SweepState, assign_front, find_candidates, next_level
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.layer_solvers import EveryLayer
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.solver import solve
-from tbgen.retro.workspace import expand, make_workspace, right_buffers, slot_numbers
+from tbgen.retro.workspace import expand, make_ep_positions, make_slot_numbers, make_workspace
 
 FAMILY: Final = __name__
 """Name of this family of kernels in the cache."""
 SMALLEST_MATERIAL: Final = Material.parse("KvK")
 
 
-def ensure_compiled(note: Callable[[str], object]) -> None:
-    """Compile the kernels unless they are in the cache; ``note`` is called with a message before."""
-    with compiling(FAMILY, "of the solver", "about half a minute", note) as needed:
+def ensure_compiled(announce: Callable[[str], object]) -> None:
+    """Compile the kernels unless they are in the cache; ``announce`` is first called with a message."""
+    with compiling(FAMILY, "of the solver", "about half a minute", announce) as needed:
         if needed:
             compile_kernels()
 
@@ -43,7 +43,7 @@ def compile_kernels() -> None:
     compile_side_by_side(
         _compile_single_thread_kernels, partial(compile_other_kernels, SMALLEST_MATERIAL, {})
     )
-    solve_in_all_ways(SMALLEST_MATERIAL, {})
+    solve_in_all_modes(SMALLEST_MATERIAL, {})
     mark_compiled(FAMILY)
 
 
@@ -54,37 +54,39 @@ def _compile_single_thread_kernels() -> None:
 def compile_single_thread_kernels(material: Material, sources: Mapping[Material, Source]) -> None:
     """Compile the kernels that solve a phase on one thread, unless they are in the cache.
 
-    The types of arguments are those for ``material``, whose sub-tables are ``sources``.
+    They are compiled for the types of arguments that occur in solving ``material``; ``sources`` are its
+    sub-tables.
     """
     workspace, pool, fresh, agenda = _examples(material, sources)
-    record = empty_record(NOTHING, 64 * workspace.frame.words, slot_numbers(0), 0)
+    record = empty_record(NOTHING, 64 * workspace.frame.words, make_slot_numbers(0), 0)
     agendas = agenda, agenda
     compile_for(solve_rank, workspace, pool, fresh, 0, agendas, (record, record))
     compile_for(settle_rank, workspace, fresh, 0, agendas)
 
 
 def compile_other_kernels(material: Material, sources: Mapping[Material, Source]) -> None:
-    """Compile the other kernels: some directly for example arguments, the rest by solving ``material``."""
+    """Compile the other kernels: some directly, for example arguments, the rest by solving ``material``."""
     workspace, pool, fresh, agenda = _examples(material, sources)
     attacker, state = workspace.attackers[0], SweepState(0, 0, 0, 0)
     sweep = python_of(inner_sweep)(attacker, 2, agenda)
-    compile_for(find_part, sweep, 0)
-    compile_for(assign_part, sweep, state, 0)
+    compile_for(find_candidates, sweep, 0)
+    compile_for(assign_front, sweep, state, 0)
     compile_for(next_level, sweep, state)
-    right = right_buffers(64)
-    compile_for(find_right_positions, workspace, pool, 0, right)
-    compile_for(solve_right_positions, attacker, fresh, right, (0, 0), 0)
+    positions = make_ep_positions(64)
+    compile_for(find_ep_positions, workspace, pool, 0, positions)
+    compile_for(solve_ep_positions, attacker, fresh, positions, (0, 0), 0)
     table = solve(material, sources, Variant.R_MOBILITY, wide=True)
     expand(table.layout, 0, table.value[0], table.depth[0])
 
 
-def solve_in_all_ways(material: Material, sources: Mapping[Material, Source]) -> None:
-    """Solve a small material in all ways, so that all remaining kernels are compiled."""
+def solve_in_all_modes(material: Material, sources: Mapping[Material, Source]) -> None:
+    """Solve a small material in every mode (on one thread, wide, and layer by layer), so that all remaining
+    kernels are compiled."""
     for wide in (False, True):
         table = solve(material, sources, Variant.R_MOBILITY, wide=wide, accrued=AccruedForm.FUNCTIONS)
     with EveryLayer(table, sources) as layer_maker:
-        for window in layer_maker.windows:
-            for _ in layer_maker.layers(window):
+        for batch in layer_maker.batches:
+            for _ in layer_maker.layers(batch):
                 pass
 
 

@@ -1,7 +1,7 @@
 """Generating LLVM code for vectors of 64 lanes and for loops over the bits of a word.
 
 These functions run while a kernel is compiled. They operate on builders and values of llvmlite.
-``tbgen.retro.kernels.words`` is built on them.
+``tbgen.retro.kernels.words`` uses them.
 """
 
 from collections.abc import Callable
@@ -18,18 +18,18 @@ WORD, _BYTE, _INDEX = ir.IntType(64), ir.IntType(8), ir.IntType(32)
 
 
 def number_type(kind: Any) -> Any:
-    """Return numba's type of a number; for a constant, the type without the value."""
+    """Return numba's type of a number; for a constant, the type that its value has."""
     return cast(Any, types).unliteral(kind)
 
 
 class LaneCall:
-    """A call of an intrinsic whose code is being generated. Methods refer to its arguments by index."""
+    """A call of an intrinsic whose code is being generated. Methods refer to the arguments by index."""
 
     def __init__(self, context: Any, builder: Any, signature: Any, args: Any) -> None:
         self._context, self.builder, self._kinds, self.args = context, builder, signature.args, args
 
     def pointer(self, array: int, first: Any) -> Any:
-        """Return a pointer to the 64 elements of a contiguous array from ``first`` on, as one vector."""
+        """Return a pointer to 64 elements of a contiguous array, from ``first`` on, as one vector."""
         data = self._context.make_array(self._kinds[array])(
             self._context, self.builder, self.args[array]
         ).data
@@ -67,19 +67,19 @@ class LaneCall:
         """
         builder = self.builder
         of_bytes = builder.bitcast(self.args[word], ir.VectorType(_BYTE, 8))
-        places = ir.Constant(ir.VectorType(_INDEX, LANES), [lane // 8 for lane in range(LANES)])
+        indices = ir.Constant(ir.VectorType(_INDEX, LANES), [lane // 8 for lane in range(LANES)])
         lanes = ir.VectorType(_BYTE, LANES)
-        each = builder.shuffle_vector(of_bytes, of_bytes, places)
+        each = builder.shuffle_vector(of_bytes, of_bytes, indices)
         tested = builder.and_(each, ir.Constant(lanes, [1 << lane % 8 for lane in range(LANES)]))
         return builder.icmp_unsigned("!=", tested, ir.Constant(lanes, [0] * LANES))
 
     def compare(self, sign: str, one: Any, other: Any) -> Any:
-        """Return the lanes, as a word, in which two vectors of unsigned elements satisfy a comparison."""
+        """Return, as a word, the lanes in which two vectors of unsigned elements satisfy a comparison."""
         return self.builder.bitcast(self.builder.icmp_unsigned(sign, one, other), WORD)
 
 
 def code_generator(write: Callable[[LaneCall], Any]) -> Callable[..., Any]:
-    """Return a code generator for numba. The result of ``write`` is the value of the intrinsic's call."""
+    """Return a code generator for numba. ``write`` generates the code and returns the value of the call."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         value = write(LaneCall(context, builder, signature, args))

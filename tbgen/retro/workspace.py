@@ -17,8 +17,8 @@ from tbgen.compiler.jit import python_of
 from tbgen.index.layout import IMAGE, MIRROR_FILES, SIDES, TRANSPOSE, TRIANGLE, Layout
 from tbgen.retro.geometry import ORTHODOX, TRIANGLE_SQUARE, movement_of
 from tbgen.retro.kernels.best_exits import ExitBuffer, Exits
-from tbgen.retro.kernels.canonical import canonical_words, expand_words
-from tbgen.retro.kernels.en_passant import Right
+from tbgen.retro.kernels.canonical import copy_canonical, mark_canonical
+from tbgen.retro.kernels.en_passant import EpPositions
 from tbgen.retro.kernels.frame import IMAGE_PAIR, NO_PAIR, Frame, Phase
 from tbgen.retro.kernels.functions import SlotNumbers
 from tbgen.retro.kernels.layer_sweeps import Workspace
@@ -29,12 +29,12 @@ from tbgen.retro.kernels.words import ALL, Codes, Ints, Words
 from tbgen.system.memory import use_large_pages
 
 # Allocators align arrays to 16 bytes only. A record of 64 bytes would then usually extend over two cache
-# lines, of which a prefetch loads only one. Large arrays have their own memory mappings with large pages. The
-# system allocates these pages in parallel, when threads first write to them.
+# lines, and a prefetch would load only one of them. Large arrays have their own memory mappings with large
+# pages, which the system allocates in parallel when threads first write to them.
 CACHE_LINE: Final = 64
 """Size of a cache line in bytes."""
 _MIN_LARGE_BYTES: Final = 4 << 20
-"""Minimum size in bytes of an array that has its own memory mapping."""
+"""Minimum size in bytes of an array with its own memory mapping."""
 _MAX_NODES: Final = 1 << 32
 """Maximum number of nodes of a phase, because events store nodes in four bytes."""
 
@@ -64,11 +64,12 @@ def _mapped_memory(size: int) -> mmap.mmap:
     return memory
 
 
-def _king_pairs(numbered: Sequence[int]) -> tuple[Ints, Ints]:
-    """Return :attr:`Frame.king_pairs` and :attr:`Frame.pair_numbers` of some pairs (``SOLVED_PAIRS``)."""
-    coords, black = np.divmod(np.array(numbered), 64)
+def _king_pairs(pairs: Sequence[int]) -> tuple[Ints, Ints]:
+    """Return :attr:`Frame.king_pairs` and :attr:`Frame.pair_numbers` for pairs encoded as in
+    ``SOLVED_PAIRS``."""
+    coords, black = np.divmod(np.array(pairs), 64)
     numbers = np.full((len(TRIANGLE), 64), NO_PAIR)
-    numbers[coords, black] = np.arange(len(numbered))
+    numbers[coords, black] = np.arange(len(pairs))
     images = np.array(IMAGE[TRANSPOSE])[black]
     has_image = (TRIANGLE_SQUARE[coords] % 9 == 0) & (numbers[coords, images] == NO_PAIR)
     numbers[coords[has_image], images[has_image]] = IMAGE_PAIR
@@ -76,15 +77,18 @@ def _king_pairs(numbered: Sequence[int]) -> tuple[Ints, Ints]:
 
 
 def _lone_kings() -> tuple[Ints, Ints]:
-    """Return the same if Black's king is the bit man: only the square of White's king counts."""
+    """Return :attr:`Frame.king_pairs` and :attr:`Frame.pair_numbers` if Black's king is the bit man.
+
+    A pair is then numbered by the square of White's king alone.
+    """
     pairs = np.array([(square, 0) for square in TRIANGLE], np.int64)
     return pairs, np.repeat(np.arange(len(TRIANGLE)), 64).reshape(-1, 64)
 
 
-def frame_of(layout: Layout, *, solved: bool = False) -> Frame:
-    """Return the frame of a layout, still without pawns; ``place_pawns`` sets the pawns of a phase.
+def frame_of(layout: Layout, *, for_solver: bool = False) -> Frame:
+    """Return the frame of a layout without pawns on it; ``place_pawns`` adds the pawns of a phase.
 
-    :param solved: whether only the king pairs that must be solved have numbers.
+    :param for_solver: whether only the king pairs that must be solved have numbers.
     """
     scalars = layout.free_count - 1
     colours = np.array(layout.colours, np.int64)
@@ -92,8 +96,8 @@ def frame_of(layout: Layout, *, solved: bool = False) -> Frame:
     shifts = np.array([6 * (scalars - 1 - man) for man in range(scalars)], np.int64)
     words, pairs, numbers = layout.phase_size // 64, np.zeros((0, 2), np.int64), np.zeros((0, 64), np.int64)
     if not layout.pawns:
-        numbered = layout.solved_pairs if solved else range(len(TRIANGLE) * 64)
-        pairs, numbers = _king_pairs(numbered) if scalars > 1 else _lone_kings()
+        numbered_pairs = layout.solved_pairs if for_solver else range(len(TRIANGLE) * 64)
+        pairs, numbers = _king_pairs(numbered_pairs) if scalars > 1 else _lone_kings()
         shifts[0] = shifts[min(1, scalars - 1)]
         words = len(pairs) << int(shifts[0])
     return Frame(
@@ -116,39 +120,40 @@ def frame_of(layout: Layout, *, solved: bool = False) -> Frame:
 
 
 def to_table_order(layout: Layout, array: NDArray[Any], filler: int) -> None:
-    """Move the slots of a phase, or words, from the order of a solver to that of the table, in place.
+    """Move the elements of an array, in place, from the solver's order of slots to the table's.
 
-    :param array: one-dimensional; its size is that of a phase of the table.
-    :param filler: value of the slots that a solver does not have.
+    :param array: one-dimensional, with an element for each slot, or each word, of one phase of the table.
+    :param filler: value for the slots that the solver does not have.
     """
-    if places := layout.solved_pairs:
-        blocks = array.reshape(layout.king_slots * 64, -1)
-        for pair in range(len(places) - 1, -1, -1):  # no pair moves to a smaller number
-            blocks[places[pair]] = blocks[pair]
-        blocks[np.setdiff1d(np.arange(len(blocks)), places)] = filler
+    if pairs := layout.solved_pairs:
+        by_pair = array.reshape(layout.king_slots * 64, -1)
+        for number in range(len(pairs) - 1, -1, -1):  # no pair moves to a smaller index
+            by_pair[pairs[number]] = by_pair[number]
+        by_pair[np.setdiff1d(np.arange(len(by_pair)), pairs)] = filler
 
 
 def to_solver_order(layout: Layout, array: NDArray[Any]) -> None:
-    """Move the slots of a phase from the order of the table to that of a solver, in place."""
+    """Move the elements of an array, one for each slot of a phase, from the table's order of slots to the
+    solver's, in place."""
     if layout.solved_pairs:
-        blocks = array.reshape(layout.king_slots * 64, -1)
-        for pair, place in enumerate(layout.solved_pairs):
-            blocks[pair] = blocks[place]
+        by_pair = array.reshape(layout.king_slots * 64, -1)
+        for number, pair in enumerate(layout.solved_pairs):
+            by_pair[number] = by_pair[pair]
 
 
 def table_slots(layout: Layout, slots: Ints) -> Ints:
-    """Return the slots of the table for slots of a phase in the order of a solver."""
+    """Return the table's slots of a phase for the given slots in the solver's order."""
     if not layout.solved_pairs:
         return slots
-    pair, rest = np.divmod(slots, layout.solved_slots // len(layout.solved_pairs))
-    return np.array(layout.solved_pairs)[pair] * (layout.solved_slots // len(layout.solved_pairs)) + rest
+    number, rest = np.divmod(slots, layout.solved_slots // len(layout.solved_pairs))
+    return np.array(layout.solved_pairs)[number] * (layout.solved_slots // len(layout.solved_pairs)) + rest
 
 
 def _like_scalars(layout: Layout) -> Ints:
-    """Return the half-open ranges of like scalars as int64 (n, 2).
+    """Return the half-open index ranges of scalars of the same kind and colour, as int64 (n, 2).
 
-    For a layout with pawns there are no ranges: all words must be solved, because pawn moves lead to slots
-    with like men in any order.
+    A layout with pawns has no such ranges: all words must be solved, because pawn moves lead to slots with
+    like men in any order.
     """
     ranges = [(first, min(end, layout.free_count - 1)) for first, end in layout.like_men if not layout.pawns]
     return np.array([group for group in ranges if group[1] - group[0] > 1], np.int64).reshape(-1, 2)
@@ -161,28 +166,28 @@ def place_pawns(frame: Frame, layout: Layout, phase: int) -> None:
         frame.pawns[colour] = sum(1 << square for square in squares)
 
 
-def like_men(layout: Layout) -> Ints:
-    """Return the half-open ranges of like free men as int64 (n, 2)."""
+def like_men_of(layout: Layout) -> Ints:
+    """Return the half-open index ranges of free men of the same kind and colour, as int64 (n, 2)."""
     return np.array(layout.like_men, np.int64).reshape(-1, 2)
 
 
 def mirrors_itself(layout: Layout, phase: int) -> bool:
-    """Whether the pawn placement of a phase is its own mirror image; False without pawns."""
+    """Whether the pawn placement of a phase is its own mirror image; False if there are no pawns."""
     placement = layout.placements[phase]
     return bool(placement) and layout.placement_of(placement, MIRROR_FILES) == placement
 
 
 def make_sets(words: int, quiet_counts: Codes, changed: Words) -> Sets:
     """Return empty sets for one attacker, with the given arrays ``quiet_counts`` and ``changed``."""
-    wanted, ready, caught = zeros((3, words), np.uint64)
-    return Sets(wanted, quiet_counts, ready, caught, changed)
+    wanted, ready, assigned = zeros((3, words), np.uint64)
+    return Sets(wanted, quiet_counts, ready, assigned, changed)
 
 
 def make_scratch(frame: Frame, parts: int) -> Scratch:
     """Return scratch memory for one attacker whose sweeps are divided into ``parts`` parts."""
     words = frame.words
     marks, moves_shape = words // 64 + 1, (parts, BATCH + MAX_WORD_MOVES)
-    # Neighbouring squares belong to different parts, so that the parts have about equally much work.
+    # Neighbouring squares belong to different parts, so that the parts have about the same amount of work.
     part_of = np.array([(square + square // 8) % parts for square in range(64)], np.int64)
     black_kings = frame.king_pairs[:, 1] if frame.pawnless else np.arange(64)
     part_sizes = np.bincount(part_of[black_kings], minlength=parts)
@@ -203,7 +208,7 @@ def make_scratch(frame: Frame, parts: int) -> Scratch:
             np.empty(moves_shape, np.int64),
             np.empty((parts, MAX_SCALARS), np.int64),
         ),
-        ExitBuffer(exit_buffers(1), python_of(men_buffer)(), np.empty(SLICES, np.uint64)),
+        ExitBuffer(make_exits(1), python_of(men_buffer)(), np.empty(SLICES, np.uint64)),
         np.zeros(1, np.int64),
     )
 
@@ -211,7 +216,7 @@ def make_scratch(frame: Frame, parts: int) -> Scratch:
 def make_phase(words: int, score_resets: bool) -> Phase:
     """Return the sets and counters of one phase, all zeros.
 
-    :raises OverflowError: if events cannot number all its nodes.
+    :raises OverflowError: if it has more nodes than events can tell apart.
     """
     if (nodes := 2 * 64 * words) > _MAX_NODES:
         raise OverflowError(f"{nodes} nodes are more than the {_MAX_NODES} that four bytes can number")
@@ -249,19 +254,19 @@ def make_attacker(side: int, frame: Frame, phase: Phase, parts: int) -> Attacker
     )
 
 
-def slot_numbers(slots: int) -> SlotNumbers:
-    """Return slot numbers for ``slots`` slots, all 0."""
+def make_slot_numbers(slots: int) -> SlotNumbers:
+    """Return a number for each of ``slots`` slots, all 0."""
     return SlotNumbers(zeros(slots, np.uint16), zeros(slots, np.uint16))
 
 
-def exit_buffers(size: int) -> Exits:
-    """Return uninitialized exits of ``size`` positions."""
+def make_exits(size: int) -> Exits:
+    """Return uninitialized exits for ``size`` positions."""
     return Exits(np.empty(size, np.uint8), np.empty(size, np.uint16), np.empty(size, np.uint16))
 
 
-def right_buffers(size: int) -> Right:
-    """Return uninitialized arrays for an en passant right in a phase of ``size`` slots."""
-    return Right(np.empty(size, np.uint8), exit_buffers(size))
+def make_ep_positions(size: int) -> EpPositions:
+    """Return uninitialized arrays for the positions of a phase of ``size`` slots with an en passant right."""
+    return EpPositions(np.empty(size, np.uint8), make_exits(size))
 
 
 def score_resets(variant: Variant) -> bool:
@@ -284,14 +289,14 @@ def score_resets(variant: Variant) -> bool:
 def make_workspace(layout: Layout, variant: Variant, parts: int = 1) -> Workspace:
     """Return the workspace in which any phase of a layout can be solved.
 
-    :param parts: greatest number of parts of a sweep, 1 to 64. Sweeps are not divided if Black's king is on
-        different squares in 64 neighbouring words.
+    :param parts: greatest number of parts of a sweep, 1 to 64. Sweeps are not divided if 64 neighbouring
+        words differ in the square of Black's king.
     """
-    frame = frame_of(layout, solved=True)
-    return workspace_of(frame, score_resets(variant), like_men(layout), parts if frame.scalars > 2 else 1)
+    frame = frame_of(layout, for_solver=True)
+    return workspace_of(frame, score_resets(variant), like_men_of(layout), parts if frame.scalars > 2 else 1)
 
 
-def workspace_of(frame: Frame, resets: bool, like: Ints, parts: int = 1) -> Workspace:
+def workspace_of(frame: Frame, resets: bool, like_men: Ints, parts: int = 1) -> Workspace:
     """Return the workspace in which phases of a frame can be solved.
 
     The exits share the arrays of the results if captures and pawn moves reset the accrued score.
@@ -301,8 +306,8 @@ def workspace_of(frame: Frame, resets: bool, like: Ints, parts: int = 1) -> Work
     if resets:
         exits = Exits(white.results.value, white.results.depth, black.results.depth)
     else:
-        exits = exit_buffers(2 * frame.words * 64)
-    return Workspace(frame, phase, (white, black), exits, like)
+        exits = make_exits(2 * frame.words * 64)
+    return Workspace(frame, phase, (white, black), exits, like_men)
 
 
 def expand(layout: Layout, phase: int, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
@@ -311,9 +316,9 @@ def expand(layout: Layout, phase: int, value: NDArray[np.uint8], depth: NDArray[
     :param value: uint8 (phase size,): codes of the values with one side to move.
     :param depth: uint16 (phase size,): depths in plies with this side to move.
     """
-    like, mirrored = like_men(layout), mirrors_itself(layout, phase)
-    if len(like) or mirrored or not layout.pawns:
+    like_men, symmetric = like_men_of(layout), mirrors_itself(layout, phase)
+    if len(like_men) or symmetric or not layout.pawns:
         frame = frame_of(layout)
         canonical, all_slots = np.empty(frame.words, np.uint64), np.full(frame.words, ALL)
-        canonical_words(frame, like, mirrored, canonical, 0, frame.words)
-        expand_words(frame, like, mirrored, canonical, all_slots, value, depth, 0, frame.words)
+        mark_canonical(frame, like_men, symmetric, canonical, 0, frame.words)
+        copy_canonical(frame, like_men, symmetric, canonical, all_slots, value, depth, 0, frame.words)

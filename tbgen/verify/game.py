@@ -62,7 +62,7 @@ _MAX_CELL_MEN: Final = 32
 
 
 def game_of_table(table: Table, sub_tables: SubTables) -> ProofGame:
-    """Return the game of a table. Its window is empty, and all positions are selected.
+    """Return the game of a table. Its batch is empty, and all positions are selected.
 
     :raises KeyError: if a sub-table that a move leads to, or its side to move, is missing.
     :raises UsageError: if no proof exists for the variant of the table.
@@ -94,7 +94,7 @@ def score_resets(variant: Variant) -> bool:
 
 
 def game_of_cell(men: ProofMen, exits: CellExits, claimed: Fresh, rank: NDArray[np.uint8]) -> ProofGame:
-    """Return one of the games of a cell. Its window contains all slots.
+    """Return one of the games of a cell. Its batch contains all slots.
 
     :param claimed: values and depths to prove, shape (2, slots) each.
     """

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from tbgen.retro.layer_solvers import EveryLayer, Layer
 
 
-_MAX_WINDOW_SLOTS: Final = 1 << 27
-"""Maximum number of slots per side of a window with several phases. Keys need eight bytes per slot."""
+_MAX_BATCH_SLOTS: Final = 1 << 27
+"""Maximum number of slots per side of a batch with several phases. Keys need eight bytes per slot."""
 
 
 def verify_table(
@@ -111,17 +111,17 @@ class Proof(StateProof):
             self.threads.add(self.probes.compare_fresh())
         if sample is not None:
             self._select(sample, random)
-        return sum(self.prove_window(window) for window in self._windows())
+        return sum(self.prove_batch(batch) for batch in self._batches())
 
-    def _windows(self) -> Sequence[Range]:
+    def _batches(self) -> Sequence[Range]:
         """Return ranges of phases that together cover all phases. They are proved one after the other."""
         total = len(self.layout.placements)
         if self.layers is not None:
-            windows = self.layers.windows
-            if [phase for window in windows for phase in range(*window)] != list(range(total)):
+            batches = self.layers.batches
+            if [phase for batch in batches for phase in range(*batch)] != list(range(total)):
                 raise ValueError(f"the layers do not cover each of the {total} phases once")
-            return windows
-        phases = max(1, _MAX_WINDOW_SLOTS // self.layout.phase_size)
+            return batches
+        phases = max(1, _MAX_BATCH_SLOTS // self.layout.phase_size)
         return [(first, min(first + phases, total)) for first in range(0, total, phases)]
 
     def survey(self, parts: list[Range]) -> None:
@@ -151,9 +151,9 @@ class Proof(StateProof):
         entries = entries._replace(selected=selected)
         self.game = replace(self.game, selected=marks[: rank.size].reshape(rank.shape), en_passant=entries)
 
-    def prove_window(self, window: Range) -> int:
-        """Prove all states of a window of phases and return their number."""
-        first, last = window
+    def prove_batch(self, batch: Range) -> int:
+        """Prove all states of a batch of phases and return their number."""
+        first, last = batch
         base, stop = first * self.layout.phase_size, last * self.layout.phase_size
         self.game = replace(self.game, base=base, key=np.zeros((2, stop - base), np.int32))
         self.begin()
@@ -161,7 +161,7 @@ class Proof(StateProof):
         if not self.game.score_resets:
             self.progress("states", first, phases)
             return self.prove(Accrued(FIRST_RANK, MIDDLE))
-        claims = iter(()) if self.layers is None else self._claims(self.layers.layers(window))
+        claims = iter(()) if self.layers is None else self._claims(self.layers.layers(batch))
         top, states = top_rank(*self.table.value[:, base:stop], self.table.ep_value), 0
         for accrued in accrued_scores(top):
             if self.layers is None:
@@ -174,7 +174,7 @@ class Proof(StateProof):
         return states
 
     def _claims(self, pairs: "Iterator[tuple[Layer, Layer]]") -> Iterator[Claims]:
-        """Yield the layers of a window. Each pair of layers is made while the previous pair is proved."""
+        """Yield the layers of a batch. Each pair of layers is made while the previous pair is proved."""
         slots = self.game.key.shape[1]
         for layer in chain.from_iterable(self.threads.prefetch(pairs)):
             if [array.shape for array in layer] != [(2, slots), (2, slots), (2, slots // 64)]:
@@ -182,13 +182,13 @@ class Proof(StateProof):
             yield Claims(*layer)
 
     def _enter_layer(self, accrued: Accrued, claims: Claims) -> None:
-        """Update the keys of the window to a computed layer, and compare functions and probes with it."""
+        """Update the keys of the batch to a computed layer, and compare functions and probes with it."""
         self.enter(accrued, claims._replace(functions=function_values(self.table, accrued)))
         if self.probes is not None and accrued.level != MIDDLE:
             self.threads.add(self.probes.compare_accrued(accrued, self.game.base, claims))
 
     def _enter_runs(self, accrued: Accrued) -> None:
-        """Update the keys of the window's canonical positions to a layer that is stored as runs."""
+        """Update the keys of the batch's canonical positions to a layer that is stored as runs."""
         holder = int(accrued.level <= MIDDLE)
         for side in range(2):
             runs = self._runs(holder, side, self.ranges, self.game.base)
@@ -223,7 +223,7 @@ def compile_kernels() -> None:
         proof = Proof(table, SubTables(table.layout, dict[Material, Fresh]().__getitem__), threads)
         proof.survey([(0, 0)])
         proof.survey_runs([(0, 0)])
-        proof.prove_window((0, 0))
+        proof.prove_batch((0, 0))
         proof.enter(Accrued(2, 2), proof.no_claims())
     # Probes of packed tables are compared with these functions.
     inherits(2, 2, Accrued(2, 2), 0)

@@ -1,6 +1,6 @@
 """The proof of the states of a table, or of one game of a cell, one accrued score after the other.
 
-The states with one accrued score are a *layer*. A *window* is the range of slots whose layers are proved
+The states with one accrued score are a *layer*. A *batch* is the range of slots whose layers are proved
 together. Threads run kernels on ranges of slots and collect findings.
 """
 
@@ -15,7 +15,7 @@ from tbgen.board.score import NONE
 from tbgen.verify.game import new_scratch
 from tbgen.verify.kernels.best import ProofGame, Range
 from tbgen.verify.kernels.checks import compare, prove, survey
-from tbgen.verify.kernels.claims import Claims, begin_window, copy_images, enter_claims
+from tbgen.verify.kernels.claims import Claims, begin_batch, copy_images, enter_claims
 from tbgen.verify.kernels.results import COLUMNS, MIDDLE, WHITE_WORTH, Accrued
 
 Result = TypeVar("Result")
@@ -114,12 +114,12 @@ def top_rank(*values: NDArray[np.uint8]) -> int:
 
 
 class StateProof:
-    """Proves the states in a window of slots, one accrued score after the other."""
+    """Proves the states in a batch of slots, one accrued score after the other."""
 
     def __init__(self, game: ProofGame, threads: ProofThreads) -> None:
         self.game, self.threads = game, threads
         self.ranges: list[Range] = []
-        """Ranges that cover the window."""
+        """Ranges that cover the batch."""
         self._images: list[NDArray[np.int32]] = []
         """Pairs of a slot that is not canonical and the canonical slot of its position: shape (n, 2) each."""
 
@@ -132,16 +132,16 @@ class StateProof:
         self.threads.inspect(compare, ((self.game, part) for part in parts))
 
     def begin(self) -> None:
-        """Set the initial keys of the window, for an accrued score of greater rank than all values."""
+        """Set the initial keys of the batch, for an accrued score of greater rank than all values."""
         self.ranges = self.threads.ranges(self.game.key.shape[1])
         self._images = self.threads.run(self._begin, ((part,) for part in self.ranges))
 
     def _begin(self, part: Range) -> NDArray[np.int32]:
         images = np.empty((2 * (part[1] - part[0]), 2), np.int32)
-        return images[: begin_window(self.game, part, images, new_scratch())].copy()
+        return images[: begin_batch(self.game, part, images, new_scratch())].copy()
 
     def enter(self, accrued: Accrued, claims: Claims) -> None:
-        """Update the keys of the window to the layer of an accrued score, with the claims as its entries."""
+        """Update the keys of the batch to the layer of an accrued score, with the claims as its entries."""
         self.threads.inspect(enter_claims, ((self.game, accrued, part, claims) for part in self.ranges))
 
     def prove(self, accrued: Accrued) -> int:

@@ -15,40 +15,40 @@ from tests.support.solved_tables import source_of
 
 
 @pytest.mark.parametrize(
-    ("name", "window_slots", "stride"),
+    ("name", "batch_slots", "stride"),
     [
         *[("KvK", 1, 1), ("KNvK", 1 << 23, 1), ("KPvK", 3 << 12, 4)],
         *exhaustive([("KNvK", 1, 1), ("KPvK", 1, 1), ("KNNvK", 1 << 23, 1), ("KPvKP", 50 << 12, 50)]),
     ],
 )
 def test_layers_are_those_solved_alone(
-    name: str, window_slots: int, stride: int, tables: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, batch_slots: int, stride: int, tables: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With one phase in a window, and all threads on it, and with several small ones. One phase in ``stride``
+    """With one phase in a batch, and all threads on it, and with several small ones. One phase in ``stride``
     is compared, each pair of layers when the next one is there too, and after the last one none is left."""
-    monkeypatch.setattr("tbgen.index.zeroing._MAX_BATCH_SLOTS", window_slots)
+    monkeypatch.setattr("tbgen.index.zeroing._MAX_BATCH_SLOTS", batch_slots)
     table = plain(tables, name)
     layout = table.layout
     whole = ArrayTable(table.value, table.depth, table.ep_value, table.ep_depth)
     sources = {sub: source_of(plain(tables, sub.name)) for sub in table.material.successors()}
     seen = 0
     with EveryLayer(table, sources, threads=3) as every:
-        assert [phase for first, last in every.windows for phase in range(first, last)] == list(
+        assert [phase for first, last in every.batches for phase in range(first, last)] == list(
             range(len(layout.placements))
         )
-        for window in every.windows:
+        for batch in every.batches:
             alone = {
-                phase - window[0]: LayerSolver(whole, layout, phase, sources, threads=2)
-                for phase in range(*window)
+                phase - batch[0]: LayerSolver(whole, layout, phase, sources, threads=2)
+                for phase in range(*batch)
                 if phase % stride == 0
             }
             rank = 1
-            for both, _ in pairwise(chain(every.layers(window), [None])):  # asks for the next one before
+            for both, _ in pairwise(chain(every.layers(batch), [None])):  # asks for the next one before
                 rank += 1
                 assert both is not None
                 for white, layer in zip((True, False), both, strict=True):
                     bits = np.unpackbits(layer.present.view(np.uint8), axis=1, bitorder="little")
-                    there = bits.view(bool).reshape(2, window[1] - window[0], -1)
+                    there = bits.view(bool).reshape(2, batch[1] - batch[0], -1)
                     seen += int(there.sum())
                     value = np.where(there, layer.value.reshape(there.shape), NONE)
                     depth = np.where(there, layer.depth.reshape(there.shape), 0)

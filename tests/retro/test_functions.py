@@ -12,7 +12,7 @@ from tbgen.compiler.jit import jit
 from tbgen.index.layout import WHITE_TO_MOVE
 from tbgen.index.table import AccruedForm, Functions
 from tbgen.retro import solver
-from tbgen.retro.kernels.numbering import Numbering, number_of, numbering, with_capacity
+from tbgen.retro.kernels.numbering import Numbering, find_or_add, numbering, with_capacity
 from tests.support.exhaustive import exhaustive
 from tests.support.functions_of_runs import functions_of_runs
 from tests.support.packed_tables import plain
@@ -81,7 +81,7 @@ def _number_all(known: Numbering, keys: np.ndarray, numbers: np.ndarray) -> Numb
     """Number some keys; a function of its own because only compiled code may call kernels."""
     for at in range(len(keys)):
         known = with_capacity(known, 1)
-        numbers[at] = number_of(known, keys[at])
+        numbers[at] = find_or_add(known, keys[at])
     return known
 
 

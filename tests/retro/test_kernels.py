@@ -15,16 +15,16 @@ from tbgen.index.layout import SIDES, Layout, layout_of
 from tbgen.index.table import ArraySource, Source, Table
 from tbgen.probe.tablebase import Tablebase, open_tablebase
 from tbgen.retro.kernels.best_exits import NO_EXIT
-from tbgen.retro.kernels.canonical import canonical_words
+from tbgen.retro.kernels.canonical import mark_canonical
 from tbgen.retro.kernels.events import Agenda, Events, next_agenda, no_events
 from tbgen.retro.kernels.frame import legal_words
 from tbgen.retro.kernels.layer_sweeps import Workspace
-from tbgen.retro.kernels.phase import count_moves
+from tbgen.retro.kernels.phase import prepare_words
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.workspace import (
     expand,
     frame_of,
-    like_men,
+    like_men_of,
     make_workspace,
     mirrors_itself,
     place_pawns,
@@ -53,10 +53,10 @@ def test_canonical_words(name: str) -> None:
     frame = frame_of(layout)
     for phase in rng.sample(range(len(layout.placements)), min(20, len(layout.placements))):
         found = np.zeros(frame.words, np.uint64)
-        like, mirrored = like_men(layout), mirrors_itself(layout, phase)
+        like, symmetric = like_men_of(layout), mirrors_itself(layout, phase)
         start = rng.randrange(max(1, frame.words - 500))
         stop = min(start + 500, frame.words)
-        canonical_words(frame, like, mirrored, found, start, stop)
+        mark_canonical(frame, like, symmetric, found, start, stop)
         chosen = [rng.randrange(64 * start, 64 * stop) for _ in range(2000)]
         slots = np.array(chosen, np.int64) + phase * layout.phase_size
         expected = canonical_slots(layout, *squares_of(layout, slots)) == slots
@@ -102,11 +102,11 @@ def test_a_solver_has_the_canonical_slots(name: str) -> None:
     in_table[: len(slots)] = slots
     to_table_order(layout, in_table, -1)
     assert np.array_equal(in_table[table_slots(layout, slots)], slots)
-    frame, like = frame_of(layout), like_men(layout)
+    frame, like = frame_of(layout), like_men_of(layout)
     legal, canonical = np.zeros((2, frame.words), np.uint64), np.zeros(frame.words, np.uint64)
     place_pawns(frame, layout, 0)
     legal_words(frame, legal, 0, frame.words)
-    canonical_words(frame, like, mirrors_itself(layout, 0), canonical, 0, frame.words)
+    mark_canonical(frame, like, mirrors_itself(layout, 0), canonical, 0, frame.words)
     assert (in_table[slots_in((legal[0] | legal[1]) & canonical)] >= 0).all()
     to_solver_order(layout, in_table)
     assert np.array_equal(in_table[: len(slots)], slots)
@@ -178,7 +178,7 @@ def test_legality_ranks_and_exits(name: str, tables: Path, tablebase: Tablebase)
         workspace = phase_of(layout, phase)
         loader.prepare([phase])
         put_own(loader, layout, table, phase)
-        count_moves(workspace, loader.pool, mirrors_itself(layout, phase), 0, workspace.frame.words)
+        prepare_words(workspace, loader.pool, mirrors_itself(layout, phase), 0, workspace.frame.words)
         for _ in range(sample(320, 480) // min(8, len(layout.placements))):
             slot, side = rng.randrange(64 * workspace.frame.words), rng.randrange(2)
             (table_slot,) = table_slots(layout, np.array([slot]))
@@ -268,5 +268,5 @@ def test_exits_of_those_that_have_left_are_taken_out(share: float) -> None:
     agenda = next_agenda(agenda, settled, packed(member).reshape(2, -1), 4, 200)
     inside = [[level, node] for level, node in parts if 4 <= level >> 16 < 200 and member[node]]
     assert parts_of(agenda.exits) == (inside if share < 7 / 8 else parts)
-    assert agenda.alive == (member.sum() if share < 7 / 8 else len(member))
+    assert agenda.alive_at_purge == (member.sum() if share < 7 / 8 else len(member))
     assert parts_of(agenda.settled) == [part for part in more if 4 <= part[0] >> 16 < 200]

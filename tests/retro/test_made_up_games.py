@@ -23,9 +23,9 @@ from tbgen.index.table import ArraySource, Table
 from tbgen.retro import pool as pools
 from tbgen.retro.kernels.phase import RUNS, empty_record
 from tbgen.retro.kernels.sweep import MAX_DEPTH, SweepResults
-from tbgen.retro.ranks import EnPassant, PhaseSolver, find_moves
+from tbgen.retro.ranks import EpConfig, PhaseSolver, find_moves
 from tbgen.retro.solver import runs_of, solve
-from tbgen.retro.workspace import make_phase, make_workspace, mirrors_itself, place_pawns, slot_numbers
+from tbgen.retro.workspace import make_phase, make_slot_numbers, make_workspace, mirrors_itself, place_pawns
 from tests.support.exhaustive import exhaustive, sample
 from tests.support.made_up_tables import Fresh, as_sources, made_up
 from tests.support.one_ply import folded, one_ply
@@ -208,11 +208,11 @@ def test_a_placement_with_en_passant(name: str, turn: chess.Color, monkeypatch: 
     starts = np.array([phase * size, layout.size + phase * size])
     for start in starts:
         pool.value[start : start + size], pool.depth[start : start + size] = NONE, 0
-    none = slot_numbers(0)
+    none = make_slot_numbers(0)
     empty = empty_record(RUNS, size, none, 0), empty_record(RUNS, size, none, 0)
     solved = SweepResults(pool.value, pool.depth, starts)
     solver = PhaseSolver(workspace, pool, solved, empty)
-    for _ in solver.ranks([EnPassant(0, square)]):
+    for _ in solver.ranks([EpConfig(0, square)]):
         pass
     by_black, by_white = solver.records
     both = [runs_of(record.log, workspace.frame.words, solved) for record in (by_white, by_black)]

@@ -191,7 +191,7 @@ def test_blocks_come_and_go(name: str, tables: Path) -> None:
         assert not needed
         assert len(gone) > 20
         only = blocks_after_captures(layout, [0])
-        few = PoolLoader(layout, around, only=only)
+        few = PoolLoader(layout, around, needed_blocks=only)
         for block in smaller:
             if block in only:
                 expected.check(few, layout, block, SIDES)

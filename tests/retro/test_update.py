@@ -17,14 +17,14 @@ from tbgen.retro.kernels.phase import (
     first_events,
     later_events,
     record_inner,
-    renew_inner,
+    reset_inner_sets,
 )
 from tbgen.retro.kernels.sweep import NO_LIMIT, Attacker, Sweep, SweepResults, begin_sweep, run_levels
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.update import Layer, limits, update
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.ranks import find_moves
-from tbgen.retro.workspace import make_workspace, mirrors_itself, place_pawns, slot_numbers
+from tbgen.retro.workspace import make_slot_numbers, make_workspace, mirrors_itself, place_pawns
 from tests.support.made_up_tables import as_sources, made_up
 
 
@@ -51,7 +51,7 @@ class Solver:
         place_pawns(workspace.frame, self.layout, self.phase)
         find_moves(workspace, self.pool, mirrors_itself(self.layout, self.phase))
         self.events = [first_events(workspace, attacker, int64(1)) for attacker in (0, 1)]
-        none = slot_numbers(0)
+        none = make_slot_numbers(0)
         self.records = [empty_record(RUNS, self.layout.phase_size, none, 0) for _ in (0, 1)]
 
     def enter(self) -> bool:
@@ -79,7 +79,7 @@ class Solver:
 
     def sweep(self, number: int) -> None:
         attacker = self.attacker(number)
-        renew_inner(attacker)
+        reset_inner_sets(attacker)
         sweep = python_of(inner_sweep)(attacker, 255 - self.rank, self.events[number])
         attacker.last_key[0] = take(sweep, self.rank)
 

@@ -216,7 +216,7 @@ def test_a_wrong_entry_is_found_and_named(name: str, array: str, whole_game_tabl
     with pytest.MonkeyPatch.context() as patch:
         if is_passing:  # its phase alone
             phase = int(table.ep_config[where // table.layout.phase_size, 0])
-            patch.setattr(Proof, "_windows", lambda _: [(phase, phase + 1)])
+            patch.setattr(Proof, "_batches", lambda _: [(phase, phase + 1)])
         found = proof_of(table, whole_game_tables).findings[0]
     assert str(found).count("(fresh): the moves lead to another result: stored") == 1
     assert bool(chess.Board(found.fen).has_legal_en_passant()) == is_passing

@@ -22,7 +22,7 @@ from tbgen.retro import ranks, solver
 from tbgen.retro.kernels.frame import Frame, legal_words
 from tbgen.retro.kernels.functions import Runs
 from tbgen.retro.kernels.layer_sweeps import Workspace
-from tbgen.retro.kernels.sweep import Sweep, find_part
+from tbgen.retro.kernels.sweep import Sweep, find_candidates
 from tbgen.retro.kernels.words import ZERO, Words
 from tbgen.retro.pool import PoolLoader
 from tbgen.retro.ranks import Stages
@@ -39,18 +39,18 @@ R = Variant.R_MOBILITY
 def test_parts_share_everything_out(name: str, parts: int) -> None:
     workspace = make_workspace(layout_of(Material.parse(name)), R, parts)
     scratch, words = workspace.attackers[0].scratch, workspace.frame.words
-    assert len(scratch.front) == len(scratch.has_news) == len(scratch.live) == len(scratch.begin) - 1 == parts
-    assert scratch.begin[0] == 0
-    assert scratch.begin[-1] == 2 * words == scratch.front_word.shape[1]
+    assert len(scratch.front_sizes) == len(scratch.has_assigned) == len(scratch.nonempty) == parts
+    assert len(scratch.front_start) - 1 == parts and scratch.front_start[0] == 0
+    assert scratch.front_start[-1] == 2 * words == scratch.front_word.shape[1]
     pairs = np.arange(words) >> int(workspace.frame.shifts[1])
     owned = np.bincount(scratch.part_of[workspace.frame.king_pairs[pairs, 1]])
-    assert np.array_equal(np.diff(scratch.begin), 2 * owned)
+    assert np.array_equal(np.diff(scratch.front_start), 2 * owned)
 
 
 def test_small_phases_have_one_part() -> None:
     for name in ("KPvK", "KQvKP", "KRvK"):
         workspace = make_workspace(layout_of(Material.parse(name)), R, 4)
-        assert len(workspace.attackers[1].scratch.front) == 1, name
+        assert len(workspace.attackers[1].scratch.front_sizes) == 1, name
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_any_number_of_threads_gives_the_right_table(
             at_work.add((threading.current_thread().name.split("_")[0], part))
             code(sweep, part)
 
-        return find if kernel is find_part else code
+        return find if kernel is find_candidates else code
 
     monkeypatch.setattr(ranks, "with_fixed_types", observed)
     with Sources(whole_game_tables, variant) as files:

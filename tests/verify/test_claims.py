@@ -41,8 +41,8 @@ class Tampered(EveryLayer):
         super().__init__(table, sources)
         self.tamper = tamper
 
-    def layers(self, window: tuple[int, int]) -> Iterator[tuple[Layer, Layer]]:
-        for rank, both in enumerate(super().layers(window), start=2):
+    def layers(self, batch: tuple[int, int]) -> Iterator[tuple[Layer, Layer]]:
+        for rank, both in enumerate(super().layers(batch), start=2):
             for white, layer in zip((True, False), both, strict=True):
                 if self.tamper:
                     self.tamper(GScore(Rank(rank), white), layer)
@@ -111,11 +111,11 @@ def test_a_wrong_entry_of_a_layer_is_found(
 
 
 class Forgetful(EveryLayer):
-    """Omits the last window of phases."""
+    """Omits the last batch of phases."""
 
     @property
-    def windows(self) -> list[tuple[int, int]]:
-        return super().windows[:-1]
+    def batches(self) -> list[tuple[int, int]]:
+        return super().batches[:-1]
 
 
 def test_layers_of_some_phases_prove_nothing(bare: Path) -> None:

@@ -155,7 +155,7 @@ def test_runs_of_another_position_are_found(small_tables: Tables) -> None:
 
 
 def proof_of_phases(phases: Iterable[int], table: Table, below: SubTables) -> VerifyResult:
-    with patch.object(Proof, "_windows", lambda _: [(phase, phase + 1) for phase in phases]):
+    with patch.object(Proof, "_batches", lambda _: [(phase, phase + 1) for phase in phases]):
         return verify_table(table, below)
 
 

@@ -12,7 +12,7 @@ from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.compiler.structs import Struct
 from tbgen.retro.geometry import BIT, ORTHODOX, PAWN_ATTACKS
 from tbgen.retro.kernels.frame import Frame, attacks_along, decode, reach
-from tbgen.retro.kernels.moves import MoveBuffer, list_moves_of_scalars
+from tbgen.retro.kernels.moves import MoveBuffer, list_scalar_successors
 from tbgen.retro.kernels.words import ZERO, Codes, Ints, Word, Words, bits_of
 
 WHITE, BLACK = int64(0), int64(1)
@@ -291,7 +291,7 @@ def _words_of_part(search: WinSearch) -> tuple[int, int, int]:
 def _mark_predecessors(search: WinSearch, word: int, bits: Word, round_: int) -> None:
     """Mark the words from which Black may move to newly won positions."""
     frame, buffer = search.frame, search.earlier_buffer
-    for number in range(list_moves_of_scalars(frame, word, bits, BLACK, buffer)):
+    for number in range(list_scalar_successors(frame, word, bits, BLACK, buffer)):
         _mark(search, buffer.word[number], round_)
     if frame.colours[frame.scalars] == BLACK:
         _mark(search, word, round_)
@@ -395,5 +395,5 @@ def _record_lost(search: WinSearch, word: int, lost: Word, round_: int) -> None:
     if frame.colours[frame.scalars] == WHITE:
         free = ~decode(frame, word, buffer.squares)
         _record_won(search, word, reach(ORTHODOX, frame.kinds[frame.scalars], lost, free), round_)
-    for number in range(list_moves_of_scalars(frame, word, lost, WHITE, buffer)):
+    for number in range(list_scalar_successors(frame, word, lost, WHITE, buffer)):
         _record_won(search, buffer.word[number], buffer.bits[number], round_)

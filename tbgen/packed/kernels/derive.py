@@ -26,7 +26,7 @@ from tbgen.retro.geometry import BIT, IMAGES, INVERSES, ORTHODOX
 from tbgen.retro.kernels.best_exits import NO_EXIT, Exits
 from tbgen.retro.kernels.canonical import canonical_slot
 from tbgen.retro.kernels.frame import Frame, Phase, decode, reach
-from tbgen.retro.kernels.moves import SLICES, MoveBuffer, list_moves_of_scalars, list_quiet_targets
+from tbgen.retro.kernels.moves import SLICES, MoveBuffer, list_quiet_targets, list_scalar_successors
 from tbgen.retro.kernels.words import (
     ALL,
     ONE,
@@ -232,7 +232,7 @@ def _weigh_scalars(ply: PhasePlies, side: int, word: int, bits: Word, buffer: De
     """Weigh the quiet moves of the mover's scalars from the positions ``bits``."""
     other, ranks, start = 1 - side, ply.rank[side], ply.start[1 - side]
     replies = Replies(ply.value, ply.depth, ply.rank[other])
-    for number in range(list_moves_of_scalars(ply.frame, word, bits, side, buffer.moves)):
+    for number in range(list_scalar_successors(ply.frame, word, bits, side, buffer.moves)):
         target, symmetry = buffer.moves.word[number], buffer.moves.symmetry[number]
         remaining = buffer.moves.bits[number] & image(ply.usable[target], INVERSES[symmetry])
         if symmetry == 0:
@@ -406,7 +406,7 @@ def _before_newly_usable(ply: PhasePlies, side: int, word: int, moves: MoveBuffe
     """The positions of a word from which ``side`` can move to a newly usable position."""
     frame, newly = ply.frame, ply.newly_usable
     predecessors = ZERO
-    for number in range(list_moves_of_scalars(frame, word, ALL, side, moves)):
+    for number in range(list_scalar_successors(frame, word, ALL, side, moves)):
         target, symmetry = moves.word[number], moves.symmetry[number]
         if newly[target]:
             predecessors |= moves.bits[number] & image(newly[target], INVERSES[symmetry])

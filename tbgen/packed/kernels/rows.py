@@ -24,7 +24,7 @@ from tbgen.retro.geometry import (
     TRIANGLE_OF,
     TRIANGLE_SQUARE,
 )
-from tbgen.retro.kernels.canonical import sort_like
+from tbgen.retro.kernels.canonical import sort_like_men
 from tbgen.retro.kernels.frame import attacks_along, pawn_attacks, reach
 from tbgen.retro.kernels.words import ALL, ONE, ZERO, Ints, Word, Words, lowest
 
@@ -197,7 +197,7 @@ def has_smaller_image(rows: Rows, symmetry: int, squares: Ints, image: Ints) -> 
     free = len(rows.kinds)
     for man in range(free):
         image[man] = IMAGES[symmetry, squares[man]]
-    sort_like(image, rows.like)
+    sort_like_men(image, rows.like)
     for man in range(free):
         if image[man] != squares[man]:
             return bool(image[man] < squares[man])
@@ -384,7 +384,7 @@ def make_canonical(rows: Rows, phase: int, squares: Ints, image: Ints) -> None:
         into_triangle = SYMMETRY_OF[squares[0]]
         for man in range(free):
             squares[man] = IMAGES[into_triangle, squares[man]]
-    sort_like(squares, rows.like)
+    sort_like_men(squares, rows.like)
     symmetry = symmetry_of(rows, phase, squares[0])
     if symmetry and has_smaller_image(rows, symmetry, squares, image):
         for man in range(free):

@@ -23,7 +23,7 @@ from tbgen.packed.kernels.rows import (
     place_slot,
 )
 from tbgen.retro.geometry import BIT, IMAGES, KIND_COUNT, ORTHODOX, PAWN_ATTACKS, SYMMETRY_OF, TRIANGLE_OF
-from tbgen.retro.kernels.canonical import sort_like
+from tbgen.retro.kernels.canonical import sort_like_men
 from tbgen.retro.kernels.targets import CAPTURED_PAWN, Men, Targets, pawn_row
 from tbgen.retro.kernels.words import Ints, Word, bits_of, image
 
@@ -94,7 +94,7 @@ def _slot_of_image(
     squares = buffers.child
     for man in range(free):
         squares[man] = IMAGES[symmetry, squares[man]]
-    sort_like(squares, like)
+    sort_like_men(squares, like)
     slot = int64(TRIANGLE_OF[squares[0]]) if pawnless else phase << 6 | squares[0]
     for man in range(1, free):
         slot = slot << 6 | squares[man]

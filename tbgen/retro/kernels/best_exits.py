@@ -5,9 +5,9 @@ A capture or pawn move resets the accrued score and leads to a position whose fr
 
 To *record* a move is to count it and to update the best exit of its position.
 
-An exit consists of the value that is best for the mover, and the smallest and greatest depth among the moves
-to this value. If the value is better for the mover than the accrued score, the smallest depth counts, else
-the greatest.
+An exit consists of the value that is best for the mover, and of the smallest and the greatest depth among the
+moves to this value. If the value is better for the mover than the accrued score, the smallest depth applies,
+otherwise the greatest.
 """
 
 from dataclasses import dataclass
@@ -46,13 +46,14 @@ from tbgen.retro.kernels.words import ALL, ZERO, Codes, Plies, Word, Words, bits
 NO_EXIT = 65535
 """Value of ``Exits.nearest`` for a position without an exit."""
 NO_MAN = int64(0)
-"""Number of the captured or promoted man if there is none.
+"""Number that stands for no captured or promoted man.
 
 It has a numpy type, because numba compiles a kernel again for every Python constant."""
 NO_INDEX = int64(-1)
-"""Index of the captured scalar, or file of the double step, if there is none."""
+"""Stands for the index of a captured scalar if there is none, and for the file of a double step if there is
+none."""
 PAWN = int64(-1)
-"""Index of the moving man if it is a pawn."""
+"""Replaces the index of the moving man if it is a pawn."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +63,8 @@ class Exits(Struct):
     value: Codes
     """uint8: codes of the values. If depths are not computed, NONE marks positions without an exit."""
     nearest: Plies
-    """uint16: smallest depths in plies, NO_EXIT without an exit; empty if depths are not computed."""
+    """uint16: smallest depths in plies, NO_EXIT for positions without an exit; empty if depths are not
+    computed."""
     farthest: Plies
     """uint16: greatest depths in plies; empty if depths are not computed."""
 
@@ -110,7 +112,7 @@ def positions_without_exit(exits: Exits, first: int) -> Word:
 
 @inlined
 def keep_best_exit(exits: Exits, node: int, side: int, value: int, depth: int) -> None:
-    """Update the best exit of a position by one move that leaves the phase."""
+    """Update the best exit of a position with one move that leaves the phase."""
     if len(exits.nearest) == 0:
         if exits.value[node] == NONE or (value < exits.value[node]) == (side == 0):
             exits.value[node] = value
@@ -158,10 +160,10 @@ def _record_in_tables(search: ExitSearch, mask: Word, captured: int, promotion: 
 
 @inlined
 def _route(search: ExitSearch, mover: int, captured: int, promotion: int) -> tuple[int, int]:
-    """The number of the route of a move (see ``Routes``), and the mobile man that the route leaves out.
+    """The number of the route of a move (see ``Routes``), and the index of the ``victim`` of the route.
 
-    This is the captured mobile man, or the mobile man that captures a pawn or frozen man; -1 if there is
-    none. Its square does not matter after the move.
+    The victim is the captured mobile man, or the mobile man that captures a pawn or frozen man; -1 if there
+    is neither. Its square does not matter after the move.
     """
     routes, men, side = search.pool.routes, search.men, search.side
     origin, target, victim = NO_SQUARE, NO_SQUARE, NO_INDEX
@@ -221,7 +223,7 @@ def record_moves(
     """Record one move from each position in ``mask``, which leads to ``search.men``.
 
     ``mover`` is the index of the moving man, or ``PAWN``. ``captured`` and ``promotion`` are indices of
-    ``Targets.number``. ``ep_file`` is the file of a pawn that makes a double step, else -1.
+    ``Targets.number``. ``ep_file`` is the file of the pawn if it makes a double step, else -1.
     """
     add_moves(search.slices, MOVE_SLICE, mask)
     if len(search.pool.routes.block):
@@ -232,7 +234,8 @@ def record_moves(
 
 @kernel
 def _record_move_to(search: ExitSearch, mask: Word, man: int, square: int, captured: int) -> None:
-    """Record the move of a free man to ``square``, or to the bit man's square if VARIABLE, from ``mask``."""
+    """Record the move of a free man from the positions ``mask`` to ``square``; if ``square`` is ``VARIABLE``,
+    to the square of the bit man."""
     if mask:
         squares = search.men.squares
         origin = squares[man]
@@ -243,7 +246,8 @@ def _record_move_to(search: ExitSearch, mask: Word, man: int, square: int, captu
 
 @inlined
 def _victim_on(search: ExitSearch, square: int) -> tuple[int, int]:
-    """The enemy scalar or pawn on a square: its number in ``Targets.number``, and its index if a scalar."""
+    """The enemy scalar or pawn on a square: its number in ``Targets.number``, and the index of a scalar, or
+    -1 for a pawn."""
     frame, enemy = search.frame, 1 - search.side
     captured, scalar = NO_MAN, NO_INDEX
     if search.men.pawns[enemy] & BIT[square]:
@@ -256,7 +260,10 @@ def _victim_on(search: ExitSearch, square: int) -> tuple[int, int]:
 
 @kernel
 def _positions_with_move(search: ExitSearch, man: int, square: int, captured: int) -> Word:
-    """Positions in which a man can move to ``square``; ``captured`` is the index of a scalar there, or -1."""
+    """Positions in which ``man`` can move to ``square``.
+
+    ``captured`` is the index of the scalar that the move captures, or -1 if it captures none.
+    """
     frame, men, side, occupied = search.frame, search.men, search.side, search.occupied
     kind = frame.kinds[man]
     if man == frame.scalars:
@@ -276,7 +283,7 @@ def _positions_with_move(search: ExitSearch, man: int, square: int, captured: in
 
 @kernel
 def _record_captures(search: ExitSearch) -> None:
-    """Record the captures of scalars and pawns by free men."""
+    """Record the captures by free men of scalars and pawns."""
     frame, enemy, pawns = search.frame, 1 - search.side, search.men.pawns
     victims = pawns[enemy]
     for man in range(2, frame.scalars):
@@ -295,7 +302,7 @@ def _record_captures(search: ExitSearch) -> None:
 
 @kernel
 def _record_captures_of_bit_man(search: ExitSearch, man: int) -> None:
-    """Record the captures of the bit man by the scalar ``man``, on all squares."""
+    """Record the captures by the scalar ``man`` of the bit man, on all squares."""
     frame, side, men, bit_man = search.frame, search.side, search.men, search.frame.scalars
     origin, captured = men.squares[man], bit_man + 1
     mask = search.legal & reach(frame.moves, frame.kinds[man], BIT[origin], ~search.occupied)
@@ -317,7 +324,10 @@ def _record_captures_of_bit_man(search: ExitSearch, man: int) -> None:
 
 @kernel
 def _record_pawn_move_to(search: ExitSearch, mask: Word, square: int, captured: int, ep_file: int) -> None:
-    """Record the move, or the promotions, of a pawn to ``square``. It must not be in ``search.men.pawns``."""
+    """Record the move of a pawn to ``square``, or its promotions there.
+
+    The pawn must not be in ``search.men.pawns``.
+    """
     if mask == ZERO:
         return
     pawns = search.men.pawns
@@ -333,7 +343,7 @@ def _record_pawn_move_to(search: ExitSearch, mask: Word, square: int, captured: 
 
 @kernel
 def _record_pawn_steps(search: ExitSearch, pawn: int) -> None:
-    """Record the steps of one pawn, which must not be in ``search.men.pawns``."""
+    """Record the steps of one pawn. It must not be in ``search.men.pawns``."""
     side, occupied, square, ep_file, open_way = search.side, search.occupied, pawn, NO_INDEX, search.legal
     for _ in range(2 if pawn >> 3 == (1 if side == 0 else 6) else 1):
         square += 8 if side == 0 else -8
@@ -348,7 +358,7 @@ def _record_pawn_steps(search: ExitSearch, pawn: int) -> None:
 
 @kernel
 def _record_pawn_captures(search: ExitSearch, pawn: int) -> None:
-    """Record the captures by one pawn, which must not be in ``search.men.pawns``.
+    """Record the captures by one pawn. It must not be in ``search.men.pawns``.
 
     En passant captures are recorded in ``tbgen.retro.kernels.en_passant``.
     """
@@ -370,7 +380,7 @@ def _record_pawn_captures(search: ExitSearch, pawn: int) -> None:
 
 @kernel
 def _record_moves_of_frozen(search: ExitSearch, man: int) -> None:
-    """Record the quiet moves of one frozen man."""
+    """Record the quiet moves of the frozen man ``man``."""
     frame = search.frame
     origin = lowest(frame.bit_man_squares) if man == frame.scalars else search.men.squares[man]
     for square in bits_of(reach(frame.moves, frame.kinds[man], BIT[origin], ~search.occupied)):
@@ -379,7 +389,7 @@ def _record_moves_of_frozen(search: ExitSearch, man: int) -> None:
 
 @kernel
 def _record_castlings(search: ExitSearch) -> None:
-    """Record castling moves. Their route is encoded like a capture of the rook by its own king.
+    """Record castling moves. Their routes are encoded like captures of the rook by its own king.
 
     The squares that must be empty are those of Chess960 (FIDE Laws of Chess, guideline II).
     """

@@ -15,10 +15,10 @@ from tbgen.retro.kernels.words import ALL, ONE, ZERO, Codes, Ints, Plies, Word, 
 
 
 @inlined
-def sort_like(squares: Ints, like: Ints) -> None:
-    """Sort the squares of like men within each range of ``like``, int64 (n, 2), half-open."""
-    for group in range(len(like)):
-        start, stop = like[group, 0], like[group, 1]
+def sort_like_men(squares: Ints, like_men: Ints) -> None:
+    """Sort the squares of like men within each range of ``like_men``, int64 (n, 2), half-open."""
+    for group in range(len(like_men)):
+        start, stop = like_men[group, 0], like_men[group, 1]
         for man in range(start + 1, stop):
             square, index = squares[man], man
             while index > start and squares[index - 1] > square:
@@ -28,20 +28,20 @@ def sort_like(squares: Ints, like: Ints) -> None:
 
 
 @inlined
-def _symmetry(frame: Frame, mirrored: bool, word: int) -> int:
-    """The symmetry, other than the identity, that keeps the pawns, or without pawns White's king, in place.
+def _symmetry(frame: Frame, symmetric: bool, word: int) -> int:
+    """The symmetry other than the identity that keeps the pawns in place; 0 if there is no such symmetry.
 
-    0 if there is no such symmetry.
+    If there are no pawns, it is the symmetry that keeps White's king in place.
     """
     if frame.pawnless:
         return TRANSPOSE if frame.king_pairs[word >> frame.shifts[0], 0] % 9 == 0 else 0
-    return MIRROR_FILES if mirrored else 0
+    return MIRROR_FILES if symmetric else 0
 
 
 @inlined
-def _ordered_slot(frame: Frame, like: Ints, squares: Ints) -> int:
+def _ordered_slot(frame: Frame, like_men: Ints, squares: Ints) -> int:
     """Sort the squares of like men in place, and return the slot of the men on ``squares``."""
-    sort_like(squares, like)
+    sort_like_men(squares, like_men)
     word, first = 0, 0
     if frame.pawnless:
         first = 2
@@ -64,28 +64,28 @@ def _read_squares(frame: Frame, slot: int, squares: Ints) -> None:
 
 
 @kernel
-def canonical_slot(frame: Frame, slot: int, like: Ints, mirrored: bool, squares: Ints) -> int:
-    """The canonical slot of the position in ``slot``. Both are slots within the phase.
+def canonical_slot(frame: Frame, slot: int, like_men: Ints, symmetric: bool, squares: Ints) -> int:
+    """The canonical slot of the position in ``slot``. Both slots are numbered within the phase.
 
-    ``like``, int64 (n, 2), contains the half-open ranges of like men. ``mirrored`` is whether the pawns of
-    the phase are their own mirror image. ``squares``, int64 (free,), is scratch memory.
+    ``like_men``, int64 (n, 2), contains the half-open ranges of like men. ``symmetric`` tells whether the
+    pawns of the phase are their own mirror image. ``squares``, int64 (free,), is scratch memory.
     """
-    symmetry = _symmetry(frame, mirrored, slot >> 6)
+    symmetry = _symmetry(frame, symmetric, slot >> 6)
     _read_squares(frame, slot, squares)
-    best = _ordered_slot(frame, like, squares)
+    best = _ordered_slot(frame, like_men, squares)
     if symmetry and not has_image(frame, slot >> 6):
         for man in range(frame.scalars + 1):
             squares[man] = IMAGES[symmetry, squares[man]]
-        best = min(best, _ordered_slot(frame, like, squares))
+        best = min(best, _ordered_slot(frame, like_men, squares))
     return best
 
 
 @inlined
-def _ordered_bits(frame: Frame, like: Ints, word: int) -> Word:
+def _ordered_bits(frame: Frame, like_men: Ints, word: int) -> Word:
     """The positions of a word in which like men are sorted by square."""
     bits = ALL
-    for group in range(len(like)):
-        for man in range(like[group, 0] + 1, like[group, 1]):
+    for group in range(len(like_men)):
+        for man in range(like_men[group, 0] + 1, like_men[group, 1]):
             previous = (word >> frame.shifts[man - 1]) & 63
             if man == frame.scalars:
                 bits &= ~(BIT[previous] - ONE)
@@ -95,57 +95,61 @@ def _ordered_bits(frame: Frame, like: Ints, word: int) -> Word:
 
 
 @kernel
-def _canonical_bits(frame: Frame, like: Ints, mirrored: bool, word: int, squares: Ints) -> Word:
+def _canonical_bits(frame: Frame, like_men: Ints, symmetric: bool, word: int, squares: Ints) -> Word:
     """The canonical slots of a word, legal or not; ``squares``, int64 (free,), is scratch memory."""
-    bits = ZERO if is_image(frame, word) else _ordered_bits(frame, like, word)
-    if has_image(frame, word) or _symmetry(frame, mirrored, word) == 0:
+    bits = ZERO if is_image(frame, word) else _ordered_bits(frame, like_men, word)
+    if has_image(frame, word) or _symmetry(frame, symmetric, word) == 0:
         return bits
     for bit in bits_of(bits):
         slot = word * 64 + bit
-        if canonical_slot(frame, slot, like, mirrored, squares) != slot:
+        if canonical_slot(frame, slot, like_men, symmetric, squares) != slot:
             bits &= ~BIT[bit]
     return bits
 
 
 @jit
-def canonical_words(frame: Frame, like: Ints, mirrored: bool, words: Words, start: int, stop: int) -> None:
-    """Set ``words[start:stop]``, uint64, to the canonical slots of the phase, legal or not."""
+def mark_canonical(frame: Frame, like_men: Ints, symmetric: bool, mask: Words, start: int, stop: int) -> None:
+    """Set ``mask[start:stop]``, uint64, to the canonical slots of the phase, legal or not."""
     squares = np.empty(frame.scalars + 1, np.int64)
     for word in range(start, stop):
-        words[word] = _canonical_bits(frame, like, mirrored, word, squares)
+        mask[word] = _canonical_bits(frame, like_men, symmetric, word, squares)
 
 
 @inlined
-def _has_one_canonical_word(frame: Frame, like: Ints, mirrored: bool, word: int) -> bool:
+def _has_one_canonical_word(frame: Frame, like_men: Ints, symmetric: bool, word: int) -> bool:
     """Whether the canonical slots of all positions of a word are in one word.
 
     This is so if the bit man has no like man, and either no symmetry applies to the word or the squares of
     the kings decide which of the two images is canonical.
     """
-    for group in range(len(like)):
-        if like[group, 1] > frame.scalars:
+    for group in range(len(like_men)):
+        if like_men[group, 1] > frame.scalars:
             return False
-    return is_image(frame, word) or has_image(frame, word) or _symmetry(frame, mirrored, word) == 0
+    return is_image(frame, word) or has_image(frame, word) or _symmetry(frame, symmetric, word) == 0
 
 
 @kernel
-def _expand_word(
-    frame: Frame, like: Ints, mirrored: bool, word: int, bits: Word, value: Codes, depth: Plies, squares: Ints
+def _copy_to_word(
+    frame: Frame, groups: Ints, symmetric: bool, word: int, bits: Word, value: Codes, depth: Plies, free: Ints
 ) -> None:
-    """Implement ``expand_words`` for the positions ``bits`` of one word, none of which is canonical."""
+    """Implement ``copy_canonical`` for the positions ``bits`` of one word, none of which is canonical.
+
+    ``groups`` are the ranges of like men; ``free``, int64 (free,), is scratch memory for the squares of the
+    free men.
+    """
     first = word * 64
-    if not _has_one_canonical_word(frame, like, mirrored, word):
+    if not _has_one_canonical_word(frame, groups, symmetric, word):
         for bit in bits_of(bits):
-            origin = canonical_slot(frame, first + bit, like, mirrored, squares)
+            origin = canonical_slot(frame, first + bit, groups, symmetric, free)
             value[first + bit], depth[first + bit] = value[origin], depth[origin]
         return
-    # This is the canonical slot with the bit man on square 0; the square is added below.
-    _read_squares(frame, first, squares)
+    # ``origin`` is the canonical slot for the bit man on square 0. The actual square is added below.
+    _read_squares(frame, first, free)
     is_in_image = is_image(frame, word)
     if is_in_image:
         for man in range(frame.scalars):
-            squares[man] = IMAGES[TRANSPOSE, squares[man]]
-    origin = _ordered_slot(frame, like, squares)
+            free[man] = IMAGES[TRANSPOSE, free[man]]
+    origin = _ordered_slot(frame, groups, free)
     if is_in_image:
         for bit in bits_of(bits):
             image = origin + IMAGES[TRANSPOSE, bit]
@@ -156,10 +160,10 @@ def _expand_word(
 
 
 @jit
-def expand_words(
+def copy_canonical(
     frame: Frame,
-    like: Ints,
-    mirrored: bool,
+    like_men: Ints,
+    symmetric: bool,
     canonical: Words,
     among: Words,
     value: Codes,
@@ -167,7 +171,7 @@ def expand_words(
     start: int,
     stop: int,
 ) -> None:
-    """Copy values and depths from the canonical slots to all other slots of the set ``among``.
+    """Copy values and depths from the canonical slots to the other slots of the set ``among``.
 
     Only the words ``start`` to ``stop`` - 1 are filled. ``canonical`` and ``among`` are uint64 (words,);
     ``value`` and ``depth`` have shape (phase size,).
@@ -176,4 +180,4 @@ def expand_words(
     for word in range(start, stop):
         bits = among[word] & ~canonical[word]
         if bits:
-            _expand_word(frame, like, mirrored, word, bits, value, depth, squares)
+            _copy_to_word(frame, like_men, symmetric, word, bits, value, depth, squares)

@@ -3,8 +3,8 @@
 No move within the phase leads to such a position. Once the layer of its position score has been solved, its
 value follows from its moves: exits, including the en passant capture, and quiet moves into the layer.
 
-Whole-game mobility has no layers. There each move has the position score as its value, unless it leads to a
-score of smaller rank.
+Whole-game mobility has no layers. There each move counts as the position score, unless it leads to a score of
+smaller rank.
 """
 
 from typing import NamedTuple
@@ -31,13 +31,13 @@ from tbgen.retro.kernels.targets import CAPTURED_PAWN, Pool, men_buffer
 from tbgen.retro.kernels.words import ALL, ZERO, Codes, Word, bits_of, move
 
 
-class Right(NamedTuple):
+class EpPositions(NamedTuple):
     """The positions of a phase with a right to capture en passant on one square."""
 
     rank: Codes
     """uint8 (phase size,): position ranks; 0 for slots without such a position."""
     exits: Exits
-    """Best exits of these positions, one element per slot."""
+    """Best exits of these positions, with one element for each slot."""
 
 
 @inlined
@@ -48,8 +48,8 @@ def side_with_right(square: int) -> int:
 
 @kernel
 def _record_capture(search: ExitSearch, square: int, capturer: int) -> Word:
-    """Record the en passant capture by the pawn on ``capturer``; return the positions in which it is
-    legal."""
+    """Record the en passant capture by the pawn on ``capturer``; return the positions in which the capture
+    is legal."""
     frame, side, pawns = search.frame, search.side, search.men.pawns
     enemy = 1 - side
     victim = BIT[square - 8 if side == 0 else square + 8]
@@ -64,16 +64,16 @@ def _record_capture(search: ExitSearch, square: int, capturer: int) -> Word:
 
 
 @jit
-def find_right_positions(workspace: Workspace, pool: Pool, square: int, right: Right) -> None:
+def find_ep_positions(workspace: Workspace, pool: Pool, square: int, positions: EpPositions) -> None:
     """Find the positions of the phase with a legal en passant capture on ``square``, and their exits.
 
-    The other moves of the phase must have been counted before.
+    The other moves of the phase must already have been counted.
     """
-    frame, phase, exits, best = workspace.frame, workspace.phase, workspace.exits, right.exits
+    frame, phase, exits, best = workspace.frame, workspace.phase, workspace.exits, positions.exits
     side = side_with_right(square)
     vacant = BIT[square] | BIT[square + (8 if side == 0 else -8)]
     men, slices = men_buffer(), np.empty(SLICES, np.uint64)
-    right.rank[:] = 0
+    positions.rank[:] = 0
     for word in range(frame.words):
         legal, occupied = phase.legal[side, word] & ~vacant, enter_word(frame, word, men)
         if legal == ZERO or occupied & vacant:
@@ -87,14 +87,14 @@ def find_right_positions(workspace: Workspace, pool: Pool, square: int, right: R
         for capturer in bits_of(PAWN_ATTACKS[1 - side, square] & frame.pawns[side]):
             mask |= _record_capture(search, square, capturer)
         for bit in bits_of(mask):
-            right.rank[first + bit] = rank_at(slices, bit)
+            positions.rank[first + bit] = rank_at(slices, bit)
 
 
 @kernel
 def _record_quiet_move(
     attacker: Attacker, fresh: SweepResults, score: int, target_slot: int, exits: Exits, slot: int
 ) -> None:
-    """Record the attacker's quiet move to ``target_slot``, if legal, in element ``slot`` of ``exits``.
+    """Record the attacker's quiet move to ``target_slot`` in element ``slot`` of ``exits`` if it is legal.
 
     ``score`` is the position score.
     """
@@ -105,7 +105,7 @@ def _record_quiet_move(
     if phase.alive[other, word] & bit == ZERO:
         index = fresh.starts[other] + target_slot
         keep_best_exit(exits, slot, side, fresh.value[index], fresh.depth[index])
-    elif phase.score_resets and attacker.inner_sets.caught[word] & bit:
+    elif phase.score_resets and attacker.inner_sets.assigned[word] & bit:
         node = other * attacker.frame.words * 64 + target_slot
         keep_best_exit(exits, slot, side, results.value[node], results.depth[node])
     else:
@@ -114,25 +114,25 @@ def _record_quiet_move(
 
 @inlined
 def _fold_position_score(exits: Exits, slot: int, score: int, rank: int) -> None:
-    """Replace an exit by the position score unless the exit has a smaller rank than ``rank``."""
+    """Replace an exit by the position score, unless the rank of the exit is smaller than ``rank``."""
     value = int64(exits.value[slot])
     if exits.nearest[slot] != NO_EXIT and min(value, 255 - value) >= rank:
         exits.value[slot] = score
 
 
 @jit
-def solve_right_positions(
-    attacker: Attacker, fresh: SweepResults, right: Right, ranks: tuple[int, int], start: int
+def solve_ep_positions(
+    attacker: Attacker, fresh: SweepResults, positions: EpPositions, ranks: tuple[int, int], start: int
 ) -> None:
-    """Solve the positions with an en passant right whose position ranks are in the half-open range ``ranks``.
+    """Solve the positions with an en passant right and with a position rank in the half-open range ``ranks``.
 
-    ``attacker`` is the side to move. Its inner sweep of the layer of the position score must have been run,
-    unless no position is alive. Values and depths are written to ``fresh`` at ``start`` + slot.
+    ``attacker`` is the side to move. Its inner sweep of the layer of the position score must already have
+    been run, unless no position is alive. Values and depths are written to ``fresh`` at ``start`` + slot.
     """
-    frame, side, exits = attacker.frame, attacker.side, right.exits
+    frame, side, exits = attacker.frame, attacker.side, positions.exits
     buffer = move_buffer(MAX_WORD_MOVES)
     for slot in range(64 * frame.words):
-        rank = right.rank[slot]
+        rank = positions.rank[slot]
         if not ranks[0] <= rank < ranks[1]:
             continue
         score = int64(255 - rank if side == 0 else rank)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.best_exits import Exits, positions_without_exit
-from tbgen.retro.kernels.numbering import Numbering, number_of, numbering, with_capacity
+from tbgen.retro.kernels.numbering import Numbering, find_or_add, numbering, with_capacity
 from tbgen.retro.kernels.words import Codes, Ints, Plies, Words, bits_of, popcount, within
 
 DEPTH_BITS = 16
@@ -23,7 +23,8 @@ NO_LEVEL = int64(256 << DEPTH_BITS)
 _INITIAL_CAPACITY = 64
 """Number of levels for which memory is allocated at first."""
 _PURGE_DIVISOR = 8
-"""Once one in this number of positions has left the layers, the events of its exits are removed."""
+"""Once one position in this many has left the layers since the last purge, the exit events of all positions
+that have left are removed."""
 
 
 class Events(NamedTuple):
@@ -34,7 +35,7 @@ class Events(NamedTuple):
     start: Ints
     """int64 (levels + 1,): the nodes of level i have indices ``start[i]`` to ``start[i + 1]`` - 1."""
     node: NDArray[np.uint32]
-    """uint32: nodes, possibly followed by unused elements. Nodes ascend within a level, so a sweep visits
+    """uint32: nodes, possibly followed by empty elements. Nodes ascend within a level, so a sweep visits
     each word once."""
 
 
@@ -45,7 +46,7 @@ class Agenda(NamedTuple):
     """Exits of the positions in the layers, and possibly of positions that have left them."""
     settled: Events
     """Positions that have left the layers, if later sweeps can still reach their fresh values."""
-    alive: int
+    alive_at_purge: int
     """Number of positions in the layers when ``exits`` was last purged."""
 
 
@@ -54,11 +55,12 @@ class Goals(NamedTuple):
 
     value: Codes
     depth: tuple[Plies, Plies]
-    """Depths with White and with Black to move. If depths are not computed, both are empty, and 0 counts."""
+    """Depths with White and with Black to move. If depths are not computed, both arrays are empty, and every
+    depth counts as 0."""
     starts: Ints
-    """int64 (2,): index of the first slot of the phase in ``value`` and ``depth``, by side to move."""
+    """int64 (2,): index in ``value`` and ``depth`` of the first slot of the phase with each side to move."""
     extra_plies: int
-    """Number of plies to add to the depths."""
+    """Number of plies to add to every depth."""
 
 
 @inlined
@@ -80,9 +82,8 @@ def no_events() -> Events:
     return Events(np.empty(0, np.int64), np.zeros(1, np.int64), np.empty(0, np.uint32))
 
 
-class Counts(NamedTuple):
-    """Events by level: the state of two passes, of which the first counts events and the second stores
-    them."""
+class Counter(NamedTuple):
+    """Events by level: the data of two passes. The first pass counts the events, the second stores them."""
 
     levels: Numbering
     """The levels that occur, with their numbers."""
@@ -95,9 +96,9 @@ class Counts(NamedTuple):
 
 @kernel
 def _add_events(
-    attacking_side: int, mask: Words, side: int, start: int, goals: Goals, limit: int, count: Counts
+    attacking_side: int, mask: Words, side: int, start: int, goals: Goals, limit: int, counter: Counter
 ) -> int:
-    """Count the positions of ``mask`` whose levels are below ``limit``, and store them in the storing pass.
+    """Count the positions of ``mask`` whose levels are below ``limit``; in the storing pass, store them, too.
 
     ``mask`` is uint64 (2, words). Only positions with ``side`` to move, from word ``start`` on, are visited.
     Return the number of words, or the first word for which the capacity of the levels may be too small.
@@ -105,26 +106,26 @@ def _add_events(
     words, first_index, depths = mask.shape[1], goals.starts[side], goals.depth[side]
     for word in range(start, words):
         bits = mask[side, word]
-        if bits and count.levels.length[0] + 64 > len(count.levels.key):
+        if bits and counter.levels.length[0] + 64 > len(counter.levels.key):
             return word
         for bit in bits_of(bits):
             slot = word * 64 + bit
             plies = depths[first_index + slot] + goals.extra_plies if len(depths) else int64(0)
             level = level_of(attacking_side, goals.value[first_index + slot], plies)
             if level < limit:
-                number = number_of(count.levels, np.uint64(level))
-                if len(count.node):
-                    count.node[count.cursor[number]] = side * words * 64 + slot
-                count.cursor[number] += 1
+                number = find_or_add(counter.levels, np.uint64(level))
+                if len(counter.node):
+                    counter.node[counter.cursor[number]] = side * words * 64 + slot
+                counter.cursor[number] += 1
     return words
 
 
 @jit
 def events_of(attacking_side: int, mask: Words, goals: Goals, high: int) -> Events:
     """Return the events of those positions of ``mask``, uint64 (2, words), whose keys are below ``high``."""
-    # The numbering needs a first key. No event has NO_LEVEL, so number 0 is unused.
+    # The numbering needs a first key. No event has NO_LEVEL, so number 0 is empty.
     levels, counts = numbering(_INITIAL_CAPACITY, np.uint64(NO_LEVEL)), np.zeros(_INITIAL_CAPACITY, np.int64)
-    words, limit, unused = mask.shape[1], high << DEPTH_BITS, np.empty(0, np.uint32)
+    words, limit, empty = mask.shape[1], high << DEPTH_BITS, np.empty(0, np.uint32)
     for side in range(2):
         word = int64(0)
         while word < words:
@@ -132,7 +133,7 @@ def events_of(attacking_side: int, mask: Words, goals: Goals, high: int) -> Even
             longer_counts = np.zeros(len(levels.key), np.int64)
             longer_counts[: len(counts)] = counts
             counts = longer_counts
-            word = _add_events(attacking_side, mask, side, word, goals, limit, Counts(levels, counts, unused))
+            word = _add_events(attacking_side, mask, side, word, goals, limit, Counter(levels, counts, empty))
     length = levels.length[0]
     order = np.argsort(levels.key[1:length]) + 1
     level = np.empty(length - 1, np.int64)
@@ -142,10 +143,10 @@ def events_of(attacking_side: int, mask: Words, goals: Goals, high: int) -> Even
         level[index] = levels.key[number]
         cursor[number] = start[index]
         start[index + 1] = start[index] + counts[number]
-    count = Counts(with_capacity(levels, 64), cursor, np.empty(start[length - 1], np.uint32))
+    counter = Counter(with_capacity(levels, 64), cursor, np.empty(start[length - 1], np.uint32))
     for side in range(2):
-        _add_events(attacking_side, mask, side, int64(0), goals, limit, count)
-    return Events(level, start, count.node)
+        _add_events(attacking_side, mask, side, int64(0), goals, limit, counter)
+    return Events(level, start, counter.node)
 
 
 @kernel
@@ -164,10 +165,10 @@ def positions_with_exit(exits: Exits, among: Words) -> Words:
 
 @jit
 def exit_events(attacking_side: int, mask: Words, exits: Exits, high: int) -> Events:
-    """Return the exits of the positions ``mask``, uint64 (2, words), with keys below ``high``, as events.
+    """Return the exits with keys below ``high`` of the positions ``mask``, uint64 (2, words), as events.
 
-    The depth of an event is one ply more than the smallest depth of an attacker's exit or the greatest depth
-    of a defender's exit.
+    The depth of an event is one ply more than the smallest depth of an attacker's exit, or than the greatest
+    depth of a defender's exit.
     """
     white, black = exits.farthest, exits.nearest
     if attacking_side == 0:
@@ -186,7 +187,8 @@ def _mark_below(exits: Exits, least: int, most: int, mask: Words) -> None:
 
 @jit
 def _positions_below(attacking_side: int, mask: Words, exits: Exits, high: int) -> Words:
-    """Return the positions of ``mask``, uint64 (2, words), whose exits have keys below ``high`` > 0."""
+    """Return the positions of ``mask``, uint64 (2, words), whose exits have keys below ``high``, which is
+    positive."""
     least, most = (int64(0), high - 1) if attacking_side == 0 else (256 - high, int64(255))
     below = mask.copy()
     _mark_below(exits, least, most, below.reshape(-1))
@@ -194,10 +196,10 @@ def _positions_below(attacking_side: int, mask: Words, exits: Exits, high: int) 
 
 
 @jit
-def _events_within(events: Events, first: int, last: int) -> Events:
-    """Return the events with keys from ``first`` to ``last`` - 1."""
+def _events_within(events: Events, first: int, stop: int) -> Events:
+    """Return the events with keys from ``first`` to ``stop`` - 1."""
     begin = np.searchsorted(events.level, first << DEPTH_BITS)
-    end = np.searchsorted(events.level, last << DEPTH_BITS)
+    end = np.searchsorted(events.level, stop << DEPTH_BITS)
     return Events(events.level[begin:end], events.start[begin : end + 1], events.node)
 
 
@@ -230,7 +232,7 @@ def merged_events(first: Events, second: Events) -> Events:
 
 @kernel
 def _drop_departed(events: Events, alive: Words) -> int:
-    """Remove in place all events of positions outside ``alive``, uint64 (2 * words,).
+    """Remove, in place, all events of positions that are not in ``alive``, uint64 (2 * words,).
 
     Return the number of remaining levels.
     """
@@ -261,19 +263,19 @@ def position_count(mask: Words) -> int:
 
 
 @jit
-def next_agenda(agenda: Agenda, settled: Events, alive: Words, first: int, last: int) -> Agenda:
-    """Return the events that sweeps over the keys ``first`` to ``last`` - 1 may reach.
+def next_agenda(agenda: Agenda, settled: Events, alive: Words, first: int, stop: int) -> Agenda:
+    """Return the events that sweeps over the keys ``first`` to ``stop`` - 1 may reach.
 
-    ``settled`` are the newly settled positions, which are included. ``alive``, uint64 (2, words), are the
-    positions still in the layers.
+    The newly settled positions ``settled`` are included. ``alive``, uint64 (2, words), are the positions
+    still in the layers.
     """
     remaining = position_count(alive)
-    exits, alive_at_purge = agenda.exits, agenda.alive
+    exits, alive_at_purge = agenda.exits, agenda.alive_at_purge
     if remaining * _PURGE_DIVISOR <= alive_at_purge * (_PURGE_DIVISOR - 1):
-        exits, alive_at_purge = _events_within(exits, first, last), remaining
+        exits, alive_at_purge = _events_within(exits, first, stop), remaining
         count = _drop_departed(exits, alive.reshape(-1))
         exits = Events(exits.level[:count], exits.start[: count + 1], exits.node)
         if 2 * exits.start[count] < len(exits.node):
             exits = Events(exits.level, exits.start, exits.node[: exits.start[count]].copy())
-    old, new = _events_within(agenda.settled, first, last), _events_within(settled, first, last)
+    old, new = _events_within(agenda.settled, first, stop), _events_within(settled, first, stop)
     return Agenda(exits, merged_events(old, new), alive_at_purge)

@@ -1,14 +1,15 @@
-"""The frame of a phase, which maps squares of free men to bits of words; and the attacks of men.
+"""The frame of a phase, which maps the squares of free men to bits of words; and the attacks of men.
 
 The last free man is the *bit man*: its 64 squares are the 64 bits of a word. The other free men are the
 *scalars*: their squares form the number of the word. Bit ``b`` of word ``w`` is slot ``64 * w + b``.
 
-Without pawns, White's king is in the triangle, and the first digit of the word number is the number of the
-*king pair*. The frame of a table numbers all 640 pairs, in the order of its slots (``tbgen.index.layout``).
-The frame of a solver numbers, in the same order, only the 462 pairs that must be solved. They have legal
-positions. Of two pairs that are images of each other, only one is solved.
+If there are no pawns, White's king is in the triangle a1-d1-d4, and the first digit of the word number is the
+number of the *king pair*, the squares of both kings. The frame of a table numbers all 640 pairs, in the order
+of the table's slots (``tbgen.index.layout``). The frame of a solver numbers, in the same order, only the 462
+pairs that must be solved: pairs with legal positions, and only one of two pairs that are images of each
+other.
 
-In the frame of a cell some free men are *frozen*. A frozen man stands on one square, and its moves leave the
+In the frame of a cell, some free men are *frozen*. A frozen man stays on one square; its moves leave the
 cell. The square of a frozen scalar is not part of the number of the word. If the bit man is frozen, only the
 bit of its square is ever set.
 """
@@ -34,8 +35,8 @@ def attacks_along(moves: Movement, kind: int, square: int, target: int) -> bool:
 def reach(moves: Movement, kind: int, word: Word, empty: Word) -> Word:
     """Squares that a man of ``kind`` reaches in one quiet move from any square of ``word``.
 
-    As quiet moves can be reversed, these are also the squares from which it reaches a square of ``word``.
-    ``empty`` are the squares that no other man occupies.
+    Quiet moves can be reversed, so these are also the squares from which the man reaches a square of
+    ``word``. ``empty`` are the squares that no other man occupies.
     """
     result = ZERO
     for way in range(moves.leap_count[kind]):
@@ -48,16 +49,18 @@ def reach(moves: Movement, kind: int, word: Word, empty: Word) -> Word:
 
 @inlined
 def is_separate_move(moves: Movement, kind: int, way: int, step: int) -> bool:
-    """Whether step number ``step``, from 1, on a way is counted there, not on another way (``Movement``)."""
+    """Whether step number ``step`` (from 1) of a way is counted as a move of this way, not of another way
+    (``Movement.shared_steps``)."""
     return not moves.has_shared_steps or moves.shared_steps[kind, way] >> step & 1 == 0
 
 
 NO_PAIR, IMAGE_PAIR = -1, -2
-"""Numbers of king pairs that have no number: without legal positions, and with an image that has one."""
+"""Elements of ``Frame.pair_numbers`` for king pairs without a number: pairs without legal positions, and
+pairs whose image has a number."""
 FROZEN = 2
-"""Replaces the colour in ``Frame.mover_colours`` for a man that does not move within the phase."""
+"""Element of ``Frame.mover_colours``, instead of a colour, for a man that does not move within the phase."""
 NO_DIGIT = 62
-"""A shift that makes every word number 0."""
+"""Shift of a scalar without a digit in the word number: it shifts every word number to 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,10 +76,10 @@ class Frame(Struct):
     mover_colours: Ints
     """int64 (free,): colour of each free man that moves within the phase, ``FROZEN`` for a frozen man."""
     shifts: Ints
-    """int64 (free - 1,): shift of each scalar's square in the word number, ``NO_DIGIT`` if it is frozen.
-    Without pawns, the kings have the shift of their pair."""
+    """int64 (free - 1,): shift of each scalar's square in the word number, ``NO_DIGIT`` for a frozen scalar.
+    If there are no pawns, the kings have the shift of their pair."""
     frozen_squares: Ints
-    """int64 (free - 1,): square of each frozen scalar, 0 for a mobile one."""
+    """int64 (free - 1,): square of each frozen scalar, 0 for each mobile scalar."""
     bit_man_squares: Word
     """Squares on which the bit man may stand."""
     scalars: int
@@ -84,17 +87,17 @@ class Frame(Struct):
     pawnless: bool
     """Whether the material has no pawns. White's king is then in the triangle."""
     king_pairs: Ints
-    """int64 (pairs, 2): squares of White's and Black's king in each pair, without pawns. Black's king is not
-    in the pair if it is the bit man."""
+    """int64 (pairs, 2): squares of White's and Black's king in each pair; no pairs if there are pawns. If
+    Black's king is the bit man, its element is 0."""
     pair_numbers: Ints
-    """int64 (10, 64): number of each pair, by triangle coordinate of White's king and square of Black's king.
-    ``NO_PAIR`` for a pair without legal positions, ``IMAGE_PAIR`` for a pair whose image has a number."""
+    """int64 (10, 64): number of each pair, by the triangle coordinate of White's king and the square of
+    Black's king; ``NO_PAIR`` or ``IMAGE_PAIR`` for a pair without a number."""
     words: int
     """Number of words for one side to move."""
     pawns: Words
     """uint64 (2,): squares of White's and Black's pawns in this phase."""
     castlings: Ints
-    """int64 (n, 4): castling rights. Each row has the indices of king and rook, then their squares after
+    """int64 (n, 4): castling rights. Each row contains the indices of king and rook, then their squares after
     castling. Both men are frozen, because the right is lost when either of them moves."""
     like_scalars: Ints
     """int64 (n, 2): half-open ranges of like scalars, which have the same kind and colour. Only words in
@@ -103,21 +106,21 @@ class Frame(Struct):
 
 @dataclass(frozen=True, eq=False)
 class Phase(Struct):
-    """Data of one phase that both attackers share. Sets are uint64 (2, words), by side to move."""
+    """Data of one phase that both attackers share. Each set is uint64 (2, words), by side to move."""
 
     legal: Words
     """Legal positions."""
     alive: Words
-    """Positions still in the layers; none in words of images (``is_image``)."""
+    """Positions still in the layers. Words of images (``is_image``) contain none."""
     settled: Words
-    """Positions that were settled last, in the layer of their position score. If one layer is solved alone:
-    positions outside the layer to which positions in the layer can move."""
+    """Positions that were settled last, in the layer of their position score. If one layer is solved alone,
+    these are the positions outside the layer to which positions in the layer can move."""
     slices: Words
     """uint64 (2, words, SLICES): bit-sliced ranks (``tbgen.retro.kernels.moves``)."""
     canonical: Words
     """uint64 (words,): canonical slots."""
     quiet_counts: Codes
-    """uint8 (2, 64 * words): numbers of quiet moves; the attackers decrement them."""
+    """uint8 (2, 64 * words): numbers of quiet moves; the outer sweeps decrement them."""
     score_resets: bool
     """Whether captures and pawn moves reset the accrued score. If not, there are no layers and no inner
     sweeps."""
@@ -155,9 +158,9 @@ def decode(frame: Frame, word: int, squares: Ints) -> Word:
 
 
 @inlined
-def _diagonal(frame: Frame, word: int) -> tuple[bool, int, int]:
-    """Whether White's king is on the diagonal of the triangle; if so, the square of Black's king and its
-    image under reflection in the diagonal, else 0 and 0."""
+def _black_king_and_image(frame: Frame, word: int) -> tuple[bool, int, int]:
+    """Whether White's king is on the diagonal of the triangle; if so, the square of Black's king and the
+    image of this square under reflection in the diagonal; if not, 0 and 0."""
     if not frame.pawnless or frame.scalars < 2:
         return False, 0, 0
     pair = word >> frame.shifts[0]
@@ -171,17 +174,17 @@ def _diagonal(frame: Frame, word: int) -> tuple[bool, int, int]:
 def is_image(frame: Frame, word: int) -> bool:
     """Whether White's king is on the diagonal of the triangle and Black's king above the diagonal.
 
-    The positions of such a word are images of positions in another word, so they are not canonical. The frame
+    The positions of such a word are images of positions of another word, so they are not canonical. The frame
     of a solver has no such words.
     """
-    on_diagonal, square, image = _diagonal(frame, word)
+    on_diagonal, square, image = _black_king_and_image(frame, word)
     return on_diagonal and image < square
 
 
 @inlined
 def has_image(frame: Frame, word: int) -> bool:
     """Whether the positions of a word have images in another word, which the frame of a solver lacks."""
-    on_diagonal, square, image = _diagonal(frame, word)
+    on_diagonal, square, image = _black_king_and_image(frame, word)
     return on_diagonal and image > square
 
 
@@ -201,7 +204,7 @@ def ordered_word(frame: Frame, word: int) -> int:
 
 @inlined
 def stored_word(frame: Frame, word: int) -> int:
-    """The number of a word in the table."""
+    """The number of a word in the frame of the table."""
     if not frame.pawnless:
         return word
     pair, shift = word >> frame.shifts[0], frame.shifts[0]
@@ -227,8 +230,8 @@ def safe_bits(
     """Squares of the bit man for which the colour ``enemy`` does not attack ``square``.
 
     ``occupied`` are the squares of scalars and pawns. ``captured`` is the index of a captured man, which does
-    not attack, or -1. If the bit man is captured, its square still counts as occupied. ``on_board`` is
-    whether the bit man is on the board; if not, its square is empty.
+    not attack, or -1. If the bit man is captured, its square still counts as occupied. ``on_board`` tells
+    whether the bit man is on the board; if it is not, its square is empty.
     """
     if PAWN_ATTACKS[1 - enemy, square] & men.pawns[enemy]:
         return ZERO
@@ -249,9 +252,9 @@ def safe_bits(
 
 @kernel
 def king_safe_bits(frame: Frame, men: Men, side: int, occupied: Word, captured: int, on_board: bool) -> Word:
-    """Squares of the bit man for which the king of ``side`` is not attacked; arguments as for ``safe_bits``.
+    """Squares of the bit man for which the king of ``side`` is not attacked.
 
-    If Black's king is the bit man, White has no men but its king and pawns.
+    The arguments are as for ``safe_bits``. If Black's king is the bit man, White has only a king and pawns.
     """
     if frame.scalars == 1 and side == 1:
         return ~(frame.moves.attacks[KING, men.squares[0]] | pawn_attacks(0, men.pawns[0]))
@@ -260,7 +263,7 @@ def king_safe_bits(frame: Frame, men: Men, side: int, occupied: Word, captured: 
 
 @inlined
 def enter_word(frame: Frame, word: int, men: Men) -> Word:
-    """Set ``men`` to the men of a word; return the squares of scalars and pawns, as ``decode`` does."""
+    """Set ``men`` to the men of a word; return the result of ``decode``."""
     men.squares[frame.scalars] = VARIABLE
     men.pawns[0], men.pawns[1] = frame.pawns[0], frame.pawns[1]
     return decode(frame, word, men.squares)

@@ -1,4 +1,4 @@
-"""Recording the value of a position for all accrued scores A, as runs with depths or functions without them.
+"""Recording values for all accrued scores A: as runs with depths, or as functions without depths.
 
 *Runs* are logged layer by layer and then sorted. Few states change between successive layers of the same
 holder, so only the changes are stored.
@@ -22,7 +22,7 @@ from tbgen.retro.geometry import BIT
 from tbgen.retro.kernels.frame import Phase
 from tbgen.retro.kernels.layer_sweeps import assigned_positions
 from tbgen.retro.kernels.moves import positions_of_rank
-from tbgen.retro.kernels.numbering import Numbering, number_of, numbering, with_capacity
+from tbgen.retro.kernels.numbering import Numbering, find_or_add, numbering, with_capacity
 from tbgen.retro.kernels.sweep import Attacker, SweepResults
 from tbgen.retro.kernels.words import ZERO, Codes, Ints, Plies, Word, Words, bits_of
 
@@ -31,7 +31,7 @@ _CODE_MASK, _PLIES_MASK = np.uint64(0xFF), np.uint64(0xFFFF)
 
 
 class Log(NamedTuple):
-    """Changes of V(P, A) from one layer to the next of the same holder of A, in the order of the layers."""
+    """Changes of V(P, A) between successive layers of the same holder of A, in the order of the layers."""
 
     entry: Words
     """uint64: node << 32 | rank of A << 24 | code of V(P, A) << 16 | D(P, A) in plies. A node is a slot, plus
@@ -65,10 +65,10 @@ def empty_log(capacity: int) -> Log:
 def changed_states(attacker: Attacker, side: int, word: int, rank: int, is_update: bool) -> tuple[Word, Word]:
     """Return the states of a word that the sweep of this layer has assigned, and those that have changed.
 
-    A state has changed if its value or depth differs from the layer before; before the first layer, all
-    values count as A itself. ``is_update`` is whether the sweep was updated from the layer before:
-    ``Sets.changed`` then contains all changes. The states are noted in ``logged``, so call this once for each
-    layer.
+    A state has changed if its value or depth differs from that in the previous layer; before the first layer,
+    all values count as A itself. ``is_update`` tells whether the sweep was updated from the previous layer;
+    ``Sets.changed`` then contains all changes. The assigned states are noted in ``logged``, so call this once
+    for each layer.
     """
     phase, changed = attacker.phase, attacker.inner_sets.changed[side, word]
     if phase.alive[side, word] == ZERO or (is_update and changed == ZERO):
@@ -84,9 +84,10 @@ def changed_states(attacker: Attacker, side: int, word: int, rank: int, is_updat
 
 @jit
 def log_changes(attacker: Attacker, rank: int, is_update: bool, log: Log) -> Log:
-    """Log the states whose value or depth differs from the layer before; arguments as for ``changed_states``.
+    """Log the states whose value or depth differs from that in the previous layer.
 
-    Return the log, which may have been copied to a larger array.
+    ``rank`` and ``is_update`` are as for ``changed_states``. Return the log, which may have been copied to a
+    larger array.
     """
     for side in range(2):
         word = int64(0)
@@ -101,7 +102,7 @@ def log_changes(attacker: Attacker, rank: int, is_update: bool, log: Log) -> Log
 
 @kernel
 def _log_words(attacker: Attacker, rank: int, is_update: bool, log: Log, side: int, start: int) -> int:
-    """Log the changes with one side to move from word ``start`` on.
+    """Log the changes of the positions with ``side`` to move, from word ``start`` on.
 
     Return the number of words, or the first word for which the capacity of the log may be too small.
     """
@@ -110,10 +111,10 @@ def _log_words(attacker: Attacker, rank: int, is_update: bool, log: Log, side: i
         length = log.length[0]
         if length + 64 > len(log.entry):
             return word
-        now, changed = changed_states(attacker, side, word, rank, is_update)
+        assigned, changed = changed_states(attacker, side, word, rank, is_update)
         for bit in bits_of(changed):
             state, node = np.uint64(NONE << 16), (side * words + word) * 64 + bit
-            if now & BIT[bit]:
+            if assigned & BIT[bit]:
                 state = np.uint64(results.value[node]) << _VALUE_SHIFT | np.uint64(results.depth[node])
             log.entry[length] = np.uint64(node) << _NODE_SHIFT | np.uint64(rank) << _RANK_SHIFT | state
             length += 1
@@ -123,7 +124,7 @@ def _log_words(attacker: Attacker, rank: int, is_update: bool, log: Log, side: i
 
 @jit
 def runs_of_entries(entries: Words, words: int, fresh: SweepResults) -> Runs:
-    """Return runs from the sorted entries of a log.
+    """Return the runs that the sorted entries of a log contain.
 
     ``words`` is the number of words for one side to move. ``fresh`` contains the fresh values and depths.
     """
@@ -148,29 +149,30 @@ def runs_of_entries(entries: Words, words: int, fresh: SweepResults) -> Runs:
 
 
 _MAX_CHANGES = 256
-"""Greatest number of changes of a position for both holders of A together: one for each code of A."""
+"""Greatest number of changes of the value of a position: one for each code of A."""
 _INITIAL_CAPACITY = 1024
 """Number of paths for which memory is allocated at first."""
 _BYTE_BITS, _ENTRY_BITS, _NUMBER_BITS = np.uint64(8), np.uint64(16), np.uint64(28)
 _BYTE_MASK, _ENTRY_MASK, _NUMBER_MASK = np.uint64(0xFF), np.uint64(0xFFFF), np.uint64((1 << 28) - 1)
 NO_STEP = np.uint64(NONE)
-"""Key of the empty path, whose last value is A itself."""
+"""Key of the empty path, on which the value is A itself."""
 
 Numbers = NDArray[np.uint32]
 """Numbers of functions."""
 
 _LOW_NUMBERS = 1 << 16
-"""Number of different values of two bytes."""
+"""Number of different values that two bytes can have."""
 
 
 class SlotNumbers(NamedTuple):
-    """A number for each slot: first of its path, then of its pair of paths, finally of its function."""
+    """A number for each slot: first that of its path, then of its pair of paths, and finally of its
+    function."""
 
     low: NDArray[np.uint16]
     """uint16 (slots,): lower halves of the numbers."""
     high: NDArray[np.uint16]
-    """uint16 (slots,): upper halves. They are not accessed, and so take up no memory, while all numbers fit
-    into two bytes."""
+    """uint16 (slots,): upper halves. While all numbers fit into two bytes, they are not accessed and take up
+    no memory."""
 
 
 @inlined
@@ -194,21 +196,21 @@ class Paths(NamedTuple):
     slot_numbers: SlotNumbers
     """Path number of each slot of the phase; empty if functions are not stored."""
     side: int
-    """The side to move of the slots, 0 White or 1 Black."""
+    """The side to move in these slots, 0 White or 1 Black."""
     steps: Numbering
     """The numbers of paths. The key of a path describes its last change: number of the path before the change
-    << 16 | code of A at the change << 8 | new code of V(P, A), NONE for A itself."""
+    << 16 | code of A at the change << 8 | new code of V(P, A), which is NONE for A itself."""
 
 
 @jit
 def empty_paths(slot_numbers: SlotNumbers, side: int) -> Paths:
-    """Return empty paths for one side to move. ``slot_numbers``, all zeros, will store their numbers."""
+    """Return empty paths for one side to move. ``slot_numbers``, all zeros, will store the path numbers."""
     return Paths(slot_numbers, side, numbering(_INITIAL_CAPACITY, NO_STEP))
 
 
 @jit
 def follow_changes(attacker: Attacker, rank: int, is_update: bool, paths: Paths) -> Paths:
-    """Extend the paths of the positions whose value differs from the layer before.
+    """Extend the paths of the positions whose value differs from that in the previous layer.
 
     ``is_update`` is as for ``changed_states``. Return the paths, which may have been copied to larger arrays.
     """
@@ -230,14 +232,14 @@ def _follow_words(attacker: Attacker, rank: int, is_update: bool, paths: Paths, 
     for word in range(start, words):
         if paths.steps.length[0] + 64 > len(paths.steps.key):
             return word
-        now, changed = changed_states(attacker, side, word, rank, is_update)
+        assigned, changed = changed_states(attacker, side, word, rank, is_update)
         for bit in bits_of(changed):
             slot = word * 64 + bit
-            after = np.uint64(value[side * words * 64 + slot] if now & BIT[bit] else NONE)
+            after = np.uint64(value[side * words * 64 + slot] if assigned & BIT[bit] else NONE)
             path = np.uint64(_number_at(paths.slot_numbers, slot, paths.steps.length[0]))
             if after != paths.steps.key[int64(path)] & _BYTE_MASK:
                 step = path << _ENTRY_BITS | code << _BYTE_BITS | after
-                number = number_of(paths.steps, step)
+                number = find_or_add(paths.steps, step)
                 _set_number(paths.slot_numbers, slot, number, paths.steps.length[0])
     return words
 
@@ -248,9 +250,9 @@ def number_path_pairs(
 ) -> Numbering:
     """Number the combinations of two paths and W(P) that occur in the words ``start`` to ``stop`` - 1.
 
-    ``by_holder`` are the paths of White's and of Black's accrued scores. ``value``, uint8 (phase size,), are
-    the fresh values. The number of each combination replaces the path number for White's accrued scores; it
-    is 0 for slots without a position.
+    ``by_holder`` are the paths for White's and for Black's accrued scores. ``value``, uint8 (phase size,),
+    are the fresh values. In the paths for White's accrued scores, the number of its combination replaces the
+    path number of each slot; slots without a position keep the number 0.
     """
     (slot_numbers, side, white_steps), (black_numbers, _, black_steps) = by_holder
     white_paths, black_paths = white_steps.length[0], black_steps.length[0]
@@ -263,7 +265,7 @@ def number_path_pairs(
             slot = word * 64 + bit
             paths = np.uint64(_number_at(slot_numbers, slot, white_paths)) << _NUMBER_BITS
             paths |= np.uint64(_number_at(black_numbers, slot, black_paths))
-            number = number_of(path_pairs, paths << _BYTE_BITS | np.uint64(value[slot]))
+            number = find_or_add(path_pairs, paths << _BYTE_BITS | np.uint64(value[slot]))
             _set_number(slot_numbers, slot, number, max(white_paths, path_pairs.length[0]))
     return path_pairs
 
@@ -274,7 +276,7 @@ def _append_path(
 ) -> int:
     """Append the changes of a path to a function; return the number of the extended function.
 
-    Values equal to the fresh value become ``FRESH``.
+    Values that equal the fresh value become ``FRESH``. ``buffer`` is scratch memory.
     """
     count = 0
     while path:
@@ -286,7 +288,7 @@ def _append_path(
         entry = buffer[number]
         if entry & _BYTE_MASK == fresh:
             entry = entry & ~_BYTE_MASK | np.uint64(FRESH)
-        function = number_of(functions, np.uint64(function) << _ENTRY_BITS | entry)
+        function = find_or_add(functions, np.uint64(function) << _ENTRY_BITS | entry)
     return function
 
 
@@ -296,19 +298,19 @@ def functions_of(
 ) -> tuple[Numbering, Numbers]:
     """Add the functions of pairs of paths to ``functions``, which are numbered entry by entry, like paths.
 
-    Return the functions, possibly copied to larger arrays, and the function number of each pair, uint32.
+    Return the functions, possibly copied to larger arrays, and the function number of each pair, as uint32.
     """
     buffer = np.empty(_MAX_CHANGES, np.uint64)
     count = path_pairs.length[0]
-    of_pair = np.empty(count, np.uint32)
+    function_of_pair = np.empty(count, np.uint32)
     for number in range(count):
         functions = with_capacity(functions, _MAX_CHANGES)
         pair = path_pairs.key[number]
         fresh, black = pair & _BYTE_MASK, pair >> _BYTE_BITS & _NUMBER_MASK
         white = pair >> _BYTE_BITS >> _NUMBER_BITS
         function = _append_path(functions, int64(0), by_holder[0].steps, white, fresh, buffer)
-        of_pair[number] = _append_path(functions, function, by_holder[1].steps, black, fresh, buffer)
-    return functions, of_pair
+        function_of_pair[number] = _append_path(functions, function, by_holder[1].steps, black, fresh, buffer)
+    return functions, function_of_pair
 
 
 @kernel

@@ -2,14 +2,14 @@
 
 In each layer, the sweeps of the two attackers, White (0) and Black (1), are independent of each other:
 
-- The *outer* sweep assigns the score of rank - 1 that the attacker holds. Positions that it assigns have this
-  value for every accrued score of this and later layers. They are *decided* (fact F3) and leave all layers.
+- The *outer* sweep assigns the attacker's score of rank - 1. Positions that it assigns have this value for
+  every accrued score of this and later layers. They are *decided* (fact F3) and leave all layers.
 - The *inner* sweep solves the layer in which A is the opponent's score of this rank: White's inner sweep
   solves A = (-, rank), Black's solves A = (+, rank). It assigns the values that are better for the attacker
   than A, from the attacker's score of this rank on. Positions that it does not assign have the value A.
 
-Then the positions with this position rank get their fresh values. Their position score is the A of the layer
-that the inner sweep of the side to move has solved. They enter all later layers as settled events.
+Then the positions whose position rank is this rank get their fresh values. Their position score is the A of
+the layer that the inner sweep of the side to move has solved. They enter all later layers as settled events.
 
 Whole-game mobility is solved in the same steps without inner sweeps (section 9 of docs/theory.md).
 """
@@ -46,9 +46,9 @@ class Workspace(Struct):
     attackers: tuple[Attacker, Attacker]
     """White and Black as attackers."""
     exits: Exits
-    """Best exits. They are needed until the events are made. If the game has layers, results then overwrite
-    them."""
-    like: Ints
+    """Best exits, which are needed until the events are made. If the game has layers, the results then
+    overwrite them."""
+    like_men: Ints
     """int64 (n, 2): half-open ranges of like men, which have the same kind and colour."""
 
 
@@ -67,7 +67,7 @@ def initialize_sets(attacker: Attacker, with_exit: Words) -> None:
 
 @jit
 def outer_sweep(attacker: Attacker, rank: int, agenda: Agenda, fresh: SweepResults) -> Sweep:
-    """Return the sweep that assigns the score of rank - 1 that the attacker holds; its key is rank - 1.
+    """Return the sweep that assigns the attacker's score of rank - 1, which has the key rank - 1.
 
     The sweep writes values and depths to ``fresh``.
     """
@@ -86,14 +86,15 @@ def retire(workspace: Workspace, start: int, stop: int) -> bool:
             alive = workspace.phase.alive[side, word]
             if alive:
                 mover, other = workspace.attackers[side].outer_sets, workspace.attackers[1 - side].outer_sets
-                decided = alive & ~(mover.wanted[word] & ~other.caught[word])
+                decided = alive & ~(mover.wanted[word] & ~other.assigned[word])
                 remaining |= _remove_positions(workspace, side, word, decided)
     return bool(remaining != ZERO)
 
 
 @inlined
 def _remove_positions(workspace: Workspace, side: int, word: int, bits: Word) -> Word:
-    """Remove positions of a word from the layers and from the attackers' sets; return those that remain."""
+    """Remove positions of a word from the layers and from the attackers' sets; return the remaining
+    positions."""
     alive = workspace.phase.alive[side, word]
     if bits:
         alive &= ~bits
@@ -105,15 +106,15 @@ def _remove_positions(workspace: Workspace, side: int, word: int, bits: Word) ->
 
 @inlined
 def assigned_positions(attacker: Attacker, side: int, word: int) -> Word:
-    """Positions of a word that the inner sweep has assigned, possibly including some outside the layers."""
+    """Positions of a word that the inner sweep has assigned. Some of them may be outside the layers."""
     if side == attacker.side:
         return attacker.phase.legal[side, word] & ~attacker.inner_sets.wanted[word]
-    return attacker.inner_sets.caught[word]
+    return attacker.inner_sets.assigned[word]
 
 
 @kernel
 def initialize_inner_sets(attacker: Attacker) -> None:
-    """Initialize the sets for an inner sweep from those of the outer sweeps, whose assignments count."""
+    """Initialize the sets for an inner sweep from those of the outer sweeps, whose assignments are kept."""
     sets, outer, alive = attacker.inner_sets, attacker.outer_sets, attacker.phase.alive[1 - attacker.side]
     for word in range(attacker.frame.words):
         sets.wanted[word] = outer.wanted[word]
@@ -127,16 +128,16 @@ def initialize_inner_sets(attacker: Attacker) -> None:
 @jit
 def inner_sweep(attacker: Attacker, high: int, agenda: Agenda) -> Sweep:
     """Return the sweep that solves the layer of the accrued score with the key ``high``."""
-    writing = WRITE_ALONE if len(attacker.results.depth) else WRITE_ATTACKERS
-    return Sweep(attacker, agenda, high, attacker.inner_sets, attacker.results, writing)
+    write_mode = WRITE_ALONE if len(attacker.results.depth) else WRITE_ATTACKERS
+    return Sweep(attacker, agenda, high, attacker.inner_sets, attacker.results, write_mode)
 
 
 @kernel
 def settle(workspace: Workspace, fresh: SweepResults, rank: int, start: int, stop: int) -> None:
     """Settle the positions with the position rank ``rank`` in the words ``start`` to ``stop`` - 1.
 
-    Their fresh values and depths are written to ``fresh``. The positions leave the layers and become
-    ``phase.settled``.
+    Their fresh values and depths are written to ``fresh``. The positions leave the layers, and
+    ``phase.settled`` is set to them.
     """
     for word in range(start, stop):
         for side in range(2):
@@ -158,11 +159,11 @@ def _settle_word(workspace: Workspace, fresh: SweepResults, rank: int, side: int
     if bits == ZERO:
         return
     _remove_positions(workspace, side, word, bits)
-    layered = rank >= FIRST_LAYER and phase.score_resets
-    unassigned = bits & attacker.inner_sets.wanted[word] if layered else bits
+    has_layer = rank >= FIRST_LAYER and phase.score_resets
+    unassigned = bits & attacker.inner_sets.wanted[word] if has_layer else bits
     slot = fresh.starts[side] + word * 64
     put(fresh.value, slot, unassigned, 255 - rank if side == 0 else rank)
-    if len(fresh.depth) == 0:  # the inner sweep has written the other values to the same array
+    if len(fresh.depth) == 0:  # the inner sweep has written the other values to this array
         return
     put(fresh.depth, slot, unassigned, 0)
     if bits != unassigned:
@@ -173,9 +174,9 @@ def _settle_word(workspace: Workspace, fresh: SweepResults, rank: int, side: int
 
 @jit
 def settled_events(attacking_side: int, mask: Words, fresh: SweepResults, high: int) -> Events:
-    """Return the events of the settled positions ``mask``, uint64 (2, words), with keys below ``high``.
+    """Return the events with keys below ``high`` of the settled positions ``mask``, uint64 (2, words).
 
-    Their values and depths are in ``fresh``.
+    ``fresh`` contains their values and depths.
     """
     goals = Goals(fresh.value, (fresh.depth, fresh.depth), fresh.starts, int64(0))
     return events_of(attacking_side, mask, goals, high)
@@ -183,8 +184,9 @@ def settled_events(attacking_side: int, mask: Words, fresh: SweepResults, high: 
 
 @jit
 def next_events(attacking_side: int, rank: int, phase: Phase, agenda: Agenda, fresh: SweepResults) -> Agenda:
-    """Return the events of the next layer: the rest of ``agenda``, and the positions settled last."""
+    """Return the events of the next layer: the remaining ones of ``agenda``, and the positions settled
+    last."""
     # Without inner sweeps, no attacker aims at scores that the opponent holds.
-    first, last = rank, 254 - rank if phase.score_resets else NONE
-    settled = settled_events(attacking_side, phase.settled, fresh, last)
-    return next_agenda(agenda, settled, phase.alive, first, last)
+    first, stop = rank, 254 - rank if phase.score_resets else NONE
+    settled = settled_events(attacking_side, phase.settled, fresh, stop)
+    return next_agenda(agenda, settled, phase.alive, first, stop)

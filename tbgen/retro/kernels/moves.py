@@ -2,7 +2,7 @@
 
 Moves are counted with bit-sliced counters of ``SLICES`` words. Slice ``i`` contains bit ``i`` of the rank of
 each of the 64 positions of the word. A rank is twice the number of legal moves, plus one unless the side to
-move is in check. Slice 0 is therefore "not in check", and a move is added from slice 1 upwards.
+move is in check. Slice 0 therefore means "not in check", and moves are counted from slice 1 upwards.
 
 Scalars, bit man, word numbers and images are explained in ``tbgen.retro.kernels.frame``.
 """
@@ -38,22 +38,22 @@ from tbgen.retro.kernels.frame import (
 from tbgen.retro.kernels.words import ZERO, Ints, Word, Words, bits_of, image, popcount, rotated
 
 ALL_MOVES, CROSSING_MOVES = range(2)
-"""Groups of moves to undo. ``CROSSING_MOVES`` may change the square of Black's king in the word number: these
-are the moves of Black's king, and the moves of White's king out of the triangle."""
+"""Groups of moves to undo. ``CROSSING_MOVES`` are the moves that may change the square of Black's king in the
+word number: the moves of Black's king, and the moves of White's king out of the triangle."""
 
 MAX_WORD_MOVES = 2 * 16 + (MAX_MEN - 2) * MAX_TARGETS + MAX_STEPS
-"""Greatest number of entries of ``list_all_predecessors``: 16 for White's king, 16 for images, one for each
+"""Greatest number of entries of a list of predecessors: 16 for White's king, 16 for images, one for each
 target of the other scalars, and one for each step of the bit man."""
 
 MAX_SCALARS = 31
-"""Greatest number of scalars of a frame: that of a cell with 32 men, none of them pawns."""
+"""Greatest number of scalars of a frame: a cell may have 32 men and no pawns."""
 
 _MAX_POSITIONS_ONE_BY_ONE = 6
-"""Greatest number of positions for which moves of the bit man are undone position by position. For more
-positions, undoing them step by step is faster (measured)."""
+"""Greatest number of positions for which moves of the bit man are undone position by position. With more
+positions, undoing the moves step by step is faster (measured)."""
 
-_UNUSED_LIVE = np.zeros(1, np.uint64)
-"""Placeholder for ``MoveSearch.live_words`` in searches for successors, which ignore it."""
+_UNUSED_WORDS = np.zeros(1, np.uint64)
+"""Placeholder for ``MoveSearch.searched_words`` in searches for successors, which do not use it."""
 
 
 class MoveBuffer(NamedTuple):
@@ -89,29 +89,29 @@ class MoveSearch(NamedTuple):
     """The side whose moves are found, 0 White or 1 Black."""
     backward: bool
     """Whether to find predecessors rather than successors."""
-    live_words: Words
-    """uint64 (words / 64,): set of the words whose positions are listed as predecessors."""
+    searched_words: Words
+    """uint64 (words / 64,): set of the words in which predecessors are listed."""
     buffer: MoveBuffer
     """Output: the moves found."""
 
 
 @inlined
-def _is_live(search: MoveSearch, word: int) -> bool:
-    return search.live_words[word >> 6] & BIT[word & 63] != ZERO
+def _is_searched(search: MoveSearch, word: int) -> bool:
+    return search.searched_words[word >> 6] & BIT[word & 63] != ZERO
 
 
 @inlined
-def _add(search: MoveSearch, word: int, bits: Word, symmetry: int, count: int, sort: bool) -> int:
-    """Append a move of the positions ``bits`` that applies a symmetry; return the new count.
+def _append(search: MoveSearch, word: int, bits: Word, symmetry: int, count: int, sort: bool) -> int:
+    """Append an entry for a move of the positions ``bits``; return the new count.
 
-    Predecessors in words that are not live are omitted. ``sort`` is whether like scalars of ``word`` may have
-    to be sorted.
+    The result of the move is mapped by ``symmetry``. Predecessors are omitted if ``word`` is not searched.
+    ``sort`` tells whether like scalars of ``word`` may have to be sorted.
     """
     buffer = search.buffer
     if sort and len(search.frame.like_scalars):
         word = ordered_word(search.frame, word)
     if search.backward:
-        if not _is_live(search, word):
+        if not _is_searched(search, word):
             return count
         bits = image(bits, symmetry)
     else:
@@ -121,16 +121,16 @@ def _add(search: MoveSearch, word: int, bits: Word, symmetry: int, count: int, s
 
 
 @inlined
-def _add_king_move(
+def _append_king_move(
     search: MoveSearch, rest: int, coord: int, black: int, symmetry: int, bits: Word, count: int
 ) -> int:
     """Append a move of a king; return the new count.
 
-    After the move, White's king is at the triangle coordinate ``coord``, and Black's king on the image of
-    the square ``black`` under ``symmetry``. The symmetry maps the other scalars, too. Before, their squares
-    are ``buffer.squares``, which form the part ``rest`` of the word number. A move to a pair without legal
-    positions is omitted. A move to the image of a pair leads to that pair instead. A predecessor in such an
-    image is omitted.
+    In the resulting word, White's king is at the triangle coordinate ``coord``, and Black's king is on the
+    image of the square ``black`` under ``symmetry``. The other scalars, on ``buffer.squares``, are mapped by
+    the same symmetry; ``rest`` is their part of the word number if it is 0. A king pair without
+    legal positions is omitted. If the king pair is the image of a numbered pair, a successor is moved to that
+    pair, and a predecessor is omitted.
     """
     frame, squares = search.frame, search.buffer.squares
     pair = frame.pair_numbers[coord, IMAGES[symmetry, black]]
@@ -145,14 +145,15 @@ def _add_king_move(
             word |= IMAGES[symmetry, squares[man]] << frame.shifts[man]
     else:
         word |= rest
-    return _add(search, word, bits, symmetry, count, True)
+    return _append(search, word, bits, symmetry, count, True)
 
 
 @inlined
 def _list_king_moves(search: MoveSearch, rest: int, bits: Word, group: int, count: int) -> int:
-    """List the moves of the mover's king in a frame without pawns, if it is a scalar; return the new count.
+    """List the moves of the mover's king in a frame without pawns, if the king is a scalar; return the new
+    count.
 
-    The arguments are as for ``_add_king_move`` and ``list_predecessors``.
+    ``rest`` is as for ``_append_king_move``; the other arguments are as for ``list_predecessors``.
     """
     frame, squares, moves = search.frame, search.buffer.squares, search.frame.moves
     coord, black = TRIANGLE_OF[squares[0]], squares[1] if frame.scalars > 1 else int64(0)
@@ -161,33 +162,34 @@ def _list_king_moves(search: MoveSearch, rest: int, bits: Word, group: int, coun
         for number in range(1, kings[coord, 0, 0] + 1):
             symmetry = kings[coord, number, 1]
             if group != CROSSING_MOVES or symmetry != 0:
-                count = _add_king_move(search, rest, kings[coord, number, 0], black, symmetry, bits, count)
+                count = _append_king_move(search, rest, kings[coord, number, 0], black, symmetry, bits, count)
     elif frame.scalars > 1:
         for number in range(1, moves.leap_targets[KING, black, 0] + 1):
             target = moves.leap_targets[KING, black, number]
-            count = _add_king_move(search, rest, coord, target, int64(0), bits, count)
+            count = _append_king_move(search, rest, coord, target, int64(0), bits, count)
     return count
 
 
 @inlined
 def _list_scalar_moves(search: MoveSearch, word: int, bits: Word, group: int, count: int) -> tuple[int, Word]:
-    """List the quiet moves of the mover's scalars from, or backwards to, the positions ``bits`` of a word.
+    """List the quiet moves of the mover's scalars that start from the positions ``bits`` of a word.
 
-    Return the number of entries, and the squares of scalars and pawns. The list may contain illegal moves,
-    such as leaps onto a man. ``group`` and ``count`` are as for ``list_predecessors``.
+    If the search is backward, list the moves that lead to these positions instead. Return the number of
+    entries, and the squares of scalars and pawns. The list may contain illegal moves, such as leaps onto a
+    man. ``group`` and ``count`` are as for ``list_predecessors``.
     """
     frame, squares, moves = search.frame, search.buffer.squares, search.frame.moves
-    occupied, first = decode(frame, word, squares), 0
+    occupied, first_man = decode(frame, word, squares), 0
     if frame.pawnless:
-        rest, first = word & ((1 << frame.shifts[0]) - 1), 2
+        rest, first_man = word & ((1 << frame.shifts[0]) - 1), 2
         count = _list_king_moves(search, rest, bits, group, count)
-    for man in range(first, frame.scalars if group == ALL_MOVES else 2):
+    for man in range(first_man, frame.scalars if group == ALL_MOVES else 2):
         if frame.mover_colours[man] != search.mover:
             continue
         square, kind, shift = squares[man], frame.kinds[man], frame.shifts[man]
         for number in range(1, moves.leap_targets[kind, square, 0] + 1):
             other = word + ((moves.leap_targets[kind, square, number] - square) << shift)
-            count = _add(search, other, bits, int64(0), count, True)
+            count = _append(search, other, bits, int64(0), count, True)
         for way in range(moves.leap_count[kind], moves.way_count[kind]):
             free = bits
             for step in range(1, moves.way_squares[kind, square, way, 0] + 1):
@@ -196,29 +198,29 @@ def _list_scalar_moves(search: MoveSearch, word: int, bits: Word, group: int, co
                 if occupied & BIT[target] or free == ZERO:
                     break
                 if is_separate_move(moves, kind, way, step):
-                    count = _add(search, word + ((target - square) << shift), free, int64(0), count, True)
+                    count = _append(search, word + ((target - square) << shift), free, int64(0), count, True)
     return count, occupied
 
 
 @inlined
 def list_predecessors(search: MoveSearch, word: int, bits: Word, exact: bool, group: int, count: int) -> int:
-    """List predecessors by quiet moves of the positions ``bits`` of ``word``; return the number of entries.
+    """List the positions from which quiet moves lead to the positions ``bits`` of ``word``.
 
     The list may contain illegal positions. At most ``MAX_WORD_MOVES`` entries are written, from index
     ``count`` on. If ``exact``, a position occurs in one entry for each of its moves into ``bits``; otherwise
-    it occurs at least once. ``group`` selects the moves to undo.
+    it occurs at least once. ``group`` selects the moves to undo. Return the number of entries.
     """
     frame = search.frame
     count, occupied = _list_scalar_moves(search, word, bits, group, count)
     bit_man = frame.scalars
-    if group != ALL_MOVES or frame.mover_colours[bit_man] != search.mover or not _is_live(search, word):
+    if group != ALL_MOVES or frame.mover_colours[bit_man] != search.mover or not _is_searched(search, word):
         return count
     kind, moves = frame.kinds[bit_man], frame.moves
     if not exact:
-        return _add(search, word, reach(moves, kind, bits, ~occupied), int64(0), count, False)
+        return _append(search, word, reach(moves, kind, bits, ~occupied), int64(0), count, False)
     if popcount(bits) <= _MAX_POSITIONS_ONE_BY_ONE:
         for bit in bits_of(bits):
-            count = _add(search, word, reach(moves, kind, BIT[bit], ~occupied), int64(0), count, False)
+            count = _append(search, word, reach(moves, kind, BIT[bit], ~occupied), int64(0), count, False)
         return count
     for way in range(moves.way_count[kind]):
         origins = bits
@@ -227,7 +229,7 @@ def list_predecessors(search: MoveSearch, word: int, bits: Word, exact: bool, gr
             if origins == ZERO:
                 break
             if is_separate_move(moves, kind, way, step + 1):
-                count = _add(search, word, origins, int64(0), count, False)
+                count = _append(search, word, origins, int64(0), count, False)
     return count
 
 
@@ -235,10 +237,10 @@ def list_predecessors(search: MoveSearch, word: int, bits: Word, exact: bool, gr
 def list_all_predecessors(
     search: MoveSearch, word: int, bits: Word, exact: bool, group: int, count: int
 ) -> int:
-    """List predecessors of positions and of their images; arguments as for ``list_predecessors``.
+    """List predecessors of positions and of their images; the arguments are as for ``list_predecessors``.
 
-    Only moves of kings lead to images of a solver's words, which have no words themselves. All such moves are
-    undone, regardless of ``group``.
+    In the frame of a solver, images have no words of their own. Only king moves lead to an image from another
+    king pair. They are all undone, regardless of ``group``.
     """
     frame, squares, rest = search.frame, search.buffer.squares, 0
     count = list_predecessors(search, word, bits, exact, group, count)
@@ -252,22 +254,22 @@ def list_all_predecessors(
 
 
 @inlined
-def list_moves_of_scalars(frame: Frame, word: int, bits: Word, mover: int, buffer: MoveBuffer) -> int:
-    """List the quiet moves of ``mover``'s scalars from the positions ``bits`` of a word, legal or not.
+def list_scalar_successors(frame: Frame, word: int, bits: Word, mover: int, buffer: MoveBuffer) -> int:
+    """List the quiet moves, legal or not, of ``mover``'s scalars from the positions ``bits`` of a word.
 
-    Moves of the bit man, which remain in the word, are not listed. Return the number of moves.
+    Moves of the bit man are not listed: they remain in the word. Return the number of moves.
     """
-    search = MoveSearch(frame, mover, False, _UNUSED_LIVE, buffer)
+    search = MoveSearch(frame, mover, False, _UNUSED_WORDS, buffer)
     return _list_scalar_moves(search, word, bits, ALL_MOVES, int64(0))[0]
 
 
 @inlined
 def list_quiet_targets(frame: Frame, word: int, bit: int, mover: int, buffer: MoveBuffer) -> int:
-    """List the slots that ``mover`` reaches from one position by quiet moves, legal or not.
+    """List the slots that ``mover`` can reach from one position by quiet moves, legal or not.
 
     The slots are written to ``buffer.word``. Return their number.
     """
-    count = list_moves_of_scalars(frame, word, BIT[bit], mover, buffer)
+    count = list_scalar_successors(frame, word, BIT[bit], mover, buffer)
     for number in range(count):
         buffer.word[number] = buffer.word[number] << 6 | IMAGES[buffer.symmetry[number], bit]
     if frame.mover_colours[frame.scalars] == mover:
@@ -285,13 +287,13 @@ MOVE_SLICE = 1
 
 
 @inlined
-def add_moves(slices: Words, first: int, mask: Word) -> None:
-    """Add ``2**first`` to the rank of every position in ``mask``."""
+def add_moves(slices: Words, first_slice: int, mask: Word) -> None:
+    """Add ``2**first_slice`` to the rank of every position in ``mask``."""
     while mask:
-        carry = slices[first] & mask
-        slices[first] ^= mask
+        carry = slices[first_slice] & mask
+        slices[first_slice] ^= mask
         mask = carry
-        first += 1
+        first_slice += 1
 
 
 @inlined
@@ -306,7 +308,7 @@ def rank_at(slices: Words, bit: int) -> int:
 
 @inlined
 def positions_of_rank(slices: Words, rank: int) -> Word:
-    """The positions of a word whose rank is ``rank``, legal or not."""
+    """The positions of a word, legal or not, whose rank is ``rank``."""
     result = ~ZERO
     for number in range(SLICES):
         result &= slices[number] if rank >> number & 1 else ~slices[number]
@@ -315,7 +317,7 @@ def positions_of_rank(slices: Words, rank: int) -> Word:
 
 @inlined
 def positions_of_rank_at_least(slices: Words, rank: int) -> Word:
-    """The positions of a word whose rank is at least ``rank``, legal or not."""
+    """The positions of a word, legal or not, whose rank is at least ``rank``."""
     greater, same = ZERO, ~ZERO
     for number in range(SLICES - 1, -1, -1):
         if rank >> number & 1:
@@ -327,10 +329,10 @@ def positions_of_rank_at_least(slices: Words, rank: int) -> Word:
 
 
 @inlined
-def _count_bit_man(
+def _count_bit_man_moves(
     moves: Movement, kind: int, legal: Word, targets: Word, empty: Word, slices: Words
 ) -> None:
-    """Add the moves of the bit man from the squares ``legal`` to the squares ``targets`` to ``slices``."""
+    """Count in ``slices`` the moves of the bit man from the squares ``legal`` to ``targets``."""
     for way in range(moves.way_count[kind]):
         origins = targets
         for step in range(moves.length[kind, way]):
@@ -343,17 +345,17 @@ def _count_bit_man(
 
 @kernel
 def count_quiet(
-    frame: Frame, word: int, mover: int, legal: Word, reached: Words, buffer: MoveBuffer, slices: Words
+    frame: Frame, word: int, mover: int, legal: Word, other_legal: Words, buffer: MoveBuffer, slices: Words
 ) -> None:
-    """Add ``mover``'s quiet moves from the legal positions ``legal`` of ``word`` to ``slices``.
+    """Count in ``slices`` the quiet moves of ``mover`` from the legal positions ``legal`` of ``word``.
 
-    ``reached``, uint64 (words,), are all legal positions with the other side to move. A quiet move is legal
-    if it leads to such a position. ``buffer`` is scratch memory.
+    ``other_legal``, uint64 (words,), are all legal positions with the other side to move. A quiet move is
+    legal if it leads to such a position. ``buffer`` is scratch memory.
     """
     bit_man = frame.scalars
     if frame.mover_colours[bit_man] == mover:
         empty = ~decode(frame, word, buffer.squares)
-        _count_bit_man(frame.moves, frame.kinds[bit_man], legal, reached[word], empty, slices)
-    for number in range(list_moves_of_scalars(frame, word, legal, mover, buffer)):
-        origins = image(reached[buffer.word[number]], INVERSES[buffer.symmetry[number]])
+        _count_bit_man_moves(frame.moves, frame.kinds[bit_man], legal, other_legal[word], empty, slices)
+    for number in range(list_scalar_successors(frame, word, legal, mover, buffer)):
+        origins = image(other_legal[buffer.word[number]], INVERSES[buffer.symmetry[number]])
         add_moves(slices, MOVE_SLICE, buffer.bits[number] & origins)

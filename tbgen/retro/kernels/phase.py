@@ -1,7 +1,7 @@
-"""Solving one phase: first moves and exits, then layers rank by rank.
+"""Solving one phase: moves and exits are found first, then the layers are solved rank by rank.
 
-``solve_layer`` solves one layer without the layers before it. ``copy_layer`` copies a layer while it is in
-the arrays of the solver.
+``solve_layer`` solves one layer without the layers before it. ``copy_layer`` copies a layer while the arrays
+of the solver contain it.
 """
 
 from typing import NamedTuple, TypeAlias
@@ -10,7 +10,7 @@ import numpy as np
 
 from tbgen.compiler.jit import inlined, int64, jit, kernel
 from tbgen.retro.kernels.best_exits import ExitSearch, record_exits, reset_exits
-from tbgen.retro.kernels.canonical import canonical_words
+from tbgen.retro.kernels.canonical import mark_canonical
 from tbgen.retro.kernels.events import Agenda, exit_events, no_events, position_count, positions_with_exit
 from tbgen.retro.kernels.frame import Frame, Phase, decode, enter_word, place_of, reach, stored_word
 from tbgen.retro.kernels.functions import (
@@ -41,7 +41,7 @@ from tbgen.retro.kernels.moves import (
     SLICES,
     MoveBuffer,
     count_quiet,
-    list_moves_of_scalars,
+    list_scalar_successors,
     move_buffer,
     positions_of_rank_at_least,
 )
@@ -55,7 +55,7 @@ NOTHING, RUNS, FUNCTIONS = range(3)
 
 
 class SweepRecord(NamedTuple):
-    """The values of the layers of one holder of A, as recorded so far."""
+    """The values, as recorded so far, of the layers in which one side holds A."""
 
     form: int
     """``NOTHING``, ``RUNS`` or ``FUNCTIONS``."""
@@ -77,8 +77,8 @@ def _find_exits(
 ) -> None:
     """Store the exits of the positions ``mask`` of a word, and add their zeroing moves to ``slices``.
 
-    ``first`` is the first node of the word. ``captures_only`` is whether to omit pawn moves that are not
-    captures. ``men`` is scratch memory.
+    ``first`` is the first node of the word. If ``captures_only``, pawn moves that are not captures are
+    omitted. ``men`` is scratch memory.
     """
     frame, exits = workspace.frame, workspace.exits
     reset_exits(exits, first)
@@ -89,10 +89,11 @@ def _find_exits(
 
 
 @kernel
-def _count_words(
+def _count_moves_and_find_exits(
     workspace: Workspace, pool: Pool, buffer: MoveBuffer, men: Men, start: int, stop: int
 ) -> None:
-    """Implement ``count_moves`` without the canonical slots; ``buffer`` and ``men`` are scratch memory."""
+    """Implement ``prepare_words`` except for the canonical slots; ``buffer`` and ``men`` are scratch
+    memory."""
     frame, phase = workspace.frame, workspace.phase
     for word in range(start, stop):
         for side in range(2):
@@ -109,21 +110,21 @@ def _count_words(
 
 
 @jit
-def count_moves(workspace: Workspace, pool: Pool, mirrored: bool, start: int, stop: int) -> None:
+def prepare_words(workspace: Workspace, pool: Pool, symmetric: bool, start: int, stop: int) -> None:
     """Find ranks, numbers of quiet moves, exits and canonical slots of the words ``start`` to ``stop`` - 1.
 
-    ``mirrored`` is whether the pawns of the phase are their own mirror image. ``legal_words`` must have
-    processed all words before.
+    ``alive`` is set to the legal positions. ``symmetric`` tells whether the pawns of the phase are their own
+    mirror image. ``legal_words`` must already have processed all words of the phase.
     """
-    _count_words(workspace, pool, move_buffer(MAX_WORD_MOVES), men_buffer(), start, stop)
-    canonical_words(workspace.frame, workspace.like, mirrored, workspace.phase.canonical, start, stop)
+    _count_moves_and_find_exits(workspace, pool, move_buffer(MAX_WORD_MOVES), men_buffer(), start, stop)
+    mark_canonical(workspace.frame, workspace.like_men, symmetric, workspace.phase.canonical, start, stop)
 
 
 @jit
-def side_exits(
+def find_side_exits(
     workspace: Workspace, pool: Pool, side: int, captures_only: bool, among: Words, start: int, stop: int
 ) -> None:
-    """Find the exits with ``side`` to move again, in the words ``start`` to ``stop`` - 1.
+    """Find new exits of the positions with ``side`` to move, in the words ``start`` to ``stop`` - 1.
 
     Positions of ``among``, uint64 (words,), get their best zeroing move, or their best capture if
     ``captures_only``. Other positions have no exit afterwards.
@@ -138,7 +139,7 @@ def side_exits(
 
 @jit
 def first_events(workspace: Workspace, attacking_side: int, high: int) -> Agenda:
-    """Initialize the sets of an attacker and return its events with keys below ``high``, which are all exits.
+    """Initialize the sets of an attacker and return its events with keys below ``high``; all are exits.
 
     ``attacking_side`` is 0 for White, 1 for Black.
     """
@@ -164,17 +165,17 @@ def later_events(
 
 
 @jit
-def renew_inner(attacker: Attacker) -> None:
+def reset_inner_sets(attacker: Attacker) -> None:
     """Initialize the sets of an attacker for a new inner sweep."""
     initialize_inner_sets(attacker)
 
 
 @jit
 def empty_record(form: int, phase_size: int, numbers: SlotNumbers, side: int) -> SweepRecord:
-    """Return an empty record in a form: ``NOTHING``, ``RUNS`` or ``FUNCTIONS``.
+    """Return an empty record in the given form: ``NOTHING``, ``RUNS`` or ``FUNCTIONS``.
 
-    ``numbers`` will store the path numbers for one side to move. They are zeros for all slots of the phase,
-    or empty unless the form is ``FUNCTIONS``.
+    ``numbers`` will store the path numbers for the side to move ``side``. If the form is ``FUNCTIONS``, they
+    are zeros for all slots of the phase; otherwise they are empty.
     """
     # The system allocates no memory for pages that are never written to.
     return SweepRecord(form, empty_log(phase_size if form == RUNS else int64(1)), empty_paths(numbers, side))
@@ -182,28 +183,28 @@ def empty_record(form: int, phase_size: int, numbers: SlotNumbers, side: int) ->
 
 @jit
 def update_inner(attacker: Attacker, pool: Pool, fresh: SweepResults, rank: int) -> int:
-    """Update the last inner sweep of an attacker to the layer of this rank, as ``update`` does.
+    """Update the last inner sweep of an attacker to the layer of this rank; return the result of ``update``.
 
-    If a new sweep is less work, initialize the sets for it instead, and return a negative number.
+    If the result is negative, a new sweep is less work, and the sets are initialized for it.
     """
     departed, steps = limits(attacker.phase)
-    updated = update(Layer(attacker, pool, fresh, 255 - rank), rank, departed, steps)
-    if updated < 0:
+    update_result = update(Layer(attacker, pool, fresh, 255 - rank), rank, departed, steps)
+    if update_result < 0:
         initialize_inner_sets(attacker)
-    return updated
+    return update_result
 
 
 @jit
-def record_inner(attacker: Attacker, rank: int, updated: int, record: SweepRecord) -> SweepRecord:
+def record_inner(attacker: Attacker, rank: int, update_result: int, record: SweepRecord) -> SweepRecord:
     """Return the record, extended by the changes of the inner sweep of this rank.
 
-    ``updated`` is the result of ``update_inner``.
+    ``update_result`` is the result of ``update_inner``.
     """
     form, log, paths = record
-    if updated and form == RUNS:
-        log = log_changes(attacker, rank, updated > 0, log)
-    elif updated and form == FUNCTIONS:
-        paths = follow_changes(attacker, rank, updated > 0, paths)
+    if update_result and form == RUNS:
+        log = log_changes(attacker, rank, update_result > 0, log)
+    elif update_result and form == FUNCTIONS:
+        paths = follow_changes(attacker, rank, update_result > 0, paths)
     return SweepRecord(form, log, paths)
 
 
@@ -212,36 +213,36 @@ def _run_inner(
     attacker: Attacker, pool: Pool, fresh: SweepResults, rank: int, agenda: Agenda, record: SweepRecord
 ) -> SweepRecord:
     """Update the inner sweep of one attacker or run a new one; return the extended record."""
-    updated = update_inner(attacker, pool, fresh, rank)
-    if updated < 0:
+    update_result = update_inner(attacker, pool, fresh, rank)
+    if update_result < 0:
         attacker.last_key[0] = run_sweep(inner_sweep(attacker, 255 - rank, agenda), rank)
-    return record_inner(attacker, rank, updated, record)
+    return record_inner(attacker, rank, update_result, record)
 
 
 @jit
 def solve_rank(
-    workspace: Workspace, pool: Pool, fresh: SweepResults, rank: int, events: Agendas, records: Records
+    workspace: Workspace, pool: Pool, fresh: SweepResults, rank: int, agendas: Agendas, records: Records
 ) -> tuple[bool, Records]:
     """Run the sweeps of a rank, one attacker after the other.
 
     Return whether any position is in the layers of the rank, and the extended records.
     """
     (white, black), (of_white, of_black) = workspace.attackers, records
-    run_sweep(outer_sweep(white, rank, events[0], fresh), rank - 1)
-    run_sweep(outer_sweep(black, rank, events[1], fresh), rank - 1)
+    run_sweep(outer_sweep(white, rank, agendas[0], fresh), rank - 1)
+    run_sweep(outer_sweep(black, rank, agendas[1], fresh), rank - 1)
     any_alive = retire(workspace, int64(0), workspace.frame.words)
     if any_alive and rank >= FIRST_LAYER and workspace.phase.score_resets:
-        of_white = _run_inner(white, pool, fresh, rank, events[0], of_white)
-        of_black = _run_inner(black, pool, fresh, rank, events[1], of_black)
+        of_white = _run_inner(white, pool, fresh, rank, agendas[0], of_white)
+        of_black = _run_inner(black, pool, fresh, rank, agendas[1], of_black)
     return any_alive, (of_white, of_black)
 
 
 @jit
-def settle_rank(workspace: Workspace, fresh: SweepResults, rank: int, events: Agendas) -> Agendas:
+def settle_rank(workspace: Workspace, fresh: SweepResults, rank: int, agendas: Agendas) -> Agendas:
     """Settle the positions of a rank after its sweeps, and return the events of the next rank."""
     settle(workspace, fresh, rank, int64(0), workspace.frame.words)
-    of_white = later_events(workspace, int64(0), rank, events[0], fresh)
-    return of_white, later_events(workspace, int64(1), rank, events[1], fresh)
+    of_white = later_events(workspace, int64(0), rank, agendas[0], fresh)
+    return of_white, later_events(workspace, int64(1), rank, agendas[1], fresh)
 
 
 @kernel
@@ -263,7 +264,7 @@ def _revive(workspace: Workspace, rank: int, fresh: SweepResults, has_all_fresh:
 
 @kernel
 def _find_settled(workspace: Workspace, buffer: MoveBuffer) -> None:
-    """Set ``settled`` to the positions that are not alive, but to which positions alive can move."""
+    """Set ``settled`` to the positions that are not alive, but can be reached by a move from one that is."""
     frame, phase = workspace.frame, workspace.phase
     phase.settled[:] = ZERO
     for side in range(2):
@@ -272,7 +273,7 @@ def _find_settled(workspace: Workspace, buffer: MoveBuffer) -> None:
             alive = phase.alive[side, word]
             if alive == ZERO:
                 continue
-            for number in range(list_moves_of_scalars(frame, word, alive, side, buffer)):
+            for number in range(list_scalar_successors(frame, word, alive, side, buffer)):
                 target, bits = buffer.word[number], image(buffer.bits[number], buffer.symmetry[number])
                 reached[target] |= bits
             if frame.mover_colours[frame.scalars] == side:
@@ -287,7 +288,7 @@ def _find_settled(workspace: Workspace, buffer: MoveBuffer) -> None:
 def _layer_agenda(workspace: Workspace, attacking_side: int, high: int, fresh: SweepResults) -> Agenda:
     """Initialize the sets of an attacker and return its events with keys below ``high``.
 
-    These are exits of the positions alive, and the settled positions.
+    These are the exits of the live positions, and the settled positions.
     """
     exits = first_events(workspace, attacking_side, high).exits
     return Agenda(exits, settled_events(attacking_side, workspace.phase.settled, fresh, high), int64(0))
@@ -295,7 +296,7 @@ def _layer_agenda(workspace: Workspace, attacking_side: int, high: int, fresh: S
 
 @jit
 def _sweep_layer(attacker: Attacker, high: int, agenda: Agenda) -> None:
-    """Assign values with keys below ``high`` to the positions alive in which the attacker can force them."""
+    """Assign values with keys below ``high`` to the live positions in which the attacker can force them."""
     initialize_inner_sets(attacker)
     run_sweep(inner_sweep(attacker, high, agenda), int64(0))
 
@@ -304,8 +305,7 @@ def _sweep_layer(attacker: Attacker, high: int, agenda: Agenda) -> None:
 def _copy_assigned(attacker: Attacker, offset: int, value: Codes, depth: Plies) -> None:
     """Copy the results of an inner sweep at the assigned canonical slots to ``value`` and ``depth``.
 
-    Both arrays have shape (2, slots of the table). ``offset`` is the index in them of the first slot of the
-    phase.
+    Both arrays have shape (2, slots). The first slot of the phase has index ``offset`` in them.
     """
     phase, results, words = attacker.phase, attacker.results, attacker.frame.words
     for side in range(2):
@@ -320,9 +320,9 @@ def _copy_assigned(attacker: Attacker, offset: int, value: Codes, depth: Plies) 
 def _fill_with_accrued(
     frame: Frame, phase: Phase, code: int, offset: int, value: Codes, depth: Plies
 ) -> None:
-    """Set the values of the positions alive to the accrued score with this code, and their depths to 0.
+    """Set the values of the live positions to the accrued score with this code, and their depths to 0.
 
-    The other arguments are as for ``_copy_assigned``.
+    ``offset``, ``value`` and ``depth`` are as for ``_copy_assigned``.
     """
     for side in range(2):
         for word in range(len(phase.canonical)):
@@ -346,8 +346,7 @@ def solve_layer(
 
     ``fresh`` contains all fresh values if ``has_all_fresh``, else only those of positions with a smaller
     position rank. Codes and plies are written to ``value`` and ``depth``, shape (2, phase size), at the
-    canonical slots of the positions in the layer. If the exits share arrays with the results, they are
-    overwritten.
+    canonical slots of the positions in the layer. Exits that share arrays with the results are overwritten.
     """
     _revive(workspace, rank, fresh, has_all_fresh)
     _find_settled(workspace, move_buffer(MAX_WORD_MOVES))
@@ -364,9 +363,8 @@ def solve_layer(
         _copy_assigned(holder_attacker, int64(0), value, depth)
 
 
-class WindowLayer(NamedTuple):
-    """A layer of a window of phases, which are solved at the same time
-    (``tbgen.retro.layer_solvers.Layer``)."""
+class BatchLayer(NamedTuple):
+    """A layer of a batch of phases that are solved at the same time (``tbgen.retro.layer_solvers.Layer``)."""
 
     value: Codes
     """uint8 (2, slots): codes of V(P, A)."""
@@ -377,11 +375,11 @@ class WindowLayer(NamedTuple):
 
 
 @kernel
-def copy_layer(attacker: Attacker, rank: int, offset: int, layer: WindowLayer) -> None:
-    """Copy to ``layer`` the layer that the inner sweep of an attacker has solved.
+def copy_layer(attacker: Attacker, rank: int, offset: int, layer: BatchLayer) -> None:
+    """Copy the layer that the inner sweep of an attacker has solved to ``layer``.
 
-    This is the layer of the opponent's accrued score of this rank. The phase begins at slot ``offset`` of the
-    window.
+    In this layer, the opponent holds the accrued score of the given rank. The phase begins at slot ``offset``
+    of the batch.
     """
     frame, phase, first_word = attacker.frame, attacker.phase, offset >> 6
     for side in range(2):

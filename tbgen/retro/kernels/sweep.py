@@ -1,8 +1,8 @@
 """The sweep: retrograde analysis of one side's attractor, value by value and ply by ply.
 
 The *attacker* forces the values that it prefers. *Keys* number the values, the attacker's best first: the key
-is the value code if White attacks, 255 minus the code if Black does. A sweep over a range of keys assigns
-value and depth to two kinds of positions:
+is the code of the value if White attacks, and 255 minus this code if Black attacks. A sweep over a range of
+keys assigns value and depth to two kinds of positions:
 
 - with the attacker to move, as soon as one move leads to an assigned position or one exit has the current
   value;
@@ -10,18 +10,19 @@ value and depth to two kinds of positions:
   for the defender than the current value. For each position, a counter stores the number of quiet moves to
   positions that are not assigned.
 
-A *level* is a key with a depth. Levels are processed in the order (key, depth). So every position gets the
-attacker's best value, with the fewest plies that the attacker can force against the longest defence (depth to
-goal, section 5 of docs/theory.md).
+A *level* is a key with a depth. Levels are processed in the order (key, depth). Every position therefore gets
+the attacker's best value, and the number of plies in which the attacker can force it against the longest
+defence (depth to goal, section 5 of docs/theory.md).
 
 Exits, and positions settled in earlier layers, enter as *events* at their levels. The positions assigned in
 the last ply are the *front*, the frontier of the search. Their predecessors are *candidates* for the next
 ply.
 
 Candidates and front are divided into *parts*, so that threads can work concurrently. A part consists of the
-words with Black's king on certain squares. Only the part of a word writes data of the word. So parts never
-conflict, and the results do not depend on the number of parts. Only moves of Black's king, moves of White's
-king out of the triangle, and the kings' moves to images (``has_image``) lead from one part to another.
+words with Black's king on certain squares. The data of a word are written only by the part that the word
+belongs to. So parts never conflict, and the results do not depend on the number of parts. Only moves of
+Black's king, moves of White's king out of the triangle, and king moves to images (``has_image``) lead from
+one part to another.
 """
 
 from dataclasses import dataclass
@@ -61,31 +62,32 @@ class Scratch(Struct):
     candidates: Words
     """uint64 (2, words), attacker to move first: candidates of the current ply; empty between plies."""
     marks: Words
-    """uint64 (2, words // 64 + 1): words of ``candidates`` that may be non-empty."""
-    tops: Words
-    """uint64 (parts, 2, marks // 64 + 1): elements of ``marks`` that mark words of the part."""
+    """uint64 (2, words // 64 + 1): set of the words of ``candidates`` that may be non-empty."""
+    mark_groups: Words
+    """uint64 (parts, 2, marks // 64 + 1): set of the elements of ``marks`` that mark words of the part."""
     front_word: NDArray[np.int32]
     """int32 (2, 2 * words): words of the front, part by part."""
     front_bits: Words
     """uint64 (2, 2 * words): positions on the front in these words."""
-    front: Ints
+    front_sizes: Ints
     """int64 (parts, 2): number of words of each part on the front."""
-    begin: Ints
+    front_start: Ints
     """int64 (parts + 1,): index of the first word of each part in ``front_word``."""
     part_of: Ints
-    """int64 (64,): part for each square of Black's king."""
-    has_news: Ints
+    """int64 (64,): part of the words with Black's king on each square."""
+    has_assigned: Ints
     """int64 (parts,): 1 if a position of the part was assigned in the last ply, else 0."""
-    live: Words
-    """uint64 (parts, 2, words // 64 + 1): words of each part that contained certain positions when the sweep
-    began: in row 0 positions in ``Sets.wanted``, in row 1 positions alive with the defender to move."""
+    nonempty: Words
+    """uint64 (parts, 2, words // 64 + 1): sets of the words of each part that were not empty when the sweep
+    began: in row 0 those of ``Sets.wanted``, in row 1 those of the live positions with the defender to
+    move."""
     moves: MoveBuffer
     """Move buffers of all parts. The arrays have a leading axis for the part."""
     exit_buffer: ExitBuffer
     """Buffer for the exit of one position, used by updates (``tbgen.retro.kernels.update``)."""
     max_depth: Ints
-    """int64 (1,): greatest depth assigned so far, in plies. If it exceeds ``MAX_DEPTH``, the sweep has
-    stopped, because the depth cannot be stored."""
+    """int64 (1,): greatest depth assigned so far, in plies. The sweep stops if it exceeds ``MAX_DEPTH``,
+    because the depth cannot be stored."""
 
 
 @inlined
@@ -98,7 +100,7 @@ def buffer_of(scratch: Scratch, part: int) -> MoveBuffer:
 @inlined
 def part_of(frame: Frame, scratch: Scratch, word: int) -> int:
     """The part to which a word belongs."""
-    if len(scratch.front) == 1:
+    if len(scratch.front_sizes) == 1:
         return int64(0)
     number = word >> frame.shifts[1]
     return int64(scratch.part_of[frame.king_pairs[number, 1] if frame.pawnless else number & 63])
@@ -110,27 +112,28 @@ def add_candidates(scratch: Scratch, part: int, row: int, word: int, bits: Word)
     scratch.candidates[row, word] |= bits
     mark = word >> 6
     if scratch.marks[row, mark] == ZERO:
-        scratch.tops[part, row, mark >> 6] |= BIT[mark & 63]
+        scratch.mark_groups[part, row, mark >> 6] |= BIT[mark & 63]
     scratch.marks[row, mark] |= BIT[word & 63]
 
 
 @inlined
 def gather_front(scratch: Scratch, part: int, row: int, count: int) -> int:
-    """Move the candidates of a part and row to its front, from index ``count`` on; return the new count."""
-    begin = scratch.begin[part]
-    for top in range(scratch.tops.shape[2]):
-        tops = scratch.tops[part, row, top]
-        if tops == ZERO:
+    """Move the candidates of a part and row to the front of the part, from index ``count`` on; return the new
+    count."""
+    start = scratch.front_start[part]
+    for group in range(scratch.mark_groups.shape[2]):
+        marked = scratch.mark_groups[part, row, group]
+        if marked == ZERO:
             continue
-        scratch.tops[part, row, top] = ZERO
-        for high in bits_of(tops):
-            mark = top * 64 + high
+        scratch.mark_groups[part, row, group] = ZERO
+        for high in bits_of(marked):
+            mark = group * 64 + high
             marks = scratch.marks[row, mark]
             scratch.marks[row, mark] = ZERO
             for low in bits_of(marks):
                 word = mark * 64 + low
-                scratch.front_word[row, begin + count] = word
-                scratch.front_bits[row, begin + count] = scratch.candidates[row, word]
+                scratch.front_word[row, start + count] = word
+                scratch.front_bits[row, start + count] = scratch.candidates[row, word]
                 scratch.candidates[row, word] = ZERO
                 count += 1
     return count
@@ -140,48 +143,49 @@ def gather_front(scratch: Scratch, part: int, row: int, count: int) -> int:
 def front_size(scratch: Scratch) -> int:
     """Number of words on the front."""
     size = int64(0)
-    for part in range(len(scratch.front)):
-        size += scratch.front[part, ATTACKERS] + scratch.front[part, DEFENDERS]
+    for part in range(len(scratch.front_sizes)):
+        size += scratch.front_sizes[part, ATTACKERS] + scratch.front_sizes[part, DEFENDERS]
     return size
 
 
 @kernel
-def mark_live(wanted: Words, alive: Words, live: Words) -> None:
-    """Set ``live``, uint64 (2, words / 64), to the non-empty words of ``wanted`` and of ``alive``."""
-    live[:] = ZERO
+def mark_nonempty(wanted: Words, alive: Words, nonempty: Words) -> None:
+    """Mark the words of ``wanted`` and ``alive`` that are not empty in ``nonempty``, uint64 (2, words /
+    64)."""
+    nonempty[:] = ZERO
     for word in range(len(alive)):
         if wanted[word]:
-            live[ATTACKERS, word >> 6] |= BIT[word & 63]
+            nonempty[ATTACKERS, word >> 6] |= BIT[word & 63]
         if alive[word]:
-            live[DEFENDERS, word >> 6] |= BIT[word & 63]
+            nonempty[DEFENDERS, word >> 6] |= BIT[word & 63]
 
 
 @kernel
-def distribute_live(frame: Frame, scratch: Scratch) -> None:
-    """Distribute the words that ``mark_live`` has marked for the first part among all parts.
+def distribute_nonempty(frame: Frame, scratch: Scratch) -> None:
+    """Distribute the words that ``mark_nonempty`` has marked in the sets of the first part among all parts.
 
-    If there are several parts, any 64 neighbouring words have Black's king on the same square.
+    If there are several parts, Black's king is on the same square in any 64 neighbouring words.
     """
-    live, parts = scratch.live, len(scratch.front)
+    nonempty, parts = scratch.nonempty, len(scratch.front_sizes)
     if parts == 1:
         return
     for group in range(frame.words >> 6):
         owner = part_of(frame, scratch, group << 6)
         for row in range(2):
-            marked = live[0, row, group]
+            marked = nonempty[0, row, group]
             for part in range(parts):
-                live[part, row, group] = marked if part == owner else ZERO
+                nonempty[part, row, group] = marked if part == owner else ZERO
 
 
 MAX_DEPTH = 65000
 """Greatest depth in plies that can be stored in 16 bits, with a margin before ``NO_EXIT``."""
 
 BATCH = 384
-"""Number of predecessors that are listed and prefetched before they are processed."""
+"""Number of predecessors to list and prefetch before they are processed."""
 
 
 NO_LIMIT = int64(1 << 62)
-"""A number of words greater than that of any front."""
+"""A limit that the number of words on a front never reaches."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,9 +198,9 @@ class Sets(Struct):
     """uint8 (64 * words,), defender to move: number of quiet moves to positions that are not assigned. A word
     is one cache line. The numbers are meaningless for positions that can no longer become ready."""
     ready: Words
-    """uint64 (words,), defender to move: positions that can still be assigned in this layer and whose exit,
-    if there is one, the sweep has reached."""
-    caught: Words
+    """uint64 (words,), defender to move: positions that can still be assigned in this layer, and that have no
+    exit or an exit that the sweep has reached."""
+    assigned: Words
     """uint64 (words,), defender to move: positions assigned in this sweep."""
     changed: Words
     """uint64 (2, words), White to move first: positions whose value or depth the sweep has changed."""
@@ -209,7 +213,7 @@ class SweepResults(NamedTuple):
     depth: Plies
     """Empty if depths are not computed; values do not depend on depths."""
     starts: Ints
-    """int64 (2,): index of the first slot, by side to move."""
+    """int64 (2,): index of the first slot with each side to move."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,13 +227,13 @@ class Attacker(Struct):
     outer_sets: Sets
     """Sets of the outer sweeps, whose assignments are permanent."""
     inner_sets: Sets
-    """Sets of the current inner sweep. Like ``results``, ``logged`` and ``alive_before``, they are empty if
-    the game has no layers."""
+    """Sets of the current inner sweep. If the game has no layers, they are empty, and so are ``results``,
+    ``logged`` and ``alive_before``."""
     scratch: Scratch
     results: SweepResults
-    """Results of the inner sweep: 2 * phase size values and depths, White to move first."""
+    """Results of the inner sweep: 2 * phase size values and depths, those with White to move first."""
     logged: Words
-    """uint64 (2, words): positions whose value was last logged as different from A itself."""
+    """uint64 (2, words): positions whose value differed from A when it was last logged."""
     alive_before: Words
     """uint64 (2, words): positions that were alive in the last layer processed."""
     last_key: Ints
@@ -241,7 +245,7 @@ WRITE_ALONE, WRITE_SHARED, WRITE_ATTACKERS = range(3)
 
 - ``WRITE_ALONE``: no other thread writes to the results; changes are recorded in ``Sets.changed``.
 - ``WRITE_SHARED``: the opponent's sweep may write to other positions of the same word at the same time.
-- ``WRITE_ATTACKERS``: only values are written, and only of positions with the attacker to move."""
+- ``WRITE_ATTACKERS``: only the values of positions with the attacker to move are written."""
 
 
 class Sweep(NamedTuple):
@@ -255,7 +259,7 @@ class Sweep(NamedTuple):
     """The outer or the inner sets of the attacker."""
     results: SweepResults
     """Output: values and depths."""
-    writing: int
+    write_mode: int
     """``WRITE_ALONE``, ``WRITE_SHARED`` or ``WRITE_ATTACKERS``."""
 
 
@@ -263,17 +267,17 @@ class SweepState(NamedTuple):
     """The progress of a sweep."""
 
     level: int
-    """The next level to process, ``NO_LEVEL`` at the end."""
+    """The next level to process; ``NO_LEVEL`` at the end."""
     next_exits: int
     """Index of the next level in ``Agenda.exits``."""
     next_settled: int
     """Index of the next level in ``Agenda.settled``."""
     last_key: int
-    """The last key that was assigned to a position, 0 before the first."""
+    """The last key that was assigned to a position; 0 if no key has been assigned yet."""
 
 
 @inlined
-def _prefetch_record(results: SweepResults, side: int, word: int) -> None:
+def _prefetch_results(results: SweepResults, side: int, word: int) -> None:
     first = results.starts[side] + int64(word) * 64
     prefetch(results.value, first)
     if len(results.depth):
@@ -282,16 +286,16 @@ def _prefetch_record(results: SweepResults, side: int, word: int) -> None:
 
 
 @inlined
-def _collect(sweep: Sweep, part: int, front_part: int, row: int, index: int, stop: int) -> tuple[int, int]:
-    """List those predecessors of the front of ``front_part`` that belong to ``part``, in a batch.
+def _list_batch(sweep: Sweep, part: int, front_part: int, row: int, index: int, stop: int) -> tuple[int, int]:
+    """List a batch of those predecessors of the front of ``front_part`` that belong to ``part``.
 
     ``row`` is the row of the front. The words ``index`` to ``stop`` - 1 of the front are processed until the
-    batch is full. For each entry, the data needed from the sets is prefetched. Return the number of entries,
-    and the index of the next word of the front.
+    batch is full. The elements of the sets that each entry needs are prefetched. Return the number of
+    entries, and the index of the next word of the front.
     """
     attacker, scratch, sets = sweep.attacker, sweep.attacker.scratch, sweep.sets
     buffer, mover = buffer_of(scratch, part), attacker.side if row == DEFENDERS else 1 - attacker.side
-    search = MoveSearch(attacker.frame, mover, True, scratch.live[part, 1 - row], buffer)
+    search = MoveSearch(attacker.frame, mover, True, scratch.nonempty[part, 1 - row], buffer)
     group, entries = ALL_MOVES if front_part == part else CROSSING_MOVES, int64(0)
     while index < stop and entries < BATCH:
         before = entries
@@ -307,18 +311,18 @@ def _collect(sweep: Sweep, part: int, front_part: int, row: int, index: int, sto
 
 
 @inlined
-def _find_candidates(sweep: Sweep, part: int, front_part: int, row: int) -> None:
+def _search_front(sweep: Sweep, part: int, front_part: int, row: int) -> None:
     """Find the candidates of ``part`` among the predecessors of the front of ``front_part``.
 
     ``row`` is the row of the front. Predecessors of positions with the defender to move are candidates if
-    they are wanted. Moves to positions with the attacker to move are counted down; a ready position becomes a
-    candidate when its count is 0.
+    they are wanted. For each move to a position with the attacker to move, the count of its origin is
+    decremented; a ready position becomes a candidate when its count reaches 0.
     """
     scratch, buffer, sets = sweep.attacker.scratch, buffer_of(sweep.attacker.scratch, part), sweep.sets
-    index = scratch.begin[front_part]
-    stop = index + scratch.front[front_part, row]
+    index = scratch.front_start[front_part]
+    stop = index + scratch.front_sizes[front_part, row]
     while index < stop:
-        entries, index = _collect(sweep, part, front_part, row, index, stop)
+        entries, index = _list_batch(sweep, part, front_part, row, index, stop)
         for entry in range(entries):
             word, bits = buffer.word[entry], buffer.bits[entry]
             if row == DEFENDERS:
@@ -331,30 +335,32 @@ def _find_candidates(sweep: Sweep, part: int, front_part: int, row: int) -> None
                 add_candidates(scratch, part, 1 - row, word, bits)
 
 
-# There are two kernels because a single kernel with both loops is 10 % slower.
+# These are two kernels, because a single kernel with both loops is 10 % slower.
 @kernel
 def _find_attackers(sweep: Sweep, part: int, front_part: int) -> None:
-    """Find candidates with the attacker to move: moves from ``part`` to the front of ``front_part``."""
-    _find_candidates(sweep, part, front_part, DEFENDERS)
+    """Find candidates with the attacker to move: positions of ``part`` with a move to the front of
+    ``front_part``."""
+    _search_front(sweep, part, front_part, DEFENDERS)
 
 
 @kernel
 def _find_defenders(sweep: Sweep, part: int, front_part: int) -> None:
-    """Find candidates with the defender to move: moves from ``part`` to the front of ``front_part``."""
-    _find_candidates(sweep, part, front_part, ATTACKERS)
+    """Find candidates with the defender to move: positions of ``part`` with a move to the front of
+    ``front_part``."""
+    _search_front(sweep, part, front_part, ATTACKERS)
 
 
 @kernel
-def _enter_exits(sweep: Sweep, part: int, number: int) -> None:
+def _enter_exits(sweep: Sweep, part: int, level_index: int) -> None:
     """Enter the exits of a level in one part.
 
-    Candidates are positions with the attacker to move and such an exit, and positions with the defender to
-    move, such an exit and a move count of 0.
+    A position with such an exit becomes a candidate if the attacker is to move, or if the defender is to move
+    and its move count is 0.
     """
     attacker, exits, sets = sweep.attacker, sweep.agenda.exits, sweep.sets
     frame, scratch, alive = attacker.frame, attacker.scratch, attacker.phase.alive[1 - attacker.side]
-    stop = exits.start[number + 1]
-    for event in range(exits.start[number], stop):
+    stop = exits.start[level_index + 1]
+    for event in range(exits.start[level_index], stop):
         side, word, _ = place_of(frame, int64(exits.node[min(event + 12, stop - 1)]))
         if side == attacker.side:
             prefetch(sets.wanted, word)
@@ -373,32 +379,32 @@ def _enter_exits(sweep: Sweep, part: int, number: int) -> None:
 
 
 @kernel
-def _enter_settled(sweep: Sweep, part: int, number: int) -> int:
+def _enter_settled(sweep: Sweep, part: int, level_index: int) -> int:
     """Enter the positions of one part that were settled at a level.
 
-    Positions with the attacker to move become candidates; those with the defender to move join the front.
+    Positions with the attacker to move become candidates; positions with the defender to move join the front.
     Return the number of words that joined the front.
     """
     frame, scratch, settled = sweep.attacker.frame, sweep.attacker.scratch, sweep.agenda.settled
     front_word, front_bits = scratch.front_word[DEFENDERS], scratch.front_bits[DEFENDERS]
-    first = front = scratch.begin[part]
-    for event in range(settled.start[number], settled.start[number + 1]):
+    first = stop = scratch.front_start[part]
+    for event in range(settled.start[level_index], settled.start[level_index + 1]):
         side, word, bit = place_of(frame, int64(settled.node[event]))
         if part_of(frame, scratch, word) != part:
             continue
         if side == sweep.attacker.side:
             add_candidates(scratch, part, ATTACKERS, word, BIT[bit])
-        elif front > first and front_word[front - 1] == word:
-            front_bits[front - 1] |= BIT[bit]
+        elif stop > first and front_word[stop - 1] == word:
+            front_bits[stop - 1] |= BIT[bit]
         else:
-            front_word[front], front_bits[front] = word, BIT[bit]
-            front += 1
-    return front - first
+            front_word[stop], front_bits[stop] = word, BIT[bit]
+            stop += 1
+    return stop - first
 
 
 @inlined
 def _write_separately(results: SweepResults, first: int, bits: Word, code: int, ply: int) -> None:
-    """Write one value and depth to the positions ``bits`` of the word that starts at index ``first``.
+    """Write a value and a depth to the positions ``bits`` of the word that starts at index ``first``.
 
     Other positions are not accessed, because another thread may be writing to them.
     """
@@ -410,23 +416,23 @@ def _write_separately(results: SweepResults, first: int, bits: Word, code: int, 
 
 @inlined
 def _record_front(sweep: Sweep, row: int, start: int, stop: int, level: int) -> None:
-    """Write value and depth of a level to the words ``start`` to ``stop`` - 1 of the front."""
+    """Write the value and depth of ``level`` to the words ``start`` to ``stop`` - 1 of the front."""
     scratch, sets, results = sweep.attacker.scratch, sweep.sets, sweep.results
     attacking_side, key = sweep.attacker.side, level >> DEPTH_BITS
     side = attacking_side if row == ATTACKERS else 1 - attacking_side
     code = key if attacking_side == 0 else 255 - key
     for number in range(start, stop):
-        _prefetch_record(results, side, scratch.front_word[row, min(number + 8, stop - 1)])
+        _prefetch_results(results, side, scratch.front_word[row, min(number + 8, stop - 1)])
         word, bits = scratch.front_word[row, number], scratch.front_bits[row, number]
         if row == ATTACKERS:
             sets.wanted[word] &= ~bits
         else:
             sets.ready[word] &= ~bits
-            sets.caught[word] |= bits
+            sets.assigned[word] |= bits
         first = results.starts[side] + word * 64
-        if sweep.writing == WRITE_SHARED:
+        if sweep.write_mode == WRITE_SHARED:
             _write_separately(results, first, bits, code, level & DEPTH_MASK)
-        elif sweep.writing == WRITE_ATTACKERS:
+        elif sweep.write_mode == WRITE_ATTACKERS:
             if row == ATTACKERS:
                 put(results.value, first, bits, code)
         else:
@@ -435,92 +441,92 @@ def _record_front(sweep: Sweep, row: int, start: int, stop: int, level: int) -> 
 
 
 @kernel
-def find_part(sweep: Sweep, part: int) -> None:
+def find_candidates(sweep: Sweep, part: int) -> None:
     """Process the first half of a level for one part: find its candidates among predecessors of the front.
 
-    All parts must finish this half before any part begins the second half.
+    All parts must finish the first half before any part begins the second half.
     """
-    for front_part in range(len(sweep.attacker.scratch.front)):
+    for front_part in range(len(sweep.attacker.scratch.front_sizes)):
         _find_attackers(sweep, part, front_part)
         _find_defenders(sweep, part, front_part)
 
 
 @kernel
-def assign_part(sweep: Sweep, state: SweepState, part: int) -> None:
+def assign_front(sweep: Sweep, state: SweepState, part: int) -> None:
     """Process the second half of a level for one part: enter its events and make its candidates its front."""
-    scratch, begin = sweep.attacker.scratch, sweep.attacker.scratch.begin[part]
+    scratch, start = sweep.attacker.scratch, sweep.attacker.scratch.front_start[part]
     settled_words = int64(0)
     if level_at(sweep.agenda.exits, state.next_exits) == state.level:
         _enter_exits(sweep, part, state.next_exits)
     if level_at(sweep.agenda.settled, state.next_settled) == state.level:
         settled_words = _enter_settled(sweep, part, state.next_settled)
-    defender_words = gather_front(scratch, part, DEFENDERS, settled_words)
-    attacker_words = gather_front(scratch, part, ATTACKERS, int64(0))
-    scratch.front[part, DEFENDERS], scratch.front[part, ATTACKERS] = defender_words, attacker_words
-    scratch.has_news[part] = defender_words + attacker_words > settled_words
-    _record_front(sweep, DEFENDERS, begin + settled_words, begin + defender_words, state.level)
-    _record_front(sweep, ATTACKERS, begin, begin + attacker_words, state.level)
+    defender_size = gather_front(scratch, part, DEFENDERS, settled_words)
+    attacker_size = gather_front(scratch, part, ATTACKERS, int64(0))
+    scratch.front_sizes[part, DEFENDERS], scratch.front_sizes[part, ATTACKERS] = defender_size, attacker_size
+    scratch.has_assigned[part] = defender_size + attacker_size > settled_words
+    _record_front(sweep, DEFENDERS, start + settled_words, start + defender_size, state.level)
+    _record_front(sweep, ATTACKERS, start, start + attacker_size, state.level)
 
 
 @inlined
-def _state_after(sweep: Sweep, exits: int, settled: int, level: int, last: int) -> SweepState:
-    """The state of the sweep at the level to process after ``level``.
+def _state_after(sweep: Sweep, next_exits: int, next_settled: int, level: int, last: int) -> SweepState:
+    """The state of the sweep with the level to process after ``level``.
 
-    If the front is not empty, the depth of this level is one ply more; without depths, ``level`` is processed
-    again. If the front is empty, it is the level of the next event.
+    If the front is not empty, this is the level one ply deeper or, without depths, ``level`` again. If the
+    front is empty, it is the level of the next event.
     """
     if front_size(sweep.attacker.scratch) > 0:
         level += 1 if len(sweep.results.depth) else 0
     else:
-        level = min(level_at(sweep.agenda.exits, exits), level_at(sweep.agenda.settled, settled))
+        level = min(level_at(sweep.agenda.exits, next_exits), level_at(sweep.agenda.settled, next_settled))
         if level >= sweep.high << DEPTH_BITS:
-            return SweepState(NO_LEVEL, exits, settled, last)
+            return SweepState(NO_LEVEL, next_exits, next_settled, last)
     ply = level & DEPTH_MASK
     sweep.attacker.scratch.max_depth[0] = max(sweep.attacker.scratch.max_depth[0], ply)
-    return SweepState(level if ply <= MAX_DEPTH else NO_LEVEL, exits, settled, last)
+    return SweepState(level if ply <= MAX_DEPTH else NO_LEVEL, next_exits, next_settled, last)
 
 
 @jit
 def begin_sweep(sweep: Sweep, low: int) -> SweepState:
     """Begin a sweep over the keys from ``low`` on, and return its state."""
     attacker, scratch = sweep.attacker, sweep.attacker.scratch
-    sweep.sets.caught[:] = ZERO
-    scratch.front[:] = 0
-    exits = int64(np.searchsorted(sweep.agenda.exits.level, low << DEPTH_BITS))
-    settled = int64(np.searchsorted(sweep.agenda.settled.level, low << DEPTH_BITS))
-    state = _state_after(sweep, exits, settled, int64(0), int64(0))
+    sweep.sets.assigned[:] = ZERO
+    scratch.front_sizes[:] = 0
+    next_exits = int64(np.searchsorted(sweep.agenda.exits.level, low << DEPTH_BITS))
+    next_settled = int64(np.searchsorted(sweep.agenda.settled.level, low << DEPTH_BITS))
+    state = _state_after(sweep, next_exits, next_settled, int64(0), int64(0))
     if state.level < NO_LEVEL:
-        mark_live(sweep.sets.wanted, attacker.phase.alive[1 - attacker.side], scratch.live[0])
-        distribute_live(attacker.frame, scratch)
+        mark_nonempty(sweep.sets.wanted, attacker.phase.alive[1 - attacker.side], scratch.nonempty[0])
+        distribute_nonempty(attacker.frame, scratch)
     return state
 
 
 @jit
 def next_level(sweep: Sweep, state: SweepState) -> SweepState:
     """Return the state of the sweep after all parts have finished a level."""
-    level, exits, settled, last = state
-    for part in range(len(sweep.attacker.scratch.front)):
-        if sweep.attacker.scratch.has_news[part]:
+    level, next_exits, next_settled, last = state
+    for part in range(len(sweep.attacker.scratch.front_sizes)):
+        if sweep.attacker.scratch.has_assigned[part]:
             last = level >> DEPTH_BITS
-    exits += level_at(sweep.agenda.exits, exits) == level
-    settled += level_at(sweep.agenda.settled, settled) == level
-    return _state_after(sweep, exits, settled, level, last)
+    next_exits += level_at(sweep.agenda.exits, next_exits) == level
+    next_settled += level_at(sweep.agenda.settled, next_settled) == level
+    return _state_after(sweep, next_exits, next_settled, level, last)
 
 
 @jit
 def run_levels(sweep: Sweep, state: SweepState, limit: int) -> SweepState:
     """Process levels, one part after the other, until the front has ``limit`` words or the sweep ends."""
-    parts = len(sweep.attacker.scratch.front)
+    parts = len(sweep.attacker.scratch.front_sizes)
     while state.level < NO_LEVEL and front_size(sweep.attacker.scratch) < limit:
         for part in range(parts):
-            find_part(sweep, part)
+            find_candidates(sweep, part)
         for part in range(parts):
-            assign_part(sweep, state, part)
+            assign_front(sweep, state, part)
         state = next_level(sweep, state)
     return state
 
 
 @jit
 def run_sweep(sweep: Sweep, low: int) -> int:
-    """Process all levels of a sweep; return the last key that was assigned to a position, 0 if none."""
+    """Process all levels of a sweep; return the last key assigned to a position, or 0 if there is none."""
     return run_levels(sweep, begin_sweep(sweep, low), NO_LIMIT).last_key

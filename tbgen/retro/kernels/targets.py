@@ -1,9 +1,9 @@
-"""Finding the positions that zeroing moves reach in the *pool*, the memory that stores their fresh values.
+"""Finding the positions after zeroing moves in the *pool*, the memory that stores their fresh values.
 
-The pool begins with the table that is being solved, because pawn moves may remain in this table. Its en
-passant positions follow, then blocks of the successors, the materials that other zeroing moves lead to. A
-*block* is one phase of one material, with White and with Black to move. All slots of legal positions have
-values, canonical or not.
+The pool begins with the table that is being solved, because pawn moves may remain in this table. Then come
+the en passant positions of this table, and the blocks of the successors, the materials that other zeroing
+moves lead to. A *block* is one phase of one material, with White and with Black to move. All slots of legal
+positions have values, whether they are canonical or not.
 """
 
 from dataclasses import dataclass
@@ -23,26 +23,26 @@ CAPTURED_PAWN = int64(zeroing.CAPTURED_PAWN)
 
 It has a numpy type, because numba compiles a kernel again for every Python constant."""
 VARIABLE = int64(-1)
-"""Placeholder for the square of a man whose square varies with the bit of the word."""
+"""Replaces the square of a man that is on a different square for each bit of the word."""
 
 
 @dataclass(frozen=True, eq=False)
 class Targets(Struct):
     """The directory of the pool of a table.
 
-    A *target* is the material that one type of move leads to; side, captured man and promotion determine the
-    type. Unless stated otherwise, arrays are indexed by target.
+    A *target* is the material that one type of move leads to. The side to move, the captured man and the
+    promotion determine the type. Unless stated otherwise, arrays are indexed by target.
     """
 
     number: Ints
-    """int64 (2, 7, 5): number of the target of a move, by side, captured man and kind of the promoted man; 0
-    stands for no captured or promoted man."""
+    """int64 (2, 7, 5): number of the target of a move, by side to move, captured man and kind of the promoted
+    man. An index of 0 stands for no captured or promoted man."""
     swapped: Ints
-    """int64: 1 if the target has the colours swapped, else 0."""
+    """int64: 1 if the colours are swapped in the target, else 0."""
     free: Ints
     """int64: number of free men."""
     source: Ints
-    """int64 (targets, 5): for each free man of the target, its index in ``Men.squares``."""
+    """int64 (targets, 5): index in ``Men.squares`` of each free man of the target."""
     pawns: Ints
     """int64: number of pawns."""
     phase_size: Ints
@@ -55,8 +55,8 @@ class Targets(Struct):
     rows_at: Ints
     """int64: index in ``rows`` of the first pawn placement of the target."""
     rows: NDArray[np.int32]
-    """int32: twice the phase, plus one if it is mirrored. The index is the number whose digits in base 64 are
-    the pawn squares."""
+    """int32: twice the phase, plus one if it is mirrored. The pawn squares are the digits, in base 64, of the
+    index."""
     ep_row: NDArray[np.int32]
     """int32 (phases, 16): row of an en passant configuration, -1 if there is none. The second index is the
     file of the pawn that can be captured, plus 8 if this pawn is Black's."""
@@ -65,7 +65,7 @@ class Targets(Struct):
 
 
 NO_SQUARE = int64(zeroing.NO_SQUARE)
-"""The value of a square in a route if there is no such square."""
+"""Number in a route for a square that does not exist."""
 ROUTE_VICTIMS = zeroing.ROUTE_VICTIMS
 """Number of possible values of ``victim`` in a route."""
 ROUTES = 65 * 65 * ROUTE_VICTIMS * KIND_COUNT
@@ -80,8 +80,8 @@ class Routes(Struct):
     target) * ROUTE_VICTIMS + victim) * KIND_COUNT + promotion``:
 
     - ``origin`` is the square from which a pawn or frozen man moves, ``NO_SQUARE`` if a mobile man moves;
-    - ``target`` is the square to which it moves; if a mobile man moves, the square of the pawn or frozen man
-      that it captures; ``NO_SQUARE`` if there is neither;
+    - ``target`` is the square to which this man moves; if a mobile man moves, the square of the pawn or
+      frozen man that it captures; ``NO_SQUARE`` if there is neither;
     - ``victim`` is 1 + the index of the captured mobile man, or of the mobile man that captures a pawn or
       frozen man; 0 if there is neither.
 
@@ -92,13 +92,14 @@ class Routes(Struct):
     block: NDArray[np.int16]
     """int16 (ROUTES,): index of the block of each route; empty in pools of tables."""
     begin: Ints
-    """int64: index in the pool of each block's first slot, or -1 - code if one bound replaces the block."""
+    """int64: index in the pool of each block's first slot; -1 - code if a bound with this code replaces the
+    block."""
     frozen: Ints
     """int64 (free,): square of each frozen man of the frame, -1 for mobile men."""
     pawns: Words
     """uint64 (2,): squares of White's and Black's pawns in the cell."""
     unknown: int
-    """Code that replaces NONE, for an unknown value, in a block."""
+    """Code to use where a block contains NONE, because the value is unknown."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,8 +118,8 @@ class Men(NamedTuple):
     """The men after a move, for all squares of the bit man at once."""
 
     squares: Ints
-    """int64 (32,): squares of the men. At most one man that remains has the square ``VARIABLE``. The last
-    element is for a promoted man."""
+    """int64 (32,): squares of the men. At most one remaining man has the square ``VARIABLE``. The last
+    element is the square of a promoted man."""
     pawns: Words
     """uint64 (2,): squares of White's and Black's pawns."""
     scratch: Ints
@@ -146,7 +147,7 @@ def pawn_row(targets: Targets, target: int, pawns: Words) -> int:
 
 @inlined
 def _slot(squares: Ints, free: int, symmetry: int, pawnless: bool) -> int:
-    """The slot within a phase; negative squares count as 0."""
+    """The slot within a phase of men on ``squares``, of which negative ones count as 0."""
     slot = 0
     for man in range(free):
         slot <<= 6
@@ -162,10 +163,10 @@ def _slot(squares: Ints, free: int, symmetry: int, pawnless: bool) -> int:
 def slots_after(targets: Targets, target: int, side: int, men: Men) -> tuple[int, int, int, int]:
     """Return (base, step, symmetry, king), which determine the slots in the pool after a move of ``side``.
 
-    With the ``VARIABLE`` man on square ``b``, the slot is ``base + (IMAGES[symmetry, b] << step)``. If no man
-    is variable, ``step`` is -1. If the variable man is the king whose square determines the symmetry,
-    ``king`` is its index, and this function must be called again for each of its squares. Otherwise ``king``
-    is -1.
+    If the ``VARIABLE`` man is on square ``b``, the slot is ``base + (IMAGES[symmetry, b] << step)``. If no
+    man is variable, ``step`` is -1. If the variable man is the king whose square determines the symmetry,
+    ``king`` is the index of this king, and this function must be called again for each of its squares.
+    Otherwise ``king`` is -1.
     """
     scratch = men.scratch
     pawnless = targets.pawns[target] == 0

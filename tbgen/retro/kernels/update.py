@@ -2,11 +2,11 @@
 
 A *level* is (key, depth), packed in one number. The levels of a sweep are the unique solution of its
 equations: the level of a position is one ply more than the least level of its moves if the attacker is to
-move, and one ply more than the greatest if the defender is to move. Between two layers the equations change
-only where positions have left the layers with a level different from their last one. From there the changes
-are propagated backwards, in the order of levels, by the dynamic fixed point algorithm of Ramalingam and Reps.
-A position whose moves give a lower level than its own gets the lower level. A position whose moves give a
-higher level is first unassigned, so that no cycle of moves can support itself.
+move, and one ply more than the greatest level if the defender is to move. Between two layers, the equations
+change only where positions have left the layers with a level that differs from their last level. From there
+the changes are propagated backwards, in the order of levels, by the dynamic fixed point algorithm of
+Ramalingam and Reps. A position whose moves give a lower level than its own gets the lower level. A position
+whose moves give a higher level is first unassigned, so that no cycle of moves can support itself.
 """
 
 from typing import NamedTuple
@@ -25,19 +25,19 @@ from tbgen.retro.kernels.moves import (
     list_all_predecessors,
     list_quiet_targets,
 )
-from tbgen.retro.kernels.sweep import ATTACKERS, DEFENDERS, Attacker, SweepResults, buffer_of, mark_live
+from tbgen.retro.kernels.sweep import ATTACKERS, DEFENDERS, Attacker, SweepResults, buffer_of, mark_nonempty
 from tbgen.retro.kernels.targets import Pool
 from tbgen.retro.kernels.words import ZERO, Ints, Word, bits_of, equal, lowest, popcount, prefetch
 
 _DEPARTURES_DIVISOR = 200
-"""An update allows one departure with a changed level for this number of positions alive."""
+"""An update allows one departure with a changed level for each group of this many live positions."""
 _STEPS_DIVISOR = 25
-"""An update allows one step for this number of positions alive.
+"""An update allows one step for each group of this many live positions.
 
-Beyond these limits a new sweep is less work: a change takes about twenty times as long as a position in a
+Beyond these limits, a new sweep is less work: a change takes about twenty times as long as a position in a
 sweep, and a departure with a changed level causes up to five changes (measured)."""
 _CHANGES_PER_DEPARTURE = 5
-"""Capacity for changes, and for entries of the heap, per departure allowed."""
+"""Capacity for changes, and for entries of the heap, per allowed departure."""
 _NODE_BITS = int64(38)
 """Number of low bits of a heap entry that contain the node and ``_LOWERED``. The level is above them."""
 _LOWERED = int64(1 << 37)
@@ -57,8 +57,8 @@ class Layer(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """Changed positions with their levels before the change. If a position occurs twice, the first entry
-    counts."""
+    """Changed positions with their levels before the change. If a position occurs several times, its first
+    entry is the level before the update."""
 
     node: Ints
     """int64 (capacity,): slot, plus the phase size if Black is to move."""
@@ -68,20 +68,21 @@ class Changes(NamedTuple):
 
 @inlined
 def _level(attacking_side: int, high: int, value: int, depth: int) -> int:
-    """The level of a value and depth. From key ``high`` on it is ``NO_LEVEL``, which means unassigned."""
+    """The level of a value and depth; ``NO_LEVEL``, which means unassigned, if its key is at least
+    ``high``."""
     level = level_of(attacking_side, value, depth)
     return level if level < high << DEPTH_BITS else NO_LEVEL
 
 
 @inlined
 def _level_before(level: int) -> int:
-    """The level one ply farther from the goal."""
+    """The level of a position one ply before a position with this level."""
     return level + 1 if level < NO_LEVEL else NO_LEVEL
 
 
 @inlined
 def _last_level(layer: Layer, high: int, side: int, word: int, bit: int) -> int:
-    """The level of a position in the results, alive or not. From key ``high`` on it is ``NO_LEVEL``."""
+    """The level of a position, alive or not, in the results; ``NO_LEVEL`` if its key is at least ``high``."""
     attacker = layer.attacker
     if assigned_positions(attacker, side, word) & BIT[bit]:
         at = (side * attacker.frame.words + word) * 64 + bit
@@ -91,8 +92,8 @@ def _last_level(layer: Layer, high: int, side: int, word: int, bit: int) -> int:
 
 @inlined
 def _current_level(layer: Layer, side: int, word: int, bit: int) -> int:
-    """The level of a legal position as its predecessors see it: its last level, or its fresh level if it has
-    left the layers."""
+    """The level of a legal position as its predecessors use it: its last level or, if it has left the layers,
+    its fresh level."""
     if layer.attacker.phase.alive[side, word] & BIT[bit]:
         return _last_level(layer, layer.high, side, word, bit)
     return _fresh_level(layer, side, word, bit)
@@ -119,8 +120,8 @@ def _prefetch_level(layer: Layer, side: int, word: int, bit: int) -> None:
 def _level_by_moves(layer: Layer, node: int, bound: int) -> int:
     """The level that the moves of a position give.
 
-    The computation stops early if a level is at least as good for the mover as ``bound``, that is at most
-    ``bound`` for the attacker and at least ``bound`` for the defender.
+    The computation stops early if a level is at least as good for the mover as ``bound``: at most ``bound``
+    for the attacker, at least ``bound`` for the defender.
     """
     frame, scratch, legal = layer.attacker.frame, layer.attacker.scratch, layer.attacker.phase.legal
     attacking_side, buffer = layer.attacker.side, buffer_of(scratch, int64(0))
@@ -183,14 +184,14 @@ def _drop_top(heap: Ints, count: int) -> None:
 
 @kernel
 def _push_affected(layer: Layer, node: int, old: int, new: int, heap: Ints, count: int) -> int:
-    """Push the predecessors whose levels may change after the level of ``node`` has changed from ``old`` to
+    """Push the predecessors whose levels may change because the level of ``node`` has changed from ``old`` to
     ``new``; return the new count of the heap."""
     attacker, scratch = layer.attacker, layer.attacker.scratch
     frame, buffer = attacker.frame, buffer_of(scratch, int64(0))
     side, target, target_bit = place_of(frame, node)
     mover = 1 - side
     attacks = mover == attacker.side
-    search = MoveSearch(frame, mover, True, scratch.live[0, ATTACKERS if attacks else DEFENDERS], buffer)
+    search = MoveSearch(frame, mover, True, scratch.nonempty[0, ATTACKERS if attacks else DEFENDERS], buffer)
     entries = list_all_predecessors(search, target, BIT[target_bit], False, ALL_MOVES, int64(0))
     for entry in range(entries):
         _prefetch_level(layer, mover, buffer.word[entry], lowest(buffer.bits[entry]) & 63)
@@ -216,7 +217,7 @@ def _set_assigned(attacker: Attacker, side: int, word: int, bits: Word, is_assig
     if side == attacker.side:
         sets.wanted[word] = sets.wanted[word] & ~bits if is_assigned else sets.wanted[word] | bits
     else:
-        sets.caught[word] = sets.caught[word] | bits if is_assigned else sets.caught[word] & ~bits
+        sets.assigned[word] = sets.assigned[word] | bits if is_assigned else sets.assigned[word] & ~bits
 
 
 @inlined
@@ -236,14 +237,14 @@ def _set_level(attacker: Attacker, node: int, level: int) -> None:
 def _push_affected_by_departed(layer: Layer, heap: Ints, max_departed: int) -> int:
     """Push the predecessors of departed positions onto the empty heap, and update ``alive_before``.
 
-    Departed positions have left the layers with a level different from their last one. Return the count of
-    the heap. It exceeds the capacity if the heap is full or if more than ``max_departed`` positions have
+    Departed positions have left the layers with a level that differs from their last level. Return the count
+    of the heap. It exceeds the capacity if the heap is full, or if more than ``max_departed`` positions have
     departed.
     """
     attacker, capacity = layer.attacker, len(heap)
     words, before, alive = attacker.frame.words, attacker.alive_before, attacker.phase.alive
     changed, count = 0, int64(0)
-    mark_live(attacker.outer_sets.wanted, alive[1 - attacker.side], attacker.scratch.live[0])
+    mark_nonempty(attacker.outer_sets.wanted, alive[1 - attacker.side], attacker.scratch.nonempty[0])
     for side in range(2):
         for word in range(words):
             departed = before[side, word] & ~alive[side, word]
@@ -264,8 +265,8 @@ def _push_affected_by_departed(layer: Layer, heap: Ints, max_departed: int) -> i
 def _propagate(layer: Layer, heap: Ints, count: int, log: Changes, steps: int) -> int:
     """Process the entries of the heap, and store the changes in ``log``; return the number of changes.
 
-    The stored levels may have any key. If an array is too small or more than ``steps`` steps are needed, the
-    result is -1 minus the number of changes.
+    The levels stored in ``log`` may have any key. If an array is too small, or if more than ``steps`` steps
+    are needed, the result is -1 minus the number of changes.
     """
     change_count, last, attacking_side = 0, int64(-1), layer.attacker.side
     while count > 0:
@@ -324,7 +325,7 @@ def _mark_changes(layer: Layer, log: Changes, change_count: int) -> None:
     changed[:] = ZERO
     for number in range(change_count - 1, -1, -1):
         side, word, bit = place_of(layer.attacker.frame, log.node[number])
-        # The order is reversed, because the first entry of a position counts.
+        # The order is reversed, so that the first entry of a position is processed last and decides.
         changed[side, word] &= ~BIT[bit]
         if _last_level(layer, layer.high, side, word, bit) != log.level[number]:
             changed[side, word] |= BIT[bit]
@@ -332,7 +333,7 @@ def _mark_changes(layer: Layer, log: Changes, change_count: int) -> None:
 
 @kernel
 def limits(phase: Phase) -> tuple[int, int]:
-    """Return the limits of an update: numbers of departures with a changed level, and of steps."""
+    """Return the limits of an update: the number of departures with a changed level, and that of steps."""
     alive = int64(0)
     for side in range(2):
         for word in range(len(phase.canonical)):
@@ -347,10 +348,10 @@ def update(layer: Layer, rank: int, max_departed: int, max_steps: int) -> int:
     The result is
 
     - 0 if nothing has changed;
-    - 1 after an update: values, depths, ``Sets.changed`` and the sets are those of an inner sweep of this
-      layer;
+    - 1 after an update: values, depths, ``Sets.changed`` and the other sets are then those of an inner sweep
+      of this layer;
     - -1 minus the number of reverted changes if no update within the limits was possible: values, depths and
-      sets are then as before.
+      sets are then unchanged.
     """
     capacity = _CHANGES_PER_DEPARTURE * max_departed
     log = Changes(np.empty(capacity, np.int64), np.empty(capacity, np.int64))
@@ -362,7 +363,7 @@ def update(layer: Layer, rank: int, max_departed: int, max_steps: int) -> int:
 
 @kernel
 def _try_update(layer: Layer, rank: int, log: Changes, heap: Ints, max_departed: int, max_steps: int) -> int:
-    """Implement ``update`` without reverting the changes in ``log`` after a failure; ``heap`` is scratch
+    """Implement ``update``, but do not revert the changes in ``log`` after a failure; ``heap`` is scratch
     memory."""
     attacker = layer.attacker
     # At the first layer, the results are still those of another phase.

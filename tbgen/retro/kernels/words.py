@@ -2,10 +2,10 @@
 
 The 64 positions of a word differ only in the square of one man, the bit man (``tbgen.retro.kernels.frame``).
 
-Operations on lanes process the array elements of all 64 positions with a few vector instructions. These are
-64 consecutive elements of a C-contiguous array, of one or two bytes each, from index ``first`` on, in the
-order of the bits of the word. Bounds are not checked. A word ``bits`` selects positions. Elements of the
-other positions are rewritten unchanged, so no other thread may write to any of the 64 elements at the same
+Operations on lanes process the array elements of all 64 positions with a few vector instructions. The
+elements are consecutive in a C-contiguous array, of one or two bytes each, from index ``first`` on, in the
+order of the bits of the word. Bounds are not checked. A word ``bits`` selects positions. The elements of the
+other positions are written back unchanged, so no other thread may write to any of the 64 elements at the same
 time.
 """
 
@@ -114,7 +114,7 @@ def rotated(word: Word, amount: Word) -> Word:
 
 @inlined
 def ride(word: Word, through: Word, step: Word) -> Word:
-    """Squares that one or more steps reach from the squares of ``word``.
+    """Squares that can be reached in one or more steps from the squares of ``word``.
 
     A step rotates a word left by ``step`` bits. All squares on the way, including the target, must be in
     ``through``. This set must not contain a square that a step reaches by wrapping around the board.
@@ -128,7 +128,7 @@ def ride(word: Word, through: Word, step: Word) -> Word:
 
 @intrinsic
 def count_down(typing_context: Any, counts: Any, first: Any, bits: Any) -> Any:
-    """Decrement the elements of ``counts`` that ``bits`` select; return the positions whose counts reach
+    """Decrement the elements of ``counts`` that ``bits`` selects; return the positions whose counts are now
     0."""
 
     def write(call: LaneCall) -> Any:
@@ -143,7 +143,7 @@ def count_down(typing_context: Any, counts: Any, first: Any, bits: Any) -> Any:
 
 @intrinsic
 def add(typing_context: Any, array: Any, first: Any, bits: Any, amount: Any) -> Any:
-    """Add an amount to the elements that ``bits`` select."""
+    """Add an amount to the elements that ``bits`` selects."""
 
     def write(call: LaneCall) -> None:
         amounts = call.broadcast(3, 0)
@@ -155,7 +155,7 @@ def add(typing_context: Any, array: Any, first: Any, bits: Any, amount: Any) -> 
 
 @intrinsic
 def put(typing_context: Any, array: Any, first: Any, bits: Any, value: Any) -> Any:
-    """Set the elements that ``bits`` select to a value; return the positions that had a different value."""
+    """Set the elements that ``bits`` selects to a value; return the positions that had a different value."""
 
     def write(call: LaneCall) -> Any:
         before, values = call.load(0), call.broadcast(3, 0)
@@ -167,7 +167,7 @@ def put(typing_context: Any, array: Any, first: Any, bits: Any, value: Any) -> A
 
 @intrinsic
 def move(typing_context: Any, target: Any, to: Any, source: Any, first: Any, bits: Any) -> Any:
-    """Copy the elements that ``bits`` select from ``source`` to ``target``.
+    """Copy the elements that ``bits`` selects from ``source`` to ``target``.
 
     The 64 elements begin at index ``first`` of ``source`` and at index ``to`` of ``target``.
     """
@@ -206,21 +206,21 @@ def within(typing_context: Any, array: Any, first: Any, least: Any, most: Any) -
 
 @intrinsic
 def less(typing_context: Any, array: Any, first: Any, other: Any, begin: Any) -> Any:
-    """Return the positions whose elements in ``array``, from index ``first`` on, are less than in ``other``,
-    from index ``begin`` on."""
+    """Return the positions whose elements of ``array``, from index ``first`` on, are less than those of
+    ``other``, from index ``begin`` on."""
     return types.uint64(array, types.int64, other, types.int64), comparison_generator("<")
 
 
 @intrinsic
 def same(typing_context: Any, array: Any, first: Any, other: Any, begin: Any) -> Any:
-    """Return the positions whose elements in ``array``, from index ``first`` on, are the same as in
-    ``other``, from index ``begin`` on."""
+    """Return the positions whose elements of ``array``, from index ``first`` on, equal those of ``other``,
+    from index ``begin`` on."""
     return types.uint64(array, types.int64, other, types.int64), comparison_generator("==")
 
 
 @intrinsic
 def flip(typing_context: Any, array: Any, first: Any, bits: Any) -> Any:
-    """Invert all bits of the elements that ``bits`` select."""
+    """Invert all bits of the elements that ``bits`` selects."""
 
     def write(call: LaneCall) -> None:
         builder = call.builder
@@ -241,11 +241,11 @@ def weigh_all(
     first: Any,
     turned: Any,
 ) -> Any:
-    """Update the best moves of the positions that ``bits`` select by one more move of each position.
+    """For each position that ``bits`` selects, weigh one more move against the best moves so far.
 
     ``best``, ``nearest`` and ``farthest`` have 64 elements: the greatest value so far, and the smallest and
-    greatest depths among the moves to this value. ``value`` and ``depth``, from index ``first`` on, are those
-    of the new moves. Each value is first combined with ``turned``, 0 or 255, by exclusive or.
+    greatest depth among the moves to this value. The new moves have the elements of ``value`` and ``depth``
+    from index ``first`` on. Each value is first combined with ``turned``, 0 or 255, by exclusive or.
     """
 
     def write(call: LaneCall) -> None:

@@ -98,10 +98,10 @@ class ProofGame(Struct):
     selected: NDArray[np.bool_]
     """Shape (2, size): the positions whose states are proved; empty for all."""
     key: NDArray[np.int32]
-    """Shape (2, window): key of every position of the window, canonical or not, at the level being proved; in
-    whole-game mobility at the level ``MIDDLE``."""
+    """Shape (2, batch size): key of every position of the batch, canonical or not, at the level being proved;
+    in whole-game mobility at the level ``MIDDLE``."""
     base: int = 0
-    """First slot of the window, which is the range of phases that is being proved."""
+    """First slot of the batch, which is the range of phases that is being proved."""
     score_resets: bool = True
     """Whether captures and pawn moves reset the accrued score; False in whole-game mobility."""
     resets: ProofResets = NO_RESETS
@@ -173,7 +173,7 @@ def best_key(game: ProofGame, slot: int, side: int, square: int, level: int, scr
 def _best_move(game: ProofGame, ply: ProofPly, index: int, scratch: ProofScratch) -> int:
     """Greatest signed key over all legal moves except en passant captures.
 
-    The position is in ``scratch.squares``. ``index`` is its slot, canonical or not, in the window. A signed
+    The position is in ``scratch.squares``. ``index`` is its slot, canonical or not, in the batch. A signed
     key is the key for White to move, and the negated key for Black to move.
     """
     men, squares, targets = game.men, scratch.squares, scratch.targets

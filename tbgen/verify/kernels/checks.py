@@ -130,7 +130,7 @@ def _en_passant_rank(game: ProofGame, slot: int, square: int, scratch: ProofScra
 
 @kernel
 def prove(game: ProofGame, accrued: Accrued, part: Range, scratch: ProofScratch) -> int:
-    """Prove the states of a layer in a range of window slots, and return their number.
+    """Prove the states of a layer in a range of batch slots, and return their number.
 
     The states are of two kinds. The fresh state of a position belongs to the layer if the position score is
     the layer's accrued score. At the level ``MIDDLE`` it belongs to the layer if the position rank is at
@@ -161,7 +161,7 @@ def prove(game: ProofGame, accrued: Accrued, part: Range, scratch: ProofScratch)
 
 @kernel
 def prove_en_passant(game: ProofGame, accrued: Accrued, scratch: ProofScratch) -> int:
-    """Prove the states of a layer at the en passant positions of the window, and return their number.
+    """Prove the states of a layer at the en passant positions of the batch, and return their number.
 
     En passant positions have fresh states only.
     """

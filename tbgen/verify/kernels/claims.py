@@ -1,7 +1,7 @@
 """The entries that a table claims for the states with one accrued score, and their keys.
 
 The entries are stored as runs, or computed as a layer. The keys (:mod:`tbgen.verify.kernels.results`) of all
-positions of a window, which is the range of slots that is proved at a time, are updated for each accrued
+positions of a batch, which is the range of slots that is proved at a time, are updated for each accrued
 score.
 """
 
@@ -142,24 +142,24 @@ class Claims(NamedTuple):
     """The entries of a layer that was computed by solving, not stored as runs."""
 
     value: NDArray[np.uint8]
-    """Shape (2, window): codes of values."""
+    """Shape (2, batch size): codes of values."""
     depth: NDArray[np.uint16]
-    """Shape (2, window): depths in plies."""
+    """Shape (2, batch size): depths in plies."""
     claimed: NDArray[np.uint64]
-    """Shape (2, window / 64): the claimed states; bit i % 64 of word i // 64 stands for slot i."""
+    """Shape (2, batch size / 64): the claimed states; bit i % 64 of word i // 64 stands for slot i."""
     functions: FunctionValues = NO_FUNCTIONS
     """Functions that must agree with the layer."""
 
 
 @kernel
-def begin_window(game: ProofGame, part: Range, images: NDArray[np.int32], scratch: ProofScratch) -> int:
-    """Set the keys of a range of window slots, canonical or not, at the level ``MIDDLE``.
+def begin_batch(game: ProofGame, part: Range, images: NDArray[np.int32], scratch: ProofScratch) -> int:
+    """Set the keys of a range of batch slots, canonical or not, at the level ``MIDDLE``.
 
     Write a row to ``images`` for each slot that is not canonical: this slot and the canonical slot of its
     position, both as flat indices into ``ProofGame.key``. ``images`` is int32 with two columns and up to two
     rows per slot. Positions whose value is a mate or stalemate are omitted. Return the number of rows.
     """
-    window = game.key.shape[1]
+    batch_size = game.key.shape[1]
     count = 0
     for index in range(part[0], part[1]):
         slot = original = game.base + index
@@ -173,8 +173,8 @@ def begin_window(game: ProofGame, part: Range, images: NDArray[np.int32], scratc
                 continue
             game.key[side, index] = key_of(code, int64(game.depth[side, original]), MIDDLE)
             if original != slot and code_rank(code) > 1:
-                images[count, 0] = side * window + index
-                images[count, 1] = side * window + original - game.base
+                images[count, 0] = side * batch_size + index
+                images[count, 1] = side * batch_size + original - game.base
                 count += 1
     return count
 
@@ -191,10 +191,10 @@ def _fresh_key(game: ProofGame, accrued: Accrued, side: int, slot: int) -> int:
 
 @kernel
 def enter_runs(game: ProofGame, accrued: Accrued, part: Range, runs: ProofRuns, next_run: int) -> None:
-    """Set the keys of one side's canonical positions in a range of window slots for an accrued score.
+    """Set the keys of one side's canonical positions in a range of batch slots for an accrued score.
 
     ``runs`` are the runs of the score's holder and that side. ``next_run`` is the index of the first run of
-    the range. Positions whose fresh value has a smaller rank keep the key that :func:`begin_window` set.
+    the range. Positions whose fresh value has a smaller rank keep the key that :func:`begin_batch` set.
     """
     side, level = runs.side, accrued.level
     for index in range(part[0], part[1]):
@@ -218,7 +218,7 @@ def enter_runs(game: ProofGame, accrued: Accrued, part: Range, runs: ProofRuns, 
 def enter_claims(
     game: ProofGame, accrued: Accrued, part: Range, claims: Claims, scratch: ProofScratch
 ) -> int:
-    """Set the keys of both sides' positions in a range of window slots from a computed layer.
+    """Set the keys of both sides' positions in a range of batch slots from a computed layer.
 
     Note values outside the range from the accrued score to the fresh value, unless deviations are allowed,
     and functions that contradict the layer. Return the number of claimed states.
@@ -262,19 +262,19 @@ def _function_value(functions: FunctionValues, slot: int, fresh: int) -> int:
 
 @kernel
 def copy_images(game: ProofGame, rank: int, images: NDArray[np.int32]) -> int:
-    """Copy the keys of canonical slots to the slots of ``images`` (see :func:`begin_window`) that are not
+    """Copy the keys of canonical slots to the slots of ``images`` (see :func:`begin_batch`) that are not
     canonical.
 
     ``rank`` is the rank of the layer. Rows whose fresh value has a smaller rank are not needed again. The
     other rows are moved to the front of ``images``. Return the number of these rows.
     """
-    window = game.key.shape[1]
+    batch_size = game.key.shape[1]
     remaining = 0
     for number in range(images.shape[0]):
         image, original = images[number, 0], images[number, 1]
-        side = 1 if original >= window else 0
-        game.key[side, image - side * window] = game.key[side, original - side * window]
-        if code_rank(int64(game.value[side, game.base + original - side * window])) >= rank:
+        side = 1 if original >= batch_size else 0
+        game.key[side, image - side * batch_size] = game.key[side, original - side * batch_size]
+        if code_rank(int64(game.value[side, game.base + original - side * batch_size])) >= rank:
             images[remaining, 0], images[remaining, 1] = image, original
             remaining += 1
     return remaining
