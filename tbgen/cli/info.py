@@ -12,7 +12,7 @@ from tbgen.cli.options import AsJson, Rules, TableDirectory, command
 from tbgen.cli.streams import fields, print_json, say
 from tbgen.errors import NoTablesError
 from tbgen.store.format import TableInfo, tables_in
-from tbgen.store.inventory import EXPECTED_MEN, Entry, digest_line, inventory, set_digests
+from tbgen.store.inventory import EXPECTED_MEN, Entry, combined_digests, digest_line, inventory
 from tbgen.text import counted, size_text
 
 TITLE: Final = "# material rules fresh accrued digest"
@@ -169,13 +169,13 @@ def _document(directory: Path, variant: Variant, entries: Sequence[Entry]) -> di
 
 def _manifest(entries: Sequence[Entry], variant: Variant) -> list[str]:
     text = [TITLE, *(digest_line(entry, variant) for entry in entries)]
-    if (both := set_digests(entries)) is not None:
+    if (both := combined_digests(entries)) is not None:
         text.append(f"set {variant} {both[0]} {len(entries)} {both[1]}")
     return text
 
 
 def _manifest_document(entries: Sequence[Entry]) -> dict[str, Any]:
-    fresh, digest = set_digests(entries) or (None, None)
+    fresh, digest = combined_digests(entries) or (None, None)
     tables = [
         {
             **fields(info, "material", rules="variant"),

@@ -65,17 +65,17 @@ INTO_TRIANGLE: Final = tuple(
 """The symmetries that map each square into the triangle: two for a square on a long diagonal, else one."""
 
 
-def _is_solved(pair: int) -> bool:
+def _must_be_solved(pair: int) -> bool:
     coord, black = divmod(pair, 64)
     (file, rank), (black_file, black_rank) = (divmod(square, 8)[::-1] for square in (TRIANGLE[coord], black))
     is_image = file == rank and black_file < black_rank
     return max(abs(file - black_file), abs(rank - black_rank)) > 1 and not is_image
 
 
-SOLVED_PAIRS: Final = tuple(filter(_is_solved, range(len(TRIANGLE) * 64)))
-"""The 462 pairs of king squares that must be solved in a table without pawns. A pair is 64 times the triangle
-coordinate of White's king, plus the square of Black's king. The other 178 pairs have no legal positions, or
-are images of these."""
+SOLVED_PAIRS: Final = tuple(filter(_must_be_solved, range(len(TRIANGLE) * 64)))
+"""The 462 king pairs that must be solved if there are no pawns. A pair is 64 times the triangle coordinate of
+White's king, plus the square of Black's king. The other 178 pairs have no legal positions, or are images of
+these pairs."""
 
 
 def mirror_rank(square: int) -> int:
@@ -143,14 +143,14 @@ class Layout:
 
     @property
     def solved_pairs(self) -> tuple[int, ...]:
-        """The pairs of king squares that must be solved; empty if all slots of a phase must be solved."""
+        """The king pairs that must be solved; empty if all slots of a phase must be solved."""
         return SOLVED_PAIRS if self.free_count > 2 and not self.pawns else ()
 
     @property
     def solved_slots(self) -> int:
         """Number of slots of one phase that must be solved, for one side to move."""
-        fraction = len(self.solved_pairs), 64 * self.king_slots
-        return self.phase_size * fraction[0] // fraction[1] if fraction[0] else self.phase_size
+        solved, pairs = len(self.solved_pairs), 64 * self.king_slots
+        return self.phase_size * solved // pairs if solved else self.phase_size
 
     @property
     def permutation_count(self) -> int:

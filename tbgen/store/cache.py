@@ -33,7 +33,8 @@ class LruCache(Generic[Item]):
             return item
 
     def put(self, key: Hashable, item: Item) -> list[Item]:
-        """Add an item. If the limit is exceeded, drop the least recently used items; return them."""
+        """Add an item. If the limit is exceeded, drop the least recently used items. Return the dropped
+        items."""
         dropped = []
         with self._lock:
             if key in self._items:
@@ -46,9 +47,9 @@ class LruCache(Generic[Item]):
         return dropped
 
     def get_or_make(self, key: Hashable, make: Callable[[], Item]) -> Item:
-        """Return an item; if it is not in the cache, make and add it.
+        """Return an item. If it is not in the cache, make it and add it.
 
-        While an item is made, only threads that request the same item wait.
+        While an item is being made, only threads that request the same item wait.
 
         :param make: makes the item; it may request other items, but not the same item.
         """
@@ -63,7 +64,7 @@ class LruCache(Generic[Item]):
         return item
 
     def clear(self) -> list[Item]:
-        """Drop all items and return them, the least recently used one first."""
+        """Drop all items and return them, the least recently used item first."""
         with self._lock:
             dropped = list(self._items.values())
             self._items.clear()
@@ -71,7 +72,7 @@ class LruCache(Generic[Item]):
         return dropped
 
     def drop_oldest(self) -> list[Item]:
-        """Drop the least recently used item; return it in a list, which is empty if the cache was empty."""
+        """Drop the least recently used item and return it in a list; the list is empty if the cache was."""
         with self._lock:
             dropped = [self._items.popitem(last=False)[1]] if self._items else []
             self.size -= sum(map(self._size_of, dropped))

@@ -1,7 +1,7 @@
 """Checksums of stored bytes: the checksum of HDF5's fletcher32 filter, and the CRC-16 of packed blocks.
 
-The Adler-32 checksum of gzip does not suffice: of 200 random bit flips in a real table, one decoded to other
-data without an error.
+The Adler-32 checksum of gzip does not suffice: of 200 random bit flips in a real table, one resulted in
+different data without an error.
 """
 
 from typing import Final
@@ -13,7 +13,7 @@ CHECKSUM_BYTES: Final = 4
 
 
 def fletcher32(data: bytes) -> bytes:
-    """Return the checksum of a chunk, as HDF5's fletcher32 filter appends it."""
+    """Return the checksum that HDF5's fletcher32 filter appends to a chunk."""
     if len(data) & 1:
         data += b"\0"
     words = np.frombuffer(data, ">u2").astype(np.int64)
@@ -23,7 +23,7 @@ def fletcher32(data: bytes) -> bytes:
 
 
 def _fold(total: int) -> int:
-    """Reduce modulo 65535 as end-around carry does: a positive multiple of 65535 becomes 65535, not 0."""
+    """Reduce modulo 65535 like an end-around carry: a positive multiple of 65535 becomes 65535, not 0."""
     return (total - 1) % 65535 + 1 if total else 0
 
 

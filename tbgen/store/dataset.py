@@ -24,7 +24,7 @@ class Dataset:
     schema: DatasetSchema
     dtype: np.dtype[Any]
     data: AnyArray
-    """The elements: a contiguous array of the shape of the dataset, whose values fit ``dtype``."""
+    """The elements: a contiguous array with the shape of the dataset. Its values fit ``dtype``."""
 
     @property
     def name(self) -> str:
@@ -44,7 +44,7 @@ class Dataset:
         return (*(1 for _ in self.shape[1:]), min(self.shape[-1], CHUNK_BYTES // self.dtype.itemsize))
 
     def pieces(self) -> Iterator[tuple[Corner, AnyArray]]:
-        """Yield the index of the first element, and the elements, of each chunk, in order.
+        """For each chunk, in order, yield the index of its first element, and its elements.
 
         The last chunk of a row may be short.
         """
@@ -87,7 +87,7 @@ def placements_of(layout: Layout) -> NDArray[np.uint8]:
 
 
 def shared_arrays(table: Table) -> dict[DatasetSchema, AnyArray]:
-    """Return the arrays of a table that serve unchanged as data of datasets."""
+    """Return the arrays of a table that are stored unchanged as datasets."""
     return {
         schema.PLACEMENTS: placements_of(table.layout),
         schema.VALUE: table.value,
@@ -120,7 +120,7 @@ def table_datasets(table: Table) -> list[Dataset]:
 def _starts(mask: NDArray[np.uint64], ranks: NDArray[np.uint8]) -> NDArray[np.uint64]:
     """Return the number of runs before each block of a mask, shape (2, 2, blocks).
 
-    The rows of the mask count in C order: all runs of earlier rows are before a block.
+    It includes all runs of the rows that precede the block's row in C order.
     """
     words = mask.shape[-1]
     if not words:

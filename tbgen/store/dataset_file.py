@@ -32,13 +32,14 @@ class ChunkPlace(NamedTuple):
 class ChunkedArray:
     """Random and sequential access to a dataset compressed by gzip, with fletcher32 checksums.
 
-    A *row* is the data along the last axis; rows are numbered in C order of the leading axes. Chunks divide
-    rows, or the whole dataset is one chunk, which counts as one row. Look-ups with the cache of decoded
-    chunks are ten times faster than with h5py, which also holds one lock for all files during decompression.
+    A *row* is the data along the last axis; rows are numbered in C order of the leading axes. Rows are
+    divided into chunks, or the whole dataset is one chunk, which counts as one row. With the cache of decoded
+    chunks, look-ups are ten times faster than with h5py, which also holds one lock for all files while it
+    decompresses.
 
     :param cache: cache of decoded chunks.
-    :param damaged: returns the error to raise if a chunk is missing or does not decode.
-    :param optional: whether chunks may be absent from the file; their elements are 0.
+    :param damaged_error: returns the error to raise if a chunk is missing or does not decode.
+    :param optional: whether chunks may be absent from the file; their elements are then 0.
     :raises ValueError: if the dataset is stored differently.
     """
 
@@ -46,14 +47,14 @@ class ChunkedArray:
         self,
         dataset: h5py.Dataset,
         cache: ChunkCache,
-        damaged: Callable[[str], DamagedTableError],
+        damaged_error: Callable[[str], DamagedTableError],
         optional: bool = False,
     ) -> None:
         self.name: str = dataset.name.lstrip("/")
         self.dtype: np.dtype[Any] = dataset.dtype
         self.shape: tuple[int, ...] = dataset.shape
         self._id = dataset.id
-        self._cache, self._damaged = cache, damaged
+        self._cache, self._damaged_error = cache, damaged_error
         self._optional = optional
         self._serial = next(_serials)
         self._item_bytes = self.dtype.itemsize
@@ -69,14 +70,15 @@ class ChunkedArray:
             raise ValueError(f"{self.name} has chunks of another shape")
 
     def item(self, row: int, index: int) -> Any:
-        """Return one element of a row, an int. Its type is Any, so that callers can use their own types."""
+        """Return one element of a row, an int. The annotation is Any, so that callers can use their own
+        types."""
         chunk, at = self.chunk_of(row, index)
         if self._item_bytes == 1:
             return chunk[at]
         return int.from_bytes(chunk[at * self._item_bytes : (at + 1) * self._item_bytes], "little")
 
     def chunk_of(self, row: int, index: int) -> tuple[bytes, int]:
-        """Return the decoded chunk of an element of a row, and the index of the element in this chunk."""
+        """Return the decoded chunk that contains an element of a row, and the index of the element in it."""
         number = index // self._chunk_size
         key = (self._serial, row, number)
         chunk = self._cache.get(key)
@@ -101,7 +103,7 @@ class ChunkedArray:
         return data.reshape(self.shape)
 
     def read_part(self, row: int, start: int, out: NDArray[Any]) -> None:
-        """Fill a one-dimensional array with elements of a row from ``start`` on, without using the cache."""
+        """Fill a one-dimensional array with the elements of a row from ``start`` on, without the cache."""
         stop = start + len(out)
         for first in range(start - start % self._chunk_size, stop, self._chunk_size):
             elements = np.frombuffer(self._decode(row, first), self.dtype)
@@ -128,7 +130,7 @@ class ChunkedArray:
             if places:
                 self._id.chunk_iter(add_place)
         except (OSError, RuntimeError, ValueError, IndexError) as error:
-            raise self._damaged(f"{self.name} has an unreadable list of chunks") from error
+            raise self._damaged_error(f"{self.name} has an unreadable list of chunks") from error
         return places
 
     @property
@@ -138,7 +140,7 @@ class ChunkedArray:
 
     @property
     def chunks_of_row(self) -> int:
-        """Number of chunks of a row, including absent chunks."""
+        """Number of chunks in a row, including absent chunks."""
         return int(-(-self._row_length // self._chunk_size))
 
     def manifest_line(self) -> str:
@@ -149,7 +151,7 @@ class ChunkedArray:
     def _present(self) -> set[tuple[int, ...]] | None:
         """The indices of the first elements of the chunks in the file; None if no chunk is absent.
 
-        They are cached because HDF5 takes time proportional to the number of chunks to find a single chunk.
+        They are cached, because to find a single chunk, HDF5 takes time proportional to the number of chunks.
         """
         if self._id.get_num_chunks() == prod(self._leading_shape) * self.chunks_of_row:
             return None
@@ -172,30 +174,30 @@ class ChunkedArray:
             is_present = self._present is None or corner in self._present
             stored = self._id.read_direct_chunk(corner)[1] if is_present else b""
         except (OSError, RuntimeError, ValueError) as error:
-            raise self._damaged(f"{self.name} has an unreadable chunk at {corner}") from error
+            raise self._damaged_error(f"{self.name} has an unreadable chunk at {corner}") from error
         if not is_present:
             if self._optional:
                 return bytes(chunk_bytes)
-            raise self._damaged(f"{self.name} has no chunk at {corner}")
+            raise self._damaged_error(f"{self.name} has no chunk at {corner}")
         if fletcher32(stored[:-CHECKSUM_BYTES]) != stored[-CHECKSUM_BYTES:]:
-            raise self._damaged(f"{self.name} has flipped bits in the chunk at {corner}")
+            raise self._damaged_error(f"{self.name} has flipped bits in the chunk at {corner}")
         try:
             chunk = zlib_ng.decompress(stored[:-CHECKSUM_BYTES])
         except zlib_ng.error as error:  # type: ignore[misc]  # its stub says instance, not class
-            raise self._damaged(f"{self.name} does not decode at {corner}") from error
+            raise self._damaged_error(f"{self.name} does not decode at {corner}") from error
         if len(chunk) != chunk_bytes:
-            raise self._damaged(f"{self.name} has a chunk of the wrong size at {corner}")
+            raise self._damaged_error(f"{self.name} has a chunk of the wrong size at {corner}")
         return chunk
 
 
 _T = TypeVar("_T")
 
 CACHE_BYTES: Final = 32 << 20
-"""Size limit, in bytes, of the cache of a file that does not share one."""
+"""Size limit, in bytes, of the cache of a file that does not share a cache."""
 
 
 class DatasetFile:
-    """An open HDF5 file that follows a schema. As a context manager it is closed at the end.
+    """An open HDF5 file that follows a schema. As a context manager, it is closed at the end.
 
     :param cache: cache of decoded chunks, which files may share; None for a separate cache.
     :raises DamagedTableError: if the file cannot be used.
@@ -223,7 +225,7 @@ class DatasetFile:
         self.close()
 
     def close(self) -> None:
-        """Close the file; it cannot be read afterwards."""
+        """Close the file. It can no longer be read."""
         self._file.close()
 
     def check(self, threads: int = 2) -> None:
@@ -270,24 +272,24 @@ class DatasetFile:
         raise NotImplementedError
 
     def _facts(self) -> Mapping[str, Any]:
-        """Return the facts that the manifest repeats, by name of attribute."""
+        """Return the facts that the manifest repeats, by attribute name."""
         raise NotImplementedError
 
     def _stated(self) -> Manifest:
         """Return the manifest of the datasets in this file, with the digests that the file states.
 
-        In a packed table it differs from ``manifest``, which describes the unpacked content.
+        In a packed table, it differs from ``manifest``, which describes the unpacked content.
         """
         return self.manifest
 
     def _load_arrays(self, sizes: dict[str, int]) -> None:
         """Open the datasets, and reject the file if they would be misread or read out of bounds.
 
-        :param sizes: lengths of the named axes. Other names are added when an axis of this name is first
-            found.
+        :param sizes: lengths of the named axes. If a name is missing, the length of the first axis with this
+            name is added.
         """
         self._arrays: dict[DatasetSchema, ChunkedArray] = {}
-        # With a reference cycle, datasets of closed files would exist until garbage collection and slow HDF5.
+        # A reference cycle would keep datasets of closed files until garbage collection and slow down HDF5.
         file = weakref.proxy(self)
         for wanted in self.schema.datasets:
             dataset = self._file[wanted.name]

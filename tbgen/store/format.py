@@ -81,7 +81,7 @@ def tables_in(directory: Path, variant: Variant, *others: Path) -> list[Material
 
 
 def materials_in(directory: Path, ending: str) -> list[Material]:
-    """Return, in build order, the materials for which a directory has a file named material + ``ending``."""
+    """Return, in build order, the materials for which a directory contains a file: name plus ``ending``."""
     materials = []
     for path in directory.glob(f"*{ending}"):
         name = path.name.removesuffix(ending)
@@ -104,22 +104,22 @@ def layers_beside(table: Path) -> list[Path]:
 _MIN_PACKED_MEN: Final = 5
 """Minimum number of men of packed tables.
 
-Smaller tables stay plain. Together they take up only 110 MiB, other tables depend on them, and plain tables
-can be read without compiled code."""
+Smaller tables stay plain, because together they take up only 110 MiB, because other tables depend on them,
+and because plain tables can be read without compiled code."""
 _MIN_PACKABLE_MEN: Final = 3
 """Minimum number of men of tables that can be packed. The table of two kings is smaller than a packed
 block."""
 
 
 _PLAIN: Final = AccruedForm.RUNS
-"""The form of accrued scores in plain tables."""
+"""The form in which plain tables store the values for accrued scores."""
 
 
 def form_of(material: Material) -> AccruedForm:
-    """Return the form in which a table stores the values of accrued scores.
+    """Return the form in which a table stores the values for accrued scores.
 
-    Tables of five or more men store functions, and so are packed. Tables with described men are always plain;
-    those of five or more men store no values of accrued scores.
+    Tables of five or more men store functions, and are therefore packed. Tables with described men are always
+    plain; with five or more men, they store no values for accrued scores.
     """
     if material.is_described:
         return AccruedForm.NOTHING if material.men >= _MIN_PACKED_MEN else _PLAIN
@@ -133,7 +133,7 @@ def is_packed(material: Material) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TableInfo:
-    """The facts of one table file."""
+    """The facts that one table file states."""
 
     path: Path
     variant: Variant
@@ -143,15 +143,15 @@ class TableInfo:
     pawns: str
     """Pawns in placement order, such as ``P p``."""
     size: int
-    """Number of slots per side to move."""
+    """Number of slots for each side to move."""
     phase_size: int
-    """Number of slots per side to move and pawn placement."""
+    """Number of slots for each side to move and pawn placement."""
     positions: tuple[int, int]
     """Number of legal positions up to symmetry without en passant rights, for White and for Black to move."""
     ep_positions: int
-    """Number of positions with an en passant right up to symmetry."""
+    """Number of positions with an en passant right, up to symmetry."""
     stores_accrued: bool
-    """Whether the table stores values of accrued scores."""
+    """Whether the table stores values for accrued scores."""
     runs: int
     """Number of runs of a plain table, or of entries of functions of a packed table."""
     max_depth: int
@@ -190,7 +190,7 @@ class TableInfo:
 
     @property
     def stores_runs(self) -> bool:
-        """Whether the values and depths of accrued scores are stored as runs, as in plain tables.
+        """Whether the values and depths for accrued scores are stored as runs, as in plain tables.
 
         Packed tables store functions instead, without depths.
         """
@@ -198,10 +198,11 @@ class TableInfo:
 
     @property
     def has_layers(self) -> bool:
-        """Whether layers have to be solved again for values and depths of accrued scores that are not stored.
+        """Whether values and depths for accrued scores that are not stored can be found by solving layers
+        again.
 
-        This is so for packed tables of a variant with layers. They lack all depths, and the values of one
-        side.
+        This is so for packed tables of a variant with layers. Such tables lack all depths for accrued scores,
+        and the values of one side to move.
         """
         return self.stores_accrued and self.packed and self.variant.layered
 
@@ -211,7 +212,7 @@ class TableInfo:
         return "packed" if self.packed else "plain"
 
     def facts(self) -> dict[str, Any]:
-        """Return the facts that the manifest repeats, by name of attribute."""
+        """Return the facts that the manifest repeats, by attribute name."""
         renamed = {"rules": self.variant, "accrued": int(self.stores_accrued)}
         return {
             name: renamed[name] if name in renamed else getattr(self, name)
@@ -219,7 +220,7 @@ class TableInfo:
         }
 
     def sizes(self) -> dict[str, int]:
-        """Return the lengths of those named axes of datasets that the facts determine."""
+        """Return the lengths of those named axes of datasets that follow from the facts."""
         masked = self.size if self.stores_runs else 0
         return {
             "size": self.size,

@@ -1,7 +1,5 @@
-"""The inventory of a directory: its tables and layers, with counts, longest states, and digests to compare.
-
-A longest state of a table is a state of the greatest depth.
-"""
+"""The inventory of a directory: its tables and layers, with counts, deepest states, and digests to
+compare."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,7 +27,7 @@ from tbgen.store.table_file import StoredFile
 _BLOCK_BYTES: Final = BLOCK_SLOTS // 8
 
 
-class LongestState(Document):
+class DeepestState(Document):
     """A state of the greatest depth in a table."""
 
     fen: str
@@ -37,10 +35,10 @@ class LongestState(Document):
     """The accrued score; None for a fresh state."""
 
 
-def longest_state(file: StoredFile) -> LongestState | None:
+def deepest_state(file: StoredFile) -> DeepestState | None:
     """Return a state of the greatest depth in a plain table, if possible a fresh state.
 
-    The result is None for a packed table, which stores no depths of accrued scores.
+    The result is None for a packed table, which stores no depths for accrued scores.
 
     :raises DamagedTableError: if the depths do not decode.
     """
@@ -50,14 +48,14 @@ def longest_state(file: StoredFile) -> LongestState | None:
     depth = file.data(schema.DEPTH)
     for side in Side(0), Side(1):
         if (slot := _first_index(depth[side], max_depth)) is not None:
-            return LongestState(position_of(file.layout, side, Slot(slot)).fen(), None)
+            return DeepestState(position_of(file.layout, side, Slot(slot)).fen(), None)
     if (run := _first_index(file.data(schema.RUN_DEPTH), max_depth)) is not None:
         return _state_of_run(file, run)
     configurations, _, ep_depth = file.en_passant_arrays()
     for (phase, square), depths in zip(configurations.tolist(), ep_depth, strict=True):
         if (slot_in_phase := _first_index(depths, max_depth)) is not None:
             slot, side = phase * file.info.phase_size + slot_in_phase, Side(square < 32)
-            return LongestState(position_of(file.layout, side, Slot(slot), square).fen(), None)
+            return DeepestState(position_of(file.layout, side, Slot(slot), square).fen(), None)
     raise file.damaged(f"no state has its greatest depth, {max_depth} plies")
 
 
@@ -66,7 +64,7 @@ def _first_index(depths: NDArray[Any], depth: int) -> int | None:
     return int(indices[0]) if indices.size else None
 
 
-def _state_of_run(file: StoredFile, run: int) -> LongestState:
+def _state_of_run(file: StoredFile, run: int) -> DeepestState:
     """Return the state at the beginning of a run.
 
     ``start`` contains the index of the first run of each block of slots. Each slot with a bit in the mask has
@@ -79,11 +77,11 @@ def _state_of_run(file: StoredFile, run: int) -> LongestState:
     mask = file.data(schema.RUN_MASK)[holder, side, block * _BLOCK_BYTES : (block + 1) * _BLOCK_BYTES]
     slot_in_block = int(np.flatnonzero(np.unpackbits(mask, bitorder="little"))[slots_before])
     board = position_of(file.layout, Side(side), Slot(block * BLOCK_SLOTS + slot_in_block))
-    return LongestState(board.fen(), str(GScore(int(ranks[run] % LAST_RUN), holder == 0)))
+    return DeepestState(board.fen(), str(GScore(int(ranks[run] % LAST_RUN), holder == 0)))
 
 
 EXPECTED_MEN: Final = 4
-"""Number of men up to which a directory is expected to contain all tables."""
+"""Greatest number of men for which a directory is expected to contain all tables."""
 
 
 _COPIED_FIELDS: Final = (
@@ -102,14 +100,14 @@ class Entry:
     counts: tuple[Mapping[GScore, int], ...] | None = None
     """Number of positions up to symmetry with each value, for White and for Black to move; None if not
     requested."""
-    longest: LongestState | None = None
+    longest: DeepestState | None = None
     """A state of the greatest depth; None for a packed table or if counts were not requested."""
     error: TbgenError | None = None
-    """The reason why there is no ``info``."""
+    """The reason why there is no ``info``; None if there is."""
     layers: int = 0
-    """Number of layers kept beside the table."""
+    """Number of layer files beside the table."""
     layer_bytes: int = 0
-    """Total size of these layers in bytes."""
+    """Total size of these files in bytes."""
 
     @property
     def missing(self) -> bool:
@@ -117,7 +115,7 @@ class Entry:
         return isinstance(self.error, MissingTableError)
 
     def document(self) -> "TableDocument":
-        """Return the document about the table, with counts if the entry has counts.
+        """Return the document about the table, which includes counts if the entry does.
 
         :raises ValueError: if there is no ``info``.
         """
@@ -154,7 +152,7 @@ class PositionCounts(Document):
 
 
 class TableDocument(Document):
-    """The facts of a table."""
+    """What the file of a table states."""
 
     material: str
     rules: Variant
@@ -182,10 +180,10 @@ class ValueCounts(Document):
 
 
 class CountedTableDocument(TableDocument):
-    """The facts of a table, with the number of positions of each value and a longest state."""
+    """What the file of a table states, the number of positions with each value, and a deepest state."""
 
     values: ValueCounts
-    longest: LongestState | None
+    longest: DeepestState | None
     """A state whose depth is ``max_depth``; null for a packed table."""
 
 
@@ -194,13 +192,13 @@ def inventory(
 ) -> list[Entry]:
     """Return the entries of materials in a directory.
 
-    :param materials: the materials; None for all of up to four men, or of up to as many men as the largest
-        table of the directory has.
-    :param counts: whether to count the positions with each value and to find a longest state. This reads the
-        tables.
+    :param materials: the materials; None for all with at most four men, or at most as many men as the largest
+        table of the directory if that is more.
+    :param counts: whether to count the positions with each value and to find a deepest state. For this, the
+        tables are read.
     """
-    wanted = _expected(directory, variant) if materials is None else materials
-    return [_entry(material, directory, variant, counts) for material in wanted]
+    wanted_materials = _expected(directory, variant) if materials is None else materials
+    return [_entry(material, directory, variant, counts) for material in wanted_materials]
 
 
 def _expected(directory: Path, variant: Variant) -> list[Material]:
@@ -209,13 +207,13 @@ def _expected(directory: Path, variant: Variant) -> list[Material]:
     return sorted({*all_materials(men), *found})
 
 
-def _entry(material: Material, directory: Path, variant: Variant, counted: bool) -> Entry:
+def _entry(material: Material, directory: Path, variant: Variant, with_counts: bool) -> Entry:
     path = table_path(directory, material.name, variant)
     try:
         with StoredFile(path, material=material) as file:
             sizes = list(_sizes(layers_beside(path)))
-            counts = tuple(file.counts()) if counted else None
-            longest = longest_state(file) if counted else None
+            counts = tuple(file.counts()) if with_counts else None
+            longest = deepest_state(file) if with_counts else None
             return Entry(material, file.info, counts, longest, layers=len(sizes), layer_bytes=sum(sizes))
     except TbgenError as error:
         return Entry(material, error=error)
@@ -232,17 +230,17 @@ def digest_line(entry: Entry, variant: Variant) -> str:
     info = entry.info
     if info is None:
         return f"{entry.material} {variant} {'missing' if entry.missing else 'damaged'}"
-    stored = "left-out"
+    accrued_column = "left-out"
     if info.stores_accrued:
-        stored = "values" if info.packed else "stored"
-    return f"{entry.material} {variant} {info.manifest.fresh} {stored} {info.digest}"
+        accrued_column = "values" if info.packed else "stored"
+    return f"{entry.material} {variant} {info.manifest.fresh} {accrued_column} {info.digest}"
 
 
-def set_digests(entries: Sequence[Entry]) -> tuple[str, str] | None:
-    """Return two digests of all tables together, of their fresh digests and of their digests.
+def combined_digests(entries: Sequence[Entry]) -> tuple[str, str] | None:
+    """Return two digests over all tables: one of their fresh digests, and one of their digests.
 
-    They are the SHA-256 of the lines ``material rules fresh`` and of the lines ``material rules digest``. The
-    result is None if a table is missing or damaged.
+    These are the SHA-256 of the lines ``material rules fresh`` and of the lines ``material rules digest``.
+    The result is None if a table is missing or damaged.
     """
     fresh, digest = hashlib.sha256(), hashlib.sha256()
     for entry in entries:

@@ -19,14 +19,14 @@ from tbgen.store.writer import FileContent, write_datasets
 
 
 def layer_path(table: StoredFile, accrued: GScore, phase: int) -> Path:
-    """Return the path of a layer, beside its table.
+    """Return the path of the file of a layer, beside its table.
 
-    An example is ``KBNvKR.r.-G3.5.layer.h5``. If the table has several phases, the name includes the number
-    of the phase, as in ``KRPvKR.r.G2.0.17.layer.h5``.
+    An example is ``KBNvKR.r.-G3.5.layer.h5``. If the table has several phases, the name includes the phase,
+    as in ``KRPvKR.r.G2.0.17.layer.h5``.
     """
     phases = len(table.layout.placements)
-    part = f".{phase}" if phases > 1 else ""
-    return table.path.with_name(f"{table.path.name.removesuffix(SUFFIX)}.{accrued}{part}.layer{SUFFIX}")
+    phase_part = f".{phase}" if phases > 1 else ""
+    return table.path.with_name(f"{table.path.name.removesuffix(SUFFIX)}.{accrued}{phase_part}.layer{SUFFIX}")
 
 
 def write_layer(
@@ -50,12 +50,12 @@ def write_layer(
 
 
 def _facts(table: StoredFile, accrued: GScore, phase: int) -> dict[str, str | int]:
-    """Return the facts of a layer, which the attributes and the manifest contain."""
+    """Return the facts of a layer, which its attributes and its manifest repeat."""
     return {"table": table.info.digest, "accrued": str(accrued), "phase": phase}
 
 
 class LayerFile(DatasetFile):
-    """An open layer file, which has to contain the layer of ``accrued`` in phase ``phase`` of ``table``.
+    """An open layer file. It must contain the layer of ``accrued`` in phase ``phase`` of ``table``.
 
     :raises FileNotFoundError: if the file does not exist.
     :raises DamagedTableError: if the file cannot be used, or contains another layer.
@@ -64,7 +64,7 @@ class LayerFile(DatasetFile):
     def __init__(
         self, path: Path, table: StoredFile, accrued: GScore, phase: int, cache: ChunkCache | None = None
     ) -> None:
-        self._wanted = _facts(table, accrued, phase)
+        self._expected_facts = _facts(table, accrued, phase)
         self._phase_size = table.info.phase_size
         super().__init__(path, cache)
 
@@ -92,10 +92,10 @@ class LayerFile(DatasetFile):
         self.schema = LAYER
         attributes = LAYER.decode(self._file.attrs)
         self.manifest = Manifest(attributes["manifest"])
-        head = manifest_of(LAYER, self._wanted, ()).lines
+        head = manifest_of(LAYER, self._expected_facts, ()).lines
         if attributes["complete"] != 1 or self.manifest.lines[: len(head)] != head:
             raise self.damaged("its writing was interrupted, or it contains another layer")
         self._load_arrays({"phase_size": self._phase_size})
 
     def _facts(self) -> dict[str, str | int]:
-        return self._wanted
+        return self._expected_facts

@@ -57,7 +57,7 @@ _DECODERS: Final[Mapping[AttributeType, Callable[[Any], Any]]] = {
     AttributeType.REAL: float,
     AttributeType.JSON: _json,
 }
-"""Functions that convert the object that h5py returns for an attribute to the attribute's value."""
+"""For each type, the function that converts what h5py returns for an attribute to the attribute's value."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +71,7 @@ class DatasetSchema:
     shape: tuple[int | str, ...]
     """Length of each axis, as a number or a name. Axes of the same name have the same length in a file."""
     type_group: str = ""
-    """Name of a group of datasets that have the same type in a file; empty if there is only one type."""
+    """Name of the group of datasets that have the same type in a file; empty if only one type is possible."""
     single_chunk: bool = False
     """Whether the dataset is stored as one chunk, because it is small."""
     sparse: bool = False
@@ -89,12 +89,12 @@ class Schema:
     version: int
     """Version of the format. It increases with every change that an older reader would misread."""
     headline: str
-    """First line of the manifest. A new version that stores the same content differently does not change
-    it."""
+    """First line of the manifest. It stays the same in a new version that stores the same content
+    differently."""
     manifest_attributes: Mapping[str, AttributeType]
     """The attributes that the manifest repeats, in the order of the manifest."""
     other_attributes: Mapping[str, AttributeType]
-    """The other attributes of this kind of file. Attributes that all kinds have are not included."""
+    """The other attributes of this kind of file, without those that all kinds of files have."""
     datasets: tuple[DatasetSchema, ...]
 
     @property
@@ -211,8 +211,8 @@ CONTENT: Final = (
     *(FUNCTION_NUMBER, FUNCTION_START, FUNCTION_ACCRUED, FUNCTION_VALUE),
     *(EP_CONFIG, EP_VALUE, EP_DEPTH),
 )
-"""The datasets that the manifest of a packed table describes: W and D of both sides, as in a plain table, and
-functions of accrued scores."""
+"""The datasets that the manifest of a packed table describes: W and D for both sides to move, as in a plain
+table, and functions of accrued scores."""
 
 LAYER_VALUE: Final = DatasetSchema("value", (U1,), (2, "phase_size"))
 LAYER_DEPTH: Final = DatasetSchema("depth", _DEPTHS, (2, "phase_size"), type_group="depth")
@@ -228,14 +228,15 @@ LAYER: Final = Schema(
 """A layer: the values and depths for one accrued score in one phase of a table that does not store them."""
 
 _ACCRUED_LINE_PREFIXES: Final = ("accrued", "runs ", "max_depth ")
-"""Prefixes of the manifest lines that depend on whether a table stores values of accrued scores."""
+"""Prefixes of the manifest lines that depend on whether a table stores values for accrued scores."""
 _PIECE_ELEMENTS: Final = 1 << 18
-"""Number of elements of a dataset that are hashed at once."""
+"""Number of elements of a dataset to hash at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A text with one line per fact and per dataset. Tables with equal manifests have equal contents."""
+    """A text with one line for each fact and each dataset. Tables with equal manifests have equal
+    contents."""
 
     text: str
 
@@ -246,7 +247,7 @@ class Manifest:
 
     @property
     def fresh(self) -> str:
-        """SHA-256 of the lines that do not depend on whether values of accrued scores are stored."""
+        """SHA-256 of the lines that do not depend on whether values for accrued scores are stored."""
         fresh_lines = [line for line in self.lines if not line.startswith(_ACCRUED_LINE_PREFIXES)]
         return hashlib.sha256("".join(f"{line}\n" for line in fresh_lines).encode()).hexdigest()
 
@@ -258,7 +259,7 @@ class Manifest:
     def difference(self, other: "Manifest") -> str:
         """Return the name of the first fact or dataset in which two manifests differ.
 
-        The result is "manifest" if one manifest only has additional lines, and empty if the manifests are
+        The result is "manifest" if they differ only in additional lines, and empty if the manifests are
         equal.
         """
         own_lines, other_lines = self.lines, other.lines
@@ -284,7 +285,7 @@ def manifest_of(schema: Schema, facts: Mapping[str, Any], lines: Iterable[str]) 
 def manifest_line(
     name: str, dtype: np.dtype[Any], shape: Sequence[int], pieces: Iterable[bytes | memoryview]
 ) -> str:
-    """Return the line of a dataset in the manifest: name, type, shape and SHA-256 of its data.
+    """Return the line of a dataset in the manifest: its name, type and shape, and the SHA-256 of its data.
 
     :param pieces: the data in C order, little-endian.
     """
@@ -301,11 +302,12 @@ def pieces_of(data: Any, dtype: np.dtype[Any]) -> Iterator[memoryview]:
 
 
 _LONG_STEP: Final = 65535
-"""A step of this size skips as many slots and does not reach a listed slot. Another step follows it."""
+"""A step of this size skips this number of slots and does not end at a listed slot. Another step follows
+it."""
 
 
 def slots_in(words: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return the slots in a set, in which bit ``b`` of word ``w`` stands for slot ``64 * w + b``.
+    """Return the slots of a set in which bit ``b`` of word ``w`` stands for slot ``64 * w + b``.
 
     >>> slots_in(np.array([5, 0, 1], np.uint64))
     array([  0,   2, 128])
@@ -319,7 +321,7 @@ def slots_in(words: NDArray[np.uint64]) -> NDArray[np.int64]:
 def steps_of(slots: NDArray[np.int64]) -> NDArray[np.uint16]:
     """Return the steps between ascending slots. A step is the number of slots between two successive slots.
 
-    A gap of 65535 or more slots takes several steps.
+    A gap of 65535 or more slots is stored as several steps.
 
     >>> steps_of(np.array([0, 1, 5, 70000]))
     array([    0,     0,     3, 65535,  4459], dtype=uint16)

@@ -43,14 +43,14 @@ from tbgen.store.schema import (
 Entry: TypeAlias = tuple[Code, int]
 """The stored entry of a position: the code of its value, and its depth in plies.
 
-It is a plain tuple because creating a named tuple for each look-up takes several times as long."""
+It is a plain tuple, because creating a named tuple for each look-up takes several times as long."""
 
 _PROBLEMS: Final = {
     "truncated file": "it is truncated",
     "already open for write": "its build was interrupted",
     "signature not found": "it is not an HDF5 file",
 }
-"""Parts of HDF5's messages after it has failed to open a file, with their meanings."""
+"""Maps a part of HDF5's message about a file that it cannot open to the problem that it means."""
 
 _FORMS: Final = {schema.format.encode(): schema for schema in (TABLE, PACKED)}
 
@@ -84,7 +84,7 @@ class StoredFile(DatasetFile):
     def stored_side(self) -> Side:
         """The side to move that a packed table stores.
 
-        :raises DamagedTableError: if the file does not state a side; plain tables do not.
+        :raises DamagedTableError: if the file does not state a side, as in plain tables.
         """
         side = self._guard(lambda: operator.index(self._file.attrs["stored_side"]))
         if side not in SIDES:
@@ -111,7 +111,7 @@ class StoredFile(DatasetFile):
         return np.frombuffer(mapped, np.uint8, offset=before)
 
     def counts(self) -> list[dict[GScore, int]]:
-        """Return the number of positions with each value up to symmetry, for White and for Black to move.
+        """Return the number of positions, up to symmetry, with each value, for White and for Black to move.
 
         En passant positions are not counted. A packed table stores these numbers; in a plain table, the
         positions are counted.
@@ -132,7 +132,7 @@ class StoredFile(DatasetFile):
     def en_passant(self, phase: int, square: int, slot: int) -> Entry:
         """Return the code of W, and D in plies, of a position with an en passant right on ``square``.
 
-        The result is ``(NONE, 0)`` if there is no such position, for example because no such capture is
+        The result is ``(NONE, 0)`` if there is no such position, for example because no capture there is
         legal.
 
         :param slot: slot within the phase.
@@ -156,7 +156,7 @@ class StoredFile(DatasetFile):
         self.read_part(EP_DEPTH, row, 0, depth)
 
     def check(self, threads: int = 2) -> None:
-        """Read the whole file, compare it with its digest, and check the order of placements.
+        """Read the whole file, compare it with its digest, and check the order of the placements.
 
         :raises DamagedTableError: if they differ; the message names the first dataset or fact that is wrong.
         """
@@ -167,7 +167,7 @@ class StoredFile(DatasetFile):
     def check_facts(self, table: Table, *, with_accrued: bool = True) -> None:
         """Compare the facts that the file states with the table that was read from it.
 
-        :param with_accrued: whether ``table`` includes the values of accrued scores; unpacked tables do not.
+        :param with_accrued: whether ``table`` includes the values for accrued scores; unpacked tables do not.
         :raises DamagedTableError: if a fact differs; the message names the first wrong fact.
         """
         stated = self.info.facts()
@@ -248,7 +248,7 @@ class StoredFile(DatasetFile):
         self._load_arrays(self._sizes())
 
     def _sizes(self) -> dict[str, int]:
-        """Return the lengths of those named axes that the attributes determine."""
+        """Return the lengths of those named axes that follow from the attributes."""
         return self.info.sizes()
 
     def _facts(self) -> dict[str, Any]:
@@ -267,9 +267,9 @@ class StoredFile(DatasetFile):
 
 
 class TableFile(StoredFile):
-    """An open plain table; single look-ups are thread-safe.
+    """An open plain table. Single look-ups are thread-safe.
 
-    Parameters and exceptions are those of :class:`StoredFile`.
+    The parameters and exceptions are those of :class:`StoredFile`.
     """
 
     def fresh(self, side: Side, slot: Slot) -> Entry:
@@ -279,7 +279,7 @@ class TableFile(StoredFile):
     def accrued(self, side: Side, slot: Slot, code: Code) -> tuple[Code, int | None]:
         """Return the code of V(P, A), and D(P, A) in plies, for the code of an accrued score A.
 
-        A must be the result of folding with g(P) and differ from g(P). Its rank must not exceed the rank of
+        A must be the result of folding with g(P), but differ from g(P). Its rank must not exceed the rank of
         W.
         """
         holder, rank = (0, code) if code < NONE else (1, 255 - code)
@@ -307,7 +307,7 @@ class TableFile(StoredFile):
         """Skip slots with runs, and return the first run of the slot after them.
 
         :param run: first run of the first slot to skip.
-        :param skipped: number of slots with runs to skip.
+        :param skipped: number of slots to skip, each with runs.
         """
         while skipped:
             chunk, at = self._run_rank.chunk_of(0, run)
@@ -336,13 +336,14 @@ class TableFile(StoredFile):
     def read_fresh(self) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
         """Read the fresh values and depths, both of shape (2, size), and compare them with the manifest.
 
-        :raises DamagedTableError: if they differ: tables built from them would be wrong.
+        :raises DamagedTableError: if they differ, because tables built from them would be wrong.
         """
         value, depth = self._checked(schema.VALUE), self._checked(schema.DEPTH)
         return value, depth.astype(np.uint16, copy=False)
 
     def read_side(self, phase: int, side: Side, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
-        """Fill arrays of shape (phase size,) with the fresh values and depths of a phase and side to move.
+        """Fill arrays of shape (phase size,) with the fresh values and depths of a phase with ``side`` to
+        move.
 
         The checksum of every chunk is checked, but not the digest of the table.
 
@@ -377,7 +378,7 @@ class TableFile(StoredFile):
 
 
 class LoadedTable:
-    """The values, depths and runs of a plain table, in memory.
+    """The values, depths and runs of a plain table, loaded into memory.
 
     :ivar value: shape (2, size): codes of W.
     :ivar depth: shape (2, size): D in plies.
@@ -400,7 +401,7 @@ class LoadedTable:
 
     @property
     def stores_accrued(self) -> bool:
-        """Whether the table stores values of accrued scores."""
+        """Whether the table stores values for accrued scores."""
         return bool(self._mask.size)
 
     def runs(
@@ -408,8 +409,8 @@ class LoadedTable:
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the runs of slots for the accrued scores of a holder, as two arrays of shape (n,).
 
-        The first array contains, for each run, the index of its slot in ``slots``; the second one contains
-        the index of the run. Runs of a slot are in order of rising rank.
+        For each run, the first array contains the index of its slot in ``slots``, and the second array
+        contains the index of the run. The runs of a slot are in order of rising rank.
         """
         row, word, bit = 2 * holder + side, slots >> 6, (slots & 63).astype(np.uint64)
         mask, one = self._mask[row, word], np.uint64(1)
@@ -422,7 +423,7 @@ class LoadedTable:
     def look_up(
         self, side: NDArray[np.uint8], slots: NDArray[np.int64], accrued: NDArray[np.int64]
     ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-        """Return values and depths, as :meth:`tbgen.packed.file.PackedFile.look_up` does.
+        """Return the values and depths that :meth:`tbgen.packed.file.PackedFile.look_up` returns.
 
         They are NONE and 0 for slots without a position.
         """

@@ -1,4 +1,4 @@
-"""Writing a table file: it is compressed on all threads, read back to check it, and given its final name."""
+"""Writing a table file: it is compressed on all threads, read back for a check, and given its final name."""
 
 import contextlib
 import json
@@ -22,8 +22,8 @@ from tbgen.store.schema import TABLE, Schema, manifest_of
 from tbgen.store.table_file import StoredFile
 from tbgen.system.files import atomic_write, write_errors
 
-_BATCH: Final = 16
-"""Number of chunks that a job of a thread compresses, enough to make the overhead of a job negligible."""
+_CHUNKS_PER_JOB: Final = 16
+"""Number of chunks that one job compresses, enough to make the overhead of a job negligible."""
 
 
 class FileContent(NamedTuple):
@@ -40,7 +40,7 @@ class FileContent(NamedTuple):
 
 
 def plain_content(table: Table) -> FileContent:
-    """Return the content of a table file in plain form, except attributes about the build.
+    """Return the content of a table file in plain form, without the attributes about the build.
 
     :raises ValueError: if arrays of the table contradict each other.
     """
@@ -78,7 +78,7 @@ def write_table(
     content = content._replace(attributes=attributes)
     write_datasets(path, content, lambda written: StoredFile(written, material=table.material), threads)
     for layer in layers_beside(path):
-        with contextlib.suppress(OSError):  # layers of another table that remain are never read
+        with contextlib.suppress(OSError):  # remaining layers of another table are never read
             layer.unlink()
     with StoredFile(path) as file:
         return file.info
@@ -107,7 +107,7 @@ def _write(path: Path, content: FileContent, threads: int) -> None:
     with ThreadPoolExecutor(threads) as pool:
         lines = pool.map(Dataset.manifest_line, described)
         # Only newer versions of HDF5's format mark a file while it is being written, so that readers reject a
-        # partial file. "latest" is unsuitable, because HDF5 2 would write files that HDF5 1.14 cannot read.
+        # partial file. "latest" is unsuitable: with it, HDF5 2 would write files that HDF5 1.14 cannot read.
         with h5py.File(path, "w", libver=("v114", "v114"), locking=False) as file:
             _set_attributes(file, {"format": schema.format, "format_version": schema.version, **attributes})
             for dataset in stored:
@@ -135,7 +135,8 @@ def _create(file: h5py.File, dataset: Dataset) -> h5py.Dataset:
 
 
 def _compressed(pool: ThreadPoolExecutor, threads: int, dataset: Dataset) -> Iterator[tuple[Corner, bytes]]:
-    """Yield the chunks of a dataset as the filters store them, compressing a few jobs ahead of the caller."""
+    """Yield the chunks of a dataset as the filters store them. Some jobs ahead of the caller are
+    compressed."""
     chunk_bytes = int(np.prod(dataset.chunks)) * dataset.dtype.itemsize
 
     def compress(batch: list[tuple[Corner, AnyArray]]) -> list[tuple[Corner, bytes]]:
@@ -149,7 +150,7 @@ def _compressed(pool: ThreadPoolExecutor, threads: int, dataset: Dataset) -> Ite
 
     jobs: deque[Future[list[tuple[Corner, bytes]]]] = deque()
     pieces = dataset.pieces()
-    while batch := list(islice(pieces, _BATCH)):
+    while batch := list(islice(pieces, _CHUNKS_PER_JOB)):
         jobs.append(pool.submit(compress, batch))
         if len(jobs) > 2 * threads:
             yield from jobs.popleft().result()

@@ -25,7 +25,7 @@ from tbgen.exchange.published import LIST_NAME, PublishedFile, PublishedSet
 from tbgen.games.live_file import EventEnd, Termination, live_path
 from tbgen.games.standings.record import explorer_query
 from tbgen.store.dataset_file import ChunkPlace
-from tbgen.store.inventory import EXPECTED_MEN, CountedTableDocument, Entry, longest_state
+from tbgen.store.inventory import EXPECTED_MEN, CountedTableDocument, Entry, deepest_state
 from tbgen.store.schema import TABLE, DatasetSchema
 from tbgen.store.table_file import StoredFile
 from tbgen.system.files import make_directory, write_file
@@ -228,7 +228,7 @@ def _table_document(path: Path, material: Material) -> bytes:
         info = table.info
         if info.packed:
             raise UsageError(f"{path} is packed, and the page of a site reads plain tables: leave it out")
-        counted = Entry(material, info, tuple(table.counts()), longest_state(table)).document()
+        counted = Entry(material, info, tuple(table.counts()), deepest_state(table)).document()
         document = SiteTableDocument(
             **asdict(counted),
             free_men=info.free_men,
