@@ -26,7 +26,7 @@ from tbgen.exchange.published import LIST_NAME, PublishedSet, PublishedTable
 from tbgen.store.table_file import StoredFile
 from tbgen.system.files import write_file
 from tbgen.text import counted, duration, number, size_text
-from tbgen.verify.plan import ProofDone, Proofs
+from tbgen.verify.plan import ProofRecord, Proofs
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 _TableData = Mapping[str, Any]
@@ -85,7 +85,7 @@ def page(tables: Sequence[_TableData], data: Path) -> Iterable[str]:
     :param data: directory of the lists of proofs.
     :raises TbgenError: if a list is damaged.
     """
-    by_variant: dict[Variant, list[tuple[_TableData, ProofDone | None]]] = defaultdict(list)
+    by_variant: dict[Variant, list[tuple[_TableData, ProofRecord | None]]] = defaultdict(list)
     proofs = {variant: Proofs(data / f"proofs.{variant}.txt") for variant in Variant}
     for table in tables:
         material, variant = Material.parse(table["material"]), Variant(table["rules"])
@@ -125,7 +125,7 @@ def page(tables: Sequence[_TableData], data: Path) -> Iterable[str]:
         yield ""
 
 
-def _summary(variant: Variant, entries: Sequence[tuple[_TableData, ProofDone | None]]) -> str:
+def _summary(variant: Variant, entries: Sequence[tuple[_TableData, ProofRecord | None]]) -> str:
     proofs = [proof for _, proof in entries if proof]
     positions, size, seconds = (
         sum(table[key] for table, _ in entries) for key in ("positions", "bytes", "build_seconds")
@@ -137,7 +137,7 @@ def _summary(variant: Variant, entries: Sequence[tuple[_TableData, ProofDone | N
     )
 
 
-def _row(table: _TableData, proof: ProofDone | None) -> str:
+def _row(table: _TableData, proof: ProofRecord | None) -> str:
     proved = (number(proof.states), f"{proof.seconds:.1f} s") if proof else ("not yet", "")
     cells = (
         table["material"],

@@ -34,14 +34,14 @@ from tbgen.cells.routes import Route, routes_of
 from tbgen.compiler.jit import python_of
 from tbgen.errors import TbgenError
 from tbgen.index.layout import SIDES, Side
-from tbgen.verify.game import ALL, game_of_cell, proof_men
+from tbgen.verify.game import SELECT_ALL, game_of_cell, proof_men
 from tbgen.verify.geometry import KING
 from tbgen.verify.kernels import results as problems
 from tbgen.verify.kernels.best import NO_RANK, Range
-from tbgen.verify.kernels.claims import Claims
+from tbgen.verify.kernels.claims import SolvedLayer
 from tbgen.verify.kernels.moves import ProofMen
 from tbgen.verify.kernels.resets import NO_EXITS, PROMOTIONS, CellExits, way_number
-from tbgen.verify.kernels.results import MIDDLE, WHITE_WORTH, Accrued
+from tbgen.verify.kernels.results import MAX_WORTH, MIDDLE, Accrued
 from tbgen.verify.report import PROBLEMS, entry_of, score_of
 from tbgen.verify.state_proof import (
     FIRST_RANK,
@@ -192,7 +192,7 @@ class CellProof:
         game = game_of_cell(self.men, NO_EXITS, no_bounds, self.rank)
         with ProofThreads(self._threads) as workers:
             StateProof(game, workers).survey(workers.ranges(cell.size))
-        self.selected = ALL
+        self.selected = SELECT_ALL
         if sample_divisor > 1:
             random_numbers = np.random.default_rng(sample_divisor).integers(
                 sample_divisor, size=self.rank.shape, dtype=np.uint8
@@ -211,8 +211,8 @@ class CellProof:
 
         def prove_all_layers(proof: StateProof, end: int) -> int:
             value = bounds.value[end]
-            proof.compare(proof.ranges)
-            _raise_if_wrong(self.cell, end, proof.threads)
+            proof.check_values(proof.ranges)
+            _raise_if_wrong(self.cell, end, proof.pool)
             (pool,) = pools_of_ends(frame, routes, exit_bounds, [end])
             solver, fresh = BoundsGame(frame, pool), Block(value, bounds.depth[end])
             is_position = self.rank != NO_RANK
@@ -220,9 +220,9 @@ class CellProof:
             max_alive_rank = int(np.minimum(ranks, self.rank[is_position]).max(initial=0))
             states = 0
             for accrued in accrued_scores(top_rank(value)):
-                claims = proof.no_claims()
+                claims = proof.empty_layer()
                 if FIRST_RANK <= accrued.rank <= max_alive_rank:
-                    claims = _layer_of(*solver.layer(fresh, GScore(accrued.rank, accrued.level > MIDDLE)))
+                    claims = _layer_of(*solver.layer(fresh, GScore(accrued.rank, accrued.pivot > MIDDLE)))
                 states += _prove_states(self.cell, end, proof, accrued, claims)
             return states
 
@@ -291,8 +291,8 @@ def prove_lookahead_block(
     game = game_of_cell(men, _exits_of(men, routes, exit_bounds, end), (value, depth), rank)
     game = replace(game, allowed=_ALLOWED_DEVIATION[end])
     # With the worst accrued score, quiet moves cannot help the side to move.
-    accrued = Accrued(0, 0 if end == LOWER else WHITE_WORTH)
-    game.key[:] = accrued.level << 16
+    accrued = Accrued(0, 0 if end == LOWER else MAX_WORTH)
+    game.grade[:] = accrued.pivot << 16
     with ProofThreads(1) as workers:
         proof = StateProof(game, workers)
         proof.ranges = _slot_ranges(cell.size, sample_divisor)
@@ -313,22 +313,22 @@ def _slot_ranges(size: int, sample_divisor: int) -> list[Range]:
     )
 
 
-def _prove_states(cell: Cell, end: int, proof: StateProof, accrued: Accrued, layer: Claims) -> int:
+def _prove_states(cell: Cell, end: int, proof: StateProof, accrued: Accrued, layer: SolvedLayer) -> int:
     """Prove all states with one accrued score; return their number.
 
     :raises WrongBoundError: if a bound does not follow.
     """
-    proof.enter(accrued, layer)
+    proof.set_grades(accrued, layer)
     states = proof.prove(accrued)
-    _raise_if_wrong(cell, end, proof.threads)
+    _raise_if_wrong(cell, end, proof.pool)
     return states
 
 
-def _layer_of(value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> Claims:
+def _layer_of(value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> SolvedLayer:
     """Return a layer in the form that the proof reads. ``NONE`` marks positions whose fresh value applies."""
     has_claim = np.zeros((2, max(64, value.shape[1])), np.bool_)
     has_claim[:, : value.shape[1]] = value != NONE
-    return Claims(value, depth, np.packbits(has_claim, axis=1, bitorder="little").view(np.uint64))
+    return SolvedLayer(value, depth, np.packbits(has_claim, axis=1, bitorder="little").view(np.uint64))
 
 
 def _raise_if_wrong(cell: Cell, end: int, workers: ProofThreads) -> None:
@@ -342,10 +342,10 @@ def _raise_if_wrong(cell: Cell, end: int, workers: ProofThreads) -> None:
     claim, accrued = entry_of(stored, level), "any score" if level == MIDDLE else score_of(level)
     if problem in (problems.NOWHERE, problems.MISSING, problems.ENDED):
         reason = PROBLEMS[problem]
-    elif problem == problems.BETWEEN:
+    elif problem == problems.NOT_BETWEEN:
         reason = f"with {accrued} accrued, {claim} does not lie between the accrued score and the fresh bound"
     else:
-        reason = f"with {accrued} accrued, {claim} is stored but {entry_of(expected, level)} follows"
+        reason = f"with {accrued} accrued, {claim} is stored but {entry_of(expected, pivot)} follows"
     board = cell.board_of(Side(side), slot)
     place = f"slot {slot}" if board is None else board.fen()
     raise WrongBoundError(f"{place}: the {_GAME_NAMES[end]} bound is not proved, {reason}; {REMEDY}")

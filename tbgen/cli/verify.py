@@ -95,8 +95,8 @@ def _text(proof: TableProof) -> str:
     name = f"{proof.material.name:10}"
     if proof.error is not None:
         return f"{name} {proof.error}"
-    if proof.waits_for is not None:
-        return f"{name} not proved, since its sub-table {proof.waits_for} is not"
+    if proof.blocked_by is not None:
+        return f"{name} not proved, since its sub-table {proof.blocked_by} is not"
     if proof.earlier is not None:
         verdict = "proved earlier" if proof.earlier.in_full else "nothing wrong in an earlier sample"
         sample_text = "" if proof.earlier.in_full else f"{proof.earlier.proved:,} of "
@@ -115,8 +115,8 @@ def _document(proof: TableProof) -> dict[str, Any]:
     table: dict[str, Any] = {"material": proof.material.name, "proved": proof.proved}
     if proof.error is not None:
         table["error"] = str(proof.error)
-    if proof.waits_for is not None:
-        table["waits_for"] = proof.waits_for.name
+    if proof.blocked_by is not None:
+        table["waits_for"] = proof.blocked_by.name
     if proof.earlier is not None:
         table |= {"earlier": True, "sample": None if proof.earlier.in_full else proof.earlier.proved}
         table |= fields(proof.earlier, "positions", "states", "seconds")

@@ -1,6 +1,6 @@
 """Checks that the arrays of a table are consistent, and further checks of packed tables.
 
-The kernels of the proof rely on consistent arrays.
+The kernels of the proof are safe only for consistent arrays.
 
 A packed table is unpacked for the proof. Its fresh values are proved like those of any other table. Its
 layers of accrued scores are computed by solving the table again, and then proved. The functions of the stored
@@ -20,8 +20,8 @@ from tbgen.index.layout import Side, Slot
 from tbgen.index.table import LAST_RUN, Functions, Table
 from tbgen.verify.game import allowed_rights
 from tbgen.verify.kernels.best import NO_RANK, ProofGame
-from tbgen.verify.kernels.claims import NO_FUNCTIONS, Claims, FunctionValues
-from tbgen.verify.kernels.results import MIDDLE, PROBED, Accrued, inherits, key_of, worth_of
+from tbgen.verify.kernels.claims import NO_FUNCTIONS, FunctionValues, SolvedLayer
+from tbgen.verify.kernels.results import MIDDLE, PROBED, Accrued, grade_of, stores_state, worth_of
 from tbgen.verify.state_proof import FIRST_RANK
 
 PROBES: Final = 2000
@@ -32,7 +32,7 @@ FindingRow = tuple[int, ...]
 
 
 class Reader(Protocol):
-    """Reads single positions, as probes do."""
+    """Reads single positions, like a probe."""
 
     def fresh(self, side: Side, slot: Slot) -> tuple[Code, int]:
         """Return the code of W, and D in plies."""
@@ -41,8 +41,8 @@ class Reader(Protocol):
         """Return the code of V(P, A) and, if available, D(P, A), for the code of A."""
 
 
-def disorder(functions: Functions) -> str | None:
-    """Return the first inconsistency of a dictionary of functions, None if it is consistent."""
+def functions_problem(functions: Functions) -> str | None:
+    """Return the first inconsistency of the functions of a table, or None if they are consistent."""
     start, accrued = functions.start, functions.accrued.astype(np.int64)
     if len(start) < 2 or start[0] != 0 or start[1] != 0 or start[-1] != accrued.size:
         return "the starts of its functions do not match the number of their entries"
@@ -61,8 +61,7 @@ def disorder(functions: Functions) -> str | None:
 
 
 def function_values(table: Table, accrued: Accrued) -> FunctionValues:
-    """Return the values of a table's functions for an accrued score; ``NO_FUNCTIONS`` for a table without
-    functions."""
+    """Return the values of a table's functions for an accrued score; ``NO_FUNCTIONS`` if it has none."""
     functions, code = table.functions, code_of(accrued)
     if functions is None:
         return NO_FUNCTIONS
@@ -83,13 +82,13 @@ class Probes:
         """Return a finding for every position where the reader contradicts the fresh value or depth."""
         rows: list[FindingRow] = []
         for side, slot in self._positions:
-            answer = self._reader.fresh(Side(side), Slot(slot))
-            proved = int(self._game.value[side, slot]), int(self._game.depth[side, slot])
-            if answer != proved:
-                rows.append((PROBED, 0, side, slot, MIDDLE, key_of(*answer, MIDDLE), key_of(*proved, MIDDLE)))
+            read = self._reader.fresh(Side(side), Slot(slot))
+            goal = int(self._game.value[side, slot]), int(self._game.depth[side, slot])
+            if read != goal:
+                rows.append((PROBED, 0, side, slot, MIDDLE, grade_of(*read, MIDDLE), grade_of(*goal, MIDDLE)))
         return rows
 
-    def compare_accrued(self, accrued: Accrued, base: int, claims: Claims) -> list[FindingRow]:
+    def compare_accrued(self, accrued: Accrued, base: int, layer: SolvedLayer) -> list[FindingRow]:
         """Return a finding for every position where the reader contradicts the layer of an accrued score.
 
         :param base: first slot of the layer.
@@ -97,30 +96,30 @@ class Probes:
         rows: list[FindingRow] = []
         for side, slot in self._positions:
             rank, fresh, index = self._game.rank[side, slot], self._game.value[side, slot], slot - base
-            if 0 <= index < claims.value.shape[1] and inherits(int(rank), int(fresh), accrued, side):
-                claimed = bool(int(claims.claimed[side, index >> 6]) >> (index & 63) & 1)
-                proved = int(claims.value[side, index]) if claimed else NONE
+            if 0 <= index < layer.value.shape[1] and stores_state(int(rank), int(fresh), accrued, side):
+                is_present = bool(int(layer.present[side, index >> 6]) >> (index & 63) & 1)
+                proved = int(layer.value[side, index]) if is_present else NONE
                 answer, _ = self._reader.accrued(Side(side), Slot(slot), code_of(accrued))
                 if answer != proved:
-                    keys = worth_of(answer) << 16, worth_of(proved) << 16
-                    rows.append((PROBED, 0, side, slot, accrued.level, *keys))
+                    grades = worth_of(answer) << 16, worth_of(proved) << 16
+                    rows.append((PROBED, 0, side, slot, accrued.pivot, *grades))
         return rows
 
 
 def code_of(accrued: Accrued) -> Code:
     """Return the code of an accrued score."""
-    return Code(accrued.rank if accrued.level > MIDDLE else 255 - accrued.rank)
+    return Code(accrued.rank if accrued.pivot > MIDDLE else 255 - accrued.rank)
 
 
-def inconsistency(table: Table) -> str | None:
-    """Return the first inconsistency among the arrays of a table, None if they are consistent."""
+def table_problem(table: Table) -> str | None:
+    """Return the first inconsistency among the arrays of a table, or None if they are consistent."""
     try:
         table.check_shapes()
     except ValueError as error:
         return str(error).removeprefix(f"table {table.material}: ")
     if table.run_rank.size and table.run_rank[-1] < LAST_RUN:
         return "its last run is not marked as such"
-    if table.functions is not None and (problem := disorder(table.functions)) is not None:
+    if table.functions is not None and (problem := functions_problem(table.functions)) is not None:
         return problem
     return _wrong_rights(table)
 
@@ -128,7 +127,7 @@ def inconsistency(table: Table) -> str | None:
 def first_runs(table: Table) -> NDArray[np.int64]:
     """Return the index of the first run at or after the start of every block of 64 slots.
 
-    The shape is (2, 2, size / 64): by holder, side to move and block.
+    The result has shape (2, 2, size / 64); its axes are holder, side to move and block.
     """
     ends = np.concatenate([[0], np.flatnonzero(table.run_rank & LAST_RUN) + 1])
     slots = np.bitwise_count(table.run_mask).ravel()
@@ -137,7 +136,7 @@ def first_runs(table: Table) -> NDArray[np.int64]:
 
 
 def _wrong_rights(table: Table) -> str | None:
-    """Describe the first difference between the stored en passant rights and those that the pawns allow."""
+    """Describe the first difference between the stored en passant rights and the rights that pawns allow."""
     rights = zip_longest(table.ep_config.tolist(), allowed_rights(table.layout).tolist())
     for number, (stored, allowed) in enumerate(rights):
         if stored is None:

@@ -1,7 +1,7 @@
 """The proof of a directory's tables, each after the tables of all its successors.
 
-The digest of each table is checked first. A proved table is read and checked again for each table that
-depends on it, unless it is small: small tables are cached in memory.
+The digest of each table is checked first. Small proved tables are cached in memory. A larger proved table is
+read and checked again for each table that depends on it.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -25,17 +25,17 @@ from tbgen.store.cache import LruCache
 from tbgen.store.format import BLOCK_SLOTS, table_path
 from tbgen.store.schema import RUN_START
 from tbgen.store.table_file import TableFile
-from tbgen.verify.consistency import first_runs, inconsistency
+from tbgen.verify.consistency import first_runs, table_problem
 from tbgen.verify.game import score_resets
 from tbgen.verify.plan import (
     CACHE_BYTES,
-    MAX_CACHED_BYTES,
+    MAX_CACHED_TABLE_BYTES,
     MIN_ANNOUNCED_SECONDS,
-    ProofDone,
+    ProofRecord,
     Proofs,
     has_successor,
     plan_proofs,
-    unpacking,
+    unpack_step,
 )
 from tbgen.verify.proof import ensure_compiled, verify_table
 from tbgen.verify.report import VerifyResult
@@ -46,13 +46,13 @@ if TYPE_CHECKING:
 
 
 class OpenTables(Protocol):
-    """The open tables of a directory: :class:`tbgen.probe.values.Values`.
+    """The open tables of a directory, such as :class:`tbgen.probe.values.Values`.
 
     Probes open tables in the same way, so the proof covers exactly the data that probes read.
     """
 
     def table(self, material: Material) -> AnyTable:
-        """Return an open table.
+        """Return the open table of a material.
 
         :raises MissingTableError: if it has not been built.
         :raises DamagedTableError: if its file cannot be used.
@@ -62,9 +62,9 @@ class OpenTables(Protocol):
 class ProvedTables:
     """Proved tables that other tables depend on.
 
-    Small tables are cached in memory. A large packed table that a later table depends on gets a plain copy on
-    disk (:mod:`tbgen.packed.copies`), if there is space, because unpacking takes ten times as long as reading
-    a copy.
+    Small tables are cached in memory. If there is space, a large packed table that a later table depends on
+    gets a plain copy on disk (:mod:`tbgen.packed.copies`), because unpack_step takes ten times as long as
+    reading a copy.
 
     :param order: the tables to prove, in this order.
     """
@@ -76,26 +76,26 @@ class ProvedTables:
         self._remaining = list(order)
         self._cache = LruCache[Fresh](CACHE_BYTES, lambda fresh: sum(array.nbytes for array in fresh))
 
-    def begin(self, material: Material) -> None:
+    def remove_from_remaining(self, material: Material) -> None:
         """Remove a table from the list of tables that remain to be proved."""
         self._remaining = [each for each in self._remaining if each != material]
 
     def sub_tables(self, material: Material) -> SubTables:
         """Return the sub-tables of a table.
 
-        :raises TbgenError: if one of them cannot be read.
+        :raises TbgenError: if one of the sub-tables cannot be read.
         """
         return SubTables(layout_of(material), self._fresh)
 
     def keep(self, table: Table) -> None:
-        """Keep a proved table, in memory or as a plain copy, for the tables that depend on it."""
+        """Keep a proved table in memory or as a plain copy, for the tables that depend on it."""
         material = table.material
-        if fresh_bytes(table.layout.size) <= MAX_CACHED_BYTES:
+        if fresh_bytes(table.layout.size) <= MAX_CACHED_TABLE_BYTES:
             self._cache.put(material, (table.value, table.depth))
         elif has_successor(self._remaining, material):
             file = self.tables.table(material)
             if file.info.packed:
-                with suppress(TbgenError):  # without a copy, the table is unpacked again
+                with suppress(TbgenError):  # if there is no copy, the table is unpacked again
                     _copies(file).write(table, file.info, self.threads)
 
     def _fresh(self, material: Material) -> Fresh:
@@ -117,18 +117,18 @@ class ProvedTables:
 def read_checked(
     file: AnyTable, sub_tables: Callable[[], SubTables], threads: int, reporter: TimedProgress
 ) -> Table:
-    """Read a table into memory, and check its digest, the consistency of its arrays and its attributes.
+    """Read a table into memory, and check its digest, the consistency of its arrays, and its attributes.
 
-    :param sub_tables: returns the sub-tables of the table; it is called only to unpack a packed table.
+    :param sub_tables: returns the sub-tables of the table; called only to unpack a packed table.
     :raises TbgenError: if the table cannot be read, or fails a check.
     """
-    task = unpacking(file.layout.material)
+    task = unpack_step(file.layout.material)
 
     def progress(step: str, done: int | None, total: int) -> None:
         reporter.progress(task, done, total)
 
     table = read_table(file, lambda: sub_tables().sources(), threads, progress)
-    problem = inconsistency(table)
+    problem = table_problem(table)
     if problem is not None:
         raise file.damaged(problem)
     file.check_facts(table)
@@ -142,7 +142,7 @@ def _copies(file: AnyTable) -> PlainCopies:
 
 
 def _check_starts(file: TableFile, table: Table) -> None:
-    """Check that the file stores the right index of the first run of every block."""
+    """Check that the file stores the correct index of the first run of every block."""
     stored, starts = file.data(RUN_START), first_runs(table)[..., :: BLOCK_SLOTS // 64]
     for holder, side, block in np.argwhere(starts != stored)[:1].tolist():
         whose = f"{('White', 'Black')[holder]}'s scores, {('White', 'Black')[side]} to move"
@@ -154,21 +154,21 @@ def _check_starts(file: TableFile, table: Table) -> None:
 
 @dataclass(frozen=True, slots=True)
 class TableProof:
-    """The outcome for one table. Exactly one of the last four fields is set."""
+    """The outcome of the proof of one table. Exactly one of the last four fields is set."""
 
     material: Material
     result: VerifyResult | None = None
     """The result of a new proof, whether or not it found wrong states."""
-    earlier: ProofDone | None = None
-    """A proof by an earlier run, which was not repeated."""
+    earlier: ProofRecord | None = None
+    """The record of an earlier proof, which was not repeated."""
     error: TbgenError | None = None
     """The reason why the table cannot be read."""
-    waits_for: Material | None = None
-    """An unproved sub-table, because of which this table cannot be proved."""
+    blocked_by: Material | None = None
+    """An unproved sub-table that keeps this table from being proved."""
 
     @property
     def proved(self) -> bool:
-        """Whether the table is proved, now or earlier."""
+        """Whether the table has been proved, now or earlier."""
         return self.earlier is not None or (self.result is not None and self.result.ok)
 
 
@@ -187,17 +187,17 @@ def verify(
 ) -> Iterator[TableProof]:
     """Prove tables and all their sub-tables, in build order, and yield the outcome for each.
 
-    A table is proved only if all its sub-tables of the same ``variant`` are. The other keyword arguments are
-    those of :func:`tbgen.verify.proof.verify_table`.
+    A table is proved only if all its sub-tables of the same ``variant`` have been proved. The other keyword
+    parameters are those of :func:`tbgen.verify.proof.verify_table`.
 
     :param tables: the open tables of the directory.
-    :param proofs: earlier proofs, by digest. A table with an earlier proof is not proved again, but read and
+    :param proofs: records of earlier proofs. A table with an earlier proof is not proved again, but read and
         compared with its digest. New proofs are added.
-    :raises UsageError: if no proof exists for the variant.
+    :raises UsageError: if tables of this variant cannot be proved.
     :raises MissingTableError: before anything is proved, if one of the tables or sub-tables is missing.
     :raises TbgenError: if a proof cannot be added to ``proofs``.
     """
-    score_resets(variant)  # raises UsageError for a variant without a proof, before anything is read
+    score_resets(variant)  # raises UsageError, before anything is read, if the variant cannot be proved
     materials = list(materials)
     order = closure(materials)
     for material in (*materials, *order):
@@ -214,21 +214,21 @@ def verify(
         verify_table, sample=sample, seed=seed, threads=threads, limit=limit, progress=timed.progress
     )
     with temporary_copies(directory):
-        proved = ProvedTables(tables, order, threads, timed)
+        proved_tables = ProvedTables(tables, order, threads, timed)
         for task in plan.tasks:
             material = task.material
             timed.begin(material, task.cost.steps)
             timed.progress("digest", 0, 1)
-            proved.begin(material)
-            waits_for = min(failed & material.successors(), default=None)
+            proved_tables.remove_from_remaining(material)
+            blocked_by = min(failed & material.successors(), default=None)
             try:
-                if waits_for is not None:
-                    proof = TableProof(material, waits_for=waits_for)
+                if blocked_by is not None:
+                    proof = TableProof(material, blocked_by=blocked_by)
                 else:
                     file = tables.table(material)
                     # The file may have changed since the plan was made.
                     earlier = proofs.find(material, variant, file.info.digest, sample)
-                    result = _prove(file, proved, None if earlier else prove)
+                    result = _prove(file, proved_tables, None if earlier else prove)
                     proof = TableProof(material, result, earlier)
             except TbgenError as error:
                 proof = TableProof(material, error=error)
@@ -240,35 +240,35 @@ def verify(
 
 
 def _prove(
-    file: AnyTable, proved: ProvedTables, prove: Callable[..., VerifyResult] | None
+    file: AnyTable, proved_tables: ProvedTables, prove: Callable[..., VerifyResult] | None
 ) -> VerifyResult | None:
     """Read one table whose sub-tables are proved, prove it, and keep it if nothing is wrong.
 
-    :param prove: the proof; None for a table that was proved earlier, which is only read and checked.
+    :param prove: proves the table; None for a table that was proved earlier, which is only read and checked.
     :raises TbgenError: if the table or a sub-table cannot be read, or fails a check.
     """
-    sub_tables = cache(partial(proved.sub_tables, file.layout.material))
-    table = read_checked(file, sub_tables, proved.threads, proved.reporter)
+    sub_tables = cache(partial(proved_tables.sub_tables, file.layout.material))
+    table = read_checked(file, sub_tables, proved_tables.threads, proved_tables.reporter)
     result = None
     if prove is not None:
         without_runs = table.variant.layered and table.accrued_form is not AccruedForm.RUNS
-        with _layers(table, sub_tables(), proved) if without_runs else nullcontext() as layers:
-            result = prove(table, sub_tables(), layers=layers, reader=file if file.info.packed else None)
+        with _layer_maker(table, sub_tables(), proved_tables) if without_runs else nullcontext() as maker:
+            result = prove(table, sub_tables(), layer_maker=maker, reader=file if file.info.packed else None)
     if result is None or result.ok:
-        proved.keep(table)
+        proved_tables.keep(table)
     return result
 
 
-def _record_of(result: VerifyResult, variant: Variant, digest: str) -> ProofDone:
+def _record_of(result: VerifyResult, variant: Variant, digest: str) -> ProofRecord:
     material, positions = result.material, result.positions
     proved = positions if result.sample is None else min(result.sample, positions)
-    return ProofDone(material, variant, digest, proved, positions, result.states, result.seconds)
+    return ProofRecord(material, variant, digest, proved, positions, result.states, result.seconds)
 
 
-def _layers(table: Table, sub_tables: SubTables, proved: ProvedTables) -> "EveryLayer":
-    """Return the layers of a table without runs, which are proved like stored layers."""
+def _layer_maker(table: Table, sub_tables: SubTables, proved_tables: ProvedTables) -> "EveryLayer":
+    """Return the object that makes the layers of a table without runs. They are proved like stored layers."""
     from tbgen.retro import solver_warmup
     from tbgen.retro.layer_solvers import EveryLayer
 
-    solver_warmup.ensure_compiled(proved.reporter.note)
-    return EveryLayer(table, sub_tables.sources(), threads=proved.threads)
+    solver_warmup.ensure_compiled(proved_tables.reporter.note)
+    return EveryLayer(table, sub_tables.sources(), threads=proved_tables.threads)

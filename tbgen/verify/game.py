@@ -24,9 +24,9 @@ from tbgen.verify.sub_tables import Fresh, SubTables
 def allowed_rights(layout: Layout) -> NDArray[np.int32]:
     """Return int32 (n, 2): phase and target square of every en passant capture that the pawns allow.
 
-    A capture is allowed if a pawn is where a double step ends, no pawn is on its start or on the square that
-    it passed, and a pawn of the other side attacks the passed square. Rows are in ascending order of phase,
-    then square.
+    A capture is allowed if a pawn is on the target square of a double step, no pawn is on the start square or
+    on the passed square, and a pawn of the other side attacks the passed square. Rows are in ascending order
+    of phase, then square.
     """
     configs = []
     for phase, placement in enumerate(layout.placements):
@@ -46,7 +46,7 @@ def allowed_rights(layout: Layout) -> NDArray[np.int32]:
 def rows_of_rights(layout: Layout, configs: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return int32 (phases, 16): the row of each configuration, by phase and file of its target square.
 
-    Files are 0..7 if Black captures and 8..15 if White captures. Elements without a configuration are -1.
+    The index of the file is 0..7 if Black captures, 8..15 if White captures. Other elements are -1.
     """
     rows = np.full((len(layout.placements), 16), -1, np.int32)
     for row, (phase, target) in enumerate(configs.tolist()):
@@ -54,8 +54,8 @@ def rows_of_rights(layout: Layout, configs: NDArray[np.int32]) -> NDArray[np.int
     return rows
 
 
-ALL: Final = np.zeros((2, 0), np.bool_)
-"""Value of ``ProofGame.selected`` that selects all positions."""
+SELECT_ALL: Final = np.zeros((2, 0), np.bool_)
+"""``ProofGame.selected`` if all positions are selected."""
 _MAX_TABLE_MEN: Final = 8
 _NO_STEPS: Final = np.zeros((0, 0, 3), np.int64), np.zeros((0, 64), np.uint64)
 _MAX_CELL_MEN: Final = 32
@@ -65,24 +65,23 @@ def game_of_table(table: Table, sub_tables: SubTables) -> ProofGame:
     """Return the game of a table. Its batch is empty, and all positions are selected.
 
     :raises KeyError: if a sub-table that a move leads to, or its side to move, is missing.
-    :raises UsageError: if no proof exists for the variant of the table.
+    :raises UsageError: if tables of this variant cannot be proved.
     """
     layout, config, rank = table.layout, table.ep_config, np.full_like(table.value, NO_RANK)
-    men, rows, keys = men_of(layout), rows_of_rights(layout, config), np.empty((2, 0), np.int32)
+    men, rows, none = men_of(layout), rows_of_rights(layout, config), np.empty((2, 0), np.int32)
     value, depth = table.ep_value, table.ep_depth
-    entries = EnPassantEntries(config, rows, value, depth, np.full_like(value, NO_RANK), ALL)
+    entries = EnPassantEntries(config, rows, value, depth, np.full_like(value, NO_RANK), SELECT_ALL)
     resets = resets_of(layout, men, sub_tables)
-    game = ProofGame(men, table.value, table.depth, rank, ALL, keys, resets=resets, en_passant=entries)
+    game = ProofGame(men, table.value, table.depth, rank, SELECT_ALL, none, resets=resets, en_passant=entries)
     return replace(game, score_resets=score_resets(table.variant))
 
 
 def score_resets(variant: Variant) -> bool:
     """Return whether captures and pawn moves reset the accrued score.
 
-    The answer depends only on which variant it is. So the proof uses no property of variants that the solver
-    uses.
+    Each variant is listed here, so that the proof uses no property of variants that the solver uses.
 
-    :raises UsageError: if no proof exists for the variant.
+    :raises UsageError: if tables of this variant cannot be proved.
     """
     match variant:
         case Variant.R_MOBILITY:
@@ -93,12 +92,12 @@ def score_resets(variant: Variant) -> bool:
             raise unlisted_error(other)
 
 
-def game_of_cell(men: ProofMen, exits: CellExits, claimed: Fresh, rank: NDArray[np.uint8]) -> ProofGame:
+def game_of_cell(men: ProofMen, exits: CellExits, goals: Fresh, rank: NDArray[np.uint8]) -> ProofGame:
     """Return one of the games of a cell. Its batch contains all slots.
 
-    :param claimed: values and depths to prove, shape (2, slots) each.
+    :param goals: values and depths to prove, shape (2, slots) each.
     """
-    return ProofGame(men, *claimed, rank, ALL, np.zeros(rank.shape, np.int32), exits=exits, is_cell=True)
+    return ProofGame(men, *goals, rank, SELECT_ALL, np.zeros(rank.shape, np.int32), exits=exits, is_cell=True)
 
 
 def men_of(layout: Layout) -> ProofMen:
@@ -133,13 +132,13 @@ def _men(layout: Layout) -> list[tuple[int, int]]:
 def proof_men(men: Sequence[tuple[int, int]], free: int, placements: Sequence[Sequence[int]]) -> ProofMen:
     """Return men as the kernels read them.
 
-    :param men: kind and colour of every man; the first ``free`` men are mobile.
+    :param men: kind and colour of every man. The first ``free`` men are mobile.
     :param placements: for each phase, the squares of the other men.
     """
     kind, colour = np.array(men, np.int64).T.copy()
     kings = np.flatnonzero(kind == KING)[np.argsort(colour[kind == KING])]
-    still = np.array(placements, np.uint8).reshape(len(placements), len(men) - free)
-    return ProofMen(kind, colour, kings, free, False, 0, still, *_NO_STEPS)
+    still_squares = np.array(placements, np.uint8).reshape(len(placements), len(men) - free)
+    return ProofMen(kind, colour, kings, free, False, 0, still_squares, *_NO_STEPS)
 
 
 def resets_of(layout: Layout, men: ProofMen, sub_tables: SubTables) -> ProofResets:
@@ -168,9 +167,9 @@ def resets_of(layout: Layout, men: ProofMen, sub_tables: SubTables) -> ProofRese
     sizes = [(other.free_count, other.pawns, other.phase_size, 64**other.pawns) for other in layouts]
     free, pawns, phase_size, keys = np.array(sizes, np.int64).T.copy()
     value, depth = sub_tables.value, sub_tables.depth
-    nowhere, key_start = len(value), np.cumsum(keys) - keys
+    no_index, key_start = len(value), np.cumsum(keys) - keys
     starts = [
-        [sub_tables.offsets.get((other.material, side), nowhere) for side in SIDES] for other in layouts
+        [sub_tables.offsets.get((other.material, side), no_index) for side in SIDES] for other in layouts
     ]
     start, phases = np.array(starts, np.int64), np.concatenate([_phase_keys(other) for other in layouts])
     moves = table, swapped, source
@@ -178,7 +177,7 @@ def resets_of(layout: Layout, men: ProofMen, sub_tables: SubTables) -> ProofRese
 
 
 def _changes(men: ProofMen) -> Iterator[tuple[int, int, int]]:
-    """Yield captured man (-1: none), promoting pawn and promotion (0: none) of every reset."""
+    """For every reset, yield captured man (-1 for none), promoting pawn, and promotion (0 for none)."""
     kinds, colours = men.kinds.tolist(), men.colours.tolist()
     for victim in (-1, *np.flatnonzero(men.kinds != KING).tolist()):
         yield victim, 0, 0
@@ -190,10 +189,11 @@ def _changes(men: ProofMen) -> Iterator[tuple[int, int, int]]:
 def _after(
     men: ProofMen, names: Sequence[str], captured: int, pawn: int, promotion: int
 ) -> tuple[int, Material, bool, list[int]]:
-    """Return the moving side, the material after a reset, whether it is swapped, and the origin of its men.
+    """Return the moving side, the material after a reset, whether it is swapped, and the index in ``men`` of
+    each of its men.
 
-    The moving side is arbitrary if a pawn moves without capturing or promoting. A material is swapped if its
-    White is Black of ``men``. The origin of each man of the new material is its index in ``men``.
+    The moving side is arbitrary if a pawn moves without capturing or promoting. The material is swapped if
+    its White is Black in ``men``.
     """
     kinds, colours = men.kinds.tolist(), men.colours.tolist()
     mover = colours[pawn] if captured < 0 else 1 - colours[captured]

@@ -13,17 +13,18 @@ from numpy.typing import NDArray
 Boards = NDArray[np.uint64]
 
 KING, QUEEN, ROOK, BISHOP, KNIGHT, PAWN = range(6)
-"""Kinds of men, in the order of ``PIECE_ORDER``, then the pawn; described men have greater numbers."""
+"""Kinds of men: first those of ``PIECE_ORDER`` in this order, then the pawn. Described men have greater
+numbers."""
 
 _LEAPS: Final = {"W": 1, "F": 2, "D": 4, "N": 5, "A": 8, "H": 9, "C": 10, "Z": 13, "G": 18}
-"""Squared length of the leap of each atom, which is a letter of a described man. All lengths differ."""
+"""Squared length of the leap of each atom, a letter of a described man. All lengths are different."""
 
 Step = tuple[int, int, int]
-"""Files and ranks of a single step, and the maximum number of steps in a move."""
+"""Number of files and ranks of a single step, and the maximum number of steps in a move."""
 
 
 def steps_of(name: str) -> list[Step]:
-    """Return the steps of a king, a piece or a described man by its name."""
+    """Return the steps of the king, piece or described man with this name."""
     if name == "N" or len(name) > 1:
         atoms = [(atom, len(list(run))) for atom, run in groupby(name.strip("[]"))]
     else:

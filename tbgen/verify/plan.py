@@ -1,6 +1,6 @@
 """The plan of a proof: tables to prove, earlier proofs, and an estimate of time, memory and disk.
 
-Proofs are kept as a list of digests, which later runs, also on other machines, can use.
+Proofs are kept as a list of digests, which later runs can use, even on other machines.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ _TITLE: Final = "# material rules digest proved positions states seconds"
 
 
 @dataclass(frozen=True, slots=True)
-class ProofDone:
+class ProofRecord:
     """The record of a table that was proved."""
 
     material: Material
     variant: Variant
     digest: str
-    """Digest of the table's content, accrued values included (docs/format.md)."""
+    """Digest of the table's content, including values for accrued scores (docs/format.md)."""
     proved: int
-    """Number of positions proved: all, or a random sample."""
+    """Number of proved positions: all, or a random sample."""
     positions: int
     """Number of positions of the table."""
     states: int
-    """Number of states proved."""
+    """Number of proved states."""
     seconds: float
 
     @property
@@ -54,7 +54,7 @@ class ProofDone:
 
 
 class Proofs:
-    """The list of proofs in a file. Without a path, the list is in memory only.
+    """The list of proofs in a file, or only in memory if there is no path.
 
     :raises TbgenError: if the file cannot be read, or is not a list of proofs.
     """
@@ -62,31 +62,31 @@ class Proofs:
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
         records = () if path is None else _read(path)
-        self._done = {(record.material, record.variant): record for record in records}
+        self._records = {(record.material, record.variant): record for record in records}
 
-    def find(self, material: Material, variant: Variant, digest: str, sample: int | None) -> ProofDone | None:
+    def find(self, material: Material, variant: Variant, digest: str, size: int | None) -> ProofRecord | None:
         """Return the earlier proof of the table with this digest if it covers enough positions, else None.
 
-        :param sample: number of positions that the proof must cover; None for all.
+        :param size: number of positions that the proof must cover; None for all positions.
         """
-        record = self._done.get((material, variant))
+        record = self._records.get((material, variant))
         if record is None or record.digest != digest:
             return None
-        return record if record.in_full or (sample is not None and record.proved >= sample) else None
+        return record if record.in_full or (size is not None and record.proved >= size) else None
 
-    def add(self, done: ProofDone) -> None:
-        """Add a proof to the list and to the file, where it replaces an earlier proof of the same table.
+    def add(self, record: ProofRecord) -> None:
+        """Add a proof to the list and to the file, where it replaces any earlier proof of the same table.
 
-        :raises TbgenError: if the file cannot be written; its old content remains.
+        :raises TbgenError: if the file cannot be written; its old content then remains.
         """
-        self._done[done.material, done.variant] = done
+        self._records[record.material, record.variant] = record
         if self._path is not None:
-            order = sorted(self._done.values(), key=lambda each: (each.variant, each.material))
+            order = sorted(self._records.values(), key=lambda each: (each.variant, each.material))
             text = "".join(f"{line}\n" for line in (_TITLE, *order))
             write_file(self._path, text.encode(), remedy="choose another file with --proofs")
 
 
-def _read(path: Path) -> Iterable[ProofDone]:
+def _read(path: Path) -> Iterable[ProofRecord]:
     try:
         lines = path.read_text().splitlines()
     except FileNotFoundError:
@@ -99,7 +99,7 @@ def _read(path: Path) -> Iterable[ProofDone]:
     for number, line in enumerate(lines, start=1):
         if line and not line.startswith("#"):
             try:
-                yield _parsed(line)
+                yield _parse(line)
             except (TbgenError, ValueError) as error:
                 raise TbgenError(
                     f"{path} is not a list of proofs, or line {number} is damaged: choose another file with "
@@ -107,7 +107,7 @@ def _read(path: Path) -> Iterable[ProofDone]:
                 ) from error
 
 
-def _parsed(line: str) -> ProofDone:
+def _parse(line: str) -> ProofRecord:
     """Parse a line of the list.
 
     :raises TbgenError: if the first word is not a material.
@@ -117,18 +117,18 @@ def _parsed(line: str) -> ProofDone:
     bytes.fromhex(digest)
     proved, positions, states = map(int, counts)
     material, rules = Material.parse(name), Variant(variant)
-    return ProofDone(material, rules, digest, proved, positions, states, float(seconds))
+    return ProofRecord(material, rules, digest, proved, positions, states, float(seconds))
 
 
 CACHE_BYTES: Final = 1 << 30
-"""Bytes of proved tables that are cached in memory for later tables."""
-MAX_CACHED_BYTES: Final = CACHE_BYTES // 4
+"""Size limit, in bytes, of the cache in memory of proved tables that later tables need."""
+MAX_CACHED_TABLE_BYTES: Final = CACHE_BYTES // 4
 """Size in bytes of the largest table that is cached in memory."""
 
 MIN_ANNOUNCED_SECONDS: Final = 2.0
-"""Minimum estimated time for which the plan is printed."""
+"""The plan is printed only if its estimated time is at least this."""
 
-STATES: Final = "states"
+STATES_STEP: Final = "states"
 """Name of the step in which states are proved."""
 
 
@@ -137,12 +137,12 @@ class ProofTask:
     """One table to prove."""
 
     material: Material
-    earlier: ProofDone | None = None
+    earlier: ProofRecord | None = None
     """An earlier proof, which suffices if the table has not changed since."""
     cost: Cost = field(default_factory=Cost)
-    """The estimated cost; empty for a table that cannot be read and for a plain table with an earlier proof.
+    """The estimated cost; empty for a table that cannot be read, and for a plain table with an earlier proof.
 
-    Memory does not include cached tables. Disk is the size of plain copies made for later tables.
+    The memory does not include cached tables. The disk is for plain copies that later tables need.
     """
 
 
@@ -168,11 +168,11 @@ class ProofPlan:
     def memory(self) -> int:
         """Estimated peak memory in bytes."""
         sizes = [fresh_bytes(layout_of(task.material).size) for task in self.tasks]
-        cached = sum(size for size in sizes if size <= MAX_CACHED_BYTES)
+        cached = sum(size for size in sizes if size <= MAX_CACHED_TABLE_BYTES)
         return max((task.cost.memory for task in self.tasks), default=0) + min(cached, CACHE_BYTES)
 
     def __str__(self) -> str:
-        """The number of tables to prove and the estimated cost, as a sentence."""
+        """A sentence with the number of tables to prove and the estimated cost."""
         free = free_memory()
         memory = f"about {size_text(self.memory)} of memory"
         if self.memory > free:
@@ -183,7 +183,7 @@ class ProofPlan:
 
     @property
     def disk(self) -> int:
-        """Estimated bytes of disk for plain copies, which exist until the end of the proof."""
+        """Estimated disk space, in bytes, for plain copies, which exist until the end of the proof."""
         return sum(task.cost.disk for task in self.tasks)
 
 
@@ -196,15 +196,15 @@ def plan_proofs(
     threads: int = 2,
     proofs: Proofs | None = None,
 ) -> ProofPlan:
-    """Return the plan of proving tables in this order, each after its sub-tables.
+    """Return a plan for proving the tables in this order, each after its sub-tables.
 
-    A table that cannot be read costs nothing. The cost of a sample is overestimated, because the cost of a
-    full proof is assumed. The other arguments are those of :func:`tbgen.verify.directory.verify`.
+    A table that cannot be read costs nothing. A sample is assumed to cost as much as a full proof. The other
+    parameters are those of :func:`tbgen.verify.directory.verify`.
     """
     proofs = proofs or Proofs()
     infos = {material: _info(directory, material, variant) for material in order}
     later_tables = list(infos)
-    available = {material for material, info in infos.items() if info is None or _is_plain(directory, info)}
+    ready = {material for material, info in infos.items() if info is None or _is_unpacked(directory, info)}
     tasks = []
     for material, info in infos.items():
         later_tables = [each for each in later_tables if each != material]
@@ -212,22 +212,22 @@ def plan_proofs(
         if info is None or (earlier is not None and not info.packed):
             tasks.append(ProofTask(material, earlier))
             continue
-        unpacked = tables_to_unpack(material.successors(), available.__contains__)
-        unpacked += [material] if info.packed else []
-        steps = {unpacking(each): seconds_of("unpacking", layout_of(each).size, threads) for each in unpacked}
-        memory = [_memory_to_unpack(each, material) for each in unpacked]
+        packed = tables_to_unpack(material.successors(), ready.__contains__)
+        packed += [material] if info.packed else []
+        steps = {unpack_step(each): seconds_of("unpacking", layout_of(each).size, threads) for each in packed}
+        memory = [_unpacking_memory(each, material) for each in packed]
         if earlier is None:
-            steps[STATES] = seconds_of(f"proof {variant}", info.size, threads)
-            memory.append(_memory(material, info))
-        copied = {each for each in unpacked if each not in available and has_successor(later_tables, each)}
-        available |= copied
+            steps[STATES_STEP] = seconds_of(f"proof {variant}", info.size, threads)
+            memory.append(_proof_memory(material, info))
+        copied = {each for each in packed if each not in ready and has_successor(later_tables, each)}
+        ready |= copied
         cost = Cost(steps, max(memory), sum(copy_size(each, variant) for each in copied))
         tasks.append(ProofTask(material, earlier, cost))
     return ProofPlan(directory, tuple(tasks))
 
 
-def unpacking(material: Material) -> str:
-    """Return the name of the step in which a packed table is unpacked."""
+def unpack_step(material: Material) -> str:
+    """Return the name of the step in which a packed table is packed."""
     return f"unpacking {material}"
 
 
@@ -239,10 +239,10 @@ def _info(directory: Path, material: Material, variant: Variant) -> TableInfo | 
         return None
 
 
-def _is_plain(directory: Path, info: TableInfo) -> bool:
-    """Whether a table need not be unpacked for other tables: it is plain, has a plain copy, or will be
-    cached."""
-    if not info.packed or fresh_bytes(info.size) <= MAX_CACHED_BYTES:
+def _is_unpacked(directory: Path, info: TableInfo) -> bool:
+    """Whether a table need not be unpacked for other tables, because it is plain, has a plain copy, or will
+    be cached."""
+    if not info.packed or fresh_bytes(info.size) <= MAX_CACHED_TABLE_BYTES:
         return True
     try:
         copy = PlainCopies(directory, info.variant).open(Material.parse(info.material), info)
@@ -254,11 +254,11 @@ def _is_plain(directory: Path, info: TableInfo) -> bool:
 
 
 def has_successor(materials: Iterable[Material], material: Material) -> bool:
-    """Whether a material is a successor of one of ``materials``."""
+    """Whether ``material`` is a successor of one of ``materials``."""
     return any(material in other.successors() for other in materials)
 
 
-def _memory(material: Material, info: TableInfo) -> int:
+def _proof_memory(material: Material, info: TableInfo) -> int:
     """Return the estimated memory of a proof in bytes."""
     layout = layout_of(material)
     memory = fresh_bytes(layout.size) + BYTES_PER_SLOT * sub_table_slots(layout)
@@ -270,7 +270,8 @@ def _memory(material: Material, info: TableInfo) -> int:
     return BASE_MEMORY + memory
 
 
-def _memory_to_unpack(material: Material, proving: Material) -> int:
-    """Return the estimated memory, in bytes, of unpacking ``material`` during the proof of ``proving``."""
-    slots = sum(sub_table_slots(layout_of(each)) for each in {material, proving})
+def _unpacking_memory(material: Material, proved: Material) -> int:
+    """Return the estimated memory, in bytes, for unpack_step ``material`` during the proof of
+    ``proved``."""
+    slots = sum(sub_table_slots(layout_of(each)) for each in {material, proved})
     return BASE_MEMORY + memory_of("unpacking", layout_of(material).size) + BYTES_PER_SLOT * slots

@@ -24,12 +24,12 @@ from tbgen.errors import DamagedTableError
 from tbgen.index.layout import layout_of
 from tbgen.index.table import AccruedForm, Table
 from tbgen.progress import Progress, silent
-from tbgen.verify.consistency import Probes, Reader, first_runs, function_values, inconsistency
+from tbgen.verify.consistency import Probes, Reader, first_runs, function_values, table_problem
 from tbgen.verify.game import game_of_table
 from tbgen.verify.kernels.best import NO_RANK, Range
 from tbgen.verify.kernels.checks import prove_en_passant, survey_en_passant
-from tbgen.verify.kernels.claims import Claims, ProofRuns, enter_runs, survey_runs
-from tbgen.verify.kernels.results import MIDDLE, Accrued, inherits, key_of, worth_of
+from tbgen.verify.kernels.claims import ProofRuns, SolvedLayer, set_run_grades, survey_runs
+from tbgen.verify.kernels.results import MIDDLE, Accrued, grade_of, stores_state, worth_of
 from tbgen.verify.report import VerifyResult, describe
 from tbgen.verify.state_proof import FIRST_RANK, ProofThreads, StateProof, accrued_scores, top_rank
 from tbgen.verify.sub_tables import Fresh, SubTables
@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 
 
 _MAX_BATCH_SLOTS: Final = 1 << 27
-"""Maximum number of slots per side of a batch with several phases. Keys need eight bytes per slot."""
+"""Maximum number of slots, for one side to move, of a batch with several phases. The grades need eight bytes
+for each of these slots."""
 
 
 def verify_table(
@@ -51,34 +52,34 @@ def verify_table(
     threads: int = 2,
     limit: int = 10,
     progress: Progress = silent,
-    layers: "EveryLayer | None" = None,
+    layer_maker: "EveryLayer | None" = None,
     reader: Reader | None = None,
 ) -> VerifyResult:
-    """Prove a table from its sub-tables, which must have been proved before.
+    """Prove a table from its sub-tables, which must already have been proved.
 
     :param sub_tables: the sub-tables of the table's layout.
-    :param sample: number of random positions whose states are proved; None for all. Legality is checked
-        everywhere.
+    :param sample: number of random positions whose states are proved; None for all positions. Legality is
+        always checked for all positions.
     :param seed: seed of the random choice.
     :param limit: maximum number of wrong states that are described. All wrong states are counted.
-    :param layers: makes the layers of a table without runs. They are proved like stored layers, and functions
-        are compared with them.
+    :param layer_maker: makes the layers of a table without runs. They are proved like stored layers, and the
+        functions of the table, if it has any, are compared with them.
     :param reader: reads single positions. Its answers at random positions are compared with proved entries.
     :raises KeyError: if a sub-table is missing.
     :raises DamagedTableError: if the arrays of the table are inconsistent.
-    :raises UsageError: if no proof exists for the variant of the table.
-    :raises ValueError: if the table has no runs, and ``layers`` are missing.
+    :raises UsageError: if tables of this variant cannot be proved.
+    :raises ValueError: if the table has no runs, and ``layer_maker`` is None.
     """
     started = time.perf_counter()
-    problem = inconsistency(table)
+    problem = table_problem(table)
     if problem is not None:
         raise DamagedTableError(f"table {table.material}: {problem}")
     with ProofThreads(threads) as pool:
         proof = Proof(table, sub_tables, pool)
-        # Without layers, kernels would read beyond the ends of the empty arrays of runs.
-        if layers is None and proof.game.score_resets and table.accrued_form is not AccruedForm.RUNS:
+        # Without layers, the kernels would read beyond the ends of the empty arrays of runs.
+        if layer_maker is None and proof.game.score_resets and table.accrued_form is not AccruedForm.RUNS:
             raise ValueError(f"{table.material} has no runs of accrued scores, and no layers were passed")
-        proof.progress, proof.layers, proof.reader = progress, layers, reader
+        proof.progress, proof.layer_maker, proof.reader = progress, layer_maker, reader
         states = proof.run(sample, np.random.default_rng(seed))
     positions, findings = sum(table.positions) + table.ep_positions, describe(table, pool.rows, limit)
     seconds = time.perf_counter() - started
@@ -88,36 +89,36 @@ def verify_table(
 class Proof(StateProof):
     """One proof of a table; :func:`verify_table` runs it."""
 
-    def __init__(self, table: Table, sub_tables: SubTables, threads: ProofThreads) -> None:
-        super().__init__(game_of_table(table, sub_tables), threads)
+    def __init__(self, table: Table, sub_tables: SubTables, pool: ProofThreads) -> None:
+        super().__init__(game_of_table(table, sub_tables), pool)
         self.table, self.layout = table, table.layout
         self.progress: Progress = silent
-        self.layers: EveryLayer | None = None
+        self.layer_maker: EveryLayer | None = None
         """Makes the layers; None if they are stored as runs."""
         self.reader: Reader | None = None
         self.probes: Probes | None = None
         self.first_runs = first_runs(table)
 
     def run(self, sample: int | None, random: np.random.Generator) -> int:
-        """Run the proof and return the number of states proved; 0 if values are missing or misplaced."""
-        parts = self.threads.ranges(self.layout.size)
+        """Run the proof and return the number of proved states; 0 if values are missing or misplaced."""
+        parts = self.pool.ranges(self.layout.size)
         self.survey(parts)
-        if self.threads.wrong:
+        if self.pool.wrong:
             return 0
         if self.table.accrued_form is AccruedForm.RUNS:
             self.survey_runs(parts)
         if self.reader is not None:
             self.probes = Probes(self.game, self.reader, random)
-            self.threads.add(self.probes.compare_fresh())
+            self.pool.add(self.probes.compare_fresh())
         if sample is not None:
             self._select(sample, random)
         return sum(self.prove_batch(batch) for batch in self._batches())
 
     def _batches(self) -> Sequence[Range]:
-        """Return ranges of phases that together cover all phases. They are proved one after the other."""
+        """Return the ranges of phases to prove, one after the other. Together they contain all phases."""
         total = len(self.layout.placements)
-        if self.layers is not None:
-            batches = self.layers.batches
+        if self.layer_maker is not None:
+            batches = self.layer_maker.batches
             if [phase for batch in batches for phase in range(*batch)] != list(range(total)):
                 raise ValueError(f"the layers do not cover each of the {total} phases once")
             return batches
@@ -125,24 +126,23 @@ class Proof(StateProof):
         return [(first, min(first + phases, total)) for first in range(0, total, phases)]
 
     def survey(self, parts: list[Range]) -> None:
-        """Find all positions, including those with en passant rights, and check that only positions have
-        values.
+        """Find all positions, including those with en passant rights, and check that only they have values.
 
         :param parts: ranges that cover all slots.
         """
         self.progress("positions", 0, 1)
         super().survey(parts)
-        self.compare(parts)
-        self.threads.inspect(survey_en_passant, [(self.game,)])
+        self.check_values(parts)
+        self.pool.inspect(survey_en_passant, [(self.game,)])
 
     def survey_runs(self, parts: list[Range]) -> None:
-        """Check everything about the runs in ranges of slots that does not depend on successors."""
+        """Check, for the runs in these ranges of slots, everything that does not depend on successors."""
         for holder, side in product(range(2), repeat=2):
             runs = self._runs(holder, side, parts)
-            self.threads.inspect(survey_runs, ((self.game, *each) for each in runs))
+            self.pool.inspect(survey_runs, ((self.game, *each) for each in runs))
 
     def _select(self, sample: int, random: np.random.Generator) -> None:
-        """Select random positions among those of both sides to move, en passant positions included."""
+        """Select random positions with either side to move, among them en passant positions."""
         rank, entries = self.game.rank, self.game.en_passant
         positions = np.flatnonzero(np.concatenate([rank.ravel(), entries.rank.ravel()]) != NO_RANK)
         marks = np.zeros(rank.size + entries.rank.size, np.bool_)
@@ -152,58 +152,59 @@ class Proof(StateProof):
         self.game = replace(self.game, selected=marks[: rank.size].reshape(rank.shape), en_passant=entries)
 
     def prove_batch(self, batch: Range) -> int:
-        """Prove all states of a batch of phases and return their number."""
+        """Prove all states of a batch of phases, and return their number."""
         first, last = batch
         base, stop = first * self.layout.phase_size, last * self.layout.phase_size
-        self.game = replace(self.game, base=base, key=np.zeros((2, stop - base), np.int32))
+        self.game = replace(self.game, base=base, grade=np.zeros((2, stop - base), np.int32))
         self.begin()
         phases = len(self.layout.placements)
         if not self.game.score_resets:
             self.progress("states", first, phases)
             return self.prove(Accrued(FIRST_RANK, MIDDLE))
-        claims = iter(()) if self.layers is None else self._claims(self.layers.layers(batch))
+        layers = iter(()) if self.layer_maker is None else self._make_layers(self.layer_maker.layers(batch))
         top, states = top_rank(*self.table.value[:, base:stop], self.table.ep_value), 0
         for accrued in accrued_scores(top):
-            if self.layers is None:
-                self._enter_runs(accrued)
+            if self.layer_maker is None:
+                self._use_runs(accrued)
             else:
-                self._enter_layer(accrued, next(claims, self.no_claims()))
+                self._use_layer(accrued, next(layers, self.empty_layer()))
             states += self.prove(accrued)
             self.progress("states", first * top + (last - first) * (accrued.rank - 1), top * phases)
-        deque(claims, maxlen=0)  # also make the layers after the last proved layer
+        deque(layers, maxlen=0)  # also make the layers after the last proved layer
         return states
 
-    def _claims(self, pairs: "Iterator[tuple[Layer, Layer]]") -> Iterator[Claims]:
+    def _make_layers(self, pairs: "Iterator[tuple[Layer, Layer]]") -> Iterator[SolvedLayer]:
         """Yield the layers of a batch. Each pair of layers is made while the previous pair is proved."""
-        slots = self.game.key.shape[1]
-        for layer in chain.from_iterable(self.threads.prefetch(pairs)):
+        slots = self.game.grade.shape[1]
+        for layer in chain.from_iterable(self.pool.prefetch(pairs)):
             if [array.shape for array in layer] != [(2, slots), (2, slots), (2, slots // 64)]:
                 raise ValueError(f"a layer does not have {slots} slots")
-            yield Claims(*layer)
+            yield SolvedLayer(*layer)
 
-    def _enter_layer(self, accrued: Accrued, claims: Claims) -> None:
-        """Update the keys of the batch to a computed layer, and compare functions and probes with it."""
-        self.enter(accrued, claims._replace(functions=function_values(self.table, accrued)))
-        if self.probes is not None and accrued.level != MIDDLE:
-            self.threads.add(self.probes.compare_accrued(accrued, self.game.base, claims))
+    def _use_layer(self, accrued: Accrued, layer: SolvedLayer) -> None:
+        """Update the grades of the batch to a computed layer, and compare functions and probes with this
+        layer."""
+        self.set_grades(accrued, layer._replace(functions=function_values(self.table, accrued)))
+        if self.probes is not None and accrued.pivot != MIDDLE:
+            self.pool.add(self.probes.compare_accrued(accrued, self.game.base, layer))
 
-    def _enter_runs(self, accrued: Accrued) -> None:
-        """Update the keys of the batch's canonical positions to a layer that is stored as runs."""
-        holder = int(accrued.level <= MIDDLE)
+    def _use_runs(self, accrued: Accrued) -> None:
+        """Update the grades of the batch's canonical positions to a layer that is stored as runs."""
+        holder = int(accrued.pivot <= MIDDLE)
         for side in range(2):
             runs = self._runs(holder, side, self.ranges, self.game.base)
-            self.threads.run(enter_runs, ((self.game, accrued, *each) for each in runs))
+            self.pool.run(set_run_grades, ((self.game, accrued, *each) for each in runs))
 
     def prove(self, accrued: Accrued) -> int:
-        """Prove the states of the current layer, en passant positions included, and return their number."""
-        return super().prove(accrued) + self.threads.inspect(prove_en_passant, [(self.game, accrued)])
+        """Prove the states of the current layer, including en passant positions, and return their number."""
+        return super().prove(accrued) + self.pool.inspect(prove_en_passant, [(self.game, accrued)])
 
     def _runs(
         self, holder: int, side: int, parts: Iterable[Range], base: int = 0
     ) -> Iterator[tuple[Range, ProofRuns, int]]:
-        """Yield each range of slots with the runs of the table and the index of the first run in the range.
+        """Yield each range of slots, the runs of the table, and the index of the first run in the range.
 
-        :param base: slot at which the ranges begin to count.
+        :param base: slot from which the ranges are counted.
         """
         table = self.table
         mask = table.run_mask[holder, side]
@@ -217,23 +218,23 @@ FAMILY: Final = __name__
 
 
 def compile_kernels() -> None:
-    """Compile every kernel by running it on no slots at all, then mark the cache."""
-    with ProofThreads(1) as threads:
+    """Compile every kernel by running it without any slots, then mark the cache."""
+    with ProofThreads(1) as pool:
         table = _empty_table()
-        proof = Proof(table, SubTables(table.layout, dict[Material, Fresh]().__getitem__), threads)
+        proof = Proof(table, SubTables(table.layout, dict[Material, Fresh]().__getitem__), pool)
         proof.survey([(0, 0)])
         proof.survey_runs([(0, 0)])
         proof.prove_batch((0, 0))
-        proof.enter(Accrued(2, 2), proof.no_claims())
-    # Probes of packed tables are compared with these functions.
-    inherits(2, 2, Accrued(2, 2), 0)
-    key_of(2, 0, worth_of(2))
+        proof.set_grades(Accrued(2, 2), proof.empty_layer())
+    # The comparison with probes of packed tables calls these functions from Python.
+    stores_state(2, 2, Accrued(2, 2), 0)
+    grade_of(2, 0, worth_of(2))
     mark_compiled(FAMILY)
 
 
-def ensure_compiled(note: Callable[[str], object]) -> None:
-    """Compile the kernels unless the cache has them, and announce it to ``note`` first."""
-    with compiling(FAMILY, "of the proof", "about ten seconds", note) as needed:
+def ensure_compiled(announce: Callable[[str], object]) -> None:
+    """Compile the kernels unless they are in the cache; ``announce`` is first called with a message."""
+    with compiling(FAMILY, "of the proof", "about ten seconds", announce) as needed:
         if needed:
             compile_kernels()
 

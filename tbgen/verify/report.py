@@ -17,7 +17,7 @@ from tbgen.index.position import locate, position_of
 from tbgen.index.table import Table
 from tbgen.text import plies
 from tbgen.verify.kernels import results as problems
-from tbgen.verify.kernels.results import DEPTH_MASK, MIDDLE, WHITE_WORTH, Place
+from tbgen.verify.kernels.results import DEPTH_MASK, MAX_WORTH, MIDDLE, Place
 
 PROBLEMS: Final = {
     problems.NOWHERE: "there is no such position",
@@ -25,24 +25,24 @@ PROBLEMS: Final = {
     problems.ENDED: "the game has ended here",
     problems.STRAY: "this accrued score needs no exception here",
     problems.REPEATED: "the exception repeats the accrued score",
-    problems.BETWEEN: "the value lies outside the range from the accrued score to the fresh value",
+    problems.NOT_BETWEEN: "the value lies outside the range from the accrued score to the fresh value",
     problems.WRONG: "the moves lead to another result",
-    problems.BY_FUNCTION: "its function has another value",
+    problems.WRONG_FUNCTION: "its function has another value",
     problems.PROBED: "a probe returns another result",
 }
-_RECOMPUTED_PROBLEMS: Final = (problems.ENDED, problems.WRONG, problems.BY_FUNCTION, problems.PROBED)
+_WITH_RECOMPUTED_ENTRY: Final = (problems.ENDED, problems.WRONG, problems.WRONG_FUNCTION, problems.PROBED)
 _MAX_EXAMINED_POSITIONS: Final = 1000
 """Maximum number of contradicted positions whose moves are examined to find the cause."""
 
 
 @dataclass(frozen=True, slots=True)
-class CheckedState:
-    """An entry for a state: a value and the plies to it."""
+class StateEntry:
+    """An entry for a state: a value and the number of plies to it."""
 
     value: GScore | None
     """The value; None if a depth is stored without a value."""
     depth: int | None
-    """The depth in plies; None for an entry of a function, which has a value only."""
+    """The depth in plies; None if the entry comes from a function or probe that gives only a value."""
 
     def __str__(self) -> str:
         if self.depth is None:
@@ -58,9 +58,9 @@ class Finding:
     """The position as a FEN; if two men share a square, a description of the slot and the side to move."""
     accrued: GScore | None
     """The accrued score of the state; None if it is fresh."""
-    stored: CheckedState | None
+    stored: StateEntry | None
     """The entry of the table; None if it has no value."""
-    recomputed: CheckedState | None
+    recomputed: StateEntry | None
     """The entry that follows from the entries after all moves; None if it was not computed."""
     problem: str
 
@@ -76,13 +76,14 @@ class VerifyResult:
 
     material: Material
     positions: int
-    """Number of canonical legal positions, both sides to move, en passant rights included."""
+    """Number of canonical legal positions with either side to move, including those with en passant
+    rights."""
     states: int
     """Number of states proved from their successors."""
     sample: int | None
-    """Number of random positions requested; None for all."""
+    """Requested number of random positions; None for all positions."""
     wrong: int
-    """Number of wrong states; a wrong entry also makes the states wrong that lead to it."""
+    """Number of wrong states. A wrong entry also makes the states that lead to it count as wrong."""
     findings: list[Finding]
     """Some of the wrong states, likely causes first."""
     seconds: float
@@ -94,7 +95,8 @@ class VerifyResult:
 
 
 def describe(table: Table, rows: NDArray[np.int64], limit: int) -> list[Finding]:
-    """Return findings for at most ``limit`` rows of the kernels, shape (n, 7), likely causes first."""
+    """Return at most ``limit`` findings, likely causes first. ``rows``, shape (n, 7), are those of the
+    kernels."""
     contradicted = rows[rows[:, 0] == problems.WRONG]
     places = list(dict.fromkeys(_place(row) for row in contradicted))[:_MAX_EXAMINED_POSITIONS]
     blame = _blame(table, places)
@@ -107,7 +109,7 @@ def _place(row: NDArray[np.int64]) -> Place:
 
 
 def _blame(table: Table, places: Iterable[Place]) -> Counter[Place]:
-    """Count for each place how many of ``places`` have a move to it."""
+    """For each place, count how many of ``places`` have a move to it."""
     blame: Counter[Place] = Counter()
     configs = {(phase, square): row for row, (phase, square) in enumerate(table.ep_config.tolist())}
     for place in places:
@@ -123,13 +125,13 @@ def _blame(table: Table, places: Iterable[Place]) -> Counter[Place]:
 
 
 def board_at(table: Table, place: Place) -> AnyBoard | None:
-    """Return the position at a place, None if two men share a square."""
+    """Return the position at a place, or None if two men share a square."""
     en_passant, side, slot = place
     square = None
     if en_passant:
-        row, within = divmod(slot, table.layout.phase_size)
+        row, slot_in_phase = divmod(slot, table.layout.phase_size)
         phase, square = table.ep_config[row].tolist()
-        slot = phase * table.layout.phase_size + within
+        slot = phase * table.layout.phase_size + slot_in_phase
     try:
         return position_of(table.layout, Side(side), Slot(slot), square)
     except ValueError:
@@ -137,14 +139,14 @@ def board_at(table: Table, place: Place) -> AnyBoard | None:
 
 
 def _place_of(board: AnyBoard, layout: Layout, configs: dict[tuple[int, int], int]) -> Place | None:
-    """Return the place of a position, None if it belongs to another table."""
+    """Return the place of a position, or None if the position belongs to another table."""
     position = locate(board)
     if position.shape.swapped or position.shape.material != layout.material:
         return None
     if position.ep_square < 0:
         return 0, position.side, position.slot
-    phase, within = divmod(position.slot, layout.phase_size)
-    return 1, position.side, configs[phase, position.ep_square] * layout.phase_size + within
+    phase, slot_in_phase = divmod(position.slot, layout.phase_size)
+    return 1, position.side, configs[phase, position.ep_square] * layout.phase_size + slot_in_phase
 
 
 def _fen(board: AnyBoard) -> str:
@@ -152,30 +154,30 @@ def _fen(board: AnyBoard) -> str:
 
 
 def _finding(table: Table, row: NDArray[np.int64]) -> Finding:
-    problem, _, side, slot, level, stored, recomputed = row.tolist()
+    problem, _, side, slot, pivot, stored, recomputed = row.tolist()
     board = board_at(table, _place(row))
     mover = "Black" if side else "White"
     fen = f"slot {slot} with {mover} to move" if board is None else _fen(board)
-    fresh = problem in (problems.NOWHERE, problems.MISSING, problems.ENDED) or level == MIDDLE
+    fresh = problem in (problems.NOWHERE, problems.MISSING, problems.ENDED) or pivot == MIDDLE
     if not fresh and board is not None and problem == problems.WRONG:
-        fresh = to_gscore(locate(board).score) == score_of(level)
-    with_depth = fresh or problem not in (problems.BY_FUNCTION, problems.PROBED)
+        fresh = to_gscore(locate(board).score) == score_of(pivot)
+    with_depth = fresh or problem not in (problems.WRONG_FUNCTION, problems.PROBED)
     return Finding(
         fen,
-        None if fresh else score_of(level),
-        None if problem == problems.MISSING else entry_of(stored, level, with_depth),
-        None if problem not in _RECOMPUTED_PROBLEMS else entry_of(recomputed, level, with_depth),
+        None if fresh else score_of(pivot),
+        None if problem == problems.MISSING else entry_of(stored, pivot, with_depth),
+        None if problem not in _WITH_RECOMPUTED_ENTRY else entry_of(recomputed, pivot, with_depth),
         PROBLEMS[problem],
     )
 
 
 def score_of(worth: int) -> GScore:
-    """Return the score of a worth (see :mod:`tbgen.verify.kernels.results`)."""
-    return GScore(min(worth, WHITE_WORTH - worth), worth > MIDDLE)
+    """Return the score that has this worth (see :mod:`tbgen.verify.kernels.results`)."""
+    return GScore(min(worth, MAX_WORTH - worth), worth > MIDDLE)
 
 
-def entry_of(key: int, level: int, with_depth: bool = True) -> CheckedState:
-    """Return the value and depth that a key encodes at a level, the worth of an accrued score."""
-    worth, low = divmod(key, 1 << 16)
-    score, depth = score_of(worth), DEPTH_MASK - low if worth > level else low
-    return CheckedState(score if score.rank <= MAX_CODED_RANK else None, depth if with_depth else None)
+def entry_of(grade: int, pivot: int, with_depth: bool = True) -> StateEntry:
+    """Return the value and depth that ``grade`` encodes; ``pivot`` is the worth of the accrued score."""
+    worth, low_bits = divmod(grade, 1 << 16)
+    score, depth = score_of(worth), DEPTH_MASK - low_bits if worth > pivot else low_bits
+    return StateEntry(score if score.rank <= MAX_CODED_RANK else None, depth if with_depth else None)

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from tbgen.board.score import NONE
 from tbgen.verify.game import new_scratch
 from tbgen.verify.kernels.best import ProofGame, Range
-from tbgen.verify.kernels.checks import compare, prove, survey
-from tbgen.verify.kernels.claims import Claims, begin_batch, copy_images, enter_claims
-from tbgen.verify.kernels.results import COLUMNS, MIDDLE, WHITE_WORTH, Accrued
+from tbgen.verify.kernels.checks import check_values, prove, survey
+from tbgen.verify.kernels.claims import SolvedLayer, begin_batch, copy_images, set_layer_grades
+from tbgen.verify.kernels.results import COLUMNS, MAX_WORTH, MIDDLE, Accrued
 
 Result = TypeVar("Result")
 Task = tuple[Any, ...]
@@ -28,15 +28,15 @@ _MIN_TASK_SLOTS: Final = 1 << 14
 _MAX_TASK_ROWS: Final = 1000
 """Maximum number of findings that one task keeps. A task counts all its findings."""
 _MAX_ROWS: Final = 20_000
-"""Number of findings at which the proof stops keeping more."""
+"""Number of findings from which on the proof only counts further findings."""
 
 
 class ProofThreads(ThreadPoolExecutor):
-    """A thread pool that collects findings; use it as a context manager."""
+    """A thread pool that collects findings, to be used as a context manager."""
 
     def __init__(self, threads: int) -> None:
         super().__init__(threads)
-        self.threads, self.wrong = threads, 0
+        self.thread_count, self.wrong = threads, 0
         """Number of threads, and number of findings."""
         self._rows = [np.empty((0, COLUMNS), np.int64)]
 
@@ -45,22 +45,22 @@ class ProofThreads(ThreadPoolExecutor):
 
     @property
     def rows(self) -> NDArray[np.int64]:
-        """The findings kept, shape (n, ``COLUMNS``)."""
+        """The findings that are kept, shape (n, ``COLUMNS``)."""
         return np.concatenate(self._rows)[:_MAX_ROWS]
 
     def ranges(self, length: int) -> list[Range]:
-        """Cut ``length`` slots into one or more ranges that start at multiples of 64."""
-        step = max(_MIN_TASK_SLOTS, length // (_TASKS_PER_THREAD * self.threads) // 64 * 64)
+        """Divide ``length`` slots into one or more ranges that start at multiples of 64."""
+        step = max(_MIN_TASK_SLOTS, length // (_TASKS_PER_THREAD * self.thread_count) // 64 * 64)
         return [(start, min(start + step, length)) for start in range(0, max(1, length), step)]
 
     def add(self, rows: Sequence[Sequence[int]] | NDArray[np.int64], dropped: int = 0) -> None:
-        """Add findings: those in ``rows``, and the number of ``dropped`` findings, which are only counted."""
+        """Add the findings in ``rows``, and count another ``dropped`` findings."""
         if len(rows) and sum(map(len, self._rows)) < _MAX_ROWS:
             self._rows.append(np.asarray(rows))
         self.wrong += len(rows) + dropped
 
     def prefetch(self, items: Iterator[Result]) -> Iterator[Result]:
-        """Yield items. Each item is made on a thread while the caller uses the previous item."""
+        """Yield the items. Each item is made on a thread while the caller uses the previous item."""
         item = self.submit(next, items, None)
         while (result := item.result()) is not None:
             item = self.submit(next, items, None)
@@ -71,7 +71,7 @@ class ProofThreads(ThreadPoolExecutor):
         return list(self.map(lambda task: kernel(*task), tasks))
 
     def inspect(self, kernel: Callable[..., int], tasks: Iterable[Task]) -> int:
-        """Run a kernel on all tasks, with a workspace as last argument. Return the sum of the results."""
+        """Run a kernel on all tasks, with a workspace as the last argument. Return the sum of the results."""
 
         def inspect(*task: Any) -> tuple[int, int, NDArray[np.int64]]:
             scratch = new_scratch(_MAX_TASK_ROWS)
@@ -90,14 +90,15 @@ FIRST_RANK: Final = 2
 
 
 def accrued_by(rank: int, white: bool) -> Accrued:
-    """Return an accrued score of a rank, held by White or by Black."""
-    return Accrued(rank, WHITE_WORTH - rank if white else rank)
+    """Return the accrued score of this rank that White or Black holds."""
+    return Accrued(rank, MAX_WORTH - rank if white else rank)
 
 
 def accrued_scores(top: int) -> Iterator[Accrued]:
-    """Yield the accrued scores whose layers are proved: White's and Black's of every rank up to ``top``.
+    """Yield the accrued scores whose layers are proved: White's and Black's score of every rank up to
+    ``top``.
 
-    The last accrued score stands for all greater ranks, at which keys do not depend on the accrued score.
+    The last accrued score stands for all greater ranks, for which grades do not depend on the accrued score.
 
     :param top: greatest rank of a value.
     """
@@ -107,7 +108,7 @@ def accrued_scores(top: int) -> Iterator[Accrued]:
 
 
 def top_rank(*values: NDArray[np.uint8]) -> int:
-    """Return the greatest rank among codes, but at least 1."""
+    """Return the greatest rank among these codes, but at least 1."""
     code = np.arange(256)
     rank = np.where(code == NONE, 0, np.minimum(code, 255 - code)).astype(np.uint8)
     return max(int(rank[each].max(initial=FIRST_RANK - 1)) for each in values)
@@ -116,43 +117,45 @@ def top_rank(*values: NDArray[np.uint8]) -> int:
 class StateProof:
     """Proves the states in a batch of slots, one accrued score after the other."""
 
-    def __init__(self, game: ProofGame, threads: ProofThreads) -> None:
-        self.game, self.threads = game, threads
+    def __init__(self, game: ProofGame, pool: ProofThreads) -> None:
+        self.game, self.pool = game, pool
         self.ranges: list[Range] = []
         """Ranges that cover the batch."""
         self._images: list[NDArray[np.int32]] = []
-        """Pairs of a slot that is not canonical and the canonical slot of its position: shape (n, 2) each."""
+        """Arrays of shape (n, 2): slots that are not canonical, with the canonical slots of their
+        positions."""
 
     def survey(self, parts: list[Range]) -> None:
-        """Find the canonical legal positions in ranges of slots, and their ranks."""
-        self.threads.inspect(survey, ((self.game, part) for part in parts))
+        """Find the canonical legal positions in these ranges of slots, and their ranks."""
+        self.pool.inspect(survey, ((self.game, part) for part in parts))
 
-    def compare(self, parts: list[Range]) -> None:
-        """Check that exactly the positions have values, and check the values of mates and stalemates."""
-        self.threads.inspect(compare, ((self.game, part) for part in parts))
+    def check_values(self, parts: list[Range]) -> None:
+        """Check that the positions, and no other slots, have values; check the values of mates and
+        stalemates."""
+        self.pool.inspect(check_values, ((self.game, part) for part in parts))
 
     def begin(self) -> None:
-        """Set the initial keys of the batch, for an accrued score of greater rank than all values."""
-        self.ranges = self.threads.ranges(self.game.key.shape[1])
-        self._images = self.threads.run(self._begin, ((part,) for part in self.ranges))
+        """Set the initial grades of the batch, for an accrued score whose rank exceeds that of all values."""
+        self.ranges = self.pool.ranges(self.game.grade.shape[1])
+        self._images = self.pool.run(self._begin, ((part,) for part in self.ranges))
 
     def _begin(self, part: Range) -> NDArray[np.int32]:
         images = np.empty((2 * (part[1] - part[0]), 2), np.int32)
         return images[: begin_batch(self.game, part, images, new_scratch())].copy()
 
-    def enter(self, accrued: Accrued, claims: Claims) -> None:
-        """Update the keys of the batch to the layer of an accrued score, with the claims as its entries."""
-        self.threads.inspect(enter_claims, ((self.game, accrued, part, claims) for part in self.ranges))
+    def set_grades(self, accrued: Accrued, layer: SolvedLayer) -> None:
+        """Update the grades of the batch to the layer of an accrued score, with these entries."""
+        self.pool.inspect(set_layer_grades, ((self.game, accrued, part, layer) for part in self.ranges))
 
     def prove(self, accrued: Accrued) -> int:
-        """Prove the states of the current layer and return their number."""
+        """Prove the states of the current layer, and return their number."""
         tasks = ((self.game, accrued.rank, images) for images in self._images)
-        remaining = self.threads.run(copy_images, tasks)
+        remaining = self.pool.run(copy_images, tasks)
         self._images = [images[:count] for images, count in zip(self._images, remaining, strict=True)]
-        return self.threads.inspect(prove, ((self.game, accrued, part) for part in self.ranges))
+        return self.pool.inspect(prove, ((self.game, accrued, part) for part in self.ranges))
 
-    def no_claims(self) -> Claims:
-        """Return a layer without claims."""
-        sides, slots = self.game.key.shape
+    def empty_layer(self) -> SolvedLayer:
+        """Return a layer without entries."""
+        sides, slots = self.game.grade.shape
         nothing = np.zeros((sides, -(-slots // 64)), np.uint64)
-        return Claims(np.empty((sides, slots), np.uint8), np.empty((sides, slots), np.uint16), nothing)
+        return SolvedLayer(np.empty((sides, slots), np.uint8), np.empty((sides, slots), np.uint16), nothing)

@@ -1,4 +1,4 @@
-"""The sub-tables of a table in one pair of arrays, for its proof and for making the layers to prove."""
+"""The sub-tables of a table in one pair of arrays, for its proof and for making the layers to be proved."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Fresh = tuple[NDArray[np.uint8], NDArray[np.uint16]]
 class SubTables:
     """The fresh values and depths of all sub-tables of a layout, stored one side to move after the other.
 
-    Sub-tables with as many men as the table, which promotions lead to, are large. Of these tables, only the
-    sides to move that promotions can lead to are included.
+    Sub-tables with the same number of men as the table, which promotions lead to, are large. Of these, only
+    the sides to move that promotions can lead to are included.
 
     :param read: returns one of the tables. It is called for one table at a time, and its result is copied.
     """
@@ -41,12 +41,12 @@ class SubTables:
             del fresh  # free the memory before the next table is read
 
     def sources(self) -> dict[Material, SubTableSource]:
-        """Return the tables as sources."""
+        """Return the sub-tables as sources."""
         return {material: SubTableSource(self, material) for material, _ in self.offsets}
 
 
 def sub_table_slots(layout: Layout) -> int:
-    """Return the number of slots of the sub-tables of a layout, as :class:`SubTables` stores them."""
+    """Return the number of slots of the sub-tables of a layout that :class:`SubTables` stores."""
     return _offsets_of(layout)[1]
 
 
@@ -71,7 +71,7 @@ class SubTableSource:
     material: Material
 
     def read_side(self, phase: int, side: Side, value: NDArray[np.uint8], depth: NDArray[np.uint16]) -> None:
-        """Fill arrays with the values and depths of one side to move of a phase.
+        """Fill arrays with the values and depths of a phase with ``side`` to move.
 
         :raises KeyError: if no move leads to that side to move.
         """

@@ -56,7 +56,7 @@ def verify_bare(directory: Path, name: str, tamper: Tamper | None = None) -> Ver
     with Sources(directory, Variant.R_MOBILITY) as sources:
         sources_around = {sub: sources.get(sub) for sub in material.successors()}
         with Tampered(tamper, table, sources_around) as layers:
-            return verify_table(table, around(directory, table.layout), layers=layers)
+            return verify_table(table, around(directory, table.layout), layer_maker=layers)
 
 
 @pytest.mark.parametrize("name", ["KNvK", *exhaustive(["KBvK", "KPvK"])])
@@ -125,7 +125,7 @@ def test_layers_of_some_phases_prove_nothing(bare: Path) -> None:
         Forgetful(table, {sub: sources.get(sub) for sub in table.material.successors()}) as layers,
         pytest.raises(ValueError, match="do not cover each of the 24 phases once"),
     ):
-        verify_table(table, around(bare, table.layout), layers=layers)
+        verify_table(table, around(bare, table.layout), layer_maker=layers)
 
 
 def test_without_layers_nothing_is_proved(bare: Path) -> None:

@@ -22,7 +22,7 @@ from tbgen.probe.values import Values
 from tbgen.retro.layer_solvers import EveryLayer
 from tbgen.store.format import table_path
 from tbgen.verify import consistency as packed
-from tbgen.verify.consistency import disorder
+from tbgen.verify.consistency import functions_problem
 from tbgen.verify.proof import verify_table
 from tests.support.exhaustive import exhaustive
 from tests.support.packed_tables import plain, to_pack, write
@@ -207,7 +207,7 @@ def test_a_probe_that_says_something_else_is_found(
     assert isinstance(file, PackedFile)
     liar = Liar(table, file, kind)
     with EveryLayer(table, sources) as layers:
-        result = verify_table(table, sub_tables_of(table.layout, subs), layers=layers, reader=liar)
+        result = verify_table(table, sub_tables_of(table.layout, subs), layer_maker=layers, reader=liar)
     values.close()
     assert result.wrong == liar.lies == 1
     (finding,) = result.findings
@@ -236,9 +236,9 @@ def test_functions_that_do_not_fit() -> None:
         (functions([0, 0, 2], [250, 251]), "not in order"),
         (functions([0, 0, 1], [1]), "not in order"),
     ):
-        assert problem in str(disorder(wrong)), problem
+        assert problem in str(functions_problem(wrong)), problem
 
 
 def test_functions_that_fit() -> None:
-    assert disorder(functions([0, 0, 3, 4], [5, 253, 250, 5], number=2)) is None
-    assert disorder(functions([0, 0], [])) is None
+    assert functions_problem(functions([0, 0, 3, 4], [5, 253, 250, 5], number=2)) is None
+    assert functions_problem(functions([0, 0], [])) is None

@@ -18,13 +18,15 @@ from tbgen.store.table_file import StoredFile
 from tbgen.verify import directory as proving
 from tbgen.verify import plan as planning
 from tbgen.verify.plan import (
-    STATES,
-    ProofDone,
+    STATES_STEP as STATES,
+)
+from tbgen.verify.plan import (
     ProofPlan,
+    ProofRecord,
     Proofs,
     ProofTask,
     plan_proofs,
-    unpacking,
+    unpack_step,
 )
 from tests.verify.conftest import Verify
 
@@ -36,7 +38,7 @@ R = Variant.R_MOBILITY
 @pytest.fixture
 def directory(two_packed: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A directory with KNNvK and KNvK packed, and KvK; none is small enough to be cached."""
-    monkeypatch.setattr(planning, "MAX_CACHED_BYTES", 0)
+    monkeypatch.setattr(planning, "MAX_CACHED_TABLE_BYTES", 0)
     return two_packed
 
 
@@ -44,7 +46,7 @@ def proofs_of(directory: Path, *names: str) -> Proofs:
     proofs = Proofs()
     for name in names:
         with StoredFile(table_path(directory, name, R)) as file:
-            proofs.add(ProofDone(Material.parse(name), R, file.info.digest, 1, 1, 1, 1.0))
+            proofs.add(ProofRecord(Material.parse(name), R, file.info.digest, 1, 1, 1, 1.0))
     return proofs
 
 
@@ -55,7 +57,7 @@ def steps(plan: ProofPlan) -> dict[str, list[str]]:
 def test_what_is_unpacked_is_kept_for_those_that_rest_on_it(directory: Path) -> None:
     plan = plan_proofs(ORDER, directory, R)
     assert plan.to_do == ORDER
-    own = {name: unpacking(Material.parse(name)) for name in NAMES}
+    own = {name: unpack_step(Material.parse(name)) for name in NAMES}
     assert steps(plan) == {"KvK": [STATES], "KNvK": [own["KNvK"], STATES], "KNNvK": [own["KNNvK"], STATES]}
     assert [task.cost.disk > 0 for task in plan.tasks] == [False, True, False]
     assert plan.disk == plan.tasks[1].cost.disk
@@ -68,7 +70,7 @@ def test_what_is_proved_takes_nothing_but_to_be_unpacked(directory: Path) -> Non
     plan = plan_proofs(ORDER, directory, R, proofs=proofs)
     assert plan.to_do == ORDER[2:]
     assert [task.earlier is None for task in plan.tasks] == [False, False, True]
-    own = {name: unpacking(Material.parse(name)) for name in NAMES}
+    own = {name: unpack_step(Material.parse(name)) for name in NAMES}
     assert steps(plan) == {"KvK": [], "KNvK": [own["KNvK"]], "KNNvK": [own["KNNvK"], STATES]}
     assert plan.disk > 0
     with Sources(directory, R) as sources:
@@ -101,7 +103,7 @@ def test_the_command_tells_how_long_it_takes_still(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(reporter, "line", SimpleNamespace(show=shown.append))
     tasks = (
         ProofTask(ORDER[0], None, Cost({STATES: 0.5})),
-        ProofTask(ORDER[1], None, Cost({"unpacking": 0.4, STATES: 1.0})),
+        ProofTask(ORDER[1], None, Cost({"unpack_step": 0.4, STATES: 1.0})),
     )
     timed = TimedProgress(reporter, ProofPlan(Path(), tasks).seconds, ORDER[:2])
     timed.begin(ORDER[0], tasks[0].cost.steps)
@@ -111,11 +113,11 @@ def test_the_command_tells_how_long_it_takes_still(monkeypatch: pytest.MonkeyPat
     now = 0.5
     timed.begin(ORDER[1], tasks[1].cost.steps)
     now = 0.9
-    timed.progress("unpacking", 1, 1)
+    timed.progress("unpack_step", 1, 1)
     assert shown == [
         "KvK (1 of 2): digest 0%, about 1.9 s left",
         "KvK (1 of 2): states 40%, about 1.7 s left",
-        "KNvK (2 of 2): unpacking 100%, about 1.0 s left",
+        "KNvK (2 of 2): unpack_step 100%, about 1.0 s left",
     ]
 
 

@@ -12,12 +12,12 @@ from tbgen.board.variant import Variant
 from tbgen.store.format import table_path
 from tbgen.store.table_file import TableFile
 from tbgen.verify.directory import verify as verify_tables
-from tbgen.verify.plan import ProofDone, Proofs
+from tbgen.verify.plan import ProofRecord, Proofs
 from tests.support.builds import Silent
 from tests.verify.conftest import Verify
 
 KNVK = Material.parse("KNvK")
-DONE = ProofDone(KNVK, Variant.R_MOBILITY, "ab" * 32, 50, 100, 1234, 0.5)
+DONE = ProofRecord(KNVK, Variant.R_MOBILITY, "ab" * 32, 50, 100, 1234, 0.5)
 
 
 @pytest.fixture

@@ -46,7 +46,7 @@ def unpacked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return real(file, *rest)
 
     for module in (plan, proving):
-        monkeypatch.setattr(module, "MAX_CACHED_BYTES", 0)
+        monkeypatch.setattr(module, "MAX_CACHED_TABLE_BYTES", 0)
     monkeypatch.setattr(proving, "read_checked", reading)
     return found
 

@@ -21,7 +21,7 @@ from tbgen.retro.solver import solve
 from tbgen.store import dataset
 from tbgen.store.format import table_path
 from tbgen.store.writer import write_table
-from tbgen.verify.consistency import inconsistency
+from tbgen.verify.consistency import table_problem
 from tbgen.verify.proof import Proof, verify_table
 from tbgen.verify.report import VerifyResult, board_at
 from tbgen.verify.sub_tables import SubTables
@@ -210,7 +210,7 @@ def test_wrong_en_passant_rights_are_named(
     config = change(pawn_table.ep_config)
     value = np.zeros((len(config), pawn_table.layout.phase_size), np.uint8)
     other = replace(pawn_table, ep_config=config, ep_value=value, ep_depth=value.astype(np.uint16))
-    found = inconsistency(other)
+    found = table_problem(other)
     assert re.search(problem, found) if problem and found else found is None
 
 

@@ -31,18 +31,18 @@ from tbgen.verify.kernels.resets import (
     ProofResets,
     canonical_slot,
     fresh_after,
-    key_of_exit,
+    grade_of_exit,
     reset_number,
 )
 from tbgen.verify.kernels.results import (
     Accrued,
     ProofScratch,
     code_rank,
-    folded_key,
-    inherits,
-    key_before,
-    key_of,
-    level_of,
+    folded_grade,
+    grade_before,
+    grade_of,
+    position_worth,
+    stores_state,
 )
 
 _IMAGE = np.array(IMAGE, np.int64)
@@ -50,14 +50,14 @@ _SYMMETRY = np.array([symmetries[0] for symmetries in INTO_TRIANGLE], np.int64)
 _COORD = np.array([TRIANGLE_COORD[IMAGE[s[0]][q]] for q, s in enumerate(INTO_TRIANGLE)], np.int64)
 
 Range: TypeAlias = tuple[int, int]
-"""Half-open range of slots: the first slot, and the slot after the last."""
+"""Half-open range of slots: the first slot, and the slot after the last one."""
 
 NO_MOVE = -(1 << 30)
-"""A signed key that is less than the signed key of any move."""
+"""A signed grade that is less than that of any move."""
 
 
 NO_RANK = 255
-"""Replaces the rank in slots without a canonical legal position. It is greater than all ranks."""
+"""Replaces the rank in slots without a canonical legal position. It exceeds all ranks."""
 
 
 class EnPassantEntries(NamedTuple):
@@ -66,8 +66,8 @@ class EnPassantEntries(NamedTuple):
     config: NDArray[np.int32]
     """Shape (configurations, 2): phase and target square."""
     row: NDArray[np.int32]
-    """Shape (phases, 16): index of the configuration by file of the target square, plus 8 if White captures;
-    -1 without a configuration."""
+    """Shape (phases, 16): index of the configuration, -1 if there is none. The second index is the file of
+    the target square, plus 8 if White captures."""
     value: NDArray[np.uint8]
     """Shape (configurations, phase size): W as stored."""
     depth: NDArray[np.uint16]
@@ -94,12 +94,12 @@ class ProofGame(Struct):
     depth: NDArray[np.uint16]
     """Shape (2, size): D as stored."""
     rank: NDArray[np.uint8]
-    """Shape (2, size): ranks of all canonical legal positions, else ``NO_RANK``; :func:`survey` fills it."""
+    """Shape (2, size): ranks of all canonical legal positions, ``NO_RANK`` elsewhere. ``survey`` fills it."""
     selected: NDArray[np.bool_]
-    """Shape (2, size): the positions whose states are proved; empty for all."""
-    key: NDArray[np.int32]
-    """Shape (2, batch size): key of every position of the batch, canonical or not, at the level being proved;
-    in whole-game mobility at the level ``MIDDLE``."""
+    """Shape (2, size): the positions whose states are proved; empty if all are."""
+    grade: NDArray[np.int32]
+    """Shape (2, batch size): grade of every position of the batch, canonical or not, for the pivot being
+    proved; in whole-game mobility, for ``MIDDLE``."""
     base: int = 0
     """First slot of the batch, which is the range of phases that is being proved."""
     score_resets: bool = True
@@ -111,7 +111,7 @@ class ProofGame(Struct):
     exits: CellExits = NO_EXITS
     """Results of the moves out of a cell."""
     is_cell: bool = False
-    """Whether it is a cell. In a cell all slots are canonical, and en passant positions are among the
+    """Whether this is a cell. In a cell, all slots are canonical, and en passant positions are among the
     exits."""
     allowed: int = 0
     """The deviation that is allowed: 0 if states have to equal the results of their best moves, 1 if they may
@@ -119,21 +119,21 @@ class ProofGame(Struct):
 
 
 @inlined
-def is_claimed(game: ProofGame, position_rank: int, code: int, accrued: Accrued, side: int) -> bool:
-    """Whether claims include the state of a position with this rank and fresh value.
+def has_entry(game: ProofGame, position_rank: int, code: int, accrued: Accrued, side: int) -> bool:
+    """Whether a layer contains an entry for the state of a position with this rank and fresh value.
 
-    Fresh states are included only if a deviation is allowed.
+    It contains entries for fresh states only if a deviation is allowed.
     """
     if game.allowed == 0:
-        return inherits(position_rank, code, accrued, side)
+        return stores_state(position_rank, code, accrued, side)
     return position_rank >= accrued.rank and code_rank(code) >= accrued.rank
 
 
 @inlined
-def state_level(game: ProofGame, position_rank: int, side: int, level: int) -> int:
-    """Level of the state of a position in a layer. In whole-game mobility it is the level of the position
+def state_pivot(game: ProofGame, position_rank: int, side: int, pivot: int) -> int:
+    """Pivot of the state of a position in a layer; in whole-game mobility, the worth of the position
     score."""
-    return level if game.score_resets else level_of(position_rank, side)
+    return pivot if game.score_resets else position_worth(position_rank, side)
 
 
 @inlined
@@ -145,36 +145,36 @@ def canonical_slot_of(game: ProofGame, scratch: ProofScratch) -> int:
 
 
 class ProofPly(NamedTuple):
-    """The next ply from a position."""
+    """A ply to search from a position."""
 
     side: int
     """Side to move."""
-    level: int
-    """Level of the state before the move."""
+    pivot: int
+    """Pivot of the state before the move."""
     occupied: Board
     """Occupied squares before the move."""
 
 
 @inlined
-def best_key(game: ProofGame, slot: int, side: int, square: int, level: int, scratch: ProofScratch) -> int:
-    """Key of the state of a position at a level, computed from its moves.
+def best_grade(game: ProofGame, slot: int, side: int, square: int, pivot: int, scratch: ProofScratch) -> int:
+    """Grade of the state of a position, computed from its moves; ``pivot`` is the pivot of the state.
 
-    ``square`` is the target square of an en passant right, -1 without one.
+    ``square`` is the target square of an en passant right, -1 if there is none.
     """
-    ply = ProofPly(side, level, place(game.men, slot, scratch.squares))
+    ply = ProofPly(side, pivot, place(game.men, slot, scratch.squares))
     best = NO_MOVE
     if square >= 0:
         best = _best_en_passant(game, ply, square, scratch)
     best = max(best, _best_move(game, ply, slot - game.base, scratch))
-    return key_before((1 - 2 * side) * best, level)
+    return grade_before((1 - 2 * side) * best, pivot)
 
 
 @inlined
 def _best_move(game: ProofGame, ply: ProofPly, index: int, scratch: ProofScratch) -> int:
-    """Greatest signed key over all legal moves except en passant captures.
+    """Greatest signed grade over all legal moves except en passant captures.
 
     The position is in ``scratch.squares``. ``index`` is its slot, canonical or not, in the batch. A signed
-    key is the key for White to move, and the negated key for Black to move.
+    grade is the grade for White to move, and the negated grade for Black to move.
     """
     men, squares, targets = game.men, scratch.squares, scratch.targets
     legal_targets(men, squares, ply.occupied, ply.side, targets)
@@ -187,13 +187,13 @@ def _best_move(game: ProofGame, ply: ProofPly, index: int, scratch: ProofScratch
             quiet = board & ~ply.occupied
             board &= ply.occupied
             if man == 0 and men.triangle:
-                best = max(best, _best_of_lead(game, ply, quiet, scratch))
+                best = max(best, _best_move_of_first_man(game, ply, quiet, scratch))
             else:
                 shift = 6 * (men.free - 1 - man)
                 rest = index - (squares[man] << shift)
                 while quiet:
-                    key = game.key[1 - ply.side, rest + (first_bit(quiet) << shift)]
-                    best = max(best, _signed(game, ply, int64(key)))
+                    grade = game.grade[1 - ply.side, rest + (first_bit(quiet) << shift)]
+                    best = max(best, _signed(game, ply, int64(grade)))
                     quiet &= quiet - ONE
         while board:
             best = max(best, _best_exit(game, ply, man, first_bit(board), scratch))
@@ -202,15 +202,15 @@ def _best_move(game: ProofGame, ply: ProofPly, index: int, scratch: ProofScratch
 
 
 @inlined
-def _signed(game: ProofGame, ply: ProofPly, key: int) -> int:
-    """Signed key of a result in the state before the move. It is folded if nothing resets the accrued
-    score."""
-    return (1 - 2 * ply.side) * (key if game.score_resets else folded_key(key, ply.level))
+def _signed(game: ProofGame, ply: ProofPly, grade: int) -> int:
+    """Signed grade of a result in the state before the move; if nothing resets the accrued score, the accrued
+    score is folded in."""
+    return (1 - 2 * ply.side) * (grade if game.score_resets else folded_grade(grade, ply.pivot))
 
 
 @inlined
-def _best_of_lead(game: ProofGame, ply: ProofPly, quiet: Board, scratch: ProofScratch) -> int:
-    """Greatest signed key over the quiet moves of the first man, whose square determines the symmetry."""
+def _best_move_of_first_man(game: ProofGame, ply: ProofPly, quiet: Board, scratch: ProofScratch) -> int:
+    """Greatest signed grade over the quiet moves of the first man, whose square determines the symmetry."""
     best = NO_MOVE
     while quiet:
         target = first_bit(quiet)
@@ -219,14 +219,14 @@ def _best_of_lead(game: ProofGame, ply: ProofPly, quiet: Board, scratch: ProofSc
         image = _IMAGE[_SYMMETRY[target]]
         for man in range(1, game.men.free):
             slot = slot << 6 | image[scratch.squares[man]]
-        best = max(best, _signed(game, ply, int64(game.key[1 - ply.side, slot])))
+        best = max(best, _signed(game, ply, int64(game.grade[1 - ply.side, slot])))
     return best
 
 
 @inlined
 def _best_exit(game: ProofGame, ply: ProofPly, man: int, target: int, scratch: ProofScratch) -> int:
-    """Signed key of a zeroing move or exit of a man to a square. Of all promotions, the greatest key
-    counts."""
+    """Signed grade of a zeroing move or exit of a man to a square; the greatest one if the man can promote in
+    several ways."""
     men, squares = game.men, scratch.squares
     origin, captured = squares[man], man_on(men, squares, target)
     squares[man] = target
@@ -235,36 +235,36 @@ def _best_exit(game: ProofGame, ply: ProofPly, man: int, target: int, scratch: P
         if not 8 <= target < 56:
             first, last = 1, PROMOTIONS
         elif abs(target - origin) == 16 and not game.is_cell:
-            best = _en_passant_key(game, ply, origin, target, scratch)
+            best = _en_passant_grade(game, ply, origin, target, scratch)
     if best == NO_MOVE:
         for kind in range(first, last + 1):
-            best = max(best, _key_after(game, ply, man, captured, kind, scratch))
+            best = max(best, _grade_after(game, ply, man, captured, kind, scratch))
     squares[man] = origin
     return best
 
 
 @inlined
-def _key_after(
+def _grade_after(
     game: ProofGame, ply: ProofPly, man: int, captured: int, promotion: int, scratch: ProofScratch
 ) -> int:
-    """Signed key of the position in ``scratch.squares`` after a zeroing move or exit of ``man``.
+    """Signed grade of the position in ``scratch.squares`` after a zeroing move or exit of ``man``.
 
-    ``captured`` is the captured man, -1 without a capture.
+    ``captured`` is the captured man, -1 if there is none.
     """
     squares = scratch.squares
     if game.is_cell:
-        key = key_of_exit(game.exits, game.men, man, captured, promotion, squares, ply.level)
+        grade = grade_of_exit(game.exits, game.men, man, captured, promotion, squares, ply.pivot)
     else:
         reset = reset_number(game.men, captured, man, promotion)
         own = game.value, game.depth
         fresh = fresh_after(game.resets, own, reset, squares, ply.side, scratch.after)
-        key = key_of(fresh & 255, fresh >> 8, ply.level)
-    return _signed(game, ply, key)
+        grade = grade_of(fresh & 255, fresh >> 8, ply.pivot)
+    return _signed(game, ply, grade)
 
 
 @inlined
-def _en_passant_key(game: ProofGame, ply: ProofPly, origin: int, target: int, scratch: ProofScratch) -> int:
-    """Signed key of a double step after which an en passant capture is legal, else ``NO_MOVE``."""
+def _en_passant_grade(game: ProofGame, ply: ProofPly, origin: int, target: int, scratch: ProofScratch) -> int:
+    """Signed grade of a double step if an en passant capture is legal after it, else ``NO_MOVE``."""
     men, entries, side = game.men, game.en_passant, ply.side
     occupied, passed = ply.occupied ^ bit(origin) ^ bit(target), (origin + target) >> 1
     if not count_en_passant(men, scratch.squares, occupied, 1 - side, passed):
@@ -275,13 +275,13 @@ def _en_passant_key(game: ProofGame, ply: ProofPly, origin: int, target: int, sc
     row = entries.row[slot >> shift, (target & 7 ^ 7 * mirrored) + 8 * side]
     slot &= (1 << shift) - 1
     return _signed(
-        game, ply, key_of(int64(entries.value[row, slot]), int64(entries.depth[row, slot]), ply.level)
+        game, ply, grade_of(int64(entries.value[row, slot]), int64(entries.depth[row, slot]), ply.pivot)
     )
 
 
 @inlined
 def _best_en_passant(game: ProofGame, ply: ProofPly, square: int, scratch: ProofScratch) -> int:
-    """Greatest signed key over the en passant captures on ``square``; ``NO_MOVE`` if none is legal."""
+    """Greatest signed grade over the en passant captures on ``square``; ``NO_MOVE`` if none is legal."""
     men, squares, side = game.men, scratch.squares, ply.side
     best = NO_MOVE
     victim = man_on(men, squares, square - 8 + 16 * side)
@@ -289,6 +289,6 @@ def _best_en_passant(game: ProofGame, ply: ProofPly, square: int, scratch: Proof
         if may_take_en_passant(men, squares, ply.occupied, side, man, square):
             origin = squares[man]
             squares[man] = square
-            best = max(best, _key_after(game, ply, man, victim, 0, scratch))
+            best = max(best, _grade_after(game, ply, man, victim, 0, scratch))
             squares[man] = origin
     return best

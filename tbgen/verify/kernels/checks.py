@@ -9,10 +9,10 @@ from tbgen.verify.kernels.best import (
     NO_RANK,
     ProofGame,
     Range,
-    best_key,
+    best_grade,
     canonical_slot_of,
-    is_claimed,
-    state_level,
+    has_entry,
+    state_pivot,
 )
 from tbgen.verify.kernels.moves import (
     ZERO,
@@ -33,9 +33,9 @@ from tbgen.verify.kernels.results import (
     Accrued,
     Place,
     ProofScratch,
-    key_of,
-    level_of,
+    grade_of,
     note,
+    position_worth,
 )
 
 
@@ -55,7 +55,7 @@ def survey(game: ProofGame, part: Range, scratch: ProofScratch) -> int:
 
 @inlined
 def _rank(game: ProofGame, side: int, occupied: Board, captures: int, scratch: ProofScratch) -> int:
-    """Rank of the position in ``scratch.squares``, ``NO_RANK`` if it is not legal.
+    """Rank of the position in ``scratch.squares``; ``NO_RANK`` if the position is not legal.
 
     ``captures`` is the number of legal en passant captures.
     """
@@ -67,7 +67,7 @@ def _rank(game: ProofGame, side: int, occupied: Board, captures: int, scratch: P
 
 
 @kernel
-def compare(game: ProofGame, part: Range, scratch: ProofScratch) -> int:
+def check_values(game: ProofGame, part: Range, scratch: ProofScratch) -> int:
     """Compare the values of a range of slots with the ranks that :func:`survey` has computed.
 
     Note positions without values, values without positions, and wrong values of mates and stalemates. Return
@@ -77,15 +77,17 @@ def compare(game: ProofGame, part: Range, scratch: ProofScratch) -> int:
     for slot in range(part[0], part[1]):
         for side in range(2):
             rank, code = int64(game.rank[side, slot]), int64(game.value[side, slot])
-            _compare(scratch, (0, side, slot), rank, code, int64(game.depth[side, slot]))
+            _check_value(scratch, (0, side, slot), rank, code, int64(game.depth[side, slot]))
             values += code != NONE
     return values
 
 
 @kernel
 def survey_en_passant(game: ProofGame, scratch: ProofScratch) -> int:
-    """Fill in the ranks of the positions with an en passant right and check their values, as :func:`survey`
-    and :func:`compare` do; return the number of these positions."""
+    """Fill in the ranks of the positions with an en passant right, and check the values of these positions.
+
+    The checks are those of :func:`check_values`. Return the number of these positions.
+    """
     entries, size = game.en_passant, game.men.phase_size
     positions = 0
     for row in range(entries.config.shape[0]):
@@ -96,29 +98,29 @@ def survey_en_passant(game: ProofGame, scratch: ProofScratch) -> int:
             positions += rank != NO_RANK
             where = 1, (1 if square < 32 else 0), row * size + index
             code, depth = int64(entries.value[row, index]), int64(entries.depth[row, index])
-            _compare(scratch, where, rank, code, depth)
+            _check_value(scratch, where, rank, code, depth)
     return positions
 
 
 @inlined
-def _compare(scratch: ProofScratch, where: Place, rank: int, code: int, depth: int) -> None:
-    """Note the problem of a stored value, if it has a problem that does not depend on successors."""
+def _check_value(scratch: ProofScratch, where: Place, rank: int, code: int, depth: int) -> None:
+    """Note what is wrong with a stored value, as far as this shows without its successors."""
     if rank == NO_RANK:
         if code != NONE or depth != 0:
-            note(scratch, NOWHERE, where, 0, key_of(code, depth, 0), 0)
+            note(scratch, NOWHERE, where, 0, grade_of(code, depth, 0), 0)
     elif code == NONE:
         note(scratch, MISSING, where, 0, 0, 0)
     elif rank < 2:
-        level = level_of(rank, where[1])
-        stored, expected = key_of(code, depth, level), level << 16
+        pivot = position_worth(rank, where[1])
+        stored, expected = grade_of(code, depth, pivot), pivot << 16
         if stored != expected:
-            note(scratch, ENDED, where, level, stored, expected)
+            note(scratch, ENDED, where, pivot, stored, expected)
 
 
 @inlined
 def _en_passant_rank(game: ProofGame, slot: int, square: int, scratch: ProofScratch) -> int:
-    """Rank of a position with the right to capture on ``square``, ``NO_RANK`` if there is no such
-    position."""
+    """Rank of the position in ``slot`` with the right to capture en passant on ``square``; ``NO_RANK`` if
+    there is no such position."""
     side = 1 if square < 32 else 0
     occupied = place(game.men, slot, scratch.squares)
     origin = square + 8 - 16 * side
@@ -133,10 +135,11 @@ def prove(game: ProofGame, accrued: Accrued, part: Range, scratch: ProofScratch)
     """Prove the states of a layer in a range of batch slots, and return their number.
 
     The states are of two kinds. The fresh state of a position belongs to the layer if the position score is
-    the layer's accrued score. At the level ``MIDDLE`` it belongs to the layer if the position rank is at
-    least the rank of the layer. The other states inherit the accrued score, as :func:`inherits` says. If
-    deviations are allowed (``game.allowed`` is not 0), only claimed states are proved. In whole-game mobility
-    each position has only its fresh state, and the level of the layer is ``MIDDLE``.
+    the layer's accrued score. If the pivot of the layer is ``MIDDLE``, the fresh state belongs to it if the
+    position rank is at least the rank of the layer. The other states are those that :func:`stores_state`
+    accepts. If deviations are allowed (``game.allowed`` is not 0), only the states that :func:`has_entry`
+    accepts are proved. In whole-game mobility, each position has only its fresh state, and the pivot of the
+    layer is ``MIDDLE``.
     """
     states = 0
     for index in range(part[0], part[1]):
@@ -147,15 +150,15 @@ def prove(game: ProofGame, accrued: Accrued, part: Range, scratch: ProofScratch)
                 continue
             code = int64(game.value[side, slot])
             fresh = game.allowed == 0 and _is_fresh(rank, side, accrued)
-            if not (fresh or is_claimed(game, rank, code, accrued, side)):
+            if not (fresh or has_entry(game, rank, code, accrued, side)):
                 continue
             states += 1
-            level, stored = state_level(game, rank, side, accrued.level), int64(game.key[side, index])
+            pivot, stored = state_pivot(game, rank, side, accrued.pivot), int64(game.grade[side, index])
             if not game.score_resets:
-                stored = key_of(code, int64(game.depth[side, slot]), level)
-            expected = best_key(game, slot, side, -1, level, scratch)
+                stored = grade_of(code, int64(game.depth[side, slot]), pivot)
+            expected = best_grade(game, slot, side, -1, pivot, scratch)
             if stored != expected if game.allowed == 0 else (stored - expected) * game.allowed > 0:
-                note(scratch, WRONG, (0, side, slot), level, stored, expected)
+                note(scratch, WRONG, (0, side, slot), pivot, stored, expected)
     return states
 
 
@@ -163,14 +166,14 @@ def prove(game: ProofGame, accrued: Accrued, part: Range, scratch: ProofScratch)
 def prove_en_passant(game: ProofGame, accrued: Accrued, scratch: ProofScratch) -> int:
     """Prove the states of a layer at the en passant positions of the batch, and return their number.
 
-    En passant positions have fresh states only.
+    En passant positions have only fresh states.
     """
     entries, size = game.en_passant, game.men.phase_size
     states = 0
     for row in range(entries.config.shape[0]):
         start, square = int64(entries.config[row, 0]) * size, int64(entries.config[row, 1])
         side = 1 if square < 32 else 0
-        if not 0 <= start - game.base < game.key.shape[1]:
+        if not 0 <= start - game.base < game.grade.shape[1]:
             continue
         for index in range(size):
             rank = int64(entries.rank[row, index])
@@ -179,11 +182,11 @@ def prove_en_passant(game: ProofGame, accrued: Accrued, scratch: ProofScratch) -
             if entries.selected.size and not entries.selected[row, index]:
                 continue
             states += 1
-            level = state_level(game, rank, side, accrued.level)
-            stored = key_of(int64(entries.value[row, index]), int64(entries.depth[row, index]), level)
-            expected = best_key(game, start + index, side, square, level, scratch)
+            pivot = state_pivot(game, rank, side, accrued.pivot)
+            stored = grade_of(int64(entries.value[row, index]), int64(entries.depth[row, index]), pivot)
+            expected = best_grade(game, start + index, side, square, pivot, scratch)
             if stored != expected:
-                note(scratch, WRONG, (1, side, row * size + index), level, stored, expected)
+                note(scratch, WRONG, (1, side, row * size + index), pivot, stored, expected)
     return states
 
 
@@ -195,5 +198,6 @@ def _is_in_layer(position_rank: int, accrued: Accrued) -> bool:
 
 @inlined
 def _is_fresh(position_rank: int, side: int, accrued: Accrued) -> bool:
-    """Whether the state of a position with this rank and side to move is fresh in a layer."""
-    return accrued.level == MIDDLE or level_of(position_rank, side) == accrued.level
+    """Whether the state of a position with this rank and side to move is fresh in the layer of
+    ``accrued``."""
+    return accrued.pivot == MIDDLE or position_worth(position_rank, side) == accrued.pivot

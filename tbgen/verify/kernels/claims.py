@@ -1,8 +1,7 @@
-"""The entries that a table claims for the states with one accrued score, and their keys.
+"""The entries of a table or cell for the states with one accrued score, and their grades.
 
-The entries are stored as runs, or computed as a layer. The keys (:mod:`tbgen.verify.kernels.results`) of all
-positions of a batch, which is the range of slots that is proved at a time, are updated for each accrued
-score.
+The entries are stored as runs, or computed as a layer. The grades (:mod:`tbgen.verify.kernels.results`) of
+all positions of a batch, a range of slots that is proved at a time, are updated for each accrued score.
 """
 
 from typing import NamedTuple
@@ -13,21 +12,21 @@ from numpy.typing import NDArray
 from tbgen.board.score import NONE
 from tbgen.compiler.jit import inlined, int64, kernel
 from tbgen.index.table import FRESH, LAST_RUN
-from tbgen.verify.kernels.best import NO_RANK, ProofGame, Range, canonical_slot_of, is_claimed
+from tbgen.verify.kernels.best import NO_RANK, ProofGame, Range, canonical_slot_of, has_entry
 from tbgen.verify.kernels.moves import ONE, ZERO, place
 from tbgen.verify.kernels.results import (
-    BETWEEN,
-    BY_FUNCTION,
     MIDDLE,
+    NOT_BETWEEN,
     REPEATED,
     STRAY,
+    WRONG_FUNCTION,
     Accrued,
     ProofScratch,
     code_rank,
-    inherits,
-    key_of,
-    level_of,
+    grade_of,
     note,
+    position_worth,
+    stores_state,
     worth_of,
 )
 
@@ -66,7 +65,7 @@ def run_rank(runs: ProofRuns, run: int) -> int:
 @inlined
 def covering_run(runs: ProofRuns, first: int, stop: int, rank: int) -> int:
     """Index of the run, among ``first`` to ``stop`` - 1, that covers the accrued score of ``rank``; -1 if
-    none does."""
+    there is none."""
     for run in range(stop - 1, first - 1, -1):
         if run_rank(runs, run) <= rank:
             return run
@@ -87,16 +86,16 @@ def survey_runs(game: ProofGame, part: Range, runs: ProofRuns, next_run: int, sc
         for run in range(next_run, stop_run):
             problem = _problem(game, runs, slot, run, run == next_run, run == stop_run - 1)
             if problem >= 0:
-                level = level_of(run_rank(runs, run), 1 - runs.holder)
-                key = key_of(int64(runs.value[run]), int64(runs.depth[run]), level)
-                note(scratch, problem, (0, runs.side, slot), level, key, 0)
+                pivot = position_worth(run_rank(runs, run), 1 - runs.holder)
+                grade = grade_of(int64(runs.value[run]), int64(runs.depth[run]), pivot)
+                note(scratch, problem, (0, runs.side, slot), pivot, grade, 0)
         next_run = stop_run
     return next_run - first_run
 
 
 @inlined
 def _problem(game: ProofGame, runs: ProofRuns, slot: int, run: int, first: bool, last: bool) -> int:
-    """The problem of a run, -1 if it has none."""
+    """The problem of a run, -1 if there is none."""
     holder, side = runs.holder, runs.side
     step, value, depth = run_rank(runs, run), int64(runs.value[run]), int64(runs.depth[run])
     code, fresh_depth = int64(game.value[side, slot]), int64(game.depth[side, slot])
@@ -112,54 +111,55 @@ def _problem(game: ProofGame, runs: ProofRuns, slot: int, run: int, first: bool,
     if (value, depth) == (earlier, earlier_depth) or (value, depth) == (code, fresh_depth):
         return REPEATED
     if value not in (NONE, FRESH):
-        # The accrued score gets closer to the fresh value with every rank, so only the last rank matters.
-        level = level_of(limit if last else run_rank(runs, run + 1) - 1, 1 - holder)
+        # With every rank, the accrued score is closer to the fresh value, so only the last rank matters.
+        pivot = position_worth(limit if last else run_rank(runs, run + 1) - 1, 1 - holder)
         worth, fresh = worth_of(value), worth_of(code)
-        if worth == level:
+        if worth == pivot:
             return REPEATED
-        if worth < min(level, fresh) or worth > max(level, fresh):
-            return BETWEEN
+        if worth < min(pivot, fresh) or worth > max(pivot, fresh):
+            return NOT_BETWEEN
     return -1
 
 
 class FunctionValues(NamedTuple):
-    """The values of functions for the accrued score of a layer."""
+    """The values that functions have for the accrued score of a layer."""
 
     side: int
-    """The side to move that has functions, -1 without functions."""
+    """The side to move that has functions, -1 if there are no functions."""
     accrued: int
     """Code of the accrued score."""
     number: NDArray[np.uint32]
-    """Shape (size,): the function of every slot."""
+    """Shape (size,): the function number of every slot."""
     value: NDArray[np.uint8]
-    """Shape (functions,): a code, ``NONE`` for the accrued score itself, or ``FRESH``."""
+    """Shape (functions,): a code, ``NONE`` for the accrued score itself, or ``FRESH`` for the fresh value."""
 
 
 NO_FUNCTIONS = FunctionValues(-1, NONE, np.zeros(0, np.uint32), np.zeros(0, np.uint8))
 
 
-class Claims(NamedTuple):
+class SolvedLayer(NamedTuple):
     """The entries of a layer that was computed by solving, not stored as runs."""
 
     value: NDArray[np.uint8]
     """Shape (2, batch size): codes of values."""
     depth: NDArray[np.uint16]
     """Shape (2, batch size): depths in plies."""
-    claimed: NDArray[np.uint64]
-    """Shape (2, batch size / 64): the claimed states; bit i % 64 of word i // 64 stands for slot i."""
+    present: NDArray[np.uint64]
+    """Shape (2, batch size / 64): the states with entries; bit i % 64 of word i // 64 stands for slot i."""
     functions: FunctionValues = NO_FUNCTIONS
     """Functions that must agree with the layer."""
 
 
 @kernel
 def begin_batch(game: ProofGame, part: Range, images: NDArray[np.int32], scratch: ProofScratch) -> int:
-    """Set the keys of a range of batch slots, canonical or not, at the level ``MIDDLE``.
+    """Set the grades of a range of batch slots, canonical or not, for the pivot ``MIDDLE``.
 
     Write a row to ``images`` for each slot that is not canonical: this slot and the canonical slot of its
-    position, both as flat indices into ``ProofGame.key``. ``images`` is int32 with two columns and up to two
-    rows per slot. Positions whose value is a mate or stalemate are omitted. Return the number of rows.
+    position, both as flat indices into ``ProofGame.grade``. ``images`` is int32 with two columns and up to
+    two rows for each slot. Positions whose value is a mate or stalemate are omitted. Return the number of
+    rows.
     """
-    batch_size = game.key.shape[1]
+    batch_size = game.grade.shape[1]
     count = 0
     for index in range(part[0], part[1]):
         slot = original = game.base + index
@@ -171,7 +171,7 @@ def begin_batch(game: ProofGame, part: Range, images: NDArray[np.int32], scratch
             code = int64(game.value[side, original])
             if code == NONE:
                 continue
-            game.key[side, index] = key_of(code, int64(game.depth[side, original]), MIDDLE)
+            game.grade[side, index] = grade_of(code, int64(game.depth[side, original]), MIDDLE)
             if original != slot and code_rank(code) > 1:
                 images[count, 0] = side * batch_size + index
                 images[count, 1] = side * batch_size + original - game.base
@@ -180,80 +180,79 @@ def begin_batch(game: ProofGame, part: Range, images: NDArray[np.int32], scratch
 
 
 @inlined
-def _fresh_key(game: ProofGame, accrued: Accrued, side: int, slot: int) -> int:
-    """Key of the fresh value in the layer of an accrued score; -1 if the key of the previous layer is still
-    valid."""
+def _fresh_grade(game: ProofGame, accrued: Accrued, side: int, slot: int) -> int:
+    """Grade of the fresh result in the layer of an accrued score; -1 if the grade from the previous layer is
+    still valid."""
     code, depth = int64(game.value[side, slot]), int64(game.depth[side, slot])
     if code == NONE or code_rank(code) < accrued.rank - 1:
         return -1
-    return key_of(code, depth, accrued.level if code_rank(code) >= accrued.rank else MIDDLE)
+    return grade_of(code, depth, accrued.pivot if code_rank(code) >= accrued.rank else MIDDLE)
 
 
 @kernel
-def enter_runs(game: ProofGame, accrued: Accrued, part: Range, runs: ProofRuns, next_run: int) -> None:
-    """Set the keys of one side's canonical positions in a range of batch slots for an accrued score.
+def set_run_grades(game: ProofGame, accrued: Accrued, part: Range, runs: ProofRuns, next_run: int) -> None:
+    """Set the grades of one side's canonical positions in a range of batch slots for an accrued score.
 
-    ``runs`` are the runs of the score's holder and that side. ``next_run`` is the index of the first run of
-    the range. Positions whose fresh value has a smaller rank keep the key that :func:`begin_batch` set.
+    ``runs`` are the runs of the score's holder and this side. ``next_run`` is the index of the first run of
+    the range. Positions whose fresh value has a smaller rank keep the grade that :func:`begin_batch` has set.
     """
-    side, level = runs.side, accrued.level
+    side, pivot = runs.side, accrued.pivot
     for index in range(part[0], part[1]):
         slot = game.base + index
         first_run = next_run
         if runs.mask[slot >> 6] >> np.uint64(slot & 63) & ONE:
             next_run = end_of_runs(runs, next_run)
-        key = _fresh_key(game, accrued, side, slot)
-        if key < 0:
+        grade = _fresh_grade(game, accrued, side, slot)
+        if grade < 0:
             continue
-        if inherits(int64(game.rank[side, slot]), int64(game.value[side, slot]), accrued, side):
+        if stores_state(int64(game.rank[side, slot]), int64(game.value[side, slot]), accrued, side):
             run = covering_run(runs, first_run, next_run, accrued.rank)
             if run < 0 or runs.value[run] == NONE:
-                key = level << 16
+                grade = pivot << 16
             elif runs.value[run] != FRESH:
-                key = key_of(int64(runs.value[run]), int64(runs.depth[run]), level)
-        game.key[side, index] = key
+                grade = grade_of(int64(runs.value[run]), int64(runs.depth[run]), pivot)
+        game.grade[side, index] = grade
 
 
 @kernel
-def enter_claims(
-    game: ProofGame, accrued: Accrued, part: Range, claims: Claims, scratch: ProofScratch
+def set_layer_grades(
+    game: ProofGame, accrued: Accrued, part: Range, layer: SolvedLayer, scratch: ProofScratch
 ) -> int:
-    """Set the keys of both sides' positions in a range of batch slots from a computed layer.
+    """Set the grades of both sides' positions in a range of batch slots from a computed layer.
 
-    Note values outside the range from the accrued score to the fresh value, unless deviations are allowed,
-    and functions that contradict the layer. Return the number of claimed states.
+    Unless deviations are allowed, note values outside the range from the accrued score to the fresh value.
+    Also note functions that contradict the layer. Return the number of states with entries.
     """
-    level, functions = accrued.level, claims.functions
+    pivot, functions = accrued.pivot, layer.functions
     states = 0
     for index in range(part[0], part[1]):
         slot = game.base + index
         for side in range(2):
-            code, key = int64(game.value[side, slot]), _fresh_key(game, accrued, side, slot)
-            if key < 0:
+            code, grade = int64(game.value[side, slot]), _fresh_grade(game, accrued, side, slot)
+            if grade < 0:
                 continue
-            if is_claimed(game, int64(game.rank[side, slot]), code, accrued, side):
+            if has_entry(game, int64(game.rank[side, slot]), code, accrued, side):
                 states += 1
-                claim, depth = int64(NONE), int64(0)
-                if claims.claimed[side, index >> 6] >> np.uint64(index & 63) & ONE:
-                    claim, depth = int64(claims.value[side, index]), int64(claims.depth[side, index])
-                key = key_of(claim, depth, level)
-                worth, fresh = worth_of(claim), worth_of(code)
-                outside = worth < min(level, fresh) or worth > max(level, fresh)
-                if claim == NONE or (outside and game.allowed == 0):
-                    note(scratch, BETWEEN, (0, side, slot), level, key, 0)
+                value, depth = int64(NONE), int64(0)
+                if layer.present[side, index >> 6] >> np.uint64(index & 63) & ONE:
+                    value, depth = int64(layer.value[side, index]), int64(layer.depth[side, index])
+                grade = grade_of(value, depth, pivot)
+                worth, fresh = worth_of(value), worth_of(code)
+                outside = worth < min(pivot, fresh) or worth > max(pivot, fresh)
+                if value == NONE or (outside and game.allowed == 0):
+                    note(scratch, NOT_BETWEEN, (0, side, slot), pivot, grade, 0)
                 if side == functions.side:
                     stored = _function_value(functions, slot, code)
-                    if stored != claim:
+                    if stored != value:
                         stored = worth_of(stored) << 16
-                        note(scratch, BY_FUNCTION, (0, side, slot), level, stored, worth << 16)
-            game.key[side, index] = key
+                        note(scratch, WRONG_FUNCTION, (0, side, slot), pivot, stored, worth << 16)
+            game.grade[side, index] = grade
     return states
 
 
 @inlined
 def _function_value(functions: FunctionValues, slot: int, fresh: int) -> int:
-    """Code of the value of a slot's function for the accrued score. ``fresh`` is the code of the fresh
-    value."""
+    """Code of the value that the function of ``slot`` has; ``fresh`` is the code of the fresh value."""
     code = int64(functions.value[functions.number[slot]])
     if code == NONE:
         return functions.accrued
@@ -262,18 +261,18 @@ def _function_value(functions: FunctionValues, slot: int, fresh: int) -> int:
 
 @kernel
 def copy_images(game: ProofGame, rank: int, images: NDArray[np.int32]) -> int:
-    """Copy the keys of canonical slots to the slots of ``images`` (see :func:`begin_batch`) that are not
-    canonical.
+    """Copy the grades of canonical slots to those slots of ``images`` that are not canonical.
 
-    ``rank`` is the rank of the layer. Rows whose fresh value has a smaller rank are not needed again. The
-    other rows are moved to the front of ``images``. Return the number of these rows.
+    ``images`` are rows from :func:`begin_batch`, and ``rank`` is the rank of the layer. Rows whose fresh
+    value has a smaller rank are not needed again. The other rows are moved to the beginning of ``images``.
+    Return the number of these other rows.
     """
-    batch_size = game.key.shape[1]
+    batch_size = game.grade.shape[1]
     remaining = 0
     for number in range(images.shape[0]):
         image, original = images[number, 0], images[number, 1]
         side = 1 if original >= batch_size else 0
-        game.key[side, image - side * batch_size] = game.key[side, original - side * batch_size]
+        game.grade[side, image - side * batch_size] = game.grade[side, original - side * batch_size]
         if code_rank(int64(game.value[side, game.base + original - side * batch_size])) >= rank:
             images[remaining, 0], images[remaining, 1] = image, original
             remaining += 1

@@ -1,10 +1,10 @@
 """Move generation for one position, independent of the solver.
 
 A position is an int64 array ``squares``: the squares of the free men in the order of the slot's digits, then
-those of the other men, pawns last. :class:`ProofMen` has their kinds and colours. Sides and colours are 0 for
-White and 1 for Black.
+those of the other men, pawns last. :class:`ProofMen` contains their kinds and colours. Sides and colours are
+0 for White and 1 for Black.
 
-If some men are described, men move step by step, and each move is made to test whether it is legal.
+If some men are described, all men move step by step, and each move is made to test whether it is legal.
 """
 
 from typing import Any, NamedTuple, TypeAlias
@@ -81,12 +81,13 @@ class ProofMen(NamedTuple):
     """Shape (men, max steps, 3): files, ranks and maximum repetitions of each step, padded with 0
     repetitions; shape (0, 0, 3) if no man is described."""
     reach: NDArray[np.uint64]
-    """Shape (men, 64): squares that each man attacks on an empty board; (0, 64) if no man is described."""
+    """Shape (men, 64): squares that each man attacks on an empty board, by its square; shape (0, 64) if no
+    man is described."""
 
 
 @kernel
 def reach_of_described(men: ProofMen, squares: Squares, occupied: Board, man: int) -> Board:
-    """Squares that a man attacks: in each direction, up to and including the first occupied square."""
+    """Squares that a man attacks: in each direction those up to, and including, the first occupied square."""
     reach = ZERO
     for number in range(men.steps.shape[1]):
         file, rank = squares[man] & 7, squares[man] >> 3
@@ -103,12 +104,12 @@ def reach_of_described(men: ProofMen, squares: Squares, occupied: Board, man: in
 
 @kernel
 def attacked_by_described(
-    men: ProofMen, squares: Squares, occupied: Board, square: int, colour: int, gone: int
+    men: ProofMen, squares: Squares, occupied: Board, square: int, colour: int, captured_square: int
 ) -> bool:
-    """Whether a man of a colour attacks ``square``. A man on ``gone`` is ignored, because it has been
-    captured."""
+    """Whether a man of the given colour attacks ``square``. A man on ``captured_square`` is ignored, because
+    it has been captured."""
     for man in range(men.kinds.size):
-        may_attack = men.colours[man] == colour and squares[man] != gone
+        may_attack = men.colours[man] == colour and squares[man] != captured_square
         if not may_attack or men.reach[man, squares[man]] & bit(square) == ZERO:
             continue
         if reach_of_described(men, squares, occupied, man) & bit(square):
@@ -120,7 +121,7 @@ def attacked_by_described(
 def targets_of_described(
     men: ProofMen, squares: Squares, occupied: Board, side: int, targets: NDArray[np.uint64]
 ) -> bool:
-    """Compute legal targets like :func:`legal_targets`, for positions with described men."""
+    """Implement :func:`legal_targets` for positions with described men."""
     king, own = men.king[side], ZERO
     for man in range(men.kinds.size):
         targets[man] = ZERO
@@ -146,8 +147,8 @@ _LAST_ROWS = np.uint64(0xFF000000000000FF)
 
 @inlined
 def place(men: ProofMen, slot: int, squares: Squares) -> Board:
-    """Fill ``squares`` with the squares of a slot's men. Return the occupied squares, 0 if two men share a
-    square."""
+    """Fill ``squares`` with the squares of the men of a slot. Return the occupied squares, or 0 if two men
+    share a square."""
     for man in range(men.free - 1, -1, -1):
         squares[man] = slot & 63
         slot >>= 6
@@ -163,7 +164,7 @@ def place(men: ProofMen, slot: int, squares: Squares) -> Board:
 
 @inlined
 def man_on(men: ProofMen, squares: Squares, square: int) -> int:
-    """Index of the man on a square, -1 if it is empty."""
+    """Index of the man on a square, -1 if the square is empty."""
     index = -1
     for man in range(men.kinds.size):
         if squares[man] == square:
@@ -173,7 +174,8 @@ def man_on(men: ProofMen, squares: Squares, square: int) -> int:
 
 @inlined
 def attacked(men: ProofMen, squares: Squares, occupied: Board, square: int, colour: int) -> bool:
-    """Whether a man of a colour attacks ``square``. Men whose square is not in ``occupied`` are ignored."""
+    """Whether a man of the given colour attacks ``square``. Men on squares outside ``occupied`` are
+    ignored."""
     if men.steps.size:
         return attacked_by_described(men, squares, occupied, square, colour, int64(-1))
     target = bit(square)
@@ -189,7 +191,7 @@ def attacked(men: ProofMen, squares: Squares, occupied: Board, square: int, colo
 def legal_targets(
     men: ProofMen, squares: Squares, occupied: Board, side: int, targets: NDArray[np.uint64]
 ) -> bool:
-    """Fill ``targets``, uint64 (men,), with the legal target squares of each man, without en passant
+    """Fill ``targets``, uint64 (men,), with the legal target squares of each man, except those of en passant
     captures.
 
     Men of the side not to move have no targets. Return whether the side to move is in check.
@@ -218,7 +220,7 @@ def legal_targets(
             if reach & bit(king):
                 allowed &= line
             elif attacks & bit(king):
-                # A single man of the side to move in between is pinned to the line.
+                # If only one man is in between, and it belongs to the side to move, it is pinned to the line.
                 blockers = BETWEEN[king, square] & occupied
                 if blockers & (blockers - ONE) == ZERO:
                     for other in range(count):
@@ -247,7 +249,7 @@ def legal_targets(
 
 @inlined
 def _steps(square: int, occupied: Board, side: int) -> Board:
-    """Target squares of a pawn's single and double steps, ignoring check and pins."""
+    """Target squares of a pawn's single and double step, ignoring checks and pins."""
     ahead = 8 - 16 * side
     single = bit(square + ahead) & ~occupied
     if single and square >> 3 == 1 + 5 * side:
@@ -257,7 +259,7 @@ def _steps(square: int, occupied: Board, side: int) -> Board:
 
 @inlined
 def legal_moves(men: ProofMen, targets: NDArray[np.uint64]) -> int:
-    """Number of moves to ``targets``; a pawn's target on the last rank counts four times."""
+    """Number of moves to ``targets``. A pawn's target on the last rank counts as four moves."""
     moves = 0
     for man in range(men.kinds.size):
         moves += count_bits(targets[man])
@@ -270,7 +272,7 @@ def legal_moves(men: ProofMen, targets: NDArray[np.uint64]) -> int:
 def may_take_en_passant(
     men: ProofMen, squares: Squares, occupied: Board, side: int, pawn: int, target: int
 ) -> bool:
-    """Whether man ``pawn`` is a pawn of ``side`` that may legally capture en passant on ``target``."""
+    """Whether the man ``pawn`` is a pawn of ``side`` that may legally capture en passant on ``target``."""
     if men.kinds[pawn] != PAWN or men.colours[pawn] != side:
         return False
     if REACH[side, PAWN, squares[pawn]] & bit(target) == ZERO:

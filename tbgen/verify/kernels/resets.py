@@ -16,7 +16,7 @@ from tbgen.compiler.jit import inlined, int64
 from tbgen.index.layout import IMAGE, MIRROR_FILES, TRIANGLE_COORD
 from tbgen.verify.geometry import KNIGHT
 from tbgen.verify.kernels.moves import ProofMen, Squares
-from tbgen.verify.kernels.results import key_of
+from tbgen.verify.kernels.results import grade_of
 from tbgen.verify.sub_tables import Fresh
 
 _IMAGE = np.array(IMAGE, np.int64)
@@ -44,13 +44,14 @@ class ProofResets(NamedTuple):
     phase_size: NDArray[np.int64]
     """Shape (tables,): number of slots of a phase."""
     start: NDArray[np.int64]
-    """Shape (tables, 2): index in ``value`` of the first slot of each sub-table and side to move. It is the
-    length of ``value`` if no move leads there."""
+    """Shape (tables, 2): index in ``value`` of the first slot of each sub-table and side to move; the length
+    of ``value`` if no move leads there."""
     key_start: NDArray[np.int64]
     """Shape (tables,): index in ``phases`` of the first entry of each table."""
     phases: NDArray[np.int32]
-    """Entry for each tuple of pawn squares, which are the digits to base 64 of its index. It is 4 * phase,
-    plus 1 if the placement is canonical, plus 2 if its mirror image is canonical; 0 if neither is."""
+    """Entry for each tuple of pawn squares, which are the digits, in base 64, of the index of the entry. It
+    is 4 * phase, plus 1 if the placement is canonical, plus 2 if its mirror image is canonical; 0 if neither
+    is."""
     value: NDArray[np.uint8]
     """Codes of the fresh values of all sub-tables, as in :class:`tbgen.verify.sub_tables.SubTables`."""
     depth: NDArray[np.uint16]
@@ -68,7 +69,7 @@ NO_RESETS = ProofResets(
 def reset_number(men: ProofMen, captured: int, pawn: int, kind: int) -> int:
     """Number of the reset that captures ``captured`` and promotes ``pawn`` to ``kind``.
 
-    ``captured`` is -1 without a capture, and ``kind`` is 0 without a promotion.
+    ``captured`` is -1 if there is no capture, and ``kind`` is 0 if there is no promotion.
     """
     promotion = 1 + pawn * PROMOTIONS + kind - 1 if kind else 0
     return (captured + 1) * (1 + men.kinds.size * PROMOTIONS) + promotion
@@ -79,7 +80,7 @@ def _image_slot(resets: ProofResets, table: int, squares: Squares, symmetry: int
     """Slot within the phase of the image of the free men under a symmetry.
 
     Men of the same kind and colour are put in ascending order of their squares.
-    ``squares`` (int64 (16,)) contains the squares of the table's men; its second half is overwritten.
+    ``squares`` (int64 (16,)) contains the squares of the table's men. Its second half is overwritten.
     """
     free = resets.free[table]
     for man in range(free):
@@ -155,13 +156,13 @@ class CellExits(NamedTuple):
     """
 
     way: NDArray[np.int32]
-    """Index of each way, by :func:`way_number`; 0 for a way without results."""
+    """Index of each way in ``begin``, by :func:`way_number`; 0 for a way without results."""
     begin: NDArray[np.int64]
     """Index of the first result of each way; -1 - code if all positions of the way have the value
     ``code``."""
     value: NDArray[np.uint8]
-    """Codes by the squares of the remaining mobile men, in the order of the men; ``NONE`` without a
-    result."""
+    """Codes, way by way; ``NONE`` if there is no result. The index within a way is made of the squares of the
+    remaining mobile men, in the order of the men."""
     depth: NDArray[np.uint16]
     """Depths in plies, indexed like ``value``."""
     unknown: int
@@ -179,18 +180,20 @@ def way_number(men: ProofMen, mover: int, target: int, victim: int, promotion: i
 
     If a frozen man or pawn moves, ``mover`` is its index, and ``target`` is its target square. If a mobile
     man moves, ``mover`` is the number of men, and ``target`` is the square of the captured frozen man or
-    pawn, else 0. ``victim`` is 1 + the index of the captured mobile man, else 0.
+    pawn, or 0 if there is none. ``victim`` is 1 + the index of the captured mobile man, or 0 if there is
+    none.
     """
     return ((mover * 64 + target) * (men.free + 1) + victim) * (PROMOTIONS + 1) + promotion
 
 
 @inlined
-def key_of_exit(
-    exits: CellExits, men: ProofMen, man: int, captured: int, promotion: int, squares: Squares, level: int
+def grade_of_exit(
+    exits: CellExits, men: ProofMen, man: int, captured: int, promotion: int, squares: Squares, pivot: int
 ) -> int:
-    """Key of the position with these ``squares``, after a move of ``man`` out of the cell.
+    """Grade of the position with these ``squares``, after a move of ``man`` out of the cell.
 
-    ``captured`` is the captured man, -1 without a capture.
+    ``captured`` is the captured man, -1 if there is none. ``pivot`` is the pivot of the state before the
+    move.
     """
     slot = int64(0)
     for other in range(men.free):
@@ -204,8 +207,8 @@ def key_of_exit(
             target = int64(0)
     begin = exits.begin[exits.way[way_number(men, mover, target, victim, promotion)]]
     if begin < 0:
-        return key_of(-1 - begin, 0, level)
+        return grade_of(-1 - begin, 0, pivot)
     code = int64(exits.value[begin + slot])
     if code == NONE:
-        return key_of(exits.unknown, 0, level)
-    return key_of(code, int64(exits.depth[begin + slot]), level)
+        return grade_of(exits.unknown, 0, pivot)
+    return grade_of(code, int64(exits.depth[begin + slot]), pivot)
